@@ -1,0 +1,220 @@
+"""The whole conversion: inventory, plan, write, proof, publish; it goes on where an earlier run was interrupted."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import apache_beam as beam
+import pyarrow as pa
+
+from pipelines.inventory import TakeInventory, part_names
+from pipelines.options import Running
+from pipelines.watching import Watch, run_watched
+from pipelines.write import WriteShards
+from shardkit import inventory as inventories
+from shardkit import output as outputs
+from shardkit import writing
+from shardkit.errors import CallError, DataError, MachineError
+from shardkit.locking import locked
+from shardkit.manifest import Manifest
+from shardkit.naming import WORK_FOLDER, ShardName
+from shardkit.planning import plan_file
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan import Late, Plan, make_plan
+from shardkit.planning.plan_file import ShardTask
+from shardkit.publishing import proved_shards, publish, rejected_parquet
+from shardkit.rejecting import RejectLimit
+from shardkit.run_log import RunLog
+from shardkit.sources import Source, open_source
+from shardkit.storage import TEMPORARY, Folder, explained, open_folder, remove_temporaries
+
+# A conversion that fails names this many of its bad files; all of them are in the work folder.
+REJECTED_SHOWN = 10
+REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A finished conversion: its manifest and the run's seconds; ``unchanged``: an earlier run had finished it."""
+
+    manifest: Manifest
+    seconds: float
+    unchanged: bool
+
+
+def take_inventory(
+    source: Source, work: Folder, options: ConvertOptions, running: Running, watch: Watch
+) -> tuple[pa.Table, dict[str, int]]:
+    """List and check a source, in parts below the work folder.
+
+    Returns:
+        The whole inventory sorted by key, and the files skipped because they are no images, by ending.
+    """
+    pipeline = running.pipeline()
+    _ = (
+        pipeline
+        | "Parts" >> beam.Create(source.parts(), reshuffle=False)  # Part
+        | "TakeInventory" >> TakeInventory(source, work, options.check)
+    )
+    phase = "checking" if options.check == "decode" else "listing"
+    run_watched(running, pipeline, watch, phase=phase, total=None, count=lambda: inventories.count_in_parts(work))
+    return inventories.read_parts(work, part_names(work))
+
+
+@dataclass
+class Conversion:
+    """One run of `shardkit convert`.
+
+    Attributes:
+        limit: how many bad images are put up with.
+        overwrite: whether a different dataset in the output may be removed.
+    """
+
+    source_url: str
+    output_url: str
+    options: ConvertOptions
+    running: Running
+    limit: RejectLimit
+    overwrite: bool
+    watch: Watch
+    log: RunLog = field(default_factory=RunLog)
+
+    def run(self) -> Outcome:
+        """Convert.
+
+        Raises:
+            CallError: the options do not fit, or the output holds something else.
+            DataError: too many bad images, a source that changed meanwhile, nothing to convert, or an output that holds
+                a different conversion, without `overwrite`.
+            MachineError: the disk, the network or the runner failed. What is finished is kept for the next run.
+        """
+        output = open_folder(self.output_url)
+        source = open_source(self.source_url, output=output)
+        if output.real("") == source.folder.real(""):
+            msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
+            raise CallError(msg)
+        with explained("write into the output", output.url):
+            outputs.refuse_foreign(output)
+            with locked(output):
+                remove_temporaries(output)
+                outcome = self._convert(source, output)
+                self.log.write(output)
+                # The lock goes with the folder; whoever waits for it finds a finished dataset.
+                output.remove_tree(WORK_FOLDER)
+                return outcome
+
+    def _convert(self, source: Source, output: Folder) -> Outcome:
+        self.watch.say(source.describe())
+        inventory, skipped = take_inventory(source, output, self.options, self.running, self.watch)
+        self.log.add("inventory", num_files=len(inventory), check=self.options.check)
+        plan = make_plan(inventory, self.options, layout=source.layout, skipped=skipped)
+        del inventory
+        for note in plan.notes:
+            self.watch.say(f"note: {note}")
+        self._enforce_limit(output, plan.source.num_files, plan.rejected)
+        there = self._already_there(output, plan)
+        if there is not None:
+            return Outcome(there, self.log.seconds, unchanged=True)
+        self.log.add("plan", num_examples=len(plan.rows), num_shards=plan.num_shards)
+        tasks = plan_file.shard_tasks(plan)
+        self._write(source, output, plan, tasks)
+        late = _late_rejects(output)
+        self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
+        manifest = publish(output, plan, proved_shards(output, [task.name for task in tasks]), late)
+        rate = len(plan.rows) / self.log.seconds
+        self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
+        return Outcome(manifest, self.log.seconds, unchanged=False)
+
+    def _already_there(self, output: Folder, plan: Plan) -> Manifest | None:
+        """The finished dataset if it is this conversion's; else the output is made ready, or refused."""
+        wanted = json.loads(json.dumps(plan.description()))
+        there = None if self.overwrite else outputs.finished(output)
+        if there is not None:
+            if (found := outputs.description(there)) == wanted:
+                return there
+            msg = f"{output.url}: holds a dataset converted differently: {outputs.difference(found, wanted)}; "
+            raise DataError(msg + "choose another folder, or replace it with --overwrite")
+        pending = None if output.stat("manifest.json") else plan_file.read_description(output)
+        if pending == wanted:
+            return None
+        if not self.overwrite:
+            if pending is not None:
+                msg = f"{output.url}: holds an interrupted conversion that differs: {outputs.difference(pending, wanted)}; "
+                raise DataError(msg + "call it as before to go on, or start anew with --overwrite")
+            outputs.refuse_shards(output)
+        outputs.clear(output)
+        plan_file.write_plan(output, plan)
+        return None
+
+    def _write(self, source: Source, output: Folder, plan: Plan, tasks: list[ShardTask]) -> None:
+        unfinished = [task for task in tasks if not writing.is_done(output, task.name)]
+        if len(unfinished) < len(tasks):
+            self.watch.say(f"going on: {len(tasks) - len(unfinished)} of {len(tasks)} shards are finished already")
+        writing.forget_reports(output, [task.name for task in unfinished])
+        options = writing.WriteOptions(tuple(plan.classes), self.options.resize, self.options.quality)
+        pipeline = self.running.pipeline()
+        _ = (
+            pipeline
+            | "Shards" >> beam.Create(unfinished, reshuffle=False)  # ShardTask
+            | "WriteShards" >> WriteShards(source.folder, output, options)
+        )
+        counts = dict(
+            zip((task.name for task in tasks), (n for split in plan.splits for n in split.shard_counts), strict=True)
+        )
+        run_watched(
+            self.running,
+            pipeline,
+            self.watch,
+            phase="writing",
+            total=len(plan.rows),
+            count=lambda: images_written(output, counts),
+        )
+        self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))
+        _raise_failures(output, unfinished)
+
+    def _enforce_limit(self, output: Folder, num_files: int, rejected: pa.Table) -> None:
+        if self.limit.allows(len(rejected), num_files):
+            return
+        with output.writing(REJECTED_IN_WORK) as file:
+            file.write(rejected_parquet(rejected))
+        raise DataError(_too_many(self.limit, num_files, rejected, f"{output.url}/{REJECTED_IN_WORK}"))
+
+
+def images_written(output: Folder, counts: dict[ShardName, int]) -> int:
+    """Images in finished shards, and in unfinished ones as far as their bytes tell."""
+    entries = {entry.name: entry.num_bytes for entry in output.scan()}
+    done = [name for name in counts if name.index in entries]
+    images = sum(counts[name] for name in done)
+    num_bytes = sum(entries.get(name.records, 0) for name in done)
+    unfinished_bytes = sum(size for name, size in entries.items() if name.startswith(TEMPORARY))
+    return images + (unfinished_bytes * images // num_bytes if num_bytes else 0)
+
+
+def _late_rejects(output: Folder) -> list[Late]:
+    return [late for report in writing.read_reports(output) for late in report.rejected]
+
+
+def _raise_failures(output: Folder, tasks: Iterable[ShardTask]) -> None:
+    failed = [report for report in writing.read_reports(output) if report.error]
+    if failed:
+        worst = max(failed, key=lambda report: report.exit_code)
+        more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
+        raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
+    missing = [task.name.stem for task in tasks if not writing.is_done(output, task.name)]
+    if missing:
+        msg = f"{output.url}: {len(missing)} shards were not written, {missing[0]} first, and no worker could say why; is the disk full?"
+        raise MachineError(msg)
+
+
+def _too_many(limit: RejectLimit, num_files: int, rejected: pa.Table, where: str) -> str:
+    rows: list[dict[str, Any]] = rejected.slice(0, REJECTED_SHOWN).to_pylist()
+    reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(rejected["reason"].to_pylist()).most_common())
+    lines = [
+        f"{len(rejected)} of {num_files} images are bad, more than --max-rejected {limit.text} allows ({reasons}):"
+    ]
+    lines += [f"  {row['key']}: {row['reason']}: {row['message']}" for row in rows]
+    if len(rejected) > REJECTED_SHOWN:
+        lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more, all in {where}")
+    return "\n".join([*lines, "mend or remove them, or allow more with --max-rejected; nothing was published"])

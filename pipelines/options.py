@@ -1,0 +1,94 @@
+"""Which runner runs a pipeline, and with which options: Beam's own pass through, unknown ones are refused."""
+
+import argparse
+import difflib
+import logging
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from apache_beam import Pipeline
+from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+
+from shardkit.errors import CallError, MachineError
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """How pipelines run.
+
+    Attributes:
+        flags: Beam's own options as the user typed them, ``--runner`` among them; none: in this process.
+        workers: threads of the in-process runner.
+    """
+
+    flags: tuple[str, ...]
+    workers: int
+
+    def __post_init__(self) -> None:
+        _refuse_unknown(self.flags)
+        if self.workers < 1:
+            msg = f"--workers must be at least 1; found {self.workers}"
+            raise CallError(msg)
+
+    @property
+    def in_process(self) -> bool:
+        """Whether workers are threads of this process, which see its files and memory."""
+        return PipelineOptions(list(self.flags)).view_as(StandardOptions).runner is None
+
+    def run(self, pipeline: Pipeline) -> None:
+        """Run a pipeline that ``pipeline()`` made, to its end.
+
+        Raises:
+            MachineError: the runner failed or gave up; its last words are in the message.
+        """
+        logging.getLogger("apache_beam").setLevel(logging.ERROR)
+        try:
+            result = pipeline.run()
+            state = result.wait_until_finish()
+        except Exception as error:  # a runner may raise anything
+            msg = f"the runner failed: {_last_line(error)}"
+            raise MachineError(msg) from error
+        if state not in {None, "DONE"}:
+            msg = f"the runner ended the job in state {state}; see its own log"
+            raise MachineError(msg)
+
+    def pipeline(self) -> Pipeline:
+        """An empty pipeline for this runner."""
+        if not self.in_process:
+            return Pipeline(options=PipelineOptions(list(self.flags)))
+        # Named outright: DirectRunner prefers Prism, and downloads it without a timeout.
+        flags = [*self.flags, f"--direct_num_workers={self.workers}", "--direct_running_mode=multi_threading"]
+        return Pipeline(runner=FnApiRunner(), options=PipelineOptions(flags))
+
+
+def default_workers() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _refuse_unknown(flags: tuple[str, ...]) -> None:
+    if not flags:
+        return
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    for options in [PipelineOptions, *_subclasses(PipelineOptions)]:
+        add: Any = getattr(options, "_add_argparse_args", None)
+        if add is not None and options is not PipelineOptions:
+            add(parser)
+    _, unknown = parser.parse_known_args(list(flags))
+    if unknown:
+        known = [name for action in parser._actions for name in action.option_strings]  # noqa: SLF001 - no public list
+        close = difflib.get_close_matches(unknown[0].split("=")[0], known, n=1)
+        hint = f"; did you mean {close[0]}?" if close else "; see `shardkit convert --help`, or Beam's own options"
+        msg = f"no such option: {unknown[0]}{hint}"
+        raise CallError(msg)
+
+
+def _subclasses(cls: type[Any]) -> list[type[Any]]:
+    return [found for child in cls.__subclasses__() for found in [child, *_subclasses(child)]]
+
+
+def _last_line(error: BaseException) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return lines[-1] if lines else type(error).__name__

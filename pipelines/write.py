@@ -1,0 +1,31 @@
+"""Beam: write every shard of a plan, one element a shard; no image ever crosses a shuffle."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import apache_beam as beam
+
+from shardkit.planning.plan_file import ShardTask
+from shardkit.storage import Folder
+from shardkit.writing import WriteOptions, write_shard
+
+
+@dataclass
+class WriteShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
+    """Shard tasks to shards and indexes in `output`; how each ended lies beside them as data."""
+
+    source: Folder
+    output: Folder
+    options: WriteOptions
+
+    def expand(self, tasks: Any) -> Any:
+        """See PTransform."""
+        return (
+            tasks
+            | "SpreadShards" >> beam.Reshuffle()  # ShardTask
+            | "WriteShard" >> beam.Map(_write, self.source, self.output, self.options)  # None
+        )
+
+
+def _write(task: ShardTask, source: Folder, output: Folder, options: WriteOptions) -> None:
+    write_shard(source, output, task, options)

@@ -1,0 +1,35 @@
+"""``shardkit convert SOURCE OUTPUT``."""
+
+from typing import Any
+
+import click
+
+from shardkit.cli.conversion_options import PASS_THROUGH, conversion_options, options_from, running_from
+
+
+@click.command(context_settings=PASS_THROUGH)
+@click.argument("source")
+@click.argument("output")
+@click.option("--overwrite", is_flag=True, help="Replace a different dataset in OUTPUT.")
+@conversion_options
+def convert(source: str, output: str, overwrite: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
+    """Convert a folder of labelled images into balanced TFRecord shards with a manifest.
+
+    SOURCE is a folder of class folders, SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image; OUTPUT is a new or an
+    empty folder. Both may be local, s3:// or gs://. An interrupted conversion goes on when it is called again.
+
+    Beam's own options (--runner, --flink_master, --project …) stand behind them and are passed on.
+    """
+    options = options_from(given)
+    running = running_from(given, source, output)
+    from pipelines.convert import Conversion
+    from shardkit.cli.summary import conversion_summary
+    from shardkit.cli.terminal import Terminal
+    from shardkit.rejecting import RejectLimit
+
+    terminal = Terminal(quiet=given["quiet"])
+    limit = RejectLimit.parse(given["max_rejected"])
+    outcome = Conversion(source, output, options, running, limit, overwrite, terminal).run()
+    if outcome.unchanged:
+        terminal.say(f"{output} is the finished conversion of this source already; nothing to do")
+    terminal.show(conversion_summary(outcome, output))

@@ -1,0 +1,64 @@
+"""``shardkit``: the group of all commands."""
+
+import importlib
+import os
+from typing import Any
+
+import click
+
+from shardkit.errors import MachineError, ShardkitError
+
+# Name of the command, which is also its module's, and its line in `shardkit --help`: no command is loaded to list them.
+_COMMANDS = {
+    "convert": "Convert a folder of labelled images into balanced TFRecord shards.",
+    "info": "Show what a dataset holds.",
+    "plan": "Show what a conversion would write, and why; writes nothing.",
+    "verify": "Check every byte of a dataset; exit 1 on any fault.",
+}
+INTERRUPTED = 130  # the shell's code for a program that Ctrl-C ended
+
+
+class _Commands(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        command: click.Command = getattr(importlib.import_module(f"shardkit.cli.{name}"), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except ShardkitError as error:
+            raise _Failure(str(error), error.exit_code) from error
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise
+            where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
+            raise _Failure(f"{where}{error.strerror or error}", MachineError.exit_code) from error
+        except KeyboardInterrupt:
+            click.echo("\nInterrupted. What is finished is kept: the same command goes on from there.", err=True)
+            # Not sys.exit: workers still inside a long decode would be waited for.
+            os._exit(INTERRUPTED)
+
+
+class _Failure(click.ClickException):
+    def __init__(self, sentence: str, exit_code: int) -> None:
+        super().__init__(sentence)
+        self.exit_code = exit_code  # type: ignore[misc] # click reads it from the instance, and declares it on the class
+
+
+@click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package_name="shardkit")
+def main() -> None:
+    """Folders of labelled images to balanced TFRecord shards, and the tf.data input function over them.
+
+    Exit codes: 0 done, 1 the data is at fault or differs, 2 the call is, 3 the machine, disk or network is, 130
+    interrupted.
+    """

@@ -1,0 +1,94 @@
+"""What a person sees while a job runs: a live bar on a terminal, a plain line every 30 seconds elsewhere."""
+
+import contextlib
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import click
+
+PLAIN_SECONDS = 30
+
+
+class Terminal:
+    """Sentences and progress go to standard error, results to standard output."""
+
+    def __init__(self, *, quiet: bool) -> None:
+        self._quiet = quiet
+
+    def say(self, text: str) -> None:
+        """A sentence, now."""
+        if not self._quiet:
+            click.echo(text, err=True)
+
+    def show(self, *parts: Any) -> None:
+        """A result: rich tables and plain text."""
+        if not self._quiet:
+            print_parts(*parts)
+
+    @contextlib.contextmanager
+    def phase(self, name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+        """See pipelines.watching.Watch."""
+        if self._quiet:
+            yield lambda _: None
+        elif sys.stderr.isatty():
+            with _bar(name, total) as show:
+                yield show
+        else:
+            yield _Lines(name, total, self.say)
+
+
+def print_parts(*parts: Any) -> None:
+    """Print rich tables and texts; where the output is no terminal, wide enough that no cell wraps."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
+    if not sys.stdout.isatty():
+        console.width = 160
+    for part in parts:
+        console.print(part)
+
+
+class _Lines:
+    """A plain line every 30 seconds, and none for a phase that is shorter."""
+
+    def __init__(self, name: str, total: int | None, say: Callable[[str], None]) -> None:
+        self._name, self._total, self._say = name, total, say
+        self._start = self._said = time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        now = time.monotonic()
+        if now - self._said < PLAIN_SECONDS:
+            return
+        self._said = now
+        rate = done / (now - self._start)
+        line = f"{self._name}: {done:,} images, {rate:,.0f}/s"
+        if self._total:
+            left = f", {(self._total - done) / rate:,.0f} s left" if rate else ""
+            line = f"{self._name}: {done:,} of {self._total:,} images, {rate:,.0f}/s{left}"
+        self._say(line)
+
+
+@contextlib.contextmanager
+def _bar(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
+    from rich.console import Console
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        ProgressColumn,
+        Task,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+    from rich.text import Text
+
+    class Rate(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            return Text(f"{task.speed or 0:,.0f} images/s")
+
+    columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task(name, total=total)
+        yield lambda done: progress.update(task, completed=done)

@@ -1,0 +1,140 @@
+"""``tf.train.Example`` in bytes, without TensorFlow: the deterministic serialisation, and the way back.
+
+    Example   { Features features = 1 }                  Feature { oneof: BytesList 1, FloatList 2, Int64List 3 }
+    Features  { map<string, Feature> feature = 1 }       …List   { repeated value = 1 }  (numbers are packed)
+
+Source: tensorflow/core/example/{example,feature}.proto. The bytes equal TensorFlow's
+``SerializeToString(deterministic=True)`` for the same features, which a property test holds.
+"""
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+
+from shardkit.errors import RecordError
+
+_BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 0x0A, 0x12, 0x1A
+_LENGTH_DELIMITED = 0x0A  # field 1, wire type 2: the only one in use below Feature
+_UINT64 = 1 << 64
+
+
+def _varint(value: int) -> bytes:
+    if value < 0x80:
+        return bytes((value,))
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _delimited(tag: int, body: bytes) -> bytes:
+    return bytes((tag,)) + _varint(len(body)) + body
+
+
+def bytes_feature(values: Sequence[bytes]) -> bytes:
+    """A Feature that holds a BytesList."""
+    return _delimited(_BYTES_LIST, b"".join(_delimited(_LENGTH_DELIMITED, value) for value in values))
+
+
+def int64_feature(values: Sequence[int]) -> bytes:
+    """A Feature that holds an Int64List; values in [-2**63, 2**63)."""
+    packed = b"".join(_varint(value % _UINT64) for value in values)
+    return _delimited(_INT64_LIST, _delimited(_LENGTH_DELIMITED, packed) if packed else b"")
+
+
+def float_feature(values: Sequence[float]) -> bytes:
+    """A Feature that holds a FloatList, 32 bits each."""
+    packed = struct.pack(f"<{len(values)}f", *values)
+    return _delimited(_FLOAT_LIST, _delimited(_LENGTH_DELIMITED, packed) if packed else b"")
+
+
+def encode(features: Mapping[str, bytes]) -> bytes:
+    """Serialise an Example from at least one feature made by ``*_feature``.
+
+    Names are in byte order, a name before its own prefix (``labels`` before ``label``): so sorts upb, the protobuf
+    runtime under TensorFlow's Python. UTF-8 has no byte 0xFF, hence the sort key.
+    """
+    named = sorted(((name.encode(), feature) for name, feature in features.items()), key=_upb_order)
+    body = b"".join(
+        _delimited(_LENGTH_DELIMITED, _delimited(_LENGTH_DELIMITED, name) + b"\x12" + _varint(len(feature)) + feature)
+        for name, feature in named
+    )
+    return _delimited(_LENGTH_DELIMITED, body)
+
+
+def _upb_order(named: tuple[bytes, bytes]) -> bytes:
+    return named[0] + b"\xff"
+
+
+def decode(data: bytes) -> dict[str, list[bytes] | list[int] | list[float]]:
+    """Parse a serialised Example into its features' values; a feature that holds no list gives an empty one.
+
+    Fields that the schema does not name are skipped, as protobuf does; a field given twice is the last one's.
+
+    Raises:
+        RecordError: the bytes are no Example.
+    """
+    try:
+        return _decode(memoryview(data))
+    except (IndexError, ValueError, struct.error) as error:
+        msg = f"the record's {len(data)} bytes are no tf.train.Example: {error}"
+        raise RecordError(msg) from None
+
+
+def _decode(data: memoryview) -> dict[str, list[bytes] | list[int] | list[float]]:
+    features: dict[str, list[bytes] | list[int] | list[float]] = {}
+    for body in _fields(data, 1):
+        for entry in _fields(body, 1):
+            name = b"".join(bytes(part) for part in _fields(entry, 1))
+            features[name.decode()] = next((_values(part) for part in _fields(entry, 2)), [])
+    return features
+
+
+def _values(feature: memoryview) -> list[bytes] | list[int] | list[float]:
+    for tag, body in _walk(feature):
+        if tag == _BYTES_LIST:
+            return [bytes(value) for value in _fields(body, 1)]
+        if tag == _FLOAT_LIST:
+            packed = b"".join(_fields(body, 1))
+            return list(struct.unpack(f"<{len(packed) // 4}f", packed))
+        if tag == _INT64_LIST:
+            return [value for part in _fields(body, 1) for value in _varints(part)]
+    return []
+
+
+def _fields(data: memoryview, number: int) -> Iterator[memoryview]:
+    return (body for tag, body in _walk(data) if tag == number << 3 | 2)
+
+
+def _walk(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+    at = 0
+    while at < len(data):
+        tag, at = _read_varint(data, at)
+        if tag & 7 != 2:  # wire type 2
+            msg = f"field tag {tag} at byte {at} is not a length-delimited one"
+            raise ValueError(msg)
+        length, at = _read_varint(data, at)
+        if at + length > len(data):
+            msg = f"a field of {length} bytes at byte {at} runs past the end"
+            raise ValueError(msg)
+        yield tag, data[at : at + length]
+        at += length
+
+
+def _varints(packed: memoryview) -> Iterator[int]:
+    at = 0
+    while at < len(packed):
+        value, at = _read_varint(packed, at)
+        yield value - _UINT64 if value >> 63 else value
+
+
+def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            return value % _UINT64, at
+        shift += 7

@@ -1,0 +1,43 @@
+"""Stable hashes: the same for ever, on every machine, for a given seed and purpose.
+
+BLAKE2b (RFC 7693) decides splits and positions; SHA-256 names contents, because that is what others' tools print.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MAX_SEED = (1 << 63) - 1
+
+
+def hash64(values: Iterable[str | bytes], *, seed: int, purpose: str) -> npt.NDArray[np.uint64]:
+    """Hash each value to 64 bits, uniformly.
+
+    Args:
+        values: strings (hashed as UTF-8, lone surrogates included) or bytes.
+        seed: 0 to 2**63 - 1; another seed gives an independent hash.
+        purpose: up to 16 ASCII characters; another purpose gives an independent hash of the same seed, so that the
+            split of an example says nothing of its place in a shard.
+    """
+    keyed = hashlib.blake2b(digest_size=8, key=seed.to_bytes(8, "little"), person=purpose.encode("ascii"))
+    copy, digests = keyed.copy, []
+    for value in values:
+        state = copy()
+        state.update(value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape"))
+        digests.append(state.digest())
+    return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
+
+
+def sha256_hex(data: bytes) -> str:
+    """SHA-256 of data as 64 lower-case hexadecimal digits."""
+    return hashlib.sha256(data).hexdigest()
+
+
+def canonical_json(value: Any) -> bytes:
+    """The one JSON text of a value (sorted keys, no blanks, UTF-8): equal values have equal bytes."""
+    import json
+
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

@@ -1,0 +1,166 @@
+"""Bring an image into the form that every TensorFlow decoder reads: upright JPEG or PNG of 8 bits a channel."""
+
+import io
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from shardkit.errors import CallError
+from shardkit.images.info import ImageInfo
+from shardkit.images.pillow import decoding, open_image
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_RIFF_CHUNK = struct.Struct("<4sI")  # type, length of the payload
+_CONVERTED = {
+    "1": "L",
+    "CMYK": "RGB",
+    "La": "LA",
+    "PA": "RGBA",
+    "RGBX": "RGB",
+    "RGBa": "RGBA",
+    "YCbCr": "RGB",
+}
+# How far beyond its target size an image may be before it is reduced by a whole factor, ahead of the resampling:
+# Pillow's documented compromise between speed and quality (Image.resize, reducing_gap).
+_REDUCING_GAP = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class NormalisedImage:
+    """An image as it is stored.
+
+    Attributes:
+        data: a JPEG or PNG file.
+        width: its columns, upright.
+        height: its rows, upright.
+        changes: sorted codes out of ``CHANGES``; empty where ``data`` is the source's bytes.
+    """
+
+    data: bytes
+    width: int
+    height: int
+    changes: tuple[str, ...]
+
+
+def normalise(data: bytes, info: ImageInfo, *, shorter_side: int | None, quality: int) -> NormalisedImage:
+    """Make an image storable; returns its very bytes where nothing has to change.
+
+    Otherwise: the first frame, 8 bits a channel, shrunk, upright, without metadata. JPEG and lossy, opaque WebP become
+    JPEG, all else PNG. The same bytes for the same input and versions of Pillow and its codecs.
+
+    Args:
+        data: the whole file.
+        info: what ``inspect`` or ``check`` said of it.
+        shorter_side: pixels of the shorter side to shrink to; smaller images are never enlarged. None: keep the size.
+        quality: of JPEG, 1..100.
+
+    Raises:
+        BadImage: "damaged" or "truncated" where decoding fails; cannot happen after ``check``.
+        CallError: where an option is out of its range.
+    """
+    if (shorter_side is not None and shorter_side < 1) or not 1 <= quality <= 100:
+        raise CallError(
+            f"shorter_side must be at least 1 and quality 1..100, not {shorter_side} and {quality}; correct the call."
+        )
+    width, height = info.width, info.height
+    shrink = shorter_side is not None and shorter_side < min(width, height)
+    if not info.changes and not shrink:
+        return NormalisedImage(data, width, height, ())
+    image: Image = open_image(data, info.format)
+    with decoding(info.format, data):
+        if shrink and shorter_side is not None:
+            # The plugin's size, not the header's: the TIFF plugin turns pixels while it decodes, and says so ahead.
+            image = _shrink(image, _target_size(*image.size, shorter_side))
+        else:
+            image = _to_eight_bits(image, resample=False)
+        if info.format != "TIFF":  # Pillow's TIFF plugin has turned it already.
+            image = _transpose(image, info.orientation)
+        lossy = info.format == "JPEG" or (info.format == "WEBP" and image.mode == "RGB" and _is_lossy_webp(data))
+        encoded = _encode(image, "JPEG" if lossy else "PNG", quality)
+    changes = tuple(sorted({*info.changes, "resized"})) if shrink else info.changes
+    return NormalisedImage(encoded, *image.size, changes)
+
+
+def _target_size(width: int, height: int, shorter_side: int) -> tuple[int, int]:
+    """Size with the given shorter side; the longer one to the nearest whole pixel, halves up."""
+    shorter = min(width, height)
+    return (width * shorter_side * 2 + shorter) // (2 * shorter), (height * shorter_side * 2 + shorter) // (2 * shorter)
+
+
+def _shrink(image: "Image", size: tuple[int, int]) -> "Image":
+    """Resample to ``size`` (as stored, before orientation); a JPEG is decoded at a reduced scale first."""
+    from PIL.Image import Resampling
+
+    drafted = image.draft(None, size)
+    # The scaled-down picture rounds its sides up; the box is the part of it that the original fills.
+    box = drafted[1] if drafted else None
+    return _to_eight_bits(image, resample=True).resize(size, Resampling.BICUBIC, box=box, reducing_gap=_REDUCING_GAP)
+
+
+def _to_eight_bits(image: "Image", *, resample: bool) -> "Image":
+    """Decode and convert to L, LA, RGB, RGBA or, unless it is to be resampled, P; metadata is dropped."""
+    image.load()
+    mode = image.mode
+    if mode.startswith("I"):
+        image = _high_bytes(image)
+    elif mode == "P":
+        if image.has_transparency_data:
+            image = image.convert("RGBA")
+        elif resample:
+            image = image.convert("RGB")
+    elif mode in {"L", "RGB"} and "transparency" in image.info:  # one colour of a PNG stands for "transparent"
+        image = image.convert(mode + "A")
+    elif mode in _CONVERTED:
+        image = image.convert(_CONVERTED[mode])
+    image.info = {}
+    return image
+
+
+def _high_bytes(image: "Image") -> "Image":
+    """16 bits to 8 as TensorFlow's decode_png does it; Pillow's own conversion clips at 255 (measured with 12.3)."""
+    from PIL import Image
+
+    if image.mode == "I":
+        image = image.convert("I;16")
+    samples = image.tobytes("raw", "I;16")  # little-endian
+    return Image.frombytes("L", image.size, samples[1::2])
+
+
+def _transpose(image: "Image", orientation: int) -> "Image":
+    """Turn the pixels upright."""
+    from PIL.Image import Transpose
+
+    # EXIF 2.3, 4.6.4 A; held against PIL.ImageOps.exif_transpose in tests.
+    method = {
+        2: Transpose.FLIP_LEFT_RIGHT,
+        3: Transpose.ROTATE_180,
+        4: Transpose.FLIP_TOP_BOTTOM,
+        5: Transpose.TRANSPOSE,
+        6: Transpose.ROTATE_270,
+        7: Transpose.TRANSVERSE,
+        8: Transpose.ROTATE_90,
+    }.get(orientation)
+    return image if method is None else image.transpose(method)
+
+
+def _is_lossy_webp(data: bytes) -> bool:
+    """Whether a still WebP holds a lossy frame ("VP8 ") rather than a lossless one ("VP8L")."""
+    position = 12  # RIFF, size, WEBP
+    while position + 8 <= len(data):
+        kind, length = _RIFF_CHUNK.unpack_from(data, position)
+        if kind == b"VP8 ":
+            return True
+        position += 8 + length + length % 2
+    return False
+
+
+def _encode(image: "Image", kind: str, quality: int) -> bytes:
+    """A JPEG or PNG file without metadata."""
+    buffer = io.BytesIO()
+    if kind == "JPEG":
+        image.save(buffer, "JPEG", quality=quality)
+    else:
+        image.save(buffer, "PNG")
+    return buffer.getvalue()

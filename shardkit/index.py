@@ -1,0 +1,107 @@
+"""The index of a shard: a Parquet table, one row a record in file order; its presence marks the shard as done.
+
+Its schema carries a summary of the shard (size, sha256, format), so that resuming and publishing read small files only.
+"""
+
+import io
+import json
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shardkit.errors import DataError
+from shardkit.storage import Folder
+
+FORMAT_VERSION = 1
+_SUMMARY_KEY = b"shardkit.shard"
+
+SCHEMA = pa.schema(
+    [
+        pa.field("offset", pa.int64(), nullable=False),  # of the record's frame, bytes from the start of the shard
+        pa.field("length", pa.int64(), nullable=False),  # of the record's data, bytes, the frame's 16 not counted
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("label", pa.int32(), nullable=False),
+        pa.field("label_name", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("height", pa.int32(), nullable=False),  # pixels, as stored
+        pa.field("width", pa.int32(), nullable=False),
+        pa.field("group", pa.string()),
+        pa.field("source_bytes", pa.int64(), nullable=False),  # of the raw file
+        pa.field("content_sha256", pa.binary(32), nullable=False),  # of the raw file
+        pa.field(
+            "changes", pa.dictionary(pa.int32(), pa.string()), nullable=False
+        ),  # what normalisation changed, by commas
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSummary:
+    """What the index says of its shard as a whole; ``sha256`` is of the TFRecord file, in hexadecimal."""
+
+    num_examples: int
+    num_bytes: int
+    sha256: str
+    format_version: int = FORMAT_VERSION
+
+
+def serialise(table: pa.Table, summary: ShardSummary) -> bytes:
+    """The Parquet file of an index. Equal tables give equal bytes under one pyarrow version."""
+    described = table.cast(SCHEMA).replace_schema_metadata({_SUMMARY_KEY: json.dumps(asdict(summary)).encode()})
+    out = io.BytesIO()
+    # sha256 and offsets do not repeat: a dictionary of them only costs. Statistics let readers skip by label and size.
+    pq.write_table(
+        described,
+        out,
+        compression="zstd",
+        use_dictionary=["label", "label_name", "height", "width", "group", "changes"],
+        store_schema=True,
+    )
+    return out.getvalue()
+
+
+def read_index(folder: Folder, path: str, columns: list[str] | None = None) -> pa.Table:
+    """Read an index, or some of its columns.
+
+    Raises:
+        DataError: the file is missing, no Parquet file, or not an index.
+    """
+    try:
+        raw = folder.read(path)
+    except FileNotFoundError:
+        msg = f"{folder.url}/{path}: the index is missing; run `shardkit verify` on the dataset, then convert again"
+        raise DataError(msg) from None
+    return parse_index(raw, where=f"{folder.url}/{path}", columns=columns)[0]
+
+
+def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> tuple[pa.Table, ShardSummary]:
+    """The rows of an index, or some of their columns, and what it says of its shard; ``where`` is what errors call it.
+
+    Raises:
+        DataError: the bytes are no Parquet file, or not an index.
+    """
+    try:
+        file = pq.ParquetFile(pa.BufferReader(raw))
+        table = file.read(columns)
+    except (pa.ArrowException, OSError) as error:
+        found = str(error).splitlines()[0]
+        msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then convert again"
+        raise DataError(msg) from None
+    return table, _summary(file, where)
+
+
+def _summary(file: Any, where: str) -> ShardSummary:
+    metadata = file.schema_arrow.metadata or {}
+    try:
+        summary = ShardSummary(**json.loads(metadata[_SUMMARY_KEY]))
+    except (KeyError, TypeError, ValueError):
+        msg = f"{where}: this Parquet file is no index written by shardkit"
+        raise DataError(msg) from None
+    if summary.format_version > FORMAT_VERSION:
+        msg = (
+            f"{where}: index format {summary.format_version} is newer than the {FORMAT_VERSION} that this shardkit reads; "
+            "install a newer shardkit"
+        )
+        raise DataError(msg)
+    return summary

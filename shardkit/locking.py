@@ -1,0 +1,31 @@
+"""One conversion at a time into a local folder. The lock is the kernel's: it dies with its holder, however that dies."""
+
+import contextlib
+import fcntl
+import os
+from collections.abc import Iterator
+
+from shardkit import naming
+from shardkit.errors import MachineError
+from shardkit.storage import Folder, LocalFolder
+
+
+@contextlib.contextmanager
+def locked(output: Folder) -> Iterator[None]:
+    """Hold the folder's lock; on object stores there is none, and shards written twice have the same bytes.
+
+    Raises:
+        MachineError: another process holds it.
+    """
+    if not isinstance(output, LocalFolder):
+        yield
+        return
+    path = f"{output.url}/{naming.WORK_FOLDER}/lock"
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            msg = f"{output.url}: another shardkit is writing into this folder; wait for it to end"
+            raise MachineError(msg) from None
+        yield

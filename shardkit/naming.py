@@ -1,0 +1,110 @@
+"""The one place that forms and reads names: splits, shards, indexes, keys."""
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+from shardkit.errors import CallError, ManifestError
+
+MANIFEST = "manifest.json"
+REJECTED = "rejected.parquet"
+RUN_LOG = "run-log.jsonl"
+WORK_FOLDER = ".shardkit"
+
+# Five digits sort well up to 100,000 shards of a split; wider numbers are written out in full.
+_SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>\d{5,})-of-(?P<of>\d{5,})\.tfrecord")
+_SPLIT = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_SPLIT_ALIASES = {
+    "train": "train",
+    "training": "train",
+    "val": "validation",
+    "valid": "validation",
+    "dev": "validation",
+    "validation": "validation",
+    "test": "test",
+    "testing": "test",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShardName:
+    """Names of one shard and of its index: ``train-00003-of-00064.tfrecord`` and ``….index.parquet``."""
+
+    split: str
+    shard_index: int
+    num_shards: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.shard_index < self.num_shards:
+            msg = f"shard_index must be in [0, {self.num_shards}), found {self.shard_index}"
+            raise CallError(msg)
+
+    @property
+    def stem(self) -> str:
+        """The name without its ending; also what the shard is called in messages."""
+        return f"{self.split}-{self.shard_index:05d}-of-{self.num_shards:05d}"
+
+    @property
+    def records(self) -> str:
+        """File name of the TFRecord."""
+        return f"{self.stem}.tfrecord"
+
+    @property
+    def index(self) -> str:
+        """File name of the index, which is also the shard's done mark."""
+        return f"{self.stem}.index.parquet"
+
+    @classmethod
+    def parse(cls, file_name: str) -> "ShardName":
+        """The inverse of ``records``.
+
+        Raises:
+            ManifestError: the name is not of that form.
+        """
+        match = _SHARD.fullmatch(file_name)
+        if match is None:
+            msg = f"{file_name!r} is not a shard's name such as 'train-00003-of-00064.tfrecord'"
+            raise ManifestError(msg)
+        return cls(match["split"], int(match["index"]), int(match["of"]))
+
+
+def split_of_folder(folder_name: str) -> str | None:
+    """The split that a folder's name stands for, in any case (``Training`` is ``train``); None for any other name."""
+    return _SPLIT_ALIASES.get(folder_name.lower())
+
+
+def check_split_name(name: str) -> str:
+    """Return the split's canonical name: a known alias resolved, any other name as it is.
+
+    Raises:
+        CallError: the name cannot stand in a file's name or in TFDS's slicing syntax.
+    """
+    if not _SPLIT.fullmatch(name):
+        msg = f"a split's name is a letter followed by letters, digits or '_'; found {name!r}"
+        raise CallError(msg)
+    return split_of_folder(name) or name
+
+
+def split_order(names: set[str]) -> list[str]:
+    """Splits in the order in which they are written and printed: train, validation, test, then others by name."""
+    usual = ["train", "validation", "test"]
+    return [name for name in usual if name in names] + sorted(names.difference(usual))
+
+
+def relative_path_problem(path: str) -> str | None:
+    """Why a path from a manifest or label file may not be followed below its root, or None where it may.
+
+    Empty parts, ``.``, ``..``, absolute paths, drive letters, backslashes, URLs and control characters are refused: what they
+    mean differs between systems, and on some of them they leave the root.
+    """
+    if not path:
+        return "it is empty"
+    if path.startswith("/") or re.match(r"[A-Za-z][A-Za-z0-9+.-]*:", path):
+        return "it is absolute"
+    if "\\" in path:
+        return "it holds a backslash"
+    if any(part in {"", ".", ".."} for part in path.split("/")):
+        return "it holds an empty, '.' or '..' part"
+    if any(unicodedata.category(char) == "Cc" for char in path):
+        return "it holds a control character"
+    return None

@@ -1,0 +1,98 @@
+"""The folder converted into: what may be there before, and how an old dataset is taken away."""
+
+from typing import Any
+
+from shardkit import naming
+from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.manifest import Manifest, read_manifest
+from shardkit.planning import plan_file
+from shardkit.storage import TEMPORARY, Folder
+
+_BESIDE = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, "dataset_info.json", "features.json", "label.labels.txt"}
+
+
+def finished(output: Folder) -> Manifest | None:
+    """The manifest of the dataset that is there already; None where there is none or it is damaged."""
+    if output.stat(naming.MANIFEST) is None:
+        return None
+    return read_manifest(output.url)
+
+
+def refuse_foreign(output: Folder) -> None:
+    """Refuse a folder that holds files which are not a conversion's.
+
+    Raises:
+        CallError: it does; one is named. Nothing in it was touched.
+    """
+    for entry in output.scan():
+        if not _is_ours(entry.name):
+            msg = (
+                f"{output.url}: holds {entry.name!r}, which is no part of a dataset; "
+                "choose a new or an empty folder (shardkit removes only what it wrote)"
+            )
+            raise CallError(msg)
+
+
+def refuse_shards(output: Folder) -> None:
+    """Refuse shards whose plan and manifest are both gone: nobody knows what they were converted from.
+
+    Raises:
+        DataError: there are such shards.
+    """
+    for entry in output.scan():
+        if _is_ours(entry.name) and entry.name not in {naming.WORK_FOLDER, naming.RUN_LOG}:
+            msg = f"{output.url}: holds {entry.name!r} of a dataset without a manifest; remove it with --overwrite"
+            raise DataError(msg)
+
+
+def description(manifest: Manifest) -> dict[str, Any]:
+    """What the dataset was made from, in the form of Plan.description()."""
+    return {
+        "plan_version": manifest.options["plan_version"],
+        "name": manifest.name,
+        "source": manifest.source.fingerprint,
+        "layout": manifest.source.layout,
+        "skipped": manifest.source.skipped,
+        "classes": manifest.classes,
+        "options": {name: value for name, value in manifest.options.items() if name != "plan_version"},
+        "software": manifest.software,
+    }
+
+
+def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """What two descriptions differ in, in words."""
+    said = []
+    for name in wanted:
+        before, after = found.get(name), wanted[name]
+        if before == after:
+            continue
+        if isinstance(before, dict) and isinstance(after, dict) and name in {"options", "software"}:
+            said += [
+                f"{key} was {before.get(key)} and is {after.get(key)}"
+                for key in sorted({*before, *after})
+                if before.get(key) != after.get(key)
+            ]
+        elif name in {"name", "layout"}:
+            said.append(f"{name} was {before} and is {after}")
+        else:
+            said.append({"source": "the source's files have changed"}.get(name, f"{name} have changed"))
+    return ", ".join(said)
+
+
+def clear(output: Folder) -> None:
+    """Remove a dataset or what there is of one; the manifest first, so that nothing partial looks complete."""
+    output.remove(naming.MANIFEST)
+    output.remove(plan_file.PATH)
+    for entry in output.scan():
+        if _is_ours(entry.name) and entry.name not in {naming.WORK_FOLDER, naming.RUN_LOG}:
+            output.remove(entry.name)
+
+
+def _is_ours(name: str) -> bool:
+    if name in _BESIDE or name == naming.WORK_FOLDER or name.startswith(TEMPORARY):
+        return True
+    try:
+        naming.ShardName.parse(name.replace(".index.parquet", ".tfrecord"))
+    except ManifestError:
+        return False
+    return True

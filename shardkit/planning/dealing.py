@@ -1,0 +1,299 @@
+"""Which shard of its split an example goes to, and its place there.
+
+Shards are balanced (counts within one), stratified (each class within one) and of nearly equal bytes, because a
+training job waits for its slowest shard and a batch should look like the whole.
+
+1. Whole laps: `num_shards` examples of one class, consecutive in hash order, one to each shard, the largest to the
+   lightest shard.
+2. What is left of all classes, in laps that classes share: the part of a class that runs over into the next lap goes
+   to shards that had none of it in the last.
+3. Swaps that keep every count, between heavy and light shards, until bytes are within 0.1 %.
+
+The laps alone leave bytes 0.2-5 % apart, plain round robin by class 4-13 % (simulated, log-normal sizes).
+"""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.errors import CallError
+
+_Ints = npt.NDArray[np.int64]
+
+# Swapping stops at max / min - 1 <= 1 / 1000: a tenth of what is promised, and no disk or network notices it.
+_INVERSE_TOLERANCE = 1000
+_MAX_ROUNDS = 200  # seen to end within 20; each round costs about as much as the laps
+_MAX_PARTNERS = 16  # rounds in a row in which the heaviest or lightest shard finds nothing to swap
+_MAX_CANDIDATES = 4096  # of the light shard's examples, tried for one swap; the best of so many is exact enough
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """How far apart the shards of a split are.
+
+    Attributes:
+        count_spread: most examples in a shard less fewest.
+        class_spread: the same for each class on its own, the largest over the classes.
+        bytes_ratio: bytes of the heaviest shard over those of the lightest, less 1; 0.01 is 1 %.
+    """
+
+    count_spread: int
+    class_spread: int
+    bytes_ratio: float
+
+
+def deal(
+    labels: npt.NDArray[np.int32], sizes: npt.NDArray[np.int64], hashes: npt.NDArray[np.uint64], num_shards: int
+) -> npt.NDArray[np.int32]:
+    """Deal the examples of a split over its shards.
+
+    Counts over shards differ by at most 1, so do those of every class, and bytes by at most 1 % from about 1,000
+    examples a shard, unless one example weighs more than all others can make up for.
+
+    Args:
+        labels: int32[n]; -1, unlabelled, is a class of its own.
+        sizes: int64[n], bytes of each example in the source, 0 or more.
+        hashes: uint64[n], uniform. Equal ones within a class are dealt in the order given: make them differ where the
+            result must not depend on it.
+        num_shards: at least 1.
+
+    Returns:
+        int32[n], in [0, num_shards), whatever the order of the rows. Memory is linear in n.
+
+    Raises:
+        CallError: num_shards is below 1, or sizes too large to add in 64 bits.
+    """
+    if num_shards < 1:
+        raise CallError(f"the number of shards is {num_shards}: it must be at least 1.")
+    dealt = np.zeros(len(labels), np.int32)
+    if num_shards == 1 or not len(labels):
+        return dealt
+    order = np.lexsort((hashes, labels))
+    sizes, labels = sizes[order], labels[order]
+    starts = np.flatnonzero(np.concatenate(([True], labels[1:] != labels[:-1])))
+    counts = np.diff(starts, append=len(labels))
+    classes = np.repeat(np.arange(len(counts)), counts)
+    max_bytes = int(sizes.max())
+    if len(labels) * (2 * max_bytes + 1) >= 1 << 63:
+        raise CallError(
+            f"{len(labels):,} examples of up to {max_bytes:,} bytes are more than 64 bits can add: check the sizes."
+        )
+
+    in_whole_lap = np.arange(len(labels)) - starts[classes] < (counts // num_shards * num_shards)[classes]
+    shards = np.empty(len(labels), np.int32)
+    loads = np.zeros(num_shards, np.int64)
+    _deal_whole_laps(np.flatnonzero(in_whole_lap), sizes, shards, loads)
+    _deal_shared_laps(np.flatnonzero(~in_whole_lap), classes, sizes, shards, loads)
+    _swap(classes, sizes, shards, loads)
+    dealt[order] = shards
+    return dealt
+
+
+def positions(shards: npt.NDArray[np.int32], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Place of each example inside its shard, from 0, in hash order; equal hashes in the order given.
+
+    Args:
+        shards: int32[n], 0 or more.
+        hashes: uint64[n]; of another purpose than those that decide splits, or a shard's head would be one split's.
+
+    Returns:
+        int64[n].
+    """
+    order = np.lexsort((hashes, shards))
+    starts = np.concatenate(([0], np.cumsum(np.bincount(shards))))
+    places = np.empty(len(shards), np.int64)
+    places[order] = np.arange(len(shards)) - starts[shards[order]]
+    return places
+
+
+def measure_balance(
+    labels: npt.NDArray[np.int32], sizes: npt.NDArray[np.int64], shards: npt.NDArray[np.int32], num_shards: int
+) -> Balance:
+    """Measure the balance of examples dealt over shards, in memory linear in n (no table of class by shard).
+
+    Args:
+        labels: int32[n].
+        sizes: int64[n] bytes.
+        shards: int32[n], in [0, num_shards).
+        num_shards: at least 1; shards without examples count as empty ones.
+
+    Returns:
+        All zero where there are no examples; a bytes_ratio of infinity where a shard has no bytes but others have.
+    """
+    if not len(labels):
+        return Balance(0, 0, 0.0)
+    counts = np.bincount(shards, minlength=num_shards)
+    loads = np.zeros(num_shards, np.int64)
+    np.add.at(loads, shards, sizes)
+    cells, in_cell = np.unique(labels.astype(np.int64) * num_shards + shards, return_counts=True)
+    cell_labels = cells // num_shards
+    starts = np.flatnonzero(np.concatenate(([True], cell_labels[1:] != cell_labels[:-1])))
+    everywhere = np.diff(starts, append=len(cells)) == num_shards
+    spreads = np.maximum.reduceat(in_cell, starts) - np.where(everywhere, np.minimum.reduceat(in_cell, starts), 0)
+    lightest, heaviest = int(loads.min()), int(loads.max())
+    ratio = heaviest / lightest - 1 if lightest else float("inf") if heaviest else 0.0
+    return Balance(int(counts.max() - counts.min()), int(spreads.max()), ratio)
+
+
+def _lightest_first(loads: _Ints) -> npt.NDArray[np.intp]:
+    return np.argsort(loads, kind="stable")
+
+
+def _deal_whole_laps(rows: npt.NDArray[np.intp], sizes: _Ints, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
+    """Deal rows, whole laps of one class each, updating shards and loads."""
+    laps = rows.reshape(-1, len(loads))
+    lap_sizes = sizes[laps]
+    largest_first = np.argsort(-lap_sizes, axis=1, kind="stable")
+    laps, lap_sizes = np.take_along_axis(laps, largest_first, 1), np.take_along_axis(lap_sizes, largest_first, 1)
+    for lap, lap_size in zip(laps, lap_sizes, strict=True):
+        targets = _lightest_first(loads)
+        shards[lap] = targets
+        loads[targets] += lap_size
+
+
+def _deal_shared_laps(
+    rows: npt.NDArray[np.intp], classes: _Ints, sizes: _Ints, shards: npt.NDArray[np.int32], loads: _Ints
+) -> None:
+    """Deal rows, sorted by class and fewer than num_shards of any class, updating shards and loads.
+
+    Every lap but the last uses each shard once, so counts stay within one; a class spans at most two laps.
+    """
+    num_shards = len(loads)
+    for start in range(0, len(rows), num_shards):
+        lap = rows[start : start + num_shards]
+        split_class = classes[lap[0]]
+        before = rows[max(0, start - num_shards) : start]
+        taken = np.zeros(num_shards, np.bool_)
+        taken[shards[before[classes[before] == split_class]]] = True
+        head = lap[classes[lap] == split_class]
+        targets = _lightest_first(loads)
+        head_targets = targets[~taken[targets]][: len(head)]
+        taken[:] = False
+        taken[head_targets] = True
+        tail_targets = targets[~taken[targets]][: len(lap) - len(head)]
+        for part, part_targets in ((head, head_targets), (lap[len(head) :], tail_targets)):
+            part_sorted = part[np.argsort(-sizes[part], kind="stable")]
+            shards[part_sorted] = part_targets
+            loads[part_targets] += sizes[part_sorted]
+
+
+class _Exchange(NamedTuple):
+    """A swap of two examples: where they lie in the heavy and the light shard, and the bytes that move."""
+
+    heavy_at: int
+    light_at: int
+    moved: int
+
+
+def _swap(classes: _Ints, sizes: _Ints, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
+    """Swap examples between shards, updating shards and loads, until bytes are within the tolerance.
+
+    In each round the i-th heaviest shard meets the i-th lightest, or a further one where those found nothing.
+    """
+    if _within_tolerance(loads):
+        return
+    # One number for class and size, class first. The span is wide enough for a difference of two numbers to tell
+    # whether the classes differ: it is then more than any size.
+    span = 2 * int(sizes.max()) + 1
+    codes = classes * span + sizes
+    rows = np.argsort(codes, kind="stable")
+    rows = rows[np.argsort(shards[rows], kind="stable")]
+    ends = np.cumsum(np.bincount(shards, minlength=len(loads)))[:-1]
+    codes_of, rows_of = np.split(codes[rows], ends), np.split(rows, ends)  # views: of each shard, sorted by code
+
+    num_pairs, offset = len(loads) // 2, 0
+    for _ in range(_MAX_ROUNDS):
+        ranked = _lightest_first(loads)
+        lightest, heaviest = ranked[:num_pairs], ranked[::-1][:num_pairs]
+        met = np.roll(lightest, -offset)
+        stuck = False
+        for heavy, light in zip(heaviest, met, strict=True):
+            gap = int(loads[heavy] - loads[light])
+            if gap * _INVERSE_TOLERANCE <= loads[light]:
+                continue
+            good_enough = int(loads[light]) // _INVERSE_TOLERANCE
+            exchange = _best_exchange(codes_of[heavy], codes_of[light], gap, span, good_enough)
+            if exchange is None:
+                stuck |= heavy == heaviest[0] or light == lightest[0]
+                continue
+            heavy_code, heavy_row = codes_of[heavy][exchange.heavy_at], rows_of[heavy][exchange.heavy_at]
+            light_code, light_row = codes_of[light][exchange.light_at], rows_of[light][exchange.light_at]
+            _replace(codes_of[heavy], rows_of[heavy], exchange.heavy_at, light_code, light_row)
+            _replace(codes_of[light], rows_of[light], exchange.light_at, heavy_code, heavy_row)
+            loads[heavy] -= exchange.moved
+            loads[light] += exchange.moved
+        offset = offset + 1 if stuck else 0
+        if _within_tolerance(loads) or offset >= min(num_pairs, _MAX_PARTNERS):
+            break
+    shards[rows] = np.repeat(np.arange(len(loads), dtype=np.int32), [len(part) for part in rows_of])
+
+
+def _within_tolerance(loads: _Ints) -> bool:
+    lightest = int(loads.min())
+    return (int(loads.max()) - lightest) * _INVERSE_TOLERANCE <= lightest
+
+
+def _best_exchange(heavy: _Ints, light: _Ints, gap: int, span: int, good_enough: int) -> _Exchange | None:
+    """The swap that comes nearest to halving the gap, of those that narrow it; None where there is none.
+
+    Args:
+        heavy: codes of the heavy shard's examples, ascending.
+        light: the same of the light shard.
+        gap: bytes by which the shards differ.
+        span: what the code's class counts.
+        good_enough: a remaining gap that needs no better swap, bytes.
+    """
+    if not len(light):
+        return None
+    max_bytes = span // 2
+    tried = np.arange(0, len(light), -(-len(light) // _MAX_CANDIDATES))
+    best = _nearest_to_half(heavy, light[tried], gap, max_bytes)
+    if best is not None:
+        best = best._replace(light_at=int(tried[best.light_at]))
+        if abs(gap - 2 * best.moved) <= good_enough:
+            return best
+    # Examples of two classes may change places too, where the one class is in the heavy shard only and the other in
+    # the light one only: neither then has more than one example in any shard, and neither will.
+    heavy_at, light_at = _lacking(heavy // span, light // span), _lacking(light // span, heavy // span)
+    heavy_at = heavy_at[np.argsort(heavy[heavy_at] % span, kind="stable")]
+    lone = _nearest_to_half(heavy[heavy_at] % span, light[light_at] % span, gap, max_bytes)
+    if lone is None or (best is not None and abs(gap - 2 * best.moved) <= abs(gap - 2 * lone.moved)):
+        return best
+    return _Exchange(int(heavy_at[lone.heavy_at]), int(light_at[lone.light_at]), lone.moved)
+
+
+def _lacking(these: _Ints, those: _Ints) -> npt.NDArray[np.intp]:
+    """Where these, ascending, are not among those, ascending and not empty."""
+    at = np.minimum(np.searchsorted(those, these), len(those) - 1)
+    return np.flatnonzero(those[at] != these)
+
+
+def _nearest_to_half(heavy: _Ints, light: _Ints, gap: int, max_bytes: int) -> _Exchange | None:
+    """The pair whose difference, in (0, gap) and at most max_bytes, is nearest to half the gap; heavy ascending."""
+    if not len(heavy) or not len(light):
+        return None
+    above = np.searchsorted(heavy, light + min(gap // 2, max_bytes))
+    best: _Exchange | None = None
+    for at in (np.maximum(above - 1, 0), np.minimum(above, len(heavy) - 1)):
+        moved = heavy[at] - light
+        allowed = (moved > 0) & (moved < gap) & (moved <= max_bytes)
+        misses = np.where(allowed, np.abs(2 * moved - gap), gap)
+        light_at = int(misses.argmin())
+        if misses[light_at] < (gap if best is None else abs(2 * best.moved - gap)):
+            best = _Exchange(int(at[light_at]), light_at, int(moved[light_at]))
+    return best
+
+
+def _replace(codes: _Ints, rows: npt.NDArray[np.intp], at: int, code: np.int64, row: np.intp) -> None:
+    """Put another example in the place of one of a shard's, in place, keeping the codes ascending."""
+    to = int(np.searchsorted(codes, code))
+    if to > at:
+        to -= 1
+    for column, value in ((codes, code), (rows, row)):
+        if to > at:
+            column[at:to] = column[at + 1 : to + 1]
+        else:
+            column[to + 1 : at + 1] = column[to:at]
+        column[to] = value

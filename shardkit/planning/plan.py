@@ -1,0 +1,298 @@
+"""The plan: split, shard and position of every key, decided before a record is written.
+
+A pure function of the sorted inventory, the options and the versions; numpy and Arrow only.
+"""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit import naming, software
+from shardkit.errors import CallError, DataError
+from shardkit.hashing import canonical_json, hash64
+from shardkit.inventory import INVENTORY_SCHEMA, fingerprint
+from shardkit.planning.dealing import Balance, deal, measure_balance, positions
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.sizing import choose_num_shards
+from shardkit.planning.splitting import split_by_hash, split_stratified
+
+PLAN_VERSION = 1
+
+# One row an example, in the order written: by split, shard and position. Its shard follows from SplitPlan.shard_counts.
+PLAN_SCHEMA = pa.schema(
+    [field for field in INVENTORY_SCHEMA if field.name not in {"split", "label_name", "mtime_ns", "reason", "message"}]
+    + [pa.field("label", pa.int32(), nullable=False)]
+)
+
+REJECTED_SCHEMA = pa.schema(
+    [
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("reason", pa.string(), nullable=False),
+        pa.field("message", pa.string(), nullable=False),
+        pa.field("source_bytes", pa.int64(), nullable=False),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Late:
+    """A file that turned out bad only when it was written; happens with ``--check header``."""
+
+    key: str
+    reason: str
+    message: str
+    source_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPlan:
+    """One split of a plan; ``num_bytes`` are of the raw files, ``class_counts`` in label order."""
+
+    name: str
+    num_bytes: int
+    class_counts: list[int]
+    shard_counts: list[int]
+    balance: Balance
+    reasons: tuple[str, ...]
+
+    @property
+    def num_examples(self) -> int:
+        """Examples of the split."""
+        return sum(self.shard_counts)
+
+    @property
+    def num_shards(self) -> int:
+        """Shards of the split."""
+        return len(self.shard_counts)
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What the plan says of the source, for the manifest."""
+
+    layout: str
+    num_files: int
+    num_bytes: int
+    skipped: dict[str, int]
+    duplicates: int | None
+    fingerprint: str
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """A whole plan: rows (PLAN_SCHEMA), splits in the order written, rejects (REJECTED_SCHEMA, sorted by key)."""
+
+    rows: pa.Table
+    splits: list[SplitPlan]
+    classes: list[str]
+    rejected: pa.Table
+    source: Facts
+    options: ConvertOptions
+    notes: tuple[str, ...] = field(default=())
+
+    @property
+    def num_shards(self) -> int:
+        """Shards of all splits."""
+        return sum(split.num_shards for split in self.splits)
+
+    def description(self) -> dict[str, Any]:
+        """What makes this conversion the one it is; equal descriptions give equal bytes."""
+        return {
+            "plan_version": PLAN_VERSION,
+            "name": self.options.name,
+            "source": self.source.fingerprint,
+            "layout": self.source.layout,
+            "skipped": self.source.skipped,
+            "classes": self.classes,
+            "options": self.options.as_json(),
+            "software": software.versions(),
+        }
+
+    def with_late(self, late: Iterable[Late]) -> pa.Table:
+        """Rejects of the plan and of the writers together, sorted by key."""
+        rows = [{name: getattr(one, name) for name in REJECTED_SCHEMA.names} for one in late]
+        table = pa.concat_tables([self.rejected, pa.Table.from_pylist(rows, REJECTED_SCHEMA)])
+        return table.take(pc.sort_indices(table, [("key", "ascending")]))
+
+    @property
+    def fingerprint(self) -> str:
+        """sha256 of the description, in hexadecimal."""
+        return hashlib.sha256(canonical_json(self.description())).hexdigest()
+
+
+def make_plan(inventory: pa.Table, options: ConvertOptions, *, layout: str, skipped: Mapping[str, int]) -> Plan:
+    """Decide split, shard and position of every good file.
+
+    Args:
+        inventory: INVENTORY_SCHEMA, sorted by key.
+        options: as the user gave them.
+        layout: name of the source's layout.
+        skipped: files that are no images, counted by ending.
+
+    Raises:
+        DataError: no good image is left.
+        CallError: the options do not fit the source.
+    """
+    bad = pc.is_valid(inventory["reason"])
+    rejected = inventory.filter(bad).select(REJECTED_SCHEMA.names).cast(REJECTED_SCHEMA)
+    good = inventory.filter(pc.invert(bad))
+    if not len(good):
+        raise DataError(_nothing_left(rejected, skipped))
+    classes = _classes(inventory, options)
+    labels = pc.index_in(good["label_name"], pa.array(classes, pa.string())).to_numpy().astype(np.int32)
+    tokens = _identity_tokens(good)
+    split_of, names = _split(good, tokens, labels, options)
+    order_hashes = hash64(good["key"].to_pylist(), seed=options.seed, purpose="position")
+    sizes = good["source_bytes"].to_numpy()
+    splits, pieces = [], []
+    _check_shard_names(options, names)
+    for split_index, name in enumerate(names):
+        members = np.flatnonzero(split_of == split_index)
+        planned, order = _plan_split(
+            name, labels[members], sizes[members], order_hashes[members], len(classes), options
+        )
+        splits.append(planned)
+        pieces.append(members[order])
+    rows = good.append_column("label", pa.array(labels)).select(PLAN_SCHEMA.names)
+    return Plan(
+        rows=rows.take(pa.array(np.concatenate(pieces))).cast(PLAN_SCHEMA),
+        splits=splits,
+        classes=classes,
+        rejected=rejected,
+        source=Facts(
+            layout=layout,
+            num_files=len(inventory),
+            num_bytes=int(pc.sum(inventory["source_bytes"]).as_py() or 0),
+            skipped=dict(skipped),
+            duplicates=_count_duplicates(good, options),
+            fingerprint=fingerprint(inventory),
+        ),
+        options=options,
+        notes=_notes(good, classes, labels),
+    )
+
+
+def _plan_split(
+    name: str,
+    labels: npt.NDArray[np.int32],
+    sizes: npt.NDArray[np.int64],
+    hashes: npt.NDArray[np.uint64],
+    num_classes: int,
+    options: ConvertOptions,
+) -> tuple[SplitPlan, npt.NDArray[np.intp]]:
+    num_bytes = int(sizes.sum())
+    requested = options.shards.get(name) if isinstance(options.shards, dict) else options.shards
+    chosen = choose_num_shards(
+        split=name,
+        num_examples=len(labels),
+        num_bytes=num_bytes,
+        target_bytes=options.shard_bytes,
+        pipelines=options.pipelines,
+        requested=requested,
+    )
+    shards = deal(labels, sizes, hashes, chosen.num_shards)
+    order = np.lexsort((positions(shards, hashes), shards))
+    return SplitPlan(
+        name=name,
+        num_bytes=num_bytes,
+        class_counts=np.bincount(labels, minlength=num_classes).tolist(),
+        shard_counts=np.bincount(shards, minlength=chosen.num_shards).tolist(),
+        balance=measure_balance(labels, sizes, shards, chosen.num_shards),
+        reasons=chosen.reasons,
+    ), order
+
+
+def _classes(inventory: pa.Table, options: ConvertOptions) -> list[str]:
+    # Rejected files count too: a class keeps its label when its last good image goes bad.
+    found = sorted(name for name in pc.unique(inventory["label_name"]).to_pylist() if name is not None)
+    if options.classes is None:
+        return found
+    unknown = [name for name in found if name not in options.classes]
+    if unknown:
+        msg = f"the source has the labels {', '.join(map(repr, unknown[:10]))} that --classes does not name; add them to the file"
+        raise CallError(msg)
+    return list(options.classes)
+
+
+def _identity_tokens(good: pa.Table) -> list[bytes | str]:
+    # By content where it is known, so that exact duplicates share a split; else by key.
+    known = good["content_sha256"].null_count == 0
+    tokens: list[bytes | str] = good["content_sha256" if known else "key"].to_pylist()
+    return tokens
+
+
+def _split(
+    good: pa.Table, tokens: list[bytes | str], labels: npt.NDArray[np.int32], options: ConvertOptions
+) -> tuple[npt.NDArray[np.int32], list[str]]:
+    given = sorted({name for name in pc.unique(good["split"]).to_pylist() if name is not None})
+    if options.splits is None:
+        names = naming.split_order(set(given)) or ["train"]
+        if not given:
+            return np.zeros(len(good), np.int32), names
+        return pc.index_in(good["split"], pa.array(names)).to_numpy().astype(np.int32), names
+    if given:
+        msg = f"the source has its own splits ({', '.join(given)}); leave out --splits, or convert one of its folders"
+        raise CallError(msg)
+    hashes = hash64(tokens, seed=options.seed, purpose="split")
+    if options.split_by == "hash":
+        split_of = split_by_hash(hashes, options.splits)
+    else:
+        split_of = split_stratified(hashes, labels, options.splits)
+    names = list(options.splits)
+    counts = np.bincount(split_of, minlength=len(names))
+    if not counts.all():
+        empty = names[int(np.argmin(counts))]
+        msg = (
+            f"split {empty!r} would get none of the {len(good)} examples; raise its share, or use --split-by stratified"
+        )
+        raise CallError(msg)
+    return split_of, names
+
+
+def _check_shard_names(options: ConvertOptions, names: list[str]) -> None:
+    unknown = sorted(set(options.shards) - set(names)) if isinstance(options.shards, dict) else []
+    if unknown:
+        msg = f"--shards names the split {unknown[0]!r}; the conversion writes {', '.join(names)}"
+        raise CallError(msg)
+
+
+def _count_duplicates(good: pa.Table, options: ConvertOptions) -> int | None:
+    if options.check != "decode":
+        return None
+    return len(good) - int(pc.count_distinct(good["content_sha256"]).as_py())
+
+
+def _notes(good: pa.Table, classes: list[str], labels: npt.NDArray[np.int32]) -> tuple[str, ...]:
+    notes = []
+    alike: dict[str, list[str]] = {}
+    for name in classes:
+        alike.setdefault("".join(name.casefold().split()), []).append(name)
+    for names in alike.values():
+        if len(names) > 1:
+            notes.append(
+                f"classes {', '.join(map(repr, names))} differ only by case or blanks; are they meant to be one?"
+            )
+    missing = [
+        name for name, count in zip(classes, np.bincount(labels, minlength=len(classes)), strict=True) if not count
+    ]
+    if missing:
+        notes.append(f"no good image in {len(missing)} of {len(classes)} classes: {', '.join(map(repr, missing[:5]))}")
+    if len(good) and len(classes) == 1:
+        notes.append(f"there is only one class, {classes[0]!r}; is SOURCE the folder that holds the label folders?")
+    return tuple(notes)
+
+
+def _nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> str:
+    if len(rejected):
+        first = rejected.slice(0, 1).to_pylist()[0]
+        return f"none of the {len(rejected)} images is good; the first, {first['key']}: {first['message']}"
+    if skipped:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in skipped.items())
+        return f"there are no images in the source, only other files ({kinds})"
+    return "there are no images in the source; its folders are empty"

@@ -1,0 +1,215 @@
+"""Which split an example goes to: by its hash, so that it never moves, or stratified, so that each class is shared out.
+
+By hash, an example's split depends on nothing but its own hash; shares are right on average only. Stratified, every
+class and the whole are right within one, and examples may change split when data is added.
+"""
+
+import itertools
+import math
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.errors import CallError
+from shardkit.naming import check_split_name
+
+# Keeps ratio * count exact in 64 bits for up to 9e9 examples.
+MAX_RATIO_DECIMALS = 9
+MAX_RATIO_DENOMINATOR = 10**MAX_RATIO_DECIMALS
+
+_DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
+# 2**64 / golden ratio (Knuth, TAOCP vol. 3, 6.4): any run of consecutive multiples of it spreads evenly mod 2**64.
+_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
+
+
+def parse_split_values(text: str, *, option: str) -> dict[str, str]:
+    """Take ``name=value,name=value`` apart, in the order given, names as given.
+
+    Args:
+        text: what the user wrote; blanks around names and values are ignored.
+        option: the option it was written for, named in errors.
+
+    Raises:
+        CallError: a part that is not name=value, a name that no split can have (see `naming.check_split_name`), two
+            names of one split: the same twice, or aliases such as val and validation.
+    """
+    values: dict[str, str] = {}
+    given: dict[str, str] = {}
+    for part in text.split(","):
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals or not value:
+            raise CallError(f"{option} {text!r} has the part {part.strip()!r}, which is not of the form name=value.")
+        split = check_split_name(name)
+        if split in given:
+            raise CallError(f"{option} {text!r} names the split {split} twice, as {given[split]!r} and {name!r}.")
+        given[split] = name
+        values[name] = value
+    return values
+
+
+def parse_ratios(text: str) -> dict[str, Fraction]:
+    """Read ``train=0.8,validation=0.1,test=0.1`` exactly, in the order given; aliases of names are the caller's.
+
+    Raises:
+        CallError: a malformed part (see `parse_split_values`), a ratio that is not a decimal above 0 with at most
+            nine decimals, or ratios that do not add to exactly 1.
+    """
+    ratios: dict[str, Fraction] = {}
+    for name, value in parse_split_values(text, option="--splits").items():
+        if not _DECIMAL.fullmatch(value):
+            raise CallError(f"--splits {text!r} gives {name} the ratio {value!r}: write a decimal such as 0.8.")
+        if len(value.partition(".")[2]) > MAX_RATIO_DECIMALS:
+            raise CallError(
+                f"--splits {text!r} gives {name} the ratio {value}: write at most {MAX_RATIO_DECIMALS} decimals."
+            )
+        ratios[name] = Fraction(value)
+        if ratios[name] == 0:
+            raise CallError(f"--splits {text!r} gives {name} the ratio {value}: it must be above 0, or left out.")
+    total = sum(ratios.values())
+    if total != 1:
+        found = (Decimal(total.numerator) / Decimal(total.denominator)).normalize()
+        raise CallError(f"--splits {text!r} adds to {found:f}: the ratios must add to exactly 1.")
+    return ratios
+
+
+def split_by_hash(hashes: npt.NDArray[np.uint64], ratios: Mapping[str, Fraction]) -> npt.NDArray[np.int32]:
+    """Split each example by its own hash alone.
+
+    Split k takes the hashes h with cumulative ratio k-1 <= h / 2**64 < cumulative ratio k, without rounding, so an
+    example keeps its split whatever is added or removed beside it.
+
+    Args:
+        hashes: uint64[n], uniform; equal ones share a split.
+        ratios: of each split, above 0, adding to 1.
+
+    Returns:
+        int32[n], indices into the ratios' order.
+
+    Raises:
+        CallError: the ratios do not add to 1 (see `parse_ratios`).
+    """
+    denominator, upto = _cumulative(ratios)
+    # The last hash of each split but the last: inclusive, because an exclusive end may be 2**64 and not fit.
+    last = [math.ceil(Fraction(end << 64, denominator)) - 1 for end in upto[1:-1]]
+    return np.searchsorted(np.array(last, np.uint64), hashes, side="left").astype(np.int32)
+
+
+def split_stratified(
+    hashes: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], ratios: Mapping[str, Fraction]
+) -> npt.NDArray[np.int32]:
+    """Split so that every class, and the whole, is shared out within one example of its ratios.
+
+    With E = ratio * count, each class gives each split floor(E) or ceil(E) examples, and so do all classes together.
+    Rounding each class alone cannot do that: at 0.8 and 0.2, of 250 classes of one image all 250 would be in train.
+    So the classes, ordered by count (rare ones side by side) and hash, are rounded by systematic sampling with an even
+    sequence of starting points: of any run of them, each split gets about its ratio of the odd examples. What is still
+    missing in the totals is moved between splits along augmenting paths, from the largest classes, never leaving
+    floor(E) and ceil(E); that such a rounding exists is controlled rounding's theorem (Causey, Cox and Ernst,
+    Journal of the American Statistical Association 80, 1985).
+
+    Args:
+        hashes: uint64[n]; a class's examples go to the splits in hash order, those of equal hash in the order given.
+        labels: int32[n]; -1, unlabelled, is a class of its own.
+        ratios: of each split, above 0, adding to 1.
+
+    Returns:
+        int32[n], indices into the ratios' order; independent of the order of the rows and of how classes are numbered.
+
+    Raises:
+        CallError: the ratios do not add to 1 (see `parse_ratios`).
+    """
+    denominator, upto = _cumulative(ratios)
+    splits = np.empty(len(hashes), np.int32)
+    if not len(hashes):
+        return splits
+    order = np.lexsort((hashes, labels))
+    ordered = labels[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    counts = np.diff(starts, append=len(hashes))
+    by_count = np.lexsort((hashes[order[starts]], counts))
+    shares = np.empty((len(counts), len(ratios)), np.int64)
+    shares[by_count] = _controlled_rounding(counts[by_count], np.array(upto, np.int64), denominator)
+    splits[order] = np.repeat(np.tile(np.arange(len(ratios), dtype=np.int32), len(counts)), shares.ravel())
+    return splits
+
+
+def _cumulative(ratios: Mapping[str, Fraction]) -> tuple[int, list[int]]:
+    """Common denominator of the ratios, and the cumulative numerators over it, from 0 to the denominator."""
+    denominator = math.lcm(*(ratio.denominator for ratio in ratios.values()))
+    upto = [0, *itertools.accumulate(int(ratio * denominator) for ratio in ratios.values())]
+    if upto[-1] != denominator or min(ratios.values()) <= 0 or denominator > MAX_RATIO_DENOMINATOR:
+        found = ", ".join(f"{name}={ratio}" for name, ratio in ratios.items())
+        raise CallError(f"the ratios {found} must be above 0, add to 1 and have at most {MAX_RATIO_DECIMALS} decimals.")
+    return denominator, upto
+
+
+def _controlled_rounding(
+    counts: npt.NDArray[np.int64], upto: npt.NDArray[np.int64], denominator: int
+) -> npt.NDArray[np.int64]:
+    """Round ratio * count to int64[class, split]: rows add to counts, cells and totals are floors or ceilings."""
+    numerators = np.diff(upto)
+    steps = (np.arange(len(counts), dtype=np.uint64) * _GOLDEN) >> np.uint64(32)
+    offsets = ((steps * np.uint64(denominator)) >> np.uint64(32)).astype(np.int64)
+    # Lay a class's n examples end to end, split after split, and mark the points offset, offset + 1, offset + 2 …:
+    # each split gets the marks on its stretch. ceil((end - offset) / denominator) marks lie before an end.
+    shares = np.diff(-((offsets[:, None] - counts[:, None] * upto) // denominator), axis=1)
+    floors, odd = np.divmod(counts[:, None] * numerators, denominator)
+    raised = shares > floors
+
+    low, remainders = np.divmod(int(counts.sum()) * numerators, denominator)
+    high = low + (remainders > 0)
+    nearest = (
+        low.copy()
+    )  # by largest remainder; may be out of reach with many splits, the floors and ceilings never are
+    nearest[np.argsort(-remainders, kind="stable")[: int(counts.sum() - low.sum())]] += 1
+    for lower, upper in ((low, high), (nearest, nearest)):
+        _settle_totals(raised, odd > 0, floors.sum(axis=0), lower, upper)
+    rounded: npt.NDArray[np.int64] = floors + raised
+    return rounded
+
+
+def _settle_totals(
+    raised: npt.NDArray[np.bool_],
+    raisable: npt.NDArray[np.bool_],
+    base: npt.NDArray[np.int64],
+    lower: npt.NDArray[np.int64],
+    upper: npt.NDArray[np.int64],
+) -> None:
+    """Move raised cells along their rows, in place, until base + their column totals lie in [lower, upper]."""
+    while True:
+        totals = base + raised.sum(axis=0)
+        bound = upper if (totals > upper).any() else lower
+        movable = raised.T.astype(np.int64) @ (raisable & ~raised)  # [from split, to split]: classes that can move
+        path = _shortest_path(movable > 0, sources=totals > bound, sinks=totals < bound)
+        if not path:
+            return
+        steps = list(itertools.pairwise(path))
+        amount = min(
+            int(totals[path[0]] - bound[path[0]]),
+            int(bound[path[-1]] - totals[path[-1]]),
+            *(int(movable[step]) for step in steps),
+        )
+        for source, sink in steps:
+            # The last rows: the largest classes, to which one example more or less matters least.
+            rows = np.flatnonzero(raised[:, source] & raisable[:, sink] & ~raised[:, sink])[-amount:]
+            raised[rows, source] = False
+            raised[rows, sink] = True
+
+
+def _shortest_path(
+    edges: npt.NDArray[np.bool_], *, sources: npt.NDArray[np.bool_], sinks: npt.NDArray[np.bool_]
+) -> list[int]:
+    """Shortest path from a source to a sink by breadth-first search; empty where there is none."""
+    paths = [[int(source)] for source in np.flatnonzero(sources)]
+    seen = sources.copy()
+    for path in paths:  # grows while it is read
+        if sinks[path[-1]]:
+            return path
+        for node in np.flatnonzero(edges[path[-1]] & ~seen):
+            seen[node] = True
+            paths.append([*path, int(node)])
+    return []

@@ -1,0 +1,180 @@
+"""From finished shards to a published dataset: the cheap proof, the files beside the shards, and the manifest, last."""
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shardkit import features, naming, software
+from shardkit.errors import DataError
+from shardkit.hashing import sha256_hex
+from shardkit.index import parse_index
+from shardkit.manifest import Balance, File, Index, Manifest, Rejected, Shard, Source, Split, sealed
+from shardkit.naming import ShardName
+from shardkit.planning.plan import PLAN_VERSION, Late, Plan
+from shardkit.storage import Folder
+from shardkit.tfrecord import OVERHEAD_BYTES
+
+# Index files are small and their stores are slow to answer, not slow to send.
+READING_THREADS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedShard:
+    """A shard as its index and its file's size prove it."""
+
+    name: ShardName
+    shard: Shard
+    labels: npt.NDArray[np.int32]  # those that occur; thousands of shards times thousands of classes would not fit
+    label_counts: npt.NDArray[np.int64]
+
+
+def proved_shards(output: Folder, names: list[ShardName]) -> list[FinishedShard]:
+    """The cheap proof: every shard has the size and every index the chain of records that they claim.
+
+    Raises:
+        DataError: one does not; it is named.
+    """
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        return list(pool.map(lambda name: _proved(output, name), names))
+
+
+def _proved(output: Folder, name: ShardName) -> FinishedShard:
+    where = f"{output.url}/{name.index}"
+    raw = output.read(name.index)
+    table, summary = parse_index(raw, where=where, columns=["offset", "length", "label"])
+    found = output.stat(name.records)
+    if found is None or found.num_bytes != summary.num_bytes:
+        size = "is missing" if found is None else f"has {found.num_bytes} bytes"
+        msg = f"{output.url}/{name.records}: the shard {size}, its index says {summary.num_bytes}; convert again with --overwrite"
+        raise DataError(msg)
+    if problem := chain_problem(table, summary.num_bytes):
+        msg = f"{where}: {problem}; convert again with --overwrite"
+        raise DataError(msg)
+    index = Index(path=name.index, sha256=sha256_hex(raw))
+    shard = Shard(
+        path=name.records,
+        num_examples=summary.num_examples,
+        num_bytes=summary.num_bytes,
+        sha256=summary.sha256,
+        index=index,
+    )
+    return FinishedShard(name, shard, *np.unique(table["label"].to_numpy(), return_counts=True))
+
+
+def chain_problem(index: pa.Table, num_bytes: int) -> str | None:
+    """Why the records that an index lists do not cover the shard end to end; None where they do."""
+    offsets, lengths = index["offset"].to_numpy(), index["length"].to_numpy()
+    ends = np.concatenate(([0], np.cumsum(lengths + OVERHEAD_BYTES)))
+    wrong = np.flatnonzero(offsets != ends[:-1])
+    if len(wrong):
+        return (
+            f"record {wrong[0]} is said to start at byte {offsets[wrong[0]]}, those before it end at {ends[wrong[0]]}"
+        )
+    if ends[-1] != num_bytes:
+        return f"its records end at byte {ends[-1]}, the shard at {num_bytes}"
+    return None
+
+
+def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Late]) -> Manifest:
+    """Write what stands beside the shards, then the manifest, which makes them a dataset."""
+    rejected = plan.with_late(late)
+    splits = {
+        split.name: _split([shard for shard in shards if shard.name.split == split.name], len(plan.classes))
+        for split in plan.splits
+    }
+    beside = {naming.REJECTED: rejected_parquet(rejected), **_tfds_files(plan, splits)}
+    files = [File(path=path, num_bytes=len(raw), sha256=sha256_hex(raw)) for path, raw in beside.items()]
+    manifest = sealed(
+        {
+            "name": plan.options.name,
+            "features": features.CLASSIFICATION,
+            "classes": plan.classes,
+            "splits": splits,
+            "source": Source(
+                fingerprint=plan.source.fingerprint,
+                layout=plan.source.layout,
+                num_files=plan.source.num_files,
+                num_bytes=plan.source.num_bytes,
+                skipped=plan.source.skipped,
+                groups=None,
+                duplicates=plan.source.duplicates,
+            ),
+            "options": {"plan_version": PLAN_VERSION, **plan.options.as_json()},
+            "rejected": Rejected(
+                num_examples=len(rejected), by_reason=dict(sorted(Counter(rejected["reason"].to_pylist()).items()))
+            ),
+            "files": files,
+            "software": software.versions(),
+        }
+    )
+    for path, raw in {**beside, naming.MANIFEST: manifest.to_bytes()}.items():
+        with output.writing(path) as file:
+            file.write(raw)
+    return manifest
+
+
+def _split(shards: list[FinishedShard], num_classes: int) -> Split:
+    least, most = np.full(num_classes, np.iinfo(np.int64).max), np.zeros(num_classes, np.int64)
+    total = np.zeros(num_classes, np.int64)
+    for shard in shards:
+        class_counts = np.zeros(num_classes, np.int64)
+        class_counts[shard.labels] = shard.label_counts
+        least, most, total = np.minimum(least, class_counts), np.maximum(most, class_counts), total + class_counts
+    counts = np.array([shard.shard.num_examples for shard in shards])
+    num_bytes = np.array([shard.shard.num_bytes for shard in shards])
+    return Split(
+        num_examples=int(counts.sum()),
+        num_bytes=int(num_bytes.sum()),
+        class_counts=total.tolist(),
+        balance=Balance(
+            count_spread=int(np.ptp(counts)),
+            class_spread=int((most - least).max()),
+            bytes_spread=round(float(num_bytes.max() / max(1, num_bytes.min()) - 1), 6),
+        ),
+        shards=[shard.shard for shard in shards],
+    )
+
+
+def rejected_parquet(table: pa.Table) -> bytes:
+    """The file `rejected.parquet`."""
+    out = io.BytesIO()
+    pq.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+def _tfds_files(plan: Plan, splits: dict[str, Split]) -> dict[str, bytes]:
+    """What ``tfds.builder_from_directory`` reads: format of tensorflow_datasets 4.9, dataset_info.proto as JSON."""
+    info = {
+        "name": plan.options.name,
+        "version": "1.0.0",
+        "fileFormat": "tfrecord",
+        "description": "Written by shardkit; manifest.json says everything about it.",
+        "splits": [
+            {
+                "name": name,
+                "filepathTemplate": "{SPLIT}-{SHARD_X_OF_Y}.{FILEFORMAT}",
+                "numBytes": str(split.num_bytes),
+                "shardLengths": [str(shard.num_examples) for shard in split.shards],
+            }
+            for name, split in splits.items()
+        ],
+    }
+    return {
+        "dataset_info.json": _json(info),
+        "features.json": _json(features.tfds_features(features.CLASSIFICATION, plan.classes)),
+        # TFDS strips and splits by line: a name with a line break in it would become two.
+        "label.labels.txt": "".join(f"{' '.join(name.split())}\n" for name in plan.classes).encode(),
+    }
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,139 @@
+"""Class folders: ``SOURCE/<label>/**/image`` and ``SOURCE/<split>/<label>/**/image``."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shardkit.errors import DataError
+from shardkit.naming import split_of_folder
+from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Part, Source, ending, is_ignored
+from shardkit.storage import Entry, Folder
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFolders(Source):
+    """A tree whose first folder is the label, or whose first is the split and second the label.
+
+    Attributes:
+        folder: the source's root.
+        with_splits: whether the first folder is the split.
+        excluded: path below the root that is left out, because the output is written there; None for none.
+        remark: what the user should know about how the tree was read; '' for nothing.
+    """
+
+    folder: Folder
+    with_splits: bool
+    excluded: str | None
+    remark: str
+
+    @property
+    def layout(self) -> str:
+        """See Source."""
+        return "split and class folders" if self.with_splits else "class folders"
+
+    def describe(self) -> str:
+        """See Source."""
+        shape = "<split>/<label>/…/image" if self.with_splits else "<label>/…/image"
+        return f"{self.folder.url}: read as {shape}{self.remark}"
+
+    def parts(self) -> list[Part]:
+        """One part a label folder, and one for the images that lie beside them and have no label."""
+        if not self.with_splits:
+            return self._labels_below("", None)
+        return [
+            part
+            for name in _folders(self.folder, "", self.excluded)
+            for part in self._labels_below(name, split_of_folder(name))
+        ] + [Part("", None, None, recursive=False)]
+
+    def _labels_below(self, path: str, split: str | None) -> list[Part]:
+        names = _folders(self.folder, path, self.excluded)
+        labelled = [Part(_join(path, name), split, name, recursive=True) for name in names]
+        return [*labelled, Part(path, split, None, recursive=False)]
+
+    def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
+        """See Source; files sorted by path, folder by folder."""
+        batch = Listing()
+        for path, entry in self._files(part.path, part.recursive, ()):
+            kind = ending(entry.name)
+            if kind not in IMAGE_ENDINGS:
+                batch.skipped[kind] = batch.skipped.get(kind, 0) + 1
+                continue
+            key, reason, message = path, None, None
+            if not path.isascii() and (broken := _not_unicode(path)):
+                key, reason, message = broken, "bad_name", "the file's name is not valid UTF-8; rename it"
+            elif part.label_name is None:
+                reason, message = "no_label", "the image lies outside every label folder; move it into one"
+            batch.keys.append(key)
+            batch.splits.append(part.split)
+            batch.label_names.append(None if reason else part.label_name)
+            batch.source_bytes.append(entry.num_bytes)
+            batch.mtimes_ns.append(entry.mtime_ns)
+            batch.reasons.append(reason)
+            batch.messages.append(message)
+            if len(batch.keys) == batch_rows:
+                yield batch
+                batch = Listing()
+        if batch.keys or batch.skipped:
+            yield batch
+
+    def _files(self, path: str, recursive: bool, above: tuple[str, ...]) -> Iterator[tuple[str, Entry]]:  # noqa: FBT001
+        here = self.folder.real(path)
+        if here in above:
+            return  # a symbolic link that leads back up: its files are listed already
+        folders = []
+        prefix = f"{path}/" if path else ""
+        for entry in self.folder.scan(path):
+            if is_ignored(entry.name):
+                continue
+            if entry.is_folder:
+                folders.append(entry.name)
+            else:
+                yield prefix + entry.name, entry
+        if recursive:
+            for name in folders:
+                if prefix + name != self.excluded:
+                    yield from self._files(prefix + name, recursive, (*above, here))
+
+
+def open_class_folders(folder: Folder, excluded: str | None) -> ClassFolders:
+    """Look at the first levels of a tree and decide how to read it.
+
+    Raises:
+        DataError: there is no folder to take labels from.
+    """
+    names = _folders(folder, "", excluded)
+    if not names:
+        msg = (
+            f"{folder.url}: there are no label folders; "
+            "shardkit reads SOURCE/<label>/image or SOURCE/<split>/<label>/image, one folder a label"
+        )
+        raise DataError(msg)
+    as_splits = [name for name in names if split_of_folder(name)]
+    if len(as_splits) == len(names) and any(_folders(folder, name, excluded) for name in names):
+        return ClassFolders(folder, with_splits=True, excluded=excluded, remark="")
+    remark = ""
+    if as_splits:
+        others = [name for name in names if name not in as_splits]
+        why = f"because of {others[0]!r} beside them" if others else "because they hold no label folders"
+        remark = f"; note: {', '.join(map(repr, as_splits))} read as label, not as split, {why}"
+    return ClassFolders(folder, with_splits=False, excluded=excluded, remark=remark)
+
+
+def _folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
+    return [
+        entry.name
+        for entry in folder.scan(path)
+        if entry.is_folder and not is_ignored(entry.name) and _join(path, entry.name) != excluded
+    ]
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name
+
+
+def _not_unicode(path: str) -> str | None:
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return None

@@ -1,0 +1,280 @@
+"""Files, local and remote, through one small interface; a file is either whole or not there.
+
+Local folders use plain ``os`` calls, where a million files pass by; ``s3://`` and ``gs://`` use pyarrow.fs. Both write
+an object under its name only when it is complete: locally by temp and rename, remotely by spooling to local disk and one
+whole upload, because an exception inside an open remote stream publishes the partial object (in Beam and in pyarrow
+alike).
+"""
+
+import abc
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple
+
+from shardkit.errors import CallError, DataError, MachineError
+
+TEMPORARY = ".shardkit-tmp-"
+COPY_BYTES = 1 << 20  # 1 MiB
+
+
+class Entry(NamedTuple):
+    """One child of a folder: a file's size in bytes and time of change in ns since the epoch, or a folder."""
+
+    name: str
+    is_folder: bool
+    num_bytes: int
+    mtime_ns: int
+
+
+class Folder(abc.ABC):
+    """A folder and everything below it; paths are relative, POSIX, and '' is the folder itself."""
+
+    @property
+    @abc.abstractmethod
+    def url(self) -> str:
+        """What the user calls the folder."""
+
+    @abc.abstractmethod
+    def scan(self, path: str = "") -> list[Entry]:
+        """Children of a folder, sorted by name; empty where there is no such folder."""
+
+    @abc.abstractmethod
+    def stat(self, path: str) -> Entry | None:
+        """The file or folder at path; None where there is none."""
+
+    @abc.abstractmethod
+    def read(self, path: str) -> bytes:
+        """The whole file."""
+
+    @abc.abstractmethod
+    def open(self, path: str) -> Any:
+        """The file for reading, seekable, closed by ``with``."""
+
+    @abc.abstractmethod
+    def writing(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
+        """Write a file that appears under its name when the block ends without an exception, whole or not at all."""
+
+    @abc.abstractmethod
+    def remove(self, path: str) -> None:
+        """Remove a file; no error where there is none."""
+
+    @abc.abstractmethod
+    def remove_tree(self, path: str) -> None:
+        """Remove a folder and all below it; no error where there is none."""
+
+    @abc.abstractmethod
+    def real(self, path: str) -> str:
+        """The path with symbolic links resolved: two folders are the same where these are equal."""
+
+
+def open_folder(url: str) -> Folder:
+    """The folder at a local path, ``file://``, ``s3://`` or ``gs://`` URL; it need not exist yet.
+
+    Raises:
+        CallError: another scheme.
+    """
+    scheme, separator, rest = url.partition("://")
+    if not separator:
+        return LocalFolder(os.path.abspath(os.path.expanduser(url)))
+    if scheme == "file":
+        return LocalFolder(os.path.abspath("/" + rest.lstrip("/")))
+    if scheme in {"s3", "gs"}:
+        return RemoteFolder(url.rstrip("/"))
+    msg = f"{url!r}: shardkit reads and writes local folders, s3:// and gs://, not {scheme}://"
+    raise CallError(msg)
+
+
+@contextlib.contextmanager
+def explained(action: str, url: str) -> Iterator[None]:
+    """Turn an OSError into one sentence: the machine is at fault, or the path given is."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        msg = f"{url}: there is no such file or folder"
+        raise DataError(msg) from error
+    except OSError as error:
+        if isinstance(error, MachineError):
+            raise
+        msg = f"{url}: cannot {action}: {error.strerror or error}"
+        raise MachineError(msg) from error
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFolder(Folder):
+    """A folder of this machine."""
+
+    path: str
+
+    @property
+    def url(self) -> str:
+        """See Folder."""
+        return self.path
+
+    def _at(self, path: str) -> str:
+        return f"{self.path}/{path}" if path else self.path
+
+    def scan(self, path: str = "") -> list[Entry]:
+        """Children, symbolic links followed; a dangling link is a file of 0 bytes, so that it is reported, not lost."""
+        try:
+            with os.scandir(self._at(path)) as children:
+                return sorted((_local_entry(child) for child in children), key=_name)
+        except FileNotFoundError:
+            return []
+
+    def stat(self, path: str) -> Entry | None:
+        """See Folder."""
+        try:
+            found = os.stat(self._at(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return Entry(os.path.basename(self._at(path)), stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns)
+
+    def read(self, path: str) -> bytes:
+        """See Folder; unbuffered, one read of the size the file has."""
+        with open(self._at(path), "rb", buffering=0) as file:
+            return file.read()
+
+    def open(self, path: str) -> BinaryIO:
+        """See Folder."""
+        return open(self._at(path), "rb", buffering=COPY_BYTES)
+
+    @contextlib.contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        """See Folder; flushed to the disk before it is renamed, so that a power cut leaves no empty file under the name."""
+        target = self._at(path)
+        folder = os.path.dirname(target)
+        os.makedirs(folder, exist_ok=True)
+        temporary = f"{folder}/{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            with open(temporary, "xb", buffering=COPY_BYTES) as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(temporary)
+            raise
+
+    def remove(self, path: str) -> None:
+        """See Folder."""
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self._at(path))
+
+    def remove_tree(self, path: str) -> None:
+        """See Folder."""
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self._at(path))
+
+    def real(self, path: str) -> str:
+        """See Folder."""
+        return os.path.realpath(self._at(path))
+
+
+def _name(entry: Entry) -> str:
+    return entry.name
+
+
+def _local_entry(child: "os.DirEntry[str]") -> Entry:
+    try:
+        found = child.stat()
+    except OSError:
+        return Entry(child.name, is_folder=False, num_bytes=0, mtime_ns=0)
+    return Entry(child.name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns)
+
+
+def remove_temporaries(folder: Folder) -> None:
+    """Remove what killed writers left in a folder; only for whom holds its lock, for it removes those of others too."""
+    for entry in folder.scan():
+        if entry.name.startswith(TEMPORARY):
+            folder.remove(entry.name)
+
+
+class RemoteFolder(Folder):
+    """A prefix of an object store, by pyarrow.fs: credentials, region and endpoint come from the usual variables."""
+
+    def __init__(self, url: str) -> None:
+        from pyarrow import fs
+
+        self._url = url
+        self._filesystem, self._root = fs.FileSystem.from_uri(url)
+
+    def __reduce__(self) -> tuple[type["RemoteFolder"], tuple[str]]:
+        return RemoteFolder, (self._url,)
+
+    @property
+    def url(self) -> str:
+        """See Folder."""
+        return self._url
+
+    def _at(self, path: str) -> str:
+        return f"{self._root}/{path}" if path else str(self._root)
+
+    def scan(self, path: str = "") -> list[Entry]:
+        """See Folder."""
+        from pyarrow import fs
+
+        found = self._filesystem.get_file_info(fs.FileSelector(self._at(path), allow_not_found=True))
+        # Some stores keep an empty object under the folder's own name.
+        return sorted((_remote_entry(info) for info in found if info.base_name), key=_name)
+
+    def stat(self, path: str) -> Entry | None:
+        """See Folder."""
+        from pyarrow import fs
+
+        info = self._filesystem.get_file_info(self._at(path))
+        return None if info.type == fs.FileType.NotFound else _remote_entry(info)
+
+    def read(self, path: str) -> bytes:
+        """See Folder."""
+        with self._filesystem.open_input_file(self._at(path)) as file:
+            data: bytes = file.readall()
+        return data
+
+    def open(self, path: str) -> Any:
+        """See Folder."""
+        return self._filesystem.open_input_file(self._at(path))
+
+    @contextlib.contextmanager
+    def writing(self, path: str) -> Iterator[BinaryIO]:
+        """See Folder; the object is uploaded after the block, in one go."""
+        with tempfile.TemporaryFile(prefix=TEMPORARY) as spool:
+            yield spool
+            spool.seek(0)
+            upload = self._filesystem.open_output_stream(self._at(path))
+            # Left open on an error of the spool: closing it would publish what has been sent so far.
+            while chunk := spool.read(COPY_BYTES):
+                upload.write(chunk)
+            upload.close()
+
+    def remove(self, path: str) -> None:
+        """See Folder."""
+        with contextlib.suppress(FileNotFoundError):
+            self._filesystem.delete_file(self._at(path))
+
+    def remove_tree(self, path: str) -> None:
+        """See Folder."""
+        with contextlib.suppress(FileNotFoundError):
+            self._filesystem.delete_dir(self._at(path))
+
+    def real(self, path: str) -> str:
+        """See Folder; object stores have no links."""
+        return self._at(path)
+
+
+def _remote_entry(info: Any) -> Entry:
+    from pyarrow import fs
+
+    return Entry(info.base_name, info.type == fs.FileType.Directory, info.size or 0, info.mtime_ns or 0)
+
+
+def is_out_of_space(error: BaseException) -> bool:
+    """Whether an error says that the disk or the quota is full."""
+    return isinstance(error, OSError) and error.errno in {errno.ENOSPC, errno.EDQUOT}
