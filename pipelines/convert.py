@@ -55,7 +55,7 @@ def take_inventory(
     pipeline = running.pipeline()
     _ = (
         pipeline
-        | "Parts" >> beam.Create(source.parts(), reshuffle=False)  # Part
+        | "Parts" >> beam.Create(list(enumerate(source.parts())), reshuffle=False)  # (index, Part)
         | "TakeInventory" >> TakeInventory(source, work, options.check)
     )
     phase = "checking" if options.check == "decode" else "listing"
@@ -157,7 +157,7 @@ class Conversion:
         pipeline = self.running.pipeline()
         _ = (
             pipeline
-            | "Shards" >> beam.Create(unfinished, reshuffle=False)  # ShardTask
+            | "Shards" >> beam.Create(list(enumerate(unfinished)), reshuffle=False)  # (index, ShardTask)
             | "WriteShards" >> WriteShards(source.folder, output, options)
         )
         counts = dict(

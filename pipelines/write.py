@@ -1,5 +1,6 @@
 """Beam: write every shard of a plan, one element a shard; no image ever crosses a shuffle."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +13,7 @@ from shardkit.writing import WriteOptions, write_shard
 
 @dataclass
 class WriteShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
-    """Shard tasks to shards and indexes in `output`; how each ended lies beside them as data."""
+    """(index, ShardTask) pairs to shards and indexes in `output`; how each ended lies beside them as data."""
 
     source: Folder
     output: Folder
@@ -22,10 +23,11 @@ class WriteShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not
         """See PTransform."""
         return (
             tasks
-            | "SpreadShards" >> beam.Reshuffle()  # ShardTask
+            | "SpreadShards" >> beam.GroupByKey()  # (index, [ShardTask]); see pipelines/inventory.py
             | "WriteShard" >> beam.Map(_write, self.source, self.output, self.options)  # None
         )
 
 
-def _write(task: ShardTask, source: Folder, output: Folder, options: WriteOptions) -> None:
-    write_shard(source, output, task, options)
+def _write(spread: tuple[int, Iterable[ShardTask]], source: Folder, output: Folder, options: WriteOptions) -> None:
+    for task in spread[1]:
+        write_shard(source, output, task, options)

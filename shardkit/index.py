@@ -8,11 +8,13 @@ import json
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
 from shardkit.storage import Folder
+from shardkit.tfrecord import OVERHEAD_BYTES
 
 FORMAT_VERSION = 1
 _SUMMARY_KEY = b"shardkit.shard"
@@ -89,6 +91,20 @@ def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> 
         msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then convert again"
         raise DataError(msg) from None
     return table, _summary(file, where)
+
+
+def chain_problem(index: pa.Table, num_bytes: int) -> str | None:
+    """Why the records that an index lists do not cover the shard end to end; None where they do."""
+    offsets, lengths = index["offset"].to_numpy(), index["length"].to_numpy()
+    ends = np.concatenate(([0], np.cumsum(lengths + OVERHEAD_BYTES)))
+    wrong = np.flatnonzero(offsets != ends[:-1])
+    if len(wrong):
+        return (
+            f"record {wrong[0]} is said to start at byte {offsets[wrong[0]]}, those before it end at {ends[wrong[0]]}"
+        )
+    if ends[-1] != num_bytes:
+        return f"its records end at byte {ends[-1]}, the shard at {num_bytes}"
+    return None
 
 
 def _summary(file: Any, where: str) -> ShardSummary:

@@ -56,8 +56,10 @@ class Shard(_Part):
 
 
 class Balance(_Part):
-    """How even the shards of a split are: the most minus the least examples, the same for the class where it is largest,
-    and the most bytes over the least, less one.
+    """How even the shards of a split are.
+
+    ``count_spread`` is the most examples minus the least, ``class_spread`` the same for the class where it is largest,
+    ``bytes_spread`` the most bytes over the least, less one.
     """
 
     count_spread: NonNegativeInt

@@ -68,6 +68,11 @@ class ShardName:
         return cls(match["split"], int(match["index"]), int(match["of"]))
 
 
+def is_shard_file(file_name: str) -> bool:
+    """Whether a file is named like a shard or an index."""
+    return _SHARD.fullmatch(file_name.replace(".index.parquet", ".tfrecord")) is not None
+
+
 def split_of_folder(folder_name: str) -> str | None:
     """The split that a folder's name stands for, in any case (``Training`` is ``train``); None for any other name."""
     return _SPLIT_ALIASES.get(folder_name.lower())

@@ -3,7 +3,7 @@
 from typing import Any
 
 from shardkit import naming
-from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.errors import CallError, DataError
 from shardkit.manifest import Manifest, read_manifest
 from shardkit.planning import plan_file
 from shardkit.storage import TEMPORARY, Folder
@@ -62,8 +62,8 @@ def description(manifest: Manifest) -> dict[str, Any]:
 def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
     """What two descriptions differ in, in words."""
     said = []
-    for name in wanted:
-        before, after = found.get(name), wanted[name]
+    for name, after in wanted.items():
+        before = found.get(name)
         if before == after:
             continue
         if isinstance(before, dict) and isinstance(after, dict) and name in {"options", "software"}:
@@ -89,10 +89,4 @@ def clear(output: Folder) -> None:
 
 
 def _is_ours(name: str) -> bool:
-    if name in _BESIDE or name == naming.WORK_FOLDER or name.startswith(TEMPORARY):
-        return True
-    try:
-        naming.ShardName.parse(name.replace(".index.parquet", ".tfrecord"))
-    except ManifestError:
-        return False
-    return True
+    return name in _BESIDE or name == naming.WORK_FOLDER or name.startswith(TEMPORARY) or naming.is_shard_file(name)

@@ -16,12 +16,11 @@ import pyarrow.parquet as pq
 from shardkit import features, naming, software
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
-from shardkit.index import parse_index
+from shardkit.index import chain_problem, parse_index
 from shardkit.manifest import Balance, File, Index, Manifest, Rejected, Shard, Source, Split, sealed
 from shardkit.naming import ShardName
 from shardkit.planning.plan import PLAN_VERSION, Late, Plan
 from shardkit.storage import Folder
-from shardkit.tfrecord import OVERHEAD_BYTES
 
 # Index files are small and their stores are slow to answer, not slow to send.
 READING_THREADS = 16
@@ -68,20 +67,6 @@ def _proved(output: Folder, name: ShardName) -> FinishedShard:
         index=index,
     )
     return FinishedShard(name, shard, *np.unique(table["label"].to_numpy(), return_counts=True))
-
-
-def chain_problem(index: pa.Table, num_bytes: int) -> str | None:
-    """Why the records that an index lists do not cover the shard end to end; None where they do."""
-    offsets, lengths = index["offset"].to_numpy(), index["length"].to_numpy()
-    ends = np.concatenate(([0], np.cumsum(lengths + OVERHEAD_BYTES)))
-    wrong = np.flatnonzero(offsets != ends[:-1])
-    if len(wrong):
-        return (
-            f"record {wrong[0]} is said to start at byte {offsets[wrong[0]]}, those before it end at {ends[wrong[0]]}"
-        )
-    if ends[-1] != num_bytes:
-        return f"its records end at byte {ends[-1]}, the shard at {num_bytes}"
-    return None
 
 
 def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Late]) -> Manifest:

@@ -1,6 +1,6 @@
 """``run-log.jsonl``: what happened when, where and how fast; the only file that differs between two equal runs."""
 
-import datetime
+import datetime as dt
 import json
 import platform
 import time
@@ -24,7 +24,7 @@ class RunLog:
 
     def add(self, event: str, **facts: Any) -> None:
         """Note an event with the time, the host and the seconds since the run began."""
-        now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
+        now = dt.datetime.now(dt.timezone.utc).isoformat(timespec="milliseconds")
         self._events.append(
             {"time": now, "host": platform.node(), "event": event, "seconds": round(self.seconds, 3), **facts}
         )

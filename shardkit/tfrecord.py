@@ -7,7 +7,7 @@ Source: tensorflow/core/lib/io/record_writer.h. Held against TensorFlow's own re
 
 import struct
 from collections.abc import Iterator
-from typing import BinaryIO
+from typing import Protocol
 
 import google_crc32c
 
@@ -16,8 +16,7 @@ from shardkit.errors import RecordError
 HEADER_BYTES = 12
 FOOTER_BYTES = 4
 OVERHEAD_BYTES = HEADER_BYTES + FOOTER_BYTES
-# A damaged length must not make the reader ask for terabytes; protobuf itself caps a message at 2 GiB.
-MAX_RECORD_BYTES = 1 << 31  # 2 GiB
+MAX_RECORD_BYTES = 1 << 31  # 2 GiB, protobuf's cap on a message
 
 _LENGTH = struct.Struct("<Q")
 _CRC = struct.Struct("<I")
@@ -36,7 +35,29 @@ def frame(data: bytes) -> tuple[bytes, bytes, bytes]:
     return length + _CRC.pack(masked_crc32c(length)), data, _CRC.pack(masked_crc32c(data))
 
 
-def read_records(file: BinaryIO, *, name: str) -> Iterator[tuple[int, bytes]]:
+def frame_problem(framed: bytes, length: int) -> str | None:
+    """Why these bytes are not the frame of `length` bytes of data; None where they are."""
+    if len(framed) < length + OVERHEAD_BYTES:
+        return f"the file ends inside the record; {length} bytes were announced"
+    announced, length_crc = _HEADER.unpack_from(framed)
+    if masked_crc32c(framed[:8]) != length_crc:
+        return "the CRC of the record's length does not match; the file is damaged here"
+    if announced != length:
+        return f"the record announces {announced} bytes, not {length}"
+    if masked_crc32c(framed[HEADER_BYTES:-FOOTER_BYTES]) != _CRC.unpack_from(framed, len(framed) - FOOTER_BYTES)[0]:
+        return "the CRC of the record's data does not match; the record is damaged"
+    return None
+
+
+class Readable(Protocol):
+    """What is read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """The next size bytes, fewer at the end."""
+        ...
+
+
+def read_records(file: Readable, *, name: str) -> Iterator[tuple[int, bytes]]:
     """Yield (offset of the frame, data) for every record, in file order, checking both CRCs.
 
     Args:
@@ -54,20 +75,14 @@ def read_records(file: BinaryIO, *, name: str) -> Iterator[tuple[int, bytes]]:
             msg = f"{where}: the file ends inside the record's header"
             raise RecordError(msg)
         length, length_crc = _HEADER.unpack(header)
-        if masked_crc32c(header[:8]) != length_crc:
-            msg = f"{where}: the CRC of the record's length does not match; the file is damaged here"
+        # Before the data is read: a damaged length must not make it ask for terabytes.
+        if masked_crc32c(header[:8]) != length_crc or length > MAX_RECORD_BYTES:
+            msg = f"{where}: the record's length of {length} is damaged; the file cannot be read behind here"
             raise RecordError(msg)
-        if length > MAX_RECORD_BYTES:
-            msg = f"{where}: the record claims {length} bytes, more than the {MAX_RECORD_BYTES} a record may have"
+        framed = header + file.read(length + FOOTER_BYTES)
+        if problem := frame_problem(framed, length):
+            msg = f"{where}: {problem}"
             raise RecordError(msg)
-        data = file.read(length)
-        footer = file.read(FOOTER_BYTES)
-        if len(data) < length or len(footer) < FOOTER_BYTES:
-            msg = f"{where}: the file ends inside the record; {length} bytes were announced"
-            raise RecordError(msg)
-        if masked_crc32c(data) != _CRC.unpack(footer)[0]:
-            msg = f"{where}: the CRC of the record's data does not match; the record is damaged"
-            raise RecordError(msg)
-        yield offset, data
+        yield offset, framed[HEADER_BYTES:-FOOTER_BYTES]
         offset += length + OVERHEAD_BYTES
         number += 1

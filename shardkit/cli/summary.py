@@ -1,15 +1,22 @@
 """The tables that `convert`, `plan` and `info` print."""
 
+from collections import Counter
 from typing import Any
 
+import numpy as np
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from shardkit.index import read_index
 from shardkit.manifest import Manifest
+from shardkit.planning.plan import Plan
+from shardkit.rejecting import RejectLimit
 
 CLASSES_SHOWN = 6
+CLASSES_LISTED = 40
+REJECTED_SHOWN = 10
 
 
 def size(num_bytes: float) -> str:
@@ -80,17 +87,79 @@ def conversion_summary(outcome: Any, output: str) -> Group:
     """What a finished conversion prints."""
     manifest: Manifest = outcome.manifest
     num_examples = sum(split.num_examples for split in manifest.splits.values())
-    parts: list[Any] = ["", splits_table(manifest), "", classes_line(manifest.classes), rejected_line(manifest)]
+    lines = ["", classes_line(manifest.classes), rejected_line(manifest)]
     if not outcome.unchanged:
-        rate = num_examples / outcome.seconds
-        speed = f"{outcome.seconds:.1f} s, {rate:,.0f} images/s, {manifest.source.num_bytes / outcome.seconds / 1e6:,.1f} MB/s"
-        parts.append(speed)
+        rate, megabytes = num_examples / outcome.seconds, manifest.source.num_bytes / outcome.seconds / 1e6
+        lines.append(f"{outcome.seconds:.1f} s, {rate:,.0f} images/s, {megabytes:,.1f} MB/s")
     first = next(iter(manifest.splits))
-    return Group(
-        *(Text(part) if isinstance(part, str) else part for part in parts),
-        Text(""),
-        Text("Next:"),
-        Text(f"  shardkit verify {output} --deep"),
-        Text(f"  shardkit info {output}"),
-        Text(f'  python: reader.make_dataset_fn("{output}", "{first}", global_batch_size=…, image_size=(224, 224))'),
+    lines += [
+        "",
+        "Next:",
+        f"  shardkit verify {output} --deep",
+        f"  shardkit info {output}",
+        f'  python: reader.make_dataset_fn("{output}", "{first}", global_batch_size=…, image_size=(224, 224))',
+    ]
+    return Group("", splits_table(manifest), *map(Text, lines))
+
+
+def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
+    """What `plan` prints: the splits it would write and its reasons."""
+    made = table(
+        "split", "classes", "shards", "examples", "source bytes", "examples a shard", "a class a shard", "bytes apart"
     )
+    for split in plan.splits:
+        made.add_row(
+            split.name,
+            f"{sum(map(bool, split.class_counts)):,}",
+            f"{split.num_shards:,}",
+            f"{split.num_examples:,}",
+            size(split.num_bytes),
+            _span(split.shard_counts),
+            _within(split.balance.class_spread),
+            f"{split.balance.bytes_ratio:.2%}",
+        )
+    reasons = [f"{split.name}: {reason}" for split in plan.splits for reason in split.reasons]
+    by_reason = Counter(plan.rejected["reason"].to_pylist())
+    rejected = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.most_common()) or "none"
+    lines = ["", classes_line(plan.classes), f"rejected: {rejected}"]
+    lines += [f"  {row['key']}: {row['message']}" for row in plan.rejected.slice(0, REJECTED_SHOWN).to_pylist()]
+    if len(plan.rejected) > REJECTED_SHOWN:
+        lines.append(f"  … and {len(plan.rejected) - REJECTED_SHOWN} more")
+    if not limit.allows(len(plan.rejected), plan.source.num_files):
+        lines.append(f"more than --max-rejected {limit.text} allows: `convert` would stop here")
+    if plan.source.duplicates:
+        lines.append(f"exact duplicates: {plan.source.duplicates:,} images repeat another's bytes")
+    return Group("", made, *map(Text, ["", "Why so many shards:", *(f"  {reason}" for reason in reasons), *lines]))
+
+
+def info_summary(manifest: Manifest) -> Group:
+    """What `info` prints."""
+    source, rate = manifest.source, manifest.options.get("resize")
+    head = f"{manifest.root.url}: dataset {manifest.name!r}, format {manifest.format_version}, from {source.layout}"
+    by_class = table("class", *manifest.splits)
+    for label, name in list(enumerate(manifest.classes))[:CLASSES_LISTED]:
+        by_class.add_row(repr(name), *(f"{split.class_counts[label]:,}" for split in manifest.splits.values()))
+    if len(manifest.classes) > CLASSES_LISTED:
+        by_class.add_row(f"… {len(manifest.classes) - CLASSES_LISTED:,} more")
+    sizes = table("pixels", "smallest", "median", "largest")
+    for side, (low, middle, high) in _sides(manifest).items():
+        sizes.add_row(side, f"{low:,}", f"{middle:,}", f"{high:,}")
+    lines = [rejected_line(manifest), f"resized to a shorter side of {rate}" if rate else "sizes kept"]
+    if source.duplicates:
+        lines.append(f"exact duplicates: {source.duplicates:,} images repeat another's bytes")
+    return Group(Text(head), "", splits_table(manifest), "", by_class, "", sizes, "", *map(Text, lines))
+
+
+def _sides(manifest: Manifest) -> dict[str, tuple[int, int, int]]:
+    columns: dict[str, list[Any]] = {"width": [], "height": []}
+    for _, shard in manifest.shards():
+        index = read_index(manifest.root, shard.index.path, list(columns))
+        for side, values in columns.items():
+            values.append(index[side].to_numpy())
+    sides = {side: np.concatenate(values) for side, values in columns.items()}
+    # The lower of two middle values: a size that occurs.
+    return {
+        side: (int(all_.min()), int(np.percentile(all_, 50, method="lower")), int(all_.max()))
+        for side, all_ in sides.items()
+        if len(all_)
+    }

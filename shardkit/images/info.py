@@ -98,6 +98,6 @@ def truncated(kind: str, num_bytes: int) -> BadImage:
     return BadImage("truncated", f"The {kind} is cut short after {num_bytes} bytes; copy it again from its origin.")
 
 
-def damaged(kind: str, found: str) -> BadImage:
-    """The error for an image whose bytes contradict its format; ``found`` continues "The JPEG ..."."""
-    return BadImage("damaged", f"The {kind} {found}; copy it again from its origin or replace it.")
+def damaged(kind: str, found: str, remedy: str = "copy it again from its origin or replace it") -> BadImage:
+    """The error for an image that cannot be decoded; ``found`` continues "The JPEG ..."."""
+    return BadImage("damaged", f"The {kind} {found}; {remedy}.")

@@ -120,6 +120,6 @@ def _check_frame(process: int, precision: int, width: int, height: int, num_comp
     if precision != 8 or num_components not in {1, 3, 4}:
         raise damaged(
             "JPEG",
-            f"has {num_components} channels of {precision} bits, which neither Pillow nor TensorFlow decodes; "
-            "convert it to 8 bits",
+            f"has {num_components} channels of {precision} bits, which neither Pillow nor TensorFlow decodes",
+            "convert it to 8 bits a channel, grey, RGB or CMYK",
         )

@@ -15,10 +15,8 @@ _ENDIANS = {b"II": "<", b"MM": ">"}
 _HEADS = {order: struct.Struct(order + "2sHL") for order in "<>"}
 _COUNTS = {order: struct.Struct(order + "H") for order in "<>"}
 _ENTRIES = {order: struct.Struct(order + "HHL4s") for order in "<>"}  # tag, type, count, value or offset
-# Types that fit in place: BYTE, SHORT, LONG (TIFF 6.0, section 2); Orientation is SHORT, careless writers use others.
-_VALUES = {
-    order: {1: struct.Struct("B"), 3: struct.Struct(order + "H"), 4: struct.Struct(order + "L")} for order in "<>"
-}
+# Types taken: SHORT, as the standard wants, and LONG, as careless writers store it (TIFF 6.0, section 2).
+_VALUES = {order: {3: struct.Struct(order + "H"), 4: struct.Struct(order + "L")} for order in "<>"}
 # Keywords of the PNG text chunks that may tell: ImageMagick's EXIF in hexadecimal, and XMP.
 ORIENTED_KEYWORDS = (b"Raw profile type exif\0", b"XML:com.adobe.xmp\0")
 _MAX_TEXT = 1 << 20  # 1 MiB: inflated text beyond it is not read; Pillow's MAX_TEXT_CHUNK
@@ -31,7 +29,7 @@ def exif_orientation(block: bytes) -> int | None:
         block: a TIFF structure, with or without the leading "Exif\0\0"; may be damaged.
 
     Returns:
-        The tag's value as stored (it may be out of 1..8), None where it is absent or unreadable.
+        The tag's value as stored (it may be out of 1..8; 0 for a type that is no number), None where it is absent.
     """
     while block.startswith(b"Exif\0\0"):
         block = block[6:]
@@ -48,7 +46,7 @@ def exif_orientation(block: bytes) -> int | None:
             if tag == _TAG and count:
                 number = _VALUES[order].get(kind)
                 # A duplicated tag: the last one counts, as in Pillow.
-                value = number.unpack_from(field)[0] if number else None
+                value = number.unpack_from(field)[0] if number else 0
     except struct.error:
         pass  # The block ends early: what was read before that counts.
     return value

@@ -87,8 +87,8 @@ def not_an_image(data: bytes) -> BadImage:
     """The error for bytes that no format claims."""
     return BadImage(
         "not_an_image",
-        f"No image format that is read here ({', '.join(sorted(_PLUGINS))}) begins with {data[:8]!r}; "
-        "remove the file from the source or convert it first.",
+        f"The file begins with {data[:8]!r}, like none of {', '.join(sorted(_PLUGINS))}; "
+        "remove it from the source or convert it first.",
     )
 
 
@@ -105,7 +105,9 @@ def decoding(kind: str, data: bytes) -> Iterator[None]:
         raise
     except Exception as error:
         found = " ".join(str(error).split())
-        if "truncated" in found.lower() or isinstance(error, (EOFError, struct.error)) or _ends_early(kind, data):
+        # Plugins' open wraps what it met in a SyntaxError.
+        early = isinstance(error.__cause__ or error, (EOFError, struct.error))
+        if early or "truncated" in found.lower() or _ends_early(kind, data):
             raise truncated(kind, len(data)) from error
         raise damaged(kind, f"cannot be decoded ({found or type(error).__name__})") from error
 

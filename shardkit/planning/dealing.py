@@ -24,7 +24,7 @@ _Ints = npt.NDArray[np.int64]
 
 # Swapping stops at max / min - 1 <= 1 / 1000: a tenth of what is promised, and no disk or network notices it.
 _INVERSE_TOLERANCE = 1000
-_MAX_ROUNDS = 200  # seen to end within 20; each round costs about as much as the laps
+_MAX_ROUNDS = 200  # log-normal sizes need up to 6; all are used only where one example outweighs a shard
 _MAX_PARTNERS = 16  # rounds in a row in which the heaviest or lightest shard finds nothing to swap
 _MAX_CANDIDATES = 4096  # of the light shard's examples, tried for one swap; the best of so many is exact enough
 
@@ -96,7 +96,7 @@ def positions(shards: npt.NDArray[np.int32], hashes: npt.NDArray[np.uint64]) -> 
 
     Args:
         shards: int32[n], 0 or more.
-        hashes: uint64[n]; of another purpose than those that decide splits, or a shard's head would be one split's.
+        hashes: uint64[n].
 
     Returns:
         int64[n].

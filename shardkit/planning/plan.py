@@ -269,15 +269,14 @@ def _count_duplicates(good: pa.Table, options: ConvertOptions) -> int | None:
 
 
 def _notes(good: pa.Table, classes: list[str], labels: npt.NDArray[np.int32]) -> tuple[str, ...]:
-    notes = []
     alike: dict[str, list[str]] = {}
     for name in classes:
         alike.setdefault("".join(name.casefold().split()), []).append(name)
-    for names in alike.values():
-        if len(names) > 1:
-            notes.append(
-                f"classes {', '.join(map(repr, names))} differ only by case or blanks; are they meant to be one?"
-            )
+    notes = [
+        f"classes {', '.join(map(repr, names))} differ only by case or blanks; are they meant to be one?"
+        for names in alike.values()
+        if len(names) > 1
+    ]
     missing = [
         name for name, count in zip(classes, np.bincount(labels, minlength=len(classes)), strict=True) if not count
     ]

@@ -183,7 +183,8 @@ def _settle_totals(
     while True:
         totals = base + raised.sum(axis=0)
         bound = upper if (totals > upper).any() else lower
-        movable = raised.T.astype(np.int64) @ (raisable & ~raised)  # [from split, to split]: classes that can move
+        unraised = raisable & ~raised
+        movable = raised.T.astype(np.int64) @ unraised  # [from split, to split]: classes that can move
         path = _shortest_path(movable > 0, sources=totals > bound, sinks=totals < bound)
         if not path:
             return
@@ -195,7 +196,7 @@ def _settle_totals(
         )
         for source, sink in steps:
             # The last rows: the largest classes, to which one example more or less matters least.
-            rows = np.flatnonzero(raised[:, source] & raisable[:, sink] & ~raised[:, sink])[-amount:]
+            rows = np.flatnonzero(raised[:, source] & unraised[:, sink])[-amount:]
             raised[rows, source] = False
             raised[rows, sink] = True
 

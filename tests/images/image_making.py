@@ -4,7 +4,7 @@ import io
 import struct
 import zlib
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,15 @@ def picture(mode: str = "RGB", width: int = 37, height: int = 23, seed: int = 0)
     """A smooth gradient with noise, different in every corner, so that any wrong turn shows."""
     rows, columns = np.mgrid[0:height, 0:width]
     noise = np.random.default_rng(seed).integers(0, 24, (height, width, 4))
-    channels = np.stack([columns * 200 // width, rows * 200 // height, 200 - rows * columns * 200 // (width * height), rows + columns + 60], -1)
+    channels = np.stack(
+        [
+            columns * 200 // width,
+            rows * 200 // height,
+            200 - rows * columns * 200 // (width * height),
+            rows + columns + 60,
+        ],
+        -1,
+    )
     array = np.clip(channels + noise, 0, 255).astype(np.uint8)
     if mode == "I;16":
         return Image.fromarray((array[..., 0].astype(np.uint16) << 8) | array[..., 1])
@@ -201,7 +209,7 @@ MAKERS: dict[str, Callable[[], bytes]] = {
 }
 
 
-@lru_cache(maxsize=None)
+@cache
 def made(name: str) -> bytes:
     """The file of one of ``MAKERS``; made once."""
     return MAKERS[name]()

@@ -1,0 +1,116 @@
+"""Beam: re-read every shard of a dataset; what is found travels as data, through a work folder."""
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import apache_beam as beam
+
+from pipelines.options import Running
+from pipelines.watching import Watch, run_watched
+from shardkit.errors import MachineError
+from shardkit.manifest import Manifest, Shard
+from shardkit.storage import Folder
+from shardkit.verification import (
+    Problem,
+    ShardCheck,
+    check_shard,
+    class_count_problems,
+    file_problems,
+    left_over,
+    read_checked_manifest,
+)
+
+
+@dataclass
+class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
+    """(index, Shard) pairs to one report a shard in `work`."""
+
+    root: Folder
+    work: Folder
+    classes: list[str]
+    deep: bool
+
+    def expand(self, shards: Any) -> Any:
+        """See PTransform."""
+        return (
+            shards
+            | "SpreadShards" >> beam.GroupByKey()  # (index, [Shard]); see pipelines/inventory.py
+            | "VerifyShard" >> beam.Map(_verify, self.root, self.work, self.classes, self.deep)  # None
+        )
+
+
+def _verify(  # positional: Beam's side inputs
+    spread: tuple[int, Iterable[Shard]],
+    root: Folder,
+    work: Folder,
+    classes: list[str],
+    deep: bool,  # noqa: FBT001
+) -> None:
+    index, shards = spread
+    for shard in shards:
+        check = check_shard(root, shard, classes, deep=deep)
+        with work.writing(_report(index)) as file:
+            file.write(json.dumps(asdict(check)).encode())
+
+
+def _report(index: int) -> str:
+    return f"shard-{index:08d}.json"
+
+
+def verify_dataset(
+    root: Folder, work: Folder, running: Running, watch: Watch, *, deep: bool
+) -> tuple[Manifest | None, list[Problem]]:
+    """Check a whole dataset.
+
+    Args:
+        root: its folder.
+        work: an empty folder that all workers reach, for their reports.
+        running: how.
+        watch: who looks on.
+        deep: also decode every image.
+
+    Returns:
+        The manifest, None where it cannot be read, and every problem found, in the order of the manifest.
+    """
+    manifest, problems = read_checked_manifest(root)
+    if manifest is None:
+        return None, problems
+    for file in manifest.files:
+        problems += file_problems(root, file)
+    problems += left_over(root, manifest)
+    shards = [shard for _, shard in manifest.shards()]
+    pipeline = running.pipeline()
+    _ = (
+        pipeline
+        | "Shards" >> beam.Create(list(enumerate(shards)), reshuffle=False)  # (index, Shard)
+        | "VerifyShards" >> VerifyShards(root, work, manifest.classes, deep)
+    )
+    counts = {_report(index): shard.num_examples for index, shard in enumerate(shards)}
+    run_watched(
+        running,
+        pipeline,
+        watch,
+        phase="verifying",
+        total=sum(counts.values()),
+        count=lambda: sum(counts.get(entry.name, 0) for entry in work.scan()),
+    )
+    checks = [_read_check(work, index) for index in range(len(shards))]
+    problems += [problem for check in checks for problem in check.problems]
+    start = 0
+    for name, split in manifest.splits.items():
+        problems += class_count_problems(name, split, checks[start : start + len(split.shards)])
+        start += len(split.shards)
+    return manifest, problems
+
+
+def _read_check(work: Folder, index: int) -> ShardCheck:
+    try:
+        fields = json.loads(work.read(_report(index)))
+    except FileNotFoundError:
+        msg = f"{work.url}: the workers' reports are missing; with a distant --runner give --temp_location, which all workers reach"
+        raise MachineError(msg) from None
+    problems = [Problem(**problem) for problem in fields.pop("problems")]
+    counts = {int(label): count for label, count in fields.pop("class_counts").items()}
+    return ShardCheck(problems=problems, class_counts=counts, **fields)

@@ -1,0 +1,25 @@
+"""``shardkit info DATASET``."""
+
+import click
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--json", "as_json", is_flag=True, help="The manifest without the lists of shards, as JSON.")
+def info(dataset: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+    """Show what a dataset holds: splits, classes, counts, bytes, balance, image sizes."""
+    from shardkit.manifest import read_manifest
+
+    manifest = read_manifest(dataset)
+    if as_json:
+        import json
+
+        everything = manifest.model_dump(mode="json")
+        for split in everything["splits"].values():
+            split["num_shards"] = len(split.pop("shards"))
+        click.echo(json.dumps(everything, indent=1, ensure_ascii=False))
+        return
+    from shardkit.cli.summary import info_summary
+    from shardkit.cli.terminal import print_parts
+
+    print_parts(info_summary(manifest))

@@ -1,0 +1,34 @@
+"""``shardkit plan SOURCE``."""
+
+from typing import Any
+
+import click
+
+from shardkit.cli.conversion_options import PASS_THROUGH, conversion_options, options_from, running_from
+
+
+@click.command(context_settings=PASS_THROUGH)
+@click.argument("source")
+@conversion_options
+def plan(source: str, **given: Any) -> None:
+    """Show what `convert` would write with the same options, and why so many shards; writes nothing."""
+    options = options_from(given)
+    running = running_from(given, source)
+    from pipelines.convert import take_inventory
+    from shardkit.cli.summary import plan_summary
+    from shardkit.cli.terminal import Terminal
+    from shardkit.cli.work_folder import work_folder
+    from shardkit.planning.plan import make_plan
+    from shardkit.rejecting import RejectLimit
+    from shardkit.sources import open_source
+
+    terminal = Terminal(quiet=given["quiet"])
+    limit = RejectLimit.parse(given["max_rejected"])
+    opened = open_source(source)
+    terminal.say(opened.describe())
+    with work_folder(given["beam_options"]) as work:
+        inventory, skipped = take_inventory(opened, work, options, running, terminal)
+    planned = make_plan(inventory, options, layout=opened.layout, skipped=skipped)
+    for note in planned.notes:
+        terminal.say(f"note: {note}")
+    terminal.show(plan_summary(planned, limit))

@@ -1,0 +1,47 @@
+"""``shardkit verify DATASET``."""
+
+from typing import Any
+
+import click
+
+from shardkit.cli.conversion_options import PASS_THROUGH, running_from
+
+PROBLEMS_SHOWN = 100
+
+
+@click.command(context_settings=PASS_THROUGH)
+@click.argument("dataset")
+@click.option("--deep", is_flag=True, help="Also decode every image.")
+@click.option("--workers", type=int, metavar="N", help="Threads of the in-process runner.  [default: all cores]")
+@click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
+@click.argument("beam_options", nargs=-1, type=click.UNPROCESSED)
+@click.pass_context
+def verify(ctx: click.Context, /, dataset: str, deep: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
+    """Check every byte of a dataset: framing, CRCs, counts, sha256, indexes, manifest; exit 1 on any fault.
+
+    Beam's own options stand behind DATASET and are passed on.
+    """
+    running = running_from(given, dataset)
+    from pipelines.verify import verify_dataset
+    from shardkit.cli.summary import size
+    from shardkit.cli.terminal import Terminal
+    from shardkit.cli.work_folder import work_folder
+    from shardkit.storage import open_folder
+
+    root = open_folder(dataset.removesuffix("/manifest.json"))
+    terminal = Terminal(quiet=given["quiet"])
+    with work_folder(given["beam_options"]) as work:
+        manifest, problems = verify_dataset(root, work, running, terminal, deep=deep)
+    for problem in problems[:PROBLEMS_SHOWN]:
+        click.echo(problem)
+    if len(problems) > PROBLEMS_SHOWN:
+        click.echo(f"… and {len(problems) - PROBLEMS_SHOWN} more")
+    if problems or manifest is None:
+        click.echo(
+            f"{root.url}: {len(problems)} problem{'s' * (len(problems) != 1)} found; convert again with --overwrite"
+        )
+        ctx.exit(1)
+    splits = manifest.splits.values()
+    checked = f"{sum(split.num_examples for split in splits):,} examples in {sum(len(split.shards) for split in splits):,} shards"
+    depth = "every byte checked, every image decoded" if deep else "every byte checked"
+    terminal.show(f"{root.url}: sound: {checked}, {size(sum(split.num_bytes for split in splits))}; {depth}")

@@ -1,0 +1,166 @@
+"""``normalise``: what is stored is upright, 8 bits deep, no larger than asked, and TensorFlow's decoder agrees."""
+
+import io
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from image_making import MAKERS, encode, exif, made, picture, upright
+from PIL import Image, ImageFile
+from tensorflow_decoding import tensorflow_decodes
+
+from shardkit import images
+from shardkit.errors import CallError
+
+# Names of MAKERS stored as JPEG: the JPEGs themselves, and WebP that was lossy and opaque. All else becomes PNG.
+LOSSY = {name for name in MAKERS if name.startswith("jpeg") and not name.startswith("jpeg2000")}
+LOSSY |= {"webp lossy", "webp exif"}
+
+
+def normalise(data: bytes, shorter_side: int | None = None, quality: int = 95) -> images.NormalisedImage:
+    return images.normalise(data, images.check(data), shorter_side=shorter_side, quality=quality)
+
+
+def pixels_of(image: Image.Image) -> np.ndarray:
+    """Pixels as TensorFlow would give them: palettes resolved, 16 bits cut to 8, always 3 axes."""
+    if image.mode == "P":
+        image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    elif image.mode in {"CMYK", "1"}:
+        image = image.convert("RGB" if image.mode == "CMYK" else "L")
+    array = np.asarray(image)
+    if image.mode in {"I;16", "I"}:
+        array = array >> 8
+    return (array if array.ndim == 3 else array[..., None]).astype(np.uint8)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_tensorflow_decodes_what_is_stored_to_the_size_that_is_reported(name: str) -> None:
+    stored = normalise(made(name))
+    decoded = tensorflow_decodes(stored.data)
+    assert decoded.shape[:2] == (stored.height, stored.width)
+    assert stored.data.startswith(b"\xff\xd8" if name in LOSSY else b"\x89PNG")
+    assert stored.changes == images.check(made(name)).changes
+    assert (stored.data == made(name)) == (not stored.changes)
+
+
+@pytest.mark.parametrize("name", sorted(set(MAKERS) - LOSSY))
+def test_lossless_output_has_the_pixels_that_pillow_shows_upright(name: str) -> None:
+    expected = pixels_of(upright(made(name)))
+    decoded = tensorflow_decodes(normalise(made(name)).data)
+    if name in {"png grey transparent", "png rgb transparent"}:
+        pass  # Stored as they are: one colour counts as transparent, which neither decoder turns into a channel.
+    assert decoded.shape[2] in {expected.shape[2], 4}
+    if decoded.shape[2] == expected.shape[2]:
+        np.testing.assert_array_equal(decoded, expected)
+    else:  # a GIF's or palette's transparency became a channel
+        visible = decoded[..., 3] > 0
+        np.testing.assert_array_equal(decoded[visible][:, :3], expected[visible][:, :3])
+
+
+@pytest.mark.parametrize("name", sorted(LOSSY))
+def test_lossy_output_is_close_to_what_pillow_shows_upright(name: str) -> None:
+    expected = pixels_of(upright(made(name))).astype(int)
+    decoded = tensorflow_decodes(normalise(made(name), quality=100).data).astype(int)
+    assert decoded.shape == expected.shape
+    assert np.abs(decoded - expected).mean() < 3
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF", "WEBP"])
+def test_every_orientation_is_turned_as_exif_transpose_turns_it(kind: str, orientation: int) -> None:
+    options = {"tiffinfo": {0x0112: orientation}} if kind == "TIFF" else {"exif": exif(orientation)}
+    data = encode(picture(), kind, **options, **({"lossless": True} if kind == "WEBP" else {}))
+    expected = pixels_of(upright(data)).astype(int)
+    stored = normalise(data, quality=100)
+    decoded = tensorflow_decodes(stored.data).astype(int)
+    assert ("orientation" in stored.changes) == (orientation != 1)
+    assert decoded.shape == expected.shape
+    assert np.abs(decoded - expected).max() <= (12 if kind == "JPEG" else 0)
+    shrunk = normalise(data, shorter_side=11)
+    turned = orientation >= 5
+    assert (shrunk.width, shrunk.height) == ((11, 18) if turned else (18, 11))
+    small = Image.fromarray(expected.astype(np.uint8)).resize((shrunk.width, shrunk.height), Image.Resampling.BICUBIC)
+    assert np.abs(tensorflow_decodes(shrunk.data).astype(int) - pixels_of(small)).mean() < 4
+
+
+@given(
+    mode=st.sampled_from(["1", "L", "LA", "P", "RGB", "RGBA"]),
+    width=st.integers(1, 90),
+    height=st.integers(1, 90),
+    shorter_side=st.integers(1, 100),
+    kind=st.sampled_from(["PNG", "JPEG"]),
+)
+def test_the_shorter_side_shrinks_to_what_is_asked_and_never_grows(mode, width, height, shorter_side, kind) -> None:
+    image = picture(mode, width, height)
+    data = encode(image.convert("RGB") if kind == "JPEG" else image, kind)
+    stored = normalise(data, shorter_side)
+    assert tensorflow_decodes(stored.data).shape[:2] == (stored.height, stored.width)
+    if shorter_side >= min(width, height):
+        assert stored == images.NormalisedImage(data, width, height, ())
+        return
+    assert stored.changes == ("resized",)
+    assert min(stored.width, stored.height) == shorter_side
+    assert (stored.width <= stored.height) == (width <= height) or stored.width == stored.height
+    scale = shorter_side / min(width, height)
+    assert abs(max(stored.width, stored.height) - max(width, height) * scale) <= 0.5
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_the_same_bytes_come_out_every_time_and_in_every_thread(name: str) -> None:
+    expected = [normalise(made(name)), normalise(made(name), 9, 80)]
+    with ThreadPoolExecutor(4) as threads:
+        results = [threads.submit(normalise, made(name), *options) for _ in range(8) for options in ((), (9, 80))]
+    assert [result.result() for result in results] == expected * 8
+
+
+@pytest.mark.parametrize("shorter_side", [None, 9])
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF", "WEBP"])
+def test_metadata_is_gone_once_an_image_is_encoded_anew(kind: str, shorter_side: int | None) -> None:
+    secret = b"where it was taken"
+    data = encode(picture(), kind, exif=exif(6).replace(b"Maker\0", b"Maker\0" + secret), icc_profile=secret * 9)
+    stored = normalise(data, shorter_side)
+    assert secret in data
+    assert secret not in stored.data
+    with Image.open(io.BytesIO(stored.data)) as image:
+        assert not dict(image.getexif())
+        assert "icc_profile" not in image.info
+        assert not getattr(image, "text", {})
+
+
+def test_transparency_survives_shrinking() -> None:
+    for name in ("png palette transparent", "png palette translucent", "png grey transparent", "gif transparent"):
+        decoded = tensorflow_decodes(normalise(made(name), 9).data)
+        assert decoded.shape[2] in {2, 4}, name
+
+
+def test_a_drafted_jpeg_keeps_its_frame_of_view() -> None:
+    # 123 columns at an eighth make 16, of which the last is only partly filled: the picture must not be squeezed.
+    image = picture(width=123, height=91)
+    exact = np.asarray(image.resize((15, 11), Image.Resampling.BICUBIC)).astype(int)
+    stored = normalise(encode(image, "JPEG", quality=95), 11)
+    assert np.abs(tensorflow_decodes(stored.data).astype(int) - exact).mean() < 6
+
+
+@pytest.mark.parametrize(("shorter_side", "quality"), [(0, 95), (-1, 95), (None, 0), (None, 101)])
+def test_options_out_of_range_are_the_callers_fault(shorter_side: int | None, quality: int) -> None:
+    with pytest.raises(CallError, match=f"not {shorter_side} and {quality}"):
+        normalise(made("jpeg"), shorter_side, quality)
+
+
+def test_pillows_globals_stay_as_they_are_and_its_warnings_do_not_reach_the_user() -> None:
+    before = Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES, ImageFile.MAXBLOCK
+    # Pillow warns of an animation of 0 frames, of IFD entries that point nowhere, and of transparent palettes.
+    odd_animation = made("png animated").replace(b"acTL\0\0\0\3", b"acTL\0\0\0\0")
+    odd_tiff = made("tiff oriented").replace(b"\x1a\x01\x05\x00", b"\x0e\x01\x02\x00")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        for data in [odd_animation, odd_tiff, made("png palette translucent"), *map(made, MAKERS)]:
+            try:
+                normalise(data, 9)
+            except images.BadImage:
+                continue
+    assert not caught
+    assert before == (Image.MAX_IMAGE_PIXELS, ImageFile.LOAD_TRUNCATED_IMAGES, ImageFile.MAXBLOCK)
