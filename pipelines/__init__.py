@@ -1,1 +1,1 @@
-"""Beam pipelines: the inventory of a source, the writing of shards, the verification of a dataset. Nothing else imports Beam."""
+"""Beam pipelines: take a source's inventory, write shards, verify a dataset. Nothing else imports Beam."""

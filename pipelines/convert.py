@@ -141,7 +141,8 @@ class Conversion:
             return None
         if not self.overwrite:
             if pending is not None:
-                msg = f"{output.url}: holds an interrupted conversion that differs: {outputs.difference(pending, wanted)}; "
+                said = outputs.difference(pending, wanted)
+                msg = f"{output.url}: holds an interrupted conversion that differs: {said}; "
                 raise DataError(msg + "call it as before to go on, or start anew with --overwrite")
             outputs.refuse_shards(output)
         outputs.clear(output)
@@ -204,7 +205,7 @@ def _raise_failures(output: Folder, tasks: Iterable[ShardTask]) -> None:
         raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
     missing = [task.name.stem for task in tasks if not writing.is_done(output, task.name)]
     if missing:
-        msg = f"{output.url}: {len(missing)} shards were not written, {missing[0]} first, and no worker could say why; is the disk full?"
+        msg = f"{output.url}: {len(missing)} shards are missing, {missing[0]} first, and no worker said why; disk full?"
         raise MachineError(msg)
 
 

@@ -20,7 +20,7 @@ PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
 
 @dataclass
 class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
-    """(index, Part) pairs of a source to the names of the inventory's parts, which it writes into the work folder of `output`."""
+    """(index, Part) pairs of a source to the inventory's parts, and the list of their names, below `output`."""
 
     source: Source
     output: Folder

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apache_beam import Pipeline
-from apache_beam.options.pipeline_options import PipelineOptions, StandardOptions
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 
 from shardkit.errors import CallError, MachineError
@@ -36,6 +36,12 @@ class Running:
     def in_process(self) -> bool:
         """Whether workers are threads of this process, which see its files and memory."""
         return PipelineOptions(list(self.flags)).view_as(StandardOptions).runner is None
+
+    @property
+    def temp_location(self) -> str | None:
+        """Beam's own --temp_location, which all workers reach; None where it was not given."""
+        location: str | None = PipelineOptions(list(self.flags)).view_as(GoogleCloudOptions).temp_location
+        return location
 
     def run(self, pipeline: Pipeline) -> None:
         """Run a pipeline that ``pipeline()`` made, to its end.

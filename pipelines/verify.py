@@ -109,7 +109,7 @@ def _read_check(work: Folder, index: int) -> ShardCheck:
     try:
         fields = json.loads(work.read(_report(index)))
     except FileNotFoundError:
-        msg = f"{work.url}: the workers' reports are missing; with a distant --runner give --temp_location, which all workers reach"
+        msg = f"{work.url}: the workers' reports are missing; a distant --runner needs a --temp_location that all reach"
         raise MachineError(msg) from None
     problems = [Problem(**problem) for problem in fields.pop("problems")]
     counts = {int(label): count for label, count in fields.pop("class_counts").items()}

@@ -116,7 +116,7 @@ def _summary(file: Any, where: str) -> ShardSummary:
         raise DataError(msg) from None
     if summary.format_version > FORMAT_VERSION:
         msg = (
-            f"{where}: index format {summary.format_version} is newer than the {FORMAT_VERSION} that this shardkit reads; "
+            f"{where}: index format {summary.format_version} is newer than this shardkit's {FORMAT_VERSION}; "
             "install a newer shardkit"
         )
         raise DataError(msg)

@@ -1,4 +1,4 @@
-"""The inventory: every file of a source, what it is, and whether it is good; sorted by key, it is all that the plan sees.
+"""The inventory: every file of a source, what it is, whether it is good; sorted by key, it is all that the plan sees.
 
 Workers write it in parts into the work folder. A part's name is a hash of what was listed, so a conversion that goes on
 after an interruption finds the parts of unchanged files again and does not decode them twice.
@@ -41,7 +41,7 @@ INVENTORY_SCHEMA = pa.schema(
 
 
 def inventory_batch(folder: Folder, listing: Listing, check: Check) -> pa.Table:
-    """The inventory of one batch: with ``decode`` every file is read, hashed and decoded once; else nothing is opened."""
+    """The inventory of one batch: with ``decode`` every file is read, hashed and decoded; else nothing is opened."""
     table = listing.table()
     rows: list[tuple[Any, ...]] = [(None,) * 7] * len(table)
     if check == "decode":

@@ -1,4 +1,4 @@
-"""One conversion at a time into a local folder. The lock is the kernel's: it dies with its holder, however that dies."""
+"""One conversion at a time into a local folder. The lock is the kernel's: it dies with its holder, however that be."""
 
 import contextlib
 import fcntl

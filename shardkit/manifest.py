@@ -193,7 +193,7 @@ def parse_manifest(raw: bytes, *, where: str) -> Manifest:
         raise ManifestError(msg) from None
     version = fields.get("format_version") if isinstance(fields, dict) else None
     if isinstance(version, int) and version > FORMAT_VERSION:
-        msg = f"{where}: manifest format {version} is newer than the {FORMAT_VERSION} that this shardkit reads; install a newer one"
+        msg = f"{where}: manifest format {version} is newer than this shardkit's {FORMAT_VERSION}; install a newer one"
         raise ManifestError(msg)
     try:
         manifest = Manifest.model_validate(fields)
@@ -203,6 +203,6 @@ def parse_manifest(raw: bytes, *, where: str) -> Manifest:
         msg = f"{where}: the manifest is not valid at {place}: {first['msg']}"
         raise ManifestError(msg) from None
     if digest_of(manifest) != manifest.digest:
-        msg = f"{where}: the manifest's digest does not match its content; it was changed or damaged, restore it or convert again"
+        msg = f"{where}: the digest does not match the content; it was changed or damaged, restore it or convert again"
         raise ManifestError(msg)
     return manifest

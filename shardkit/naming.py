@@ -99,8 +99,8 @@ def split_order(names: set[str]) -> list[str]:
 def relative_path_problem(path: str) -> str | None:
     """Why a path from a manifest or label file may not be followed below its root, or None where it may.
 
-    Empty parts, ``.``, ``..``, absolute paths, drive letters, backslashes, URLs and control characters are refused: what they
-    mean differs between systems, and on some of them they leave the root.
+    Empty parts, ``.``, ``..``, absolute paths, drive letters, backslashes, URLs and control characters are refused:
+    what they mean differs between systems, and on some of them they leave the root.
     """
     if not path:
         return "it is empty"

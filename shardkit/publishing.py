@@ -53,7 +53,8 @@ def _proved(output: Folder, name: ShardName) -> FinishedShard:
     found = output.stat(name.records)
     if found is None or found.num_bytes != summary.num_bytes:
         size = "is missing" if found is None else f"has {found.num_bytes} bytes"
-        msg = f"{output.url}/{name.records}: the shard {size}, its index says {summary.num_bytes}; convert again with --overwrite"
+        where = f"{output.url}/{name.records}"
+        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; convert again with --overwrite"
         raise DataError(msg)
     if problem := chain_problem(table, summary.num_bytes):
         msg = f"{where}: {problem}; convert again with --overwrite"

@@ -1,8 +1,8 @@
 """Files, local and remote, through one small interface; a file is either whole or not there.
 
 Local folders use plain ``os`` calls, where a million files pass by; ``s3://`` and ``gs://`` use pyarrow.fs. Both write
-an object under its name only when it is complete: locally by temp and rename, remotely by spooling to local disk and one
-whole upload, because an exception inside an open remote stream publishes the partial object (in Beam and in pyarrow
+an object under its name only when it is complete: locally by temp and rename, remotely by spooling to local disk and
+one whole upload, because an exception inside an open remote stream publishes the partial object (in Beam and in pyarrow
 alike).
 """
 
@@ -147,13 +147,13 @@ class LocalFolder(Folder):
 
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
-        """See Folder; flushed to the disk before it is renamed, so that a power cut leaves no empty file under the name."""
+        """See Folder; on the disk before it is renamed: a power cut leaves no empty file under the name."""
         target = self._at(path)
         folder = os.path.dirname(target)
         os.makedirs(folder, exist_ok=True)
         temporary = f"{folder}/{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
         try:
-            with open(temporary, "xb", buffering=COPY_BYTES) as file:
+            with open(temporary, "xb") as file:
                 yield file
                 file.flush()
                 os.fsync(file.fileno())

@@ -1,13 +1,14 @@
 """Write one shard: read, normalise, encode and frame its examples in plan order, then its index as the done mark.
 
-Memory is bounded by one image, not by the shard. Running it twice, at once or one after the other, gives the same files.
+Memory is bounded by one image, not by the shard. Running it twice, at once or one after the other, gives the same
+files.
 """
 
 import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 import google_crc32c
 import pyarrow as pa
@@ -21,6 +22,7 @@ from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.storage import Folder
 
 REPORTS = f"{naming.WORK_FOLDER}/shards"
+BLOCK_BYTES = 1 << 20  # 1 MiB
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,8 +99,8 @@ def _report(output: Folder, name: naming.ShardName, report: ShardReport) -> None
 def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions) -> None:
     late: list[Late] = []
     indexed: list[tuple[Any, ...]] = []
-    digest, offset = hashlib.sha256(), 0
     with output.writing(task.name.records) as file:
+        shard = _Blocks(file)
         for row in _rows(read_shard_rows(output, task.row_group)):
             try:
                 raw, content_sha256 = _read(source, row)
@@ -112,30 +114,63 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                 continue
             record = example.encode(
                 {
-                    "height": example.int64_feature([image.height]),
+                    "height": example.int64_feature((image.height,)),
                     "image": example.bytes_feature([image.data]),
                     "key": example.bytes_feature([row.key.encode()]),
-                    "label": example.int64_feature([row.label]),
-                    "width": example.int64_feature([image.width]),
+                    "label": example.int64_feature((row.label,)),
+                    "width": example.int64_feature((image.width,)),
                 }
             )
-            for part in tfrecord.frame(record):
-                digest.update(part)
-                file.write(part)
             name, changes = options.classes[row.label], ",".join(image.changes)
             size = image.height, image.width
             indexed.append(
-                (offset, len(record), row.key, row.label, name, *size, None, len(raw), content_sha256, changes)
+                (shard.num_bytes, len(record), row.key, row.label, name, *size, None, len(raw), content_sha256, changes)
             )
-            offset += len(record) + tfrecord.OVERHEAD_BYTES
+            shard.add(tfrecord.frame(record))
+        shard.flush()
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
         _report(output, task.name, ShardReport(rejected=tuple(late)))
     columns = zip(*indexed, strict=True) if indexed else ([] for _ in INDEX_SCHEMA)
     arrays = [pa.array(column, field.type) for column, field in zip(columns, INDEX_SCHEMA, strict=True)]
-    summary = ShardSummary(num_examples=len(indexed), num_bytes=offset, sha256=digest.hexdigest())
+    summary = ShardSummary(num_examples=len(indexed), num_bytes=shard.num_bytes, sha256=shard.sha256)
     with output.writing(task.name.index) as file:
         file.write(serialise(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
+
+
+class _Blocks:
+    """Gathers records into blocks: hashing and writing a block release the interpreter's lock, a small record's do not."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._digest = file, hashlib.sha256()
+        self._block = memoryview(bytearray(BLOCK_BYTES))
+        self._filled = 0
+        self.num_bytes = 0
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def add(self, parts: tuple[bytes, ...]) -> None:
+        for part in parts:
+            end = self._filled + len(part)
+            if end > BLOCK_BYTES:
+                self.flush()
+                end = len(part)
+            if end > BLOCK_BYTES:
+                self._put(memoryview(part))
+            else:
+                self._block[self._filled : end] = part
+                self._filled = end
+            self.num_bytes += len(part)
+
+    def flush(self) -> None:
+        self._put(self._block[: self._filled])
+        self._filled = 0
+
+    def _put(self, data: memoryview) -> None:
+        self._digest.update(data)
+        self._file.write(data)
 
 
 class _Row(NamedTuple):

@@ -15,8 +15,8 @@ from shardkit.cli.conversion_options import PASS_THROUGH, conversion_options, op
 def convert(source: str, output: str, overwrite: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
     """Convert a folder of labelled images into balanced TFRecord shards with a manifest.
 
-    SOURCE is a folder of class folders, SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image; OUTPUT is a new or an
-    empty folder. Both may be local, s3:// or gs://. An interrupted conversion goes on when it is called again.
+    SOURCE is a folder of class folders, SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image; OUTPUT is a new
+    or an empty folder. Both may be local, s3:// or gs://. An interrupted conversion goes on when it is called again.
 
     Beam's own options (--runner, --flink_master, --project …) stand behind them and are passed on.
     """

@@ -51,7 +51,7 @@ class _Commands(click.Group):
 class _Failure(click.ClickException):
     def __init__(self, sentence: str, exit_code: int) -> None:
         super().__init__(sentence)
-        self.exit_code = exit_code  # type: ignore[misc] # click reads it from the instance, and declares it on the class
+        self.exit_code = exit_code  # type: ignore[misc] # click declares it on the class
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

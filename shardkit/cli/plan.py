@@ -26,7 +26,7 @@ def plan(source: str, **given: Any) -> None:
     limit = RejectLimit.parse(given["max_rejected"])
     opened = open_source(source)
     terminal.say(opened.describe())
-    with work_folder(given["beam_options"]) as work:
+    with work_folder(running.temp_location) as work:
         inventory, skipped = take_inventory(opened, work, options, running, terminal)
     planned = make_plan(inventory, options, layout=opened.layout, skipped=skipped)
     for note in planned.notes:

@@ -4,6 +4,8 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
@@ -26,6 +28,11 @@ def size(num_bytes: float) -> str:
             return f"{num_bytes:.0f} {unit}" if unit == "B" else f"{num_bytes:.1f} {unit}"
         num_bytes /= 1000
     raise AssertionError
+
+
+def count(number: int, noun: str) -> str:
+    """``1 shard``, ``2 shards``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def table(*columns: str) -> Table:
@@ -80,7 +87,7 @@ def classes_line(classes: list[str]) -> str:
     shown = [repr(name) for name in classes]
     if len(shown) > CLASSES_SHOWN:
         shown = [*shown[: CLASSES_SHOWN - 1], "…", shown[-1]]
-    return f"{len(classes):,} {'class' if len(classes) == 1 else 'classes'}: {', '.join(shown)}"
+    return f"{count(len(classes), 'class')}: {', '.join(shown)}"
 
 
 def conversion_summary(outcome: Any, output: str) -> Group:
@@ -127,14 +134,13 @@ def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
         lines.append(f"  … and {len(plan.rejected) - REJECTED_SHOWN} more")
     if not limit.allows(len(plan.rejected), plan.source.num_files):
         lines.append(f"more than --max-rejected {limit.text} allows: `convert` would stop here")
-    if plan.source.duplicates:
-        lines.append(f"exact duplicates: {plan.source.duplicates:,} images repeat another's bytes")
+    lines += _duplicates_line(plan.source.duplicates)
     return Group("", made, *map(Text, ["", "Why so many shards:", *(f"  {reason}" for reason in reasons), *lines]))
 
 
 def info_summary(manifest: Manifest) -> Group:
     """What `info` prints."""
-    source, rate = manifest.source, manifest.options.get("resize")
+    source, index = manifest.source, _indexes(manifest)
     head = f"{manifest.root.url}: dataset {manifest.name!r}, format {manifest.format_version}, from {source.layout}"
     by_class = table("class", *manifest.splits)
     for label, name in list(enumerate(manifest.classes))[:CLASSES_LISTED]:
@@ -142,21 +148,33 @@ def info_summary(manifest: Manifest) -> Group:
     if len(manifest.classes) > CLASSES_LISTED:
         by_class.add_row(f"… {len(manifest.classes) - CLASSES_LISTED:,} more")
     sizes = table("pixels", "smallest", "median", "largest")
-    for side, (low, middle, high) in _sides(manifest).items():
+    for side, (low, middle, high) in _sides(index).items():
         sizes.add_row(side, f"{low:,}", f"{middle:,}", f"{high:,}")
-    lines = [rejected_line(manifest), f"resized to a shorter side of {rate}" if rate else "sizes kept"]
-    if source.duplicates:
-        lines.append(f"exact duplicates: {source.duplicates:,} images repeat another's bytes")
+    lines = [_changes_line(index), rejected_line(manifest)]
+    lines += _duplicates_line(source.duplicates)
     return Group(Text(head), "", splits_table(manifest), "", by_class, "", sizes, "", *map(Text, lines))
 
 
-def _sides(manifest: Manifest) -> dict[str, tuple[int, int, int]]:
-    columns: dict[str, list[Any]] = {"width": [], "height": []}
-    for _, shard in manifest.shards():
-        index = read_index(manifest.root, shard.index.path, list(columns))
-        for side, values in columns.items():
-            values.append(index[side].to_numpy())
-    sides = {side: np.concatenate(values) for side, values in columns.items()}
+def _duplicates_line(duplicates: int | None) -> list[str]:
+    return [f"exact duplicates: {count(duplicates, 'image')} of the same bytes as another"] if duplicates else []
+
+
+def _indexes(manifest: Manifest) -> pa.Table:
+    columns = ["width", "height", "changes"]
+    tables = [read_index(manifest.root, shard.index.path, columns) for _, shard in manifest.shards()]
+    return pa.concat_tables(tables).unify_dictionaries()
+
+
+def _changes_line(index: pa.Table) -> str:
+    by_change = Counter[str]()
+    for value in pc.value_counts(index["changes"].cast(pa.string())).to_pylist():
+        by_change.update({change: value["counts"] for change in value["values"].split(",") if change})
+    changes = ", ".join(f"{number:,} {change}" for change, number in sorted(by_change.items()))
+    return f"normalised: {changes}" if changes else "normalised: none, all bytes are the source's"
+
+
+def _sides(index: pa.Table) -> dict[str, tuple[int, int, int]]:
+    sides = {side: index[side].to_numpy() for side in ("width", "height")}
     # The lower of two middle values: a size that occurs.
     return {
         side: (int(all_.min()), int(np.percentile(all_, 50, method="lower")), int(all_.max()))

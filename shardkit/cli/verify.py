@@ -23,25 +23,24 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, **given: Any) -> Non
     """
     running = running_from(given, dataset)
     from pipelines.verify import verify_dataset
-    from shardkit.cli.summary import size
+    from shardkit.cli.summary import count, size
     from shardkit.cli.terminal import Terminal
     from shardkit.cli.work_folder import work_folder
     from shardkit.storage import open_folder
 
     root = open_folder(dataset.removesuffix("/manifest.json"))
     terminal = Terminal(quiet=given["quiet"])
-    with work_folder(given["beam_options"]) as work:
+    with work_folder(running.temp_location) as work:
         manifest, problems = verify_dataset(root, work, running, terminal, deep=deep)
     for problem in problems[:PROBLEMS_SHOWN]:
         click.echo(problem)
     if len(problems) > PROBLEMS_SHOWN:
         click.echo(f"… and {len(problems) - PROBLEMS_SHOWN} more")
     if problems or manifest is None:
-        click.echo(
-            f"{root.url}: {len(problems)} problem{'s' * (len(problems) != 1)} found; convert again with --overwrite"
-        )
+        click.echo(f"{root.url}: {count(len(problems), 'problem')} found; convert again with --overwrite")
         ctx.exit(1)
     splits = manifest.splits.values()
-    checked = f"{sum(split.num_examples for split in splits):,} examples in {sum(len(split.shards) for split in splits):,} shards"
+    num_examples, num_shards = sum(split.num_examples for split in splits), sum(len(split.shards) for split in splits)
+    checked = f"{count(num_examples, 'example')} in {count(num_shards, 'shard')}"
     depth = "every byte checked, every image decoded" if deep else "every byte checked"
     terminal.show(f"{root.url}: sound: {checked}, {size(sum(split.num_bytes for split in splits))}; {depth}")

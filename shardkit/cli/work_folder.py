@@ -9,9 +9,8 @@ from shardkit.storage import Folder, open_folder
 
 
 @contextlib.contextmanager
-def work_folder(beam_options: tuple[str, ...]) -> Iterator[Folder]:
-    """A folder that is removed at the end: below Beam's own --temp_location where given, so that all workers reach it."""
-    location = _temp_location(beam_options)
+def work_folder(location: str | None) -> Iterator[Folder]:
+    """A folder that is removed at the end; below Beam's --temp_location where one was given: all workers reach that."""
     if location is None:
         with tempfile.TemporaryDirectory(prefix="shardkit-") as path:
             yield open_folder(path)
@@ -21,10 +20,3 @@ def work_folder(beam_options: tuple[str, ...]) -> Iterator[Folder]:
         yield folder
     finally:
         folder.remove_tree("")
-
-
-def _temp_location(beam_options: tuple[str, ...]) -> str | None:
-    from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
-
-    location: str | None = PipelineOptions(list(beam_options)).view_as(GoogleCloudOptions).temp_location
-    return location

@@ -60,7 +60,8 @@ class BadImage(DataError):  # noqa: N818 -- it names what was found, as the inde
     ``str()`` is one sentence without the key, which the caller knows and adds.
 
     Attributes:
-        reason: "empty", "truncated", "not_an_image", "too_many_pixels" or "damaged".
+        reason: "empty", "truncated", "not_an_image", "too_many_pixels" or "damaged"; "unreadable" only from those who
+            read files for this package, which sees bytes alone.
     """
 
     def __init__(self, reason: Reason, sentence: str) -> None:

@@ -42,8 +42,8 @@ def exif_orientation(block: bytes) -> int | None:
         (num_entries,) = _COUNTS[order].unpack_from(block, offset)
         entry = _ENTRIES[order].unpack_from
         for position in range(offset + 2, offset + 2 + 12 * num_entries, 12):
-            tag, kind, count, field = entry(block, position)
-            if tag == _TAG and count:
+            tag, kind, _, field = entry(block, position)
+            if tag == _TAG:
                 number = _VALUES[order].get(kind)
                 # A duplicated tag: the last one counts, as in Pillow.
                 value = number.unpack_from(field)[0] if number else 0

@@ -215,7 +215,8 @@ def _classes(inventory: pa.Table, options: ConvertOptions) -> list[str]:
         return found
     unknown = [name for name in found if name not in options.classes]
     if unknown:
-        msg = f"the source has the labels {', '.join(map(repr, unknown[:10]))} that --classes does not name; add them to the file"
+        some = ", ".join(map(repr, unknown[:10]))
+        msg = f"the source has {len(unknown)} labels that --classes does not name: {some}; add them to the file"
         raise CallError(msg)
     return list(options.classes)
 

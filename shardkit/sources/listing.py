@@ -23,7 +23,25 @@ LISTING_SCHEMA = pa.schema(
 
 # What Pillow opens and people train on. A file of any other name is skipped and counted by its ending, not rejected.
 IMAGE_ENDINGS = frozenset(
-    [".avif", ".bmp", ".dib", ".gif", ".j2k", ".jfif", ".jp2", ".jpe", ".jpeg", ".jpg", ".jpx", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"]
+    {
+        *(
+            ".avif",
+            ".bmp",
+            ".dib",
+            ".gif",
+            ".j2k",
+            ".jfif",
+            ".jp2",
+            ".jpe",
+            ".jpeg",
+            ".jpg",
+            ".jpx",
+            ".pbm",
+            ".pgm",
+            ".png",
+        ),
+        *(".pnm", ".ppm", ".tif", ".tiff", ".webp"),
+    }
 )
 _JUNK = frozenset({"thumbs.db", "desktop.ini", "__macosx", "icon\r"})
 

@@ -10,7 +10,11 @@ import zlib
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from image_making import (
+from PIL import Image
+
+from shardkit import errors, images
+
+from .image_making import (
     MAKERS,
     chunk,
     encode,
@@ -24,9 +28,6 @@ from image_making import (
     segment,
     xmp,
 )
-from PIL import Image
-
-from shardkit import errors, images
 
 # Names of MAKERS whose changes are not just the format's own code.
 ODD = {
@@ -174,6 +175,14 @@ def test_damaged_exif_never_hides_a_good_image(cut: int) -> None:
     assert images.check(data).orientation == (6 if cut >= 40 else 1)
 
 
+@pytest.mark.parametrize("cut", [10, 30, 38])
+def test_exif_that_goes_on_in_a_second_segment_is_one_block(cut: int) -> None:
+    block = exif(6)
+    data = insert_segments(made("jpeg"), segment(0xE1, block[:cut]), segment(0xE1, b"Exif\0\0" + block[cut:]))
+    assert we_say(data) == pillow_says(data)
+    assert images.inspect(data).orientation == 6
+
+
 def test_a_multi_picture_jpeg_is_a_jpeg_and_kept() -> None:
     data = encode(picture(), "MPO", save_all=True, append_images=[picture(seed=1)])
     assert Image.open(io.BytesIO(data)).format == "MPO"
@@ -314,6 +323,16 @@ def test_what_looks_bad_but_is_whole_passes() -> None:
     assert images.check(_with_idat(zlib.compress(ROWS) + b"extra")).format == "PNG"
     assert images.check(interlaced_png(picture("L", 1, 1))).format == "PNG"
     assert images.check(made("jpeg") + b"\xff").format == "JPEG"
+
+
+@pytest.mark.parametrize("num_rows", [1023, 1024, 1025, 2048])
+def test_pixels_are_counted_right_about_the_blocks_in_which_they_are_inflated(num_rows: int) -> None:
+    rows = bytes(1024 * num_rows)  # 1023 columns and the filter byte; 1024 rows are one block of 1 MiB
+    for chunks in ((zlib.compress(rows),), (zlib.compress(rows)[:700], zlib.compress(rows)[700:])):
+        data = png((1023, num_rows, 8, 0, 0), *(chunk(b"IDAT", part) for part in chunks))
+        assert images.check(data).height == num_rows
+        with pytest.raises(images.BadImage):
+            images.check(data.replace(struct.pack(">II", 1023, num_rows), struct.pack(">II", 1023, num_rows + 1)))
 
 
 def test_the_largest_image_passes_and_one_more_pixel_does_not() -> None:
