@@ -1,4 +1,4 @@
-"""The formats that are not scanned here, read through Pillow's plugins.
+"""Formats, and all decoding, through Pillow's plugins.
 
 A plugin's class is called directly. ``PIL.Image.open`` would try every plugin that is installed (EPS starts
 Ghostscript), import them all, and measure sizes against ``Image.MAX_IMAGE_PIXELS``, a global of the process that is
@@ -46,7 +46,8 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 )
 # Signatures so short that text may begin with them: where the rest fails, the file is no image, not a damaged one.
 _WEAK = frozenset({"BMP", "PPM"})
-_AVIF_BRANDS = frozenset({b"avif", b"avis", b"mif1", b"msf1"})
+_AVIF_BRANDS = frozenset({b"avif", b"avis"})
+_SHARED_BRANDS = frozenset({b"mif1", b"msf1"})  # AVIF or HEIC: the latter is not read here
 # Pillow's modes that hold one range of brightness for certain. "I" (32 bits) does only as PPM's reader scales it, and
 # "F", "LAB" and whatever comes later have no agreed way to 8 bits.
 _KNOWN_MODES = frozenset(
@@ -74,7 +75,7 @@ def detect_format(data: bytes) -> str | None:
             return name
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "WEBP"
-    if data[4:8] == b"ftyp" and data[8:12] in _AVIF_BRANDS:
+    if data[4:8] == b"ftyp" and data[8:12] in _AVIF_BRANDS | _SHARED_BRANDS:
         return "AVIF"
     if data[:2] == b"BM":
         return "BMP"
@@ -148,7 +149,7 @@ def inspect_with_pillow(data: bytes) -> ImageInfo:
     try:
         image = open_image(data, kind)
     except BadImage as error:
-        if kind in _WEAK:
+        if kind in _WEAK or data[8:12] in _SHARED_BRANDS:
             raise not_an_image(data) from error
         raise
     width, height = image.size

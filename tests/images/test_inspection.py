@@ -207,6 +207,11 @@ BAD = {
     "text that begins like a PPM": (b"P5 is a format", "not_an_image", "not_an_image"),
     "PostScript, for which Pillow would start Ghostscript": (b"%!PS-Adobe-3.0 EPSF", "not_an_image", "not_an_image"),
     "HEIC": (b"\0\0\0\x18ftypheic", "not_an_image", "not_an_image"),
+    "HEIC that names the brand it shares with AVIF": (
+        b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic" + bytes(99),
+        "not_an_image",
+        "not_an_image",
+    ),
     "JPEG of its signature only": (JPEG[:3], "truncated", "truncated"),
     "JPEG cut within its header": (JPEG[: SOF + 6], "truncated", "truncated"),
     "JPEG cut at its scan": (JPEG[: SOS + 2], "truncated", "truncated"),
