@@ -66,14 +66,23 @@ def encode(features: Mapping[str, bytes]) -> bytes:
     Names are in byte order, a name before its own prefix (``labels`` before ``label``): so sorts upb, the protobuf
     runtime under TensorFlow's Python. UTF-8 has no byte 0xFF, hence the sort key.
     """
-    parts = [b""]
-    for name, head in _ordered_heads(tuple(features)):
-        feature = features[name]
+    return encode_located(features, next(iter(features)))[0]
+
+
+def encode_located(features: Mapping[str, bytes], name: str) -> tuple[bytes, int]:
+    """As ``encode``, and where the feature of that name ends in it: a single value lies just before."""
+    parts, at, end = [b""], 0, 0
+    for other, head in _ordered_heads(tuple(features)):
+        feature = features[other]
         length = _varint(len(feature))
-        parts += [b"\x0a" + _varint(len(head) + len(length) + len(feature)) + head + length, feature]
-    parts[0] = b"\x0a" + _varint(sum(map(len, parts)))
+        entry = b"\x0a" + _varint(len(head) + len(length) + len(feature)) + head + length
+        parts += [entry, feature]
+        at += len(entry) + len(feature)
+        if other == name:
+            end = at
+    parts[0] = b"\x0a" + _varint(at)
     # One join: an image is copied once into its feature and once into the example, not once a level.
-    return b"".join(parts)
+    return b"".join(parts), end + len(parts[0])
 
 
 @functools.lru_cache(maxsize=64)

@@ -5,14 +5,17 @@ Its schema carries a summary of the shard (size, sha256, format), so that resumi
 
 import io
 import json
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
+from shardkit.hashing import hash64
 from shardkit.storage import Folder
 from shardkit.tfrecord import OVERHEAD_BYTES
 
@@ -24,18 +27,28 @@ SCHEMA = pa.schema(
         pa.field("offset", pa.int64(), nullable=False),  # of the record's frame, bytes from the start of the shard
         pa.field("length", pa.int64(), nullable=False),  # of the record's data, bytes, the frame's 16 not counted
         pa.field("key", pa.string(), nullable=False),
+        pa.field("key_hash", pa.int64(), nullable=False),  # see key_hashes; seeds an example's augmentation
         pa.field("label", pa.int32(), nullable=False),
         pa.field("label_name", pa.dictionary(pa.int32(), pa.string()), nullable=False),
         pa.field("height", pa.int32(), nullable=False),  # pixels, as stored
         pa.field("width", pa.int32(), nullable=False),
+        pa.field("format", pa.dictionary(pa.int32(), pa.string()), nullable=False),  # of the stored bytes: JPEG or PNG
+        pa.field(
+            "image_start", pa.int32(), nullable=False
+        ),  # of the image's bytes, from the start of the record's data
+        pa.field("image_bytes", pa.int32(), nullable=False),  # how many: a reader cuts them out and parses nothing
         pa.field("group", pa.string()),
         pa.field("source_bytes", pa.int64(), nullable=False),  # of the raw file
         pa.field("content_sha256", pa.binary(32), nullable=False),  # of the raw file
-        pa.field(
-            "changes", pa.dictionary(pa.int32(), pa.string()), nullable=False
-        ),  # what normalisation changed, by commas
+        # What normalisation changed, by commas; '' where the bytes are the source's.
+        pa.field("changes", pa.dictionary(pa.int32(), pa.string()), nullable=False),
     ]
 )
+
+
+def key_hashes(keys: Iterable[str]) -> npt.NDArray[np.int64]:
+    """A 64-bit hash of each key, the same whatever dataset it stands in: the column ``key_hash``."""
+    return hash64(keys, seed=0, purpose="key").view(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +70,7 @@ def serialise(table: pa.Table, summary: ShardSummary) -> bytes:
         described,
         out,
         compression="zstd",
-        use_dictionary=["label", "label_name", "height", "width", "group", "changes"],
+        use_dictionary=["label", "label_name", "height", "width", "format", "image_start", "group", "changes"],
         store_schema=True,
     )
     return out.getvalue()

@@ -11,7 +11,7 @@ import pyarrow as pa
 from shardkit import example, images, naming, tfrecord
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
-from shardkit.index import ShardSummary, chain_problem, parse_index
+from shardkit.index import ShardSummary, chain_problem, key_hashes, parse_index
 from shardkit.manifest import File, Manifest, Shard, Split, parse_manifest
 from shardkit.storage import Folder
 
@@ -240,6 +240,9 @@ def _example_problems(data: bytes, row: dict[str, Any] | None, classes: list[str
         return
     if row is not None:
         stored = {"key": key.decode(errors="replace"), "label": label, "height": height, "width": width}
+        stored["key_hash"] = int(key_hashes([row["key"]])[0])
+        if data[row["image_start"] : row["image_start"] + row["image_bytes"]] != image:
+            yield "the image's bytes are not where the index says"
         for name, value in stored.items():
             if row[name] != value:
                 yield f"{name} is {value!r}, the index says {row[name]!r}"
@@ -254,6 +257,8 @@ def _example_problems(data: bytes, row: dict[str, Any] | None, classes: list[str
         return
     if (info.width, info.height) != (width, height):
         yield f"the image has {info.width} x {info.height} pixels, the example says {width!r} x {height!r}"
+    if row is not None and info.format != row["format"]:
+        yield f"the image is a {info.format}, the index says {row['format']}"
 
 
 def _unreadable(path: str, error: OSError) -> Problem:

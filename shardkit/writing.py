@@ -16,13 +16,14 @@ import pyarrow as pa
 from shardkit import example, images, naming, tfrecord
 from shardkit.errors import DataError, MachineError, SourceChangedError
 from shardkit.index import SCHEMA as INDEX_SCHEMA
-from shardkit.index import ShardSummary, serialise
+from shardkit.index import ShardSummary, key_hashes, serialise
 from shardkit.planning.plan import Late
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.storage import Folder
 
 REPORTS = f"{naming.WORK_FOLDER}/shards"
 BLOCK_BYTES = 1 << 20  # 1 MiB
+JPEG_START = b"\xff\xd8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +99,7 @@ def _report(output: Folder, name: naming.ShardName, report: ShardReport) -> None
 
 def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions) -> None:
     late: list[Late] = []
-    indexed: list[tuple[Any, ...]] = []
+    indexed: list[_Indexed] = []
     with output.writing(task.name.records) as file:
         shard = _Blocks(file)
         for row in _rows(read_shard_rows(output, task.row_group)):
@@ -112,34 +113,49 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                     raise DataError(msg) from error
                 late.append(Late(row.key, error.reason, str(error), row.source_bytes))
                 continue
-            record = example.encode(
+            record, image_end = example.encode_located(
                 {
                     "height": example.int64_feature((image.height,)),
                     "image": example.bytes_feature([image.data]),
                     "key": example.bytes_feature([row.key.encode()]),
                     "label": example.int64_feature((row.label,)),
                     "width": example.int64_feature((image.width,)),
-                }
+                },
+                "image",
             )
-            name, changes = options.classes[row.label], ",".join(image.changes)
-            size = image.height, image.width
             indexed.append(
-                (shard.num_bytes, len(record), row.key, row.label, name, *size, None, len(raw), content_sha256, changes)
+                _Indexed(
+                    offset=shard.num_bytes,
+                    length=len(record),
+                    key=row.key,
+                    label=row.label,
+                    label_name=options.classes[row.label],
+                    height=image.height,
+                    width=image.width,
+                    format="JPEG" if image.data.startswith(JPEG_START) else "PNG",
+                    image_start=image_end - len(image.data),
+                    image_bytes=len(image.data),
+                    source_bytes=len(raw),
+                    content_sha256=content_sha256,
+                    changes=",".join(image.changes),
+                )
             )
             shard.add(tfrecord.frame(record))
         shard.flush()
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
         _report(output, task.name, ShardReport(rejected=tuple(late)))
-    columns = zip(*indexed, strict=True) if indexed else ([] for _ in INDEX_SCHEMA)
-    arrays = [pa.array(column, field.type) for column, field in zip(columns, INDEX_SCHEMA, strict=True)]
+    columns: dict[str, Any] = dict(zip(_Indexed._fields, zip(*indexed, strict=True), strict=True)) if indexed else {}
+    columns["key_hash"] = key_hashes(columns.get("key", ()))
+    columns["group"] = [None] * len(indexed)
+    arrays = [pa.array(columns.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
     summary = ShardSummary(num_examples=len(indexed), num_bytes=shard.num_bytes, sha256=shard.sha256)
     with output.writing(task.name.index) as file:
         file.write(serialise(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
 
 
 class _Blocks:
-    """Gathers records into blocks: hashing and writing a block release the interpreter's lock, a small record's do not."""
+    """Gathers records into blocks: hashing and writing those releases the interpreter's lock."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._digest = file, hashlib.sha256()
@@ -171,6 +187,22 @@ class _Blocks:
     def _put(self, data: memoryview) -> None:
         self._digest.update(data)
         self._file.write(data)
+
+
+class _Indexed(NamedTuple):
+    offset: int
+    length: int
+    key: str
+    label: int
+    label_name: str
+    height: int
+    width: int
+    format: str
+    image_start: int
+    image_bytes: int
+    source_bytes: int
+    content_sha256: bytes
+    changes: str
 
 
 class _Row(NamedTuple):
