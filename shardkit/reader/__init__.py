@@ -1,0 +1,7 @@
+"""The reader that trainers import: a manifest becomes the per-worker `tf.data` input function."""
+
+from shardkit.reader.checking import check
+from shardkit.reader.dataset_fn import DatasetFn, make_dataset, make_dataset_fn
+from shardkit.reader.resuming import ResumeCallback
+
+__all__ = ["DatasetFn", "ResumeCallback", "check", "make_dataset", "make_dataset_fn"]

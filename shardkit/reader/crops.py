@@ -1,0 +1,79 @@
+"""Which window of an image is used: random resized crops, all of a block at once, and the windows of evaluation.
+
+A window is int32[n, 4]: top, left, height, width in pixels of the stored image, as `tf.image.decode_and_crop_jpeg`
+takes it.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+ATTEMPTS = 10
+# As many aspect ratios, log-uniform, as 12 random bits tell apart. A table, because exp() may differ in its last bit
+# between processors, and a window by a pixel then.
+RATIO_BITS = 12
+UNIFORMS = 2 * ATTEMPTS + 2
+
+
+def random_windows(
+    uniforms: list[Any], height: Any, width: Any, *, scale: tuple[float, float], ratio: tuple[float, float]
+) -> Any:
+    """Random resized crops by torchvision's law (`RandomResizedCrop.get_params`, there after GoogLeNet's).
+
+    Up to ten times an area share uniform in `scale` and an aspect ratio (width / height) log-uniform in `ratio` are
+    drawn; the first pair whose window fits is used. If none fits, the centre is: whole, or as much as `ratio` allows.
+
+    Args:
+        uniforms: UNIFORMS of float32[n] in [0, 1).
+        height: int32[n].
+        width: int32[n].
+        scale: least and greatest share of the image's area.
+        ratio: least and greatest width / height.
+    """
+    height, width = tf.cast(height, tf.float32), tf.cast(width, tf.float32)
+    low, high = (math.log(value) for value in ratio)
+    table = np.exp(low + (high - low) * (np.arange(1 << RATIO_BITS) + 0.5) / (1 << RATIO_BITS)).astype(np.float32)
+    window_height, window_width, found = _centre(height, width, ratio)
+    # Backwards, so that the first attempt that fits has the last word.
+    for attempt in reversed(range(ATTEMPTS)):
+        share, draw = uniforms[2 * attempt], uniforms[2 * attempt + 1]
+        aspect = tf.gather(table, tf.cast(draw * np.float32(1 << RATIO_BITS), tf.int32))
+        area = height * width * (np.float32(scale[0]) + np.float32(scale[1] - scale[0]) * share)
+        tall, wide = tf.round(tf.sqrt(area / aspect)), tf.round(tf.sqrt(area * aspect))
+        fits = (tall >= 1) & (tall <= height) & (wide >= 1) & (wide <= width)
+        window_height, window_width = tf.where(fits, tall, window_height), tf.where(fits, wide, window_width)
+        found = found | fits
+    # The centre crop is centred; a drawn one lies anywhere.
+    down, right = (tf.where(found, draw, 0.5) for draw in uniforms[-2:])
+    top = tf.floor(down * (height - window_height + 1))
+    left = tf.floor(right * (width - window_width + 1))
+    return tf.cast(tf.stack([top, left, window_height, window_width], axis=1), tf.int32)
+
+
+def _centre(height: Any, width: Any, ratio: tuple[float, float]) -> tuple[Any, Any, Any]:
+    low, high = (np.float32(value) for value in ratio)
+    aspect = width / height
+    tall = tf.where(aspect < low, tf.maximum(tf.round(width / low), 1), height)
+    wide = tf.where(aspect > high, tf.maximum(tf.round(height * high), 1), width)
+    return tf.minimum(tall, height), tf.minimum(wide, width), tf.zeros_like(height, tf.bool)
+
+
+def centre_windows(height: Any, width: Any, *, size: tuple[int, int], fraction: float) -> Any:
+    """The largest centred window of the target's aspect ratio, shrunk to `fraction` of its sides.
+
+    Resized to the target, it is what "resize the shorter side to size / fraction, then cut out the centre" gives.
+    """
+    height, width = tf.cast(height, tf.float32), tf.cast(width, tf.float32)
+    unit = tf.minimum(height / np.float32(size[0]), width / np.float32(size[1])) * np.float32(fraction)
+    tall = tf.clip_by_value(tf.round(unit * np.float32(size[0])), 1, height)
+    wide = tf.clip_by_value(tf.round(unit * np.float32(size[1])), 1, width)
+    top, left = tf.floor((height - tall) / 2), tf.floor((width - wide) / 2)
+    return tf.cast(tf.stack([top, left, tall, wide], axis=1), tf.int32)
+
+
+def whole_windows(height: Any, width: Any) -> Any:
+    """All of every image."""
+    zero = tf.zeros_like(height)
+    return tf.stack([zero, zero, height, width], axis=1)

@@ -1,0 +1,184 @@
+"""`make_dataset_fn` and `make_dataset`: a manifest becomes the input function of a trainer."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from shardkit.errors import CallError
+from shardkit.manifest import Manifest, read_manifest
+from shardkit.order import TRAINING_ORDERS, BatchLayout, sequential, steps_per_epoch
+from shardkit.reader import checking, pipeline
+from shardkit.reader.options import MAX_STEP, Fit, ImageOptions, ReadOptions
+from shardkit.reader.table import RecordTable, load_table
+
+
+class DatasetFn:
+    """The input function: give it to `strategy.distribute_datasets_from_function`, or call it without a context.
+
+    Attributes:
+        start_step: int64 variable, the global step that the next iterator starts at; assign to it to move on.
+        num_examples: of the split.
+        steps_per_epoch: global batches that hold every example at least once, ceil(num_examples / global_batch_size).
+    """
+
+    def __init__(self, table: RecordTable, options: ReadOptions, start_step: int) -> None:
+        self._table, self._options = table, options
+        self.num_examples = table.num_examples
+        self.steps_per_epoch = steps_per_epoch(table.num_examples, options.global_batch_size)
+        with tf.device("CPU:0"):
+            self.start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
+
+    def __call__(self, context: Any = None) -> Any:
+        """The dataset of one input pipeline, in per-replica batches.
+
+        Args:
+            context: a `tf.distribute.InputContext`; None for a pipeline alone, with one replica.
+
+        Raises:
+            CallError: the batch does not divide over the context's pipelines and replicas.
+        """
+        context = tf.distribute.InputContext() if context is None else context
+        checking.check(
+            context,
+            global_batch_size=self._options.global_batch_size,
+            num_examples=self.num_examples,
+            training=self._options.training,
+        )
+        layout = checking.layout_of(context, self._options.global_batch_size)
+        start_step = self.start_step if self._options.training else int(self.start_step)
+        return pipeline.build(self._table, layout, self._options, start_step)
+
+    @property
+    def element_spec(self) -> Any:
+        """The spec of a whole global batch, static in every shape."""
+        return self(None).element_spec
+
+    def batch_keys(self, step: int) -> list[str]:
+        """Keys of a global batch in order, without reading any image; padding is left out.
+
+        Raises:
+            CallError: the step is negative, or behind the end of an evaluation.
+        """
+        options = self._options
+        if step < 0 or (not options.training and step >= self.steps_per_epoch):
+            last = "" if options.training else f" to {self.steps_per_epoch - 1}"
+            msg = f"there is no step {step}; steps count from 0{last}"
+            raise CallError(msg)
+        positions = np.arange(step * options.global_batch_size, (step + 1) * options.global_batch_size)
+        if options.training:
+            ids = TRAINING_ORDERS[options.order](positions, num_examples=self.num_examples, seed=options.seed)
+        else:
+            ids, weights = sequential.place(positions, num_examples=self.num_examples)
+            ids = ids[weights > 0]
+        return self._table.keys(ids)
+
+
+def make_dataset_fn(  # noqa: PLR0913 - the one face of the reader
+    dataset: str | Manifest,
+    split: str,
+    *,
+    global_batch_size: int,
+    image_size: tuple[int, int] | None = None,
+    training: bool = True,
+    seed: int = 0,
+    start_step: int = 0,
+    order: str = "full",
+    crop_scale: tuple[float, float] = (0.08, 1.0),
+    crop_ratio: tuple[float, float] = (3 / 4, 4 / 3),
+    flip: bool = True,
+    fit: Fit = "crop",
+    crop_fraction: float = 0.875,
+    method: str = "bilinear",
+    dtype: str = "float32",
+    mean: tuple[float, ...] | None = None,
+    std: tuple[float, ...] | None = None,
+    grey: bool = False,
+    map_fn: Callable[[dict[str, Any], Any], Any] | None = None,
+) -> DatasetFn:
+    """Make the input function of one split.
+
+    In training its elements follow one endless order of all examples: every example exactly once an epoch, the same
+    global batches on any number of workers and replicas, from any `start_step` at once. In evaluation it is one pass in
+    which every example comes exactly once, padded with weight 0 to whole global batches.
+
+    Args:
+        dataset: folder or manifest of a dataset that `shardkit convert` wrote.
+        split: name of the split.
+        global_batch_size: examples a step over all workers and replicas; a multiple of the number of replicas.
+        image_size: (height, width): elements are (images, labels), in evaluation (images, labels, weights). None:
+            elements are dicts of the stored features, images still encoded, in evaluation with `weight`.
+        training: endless with random crops, or one pass.
+        seed: of order and augmentation, 0 to 2**63 - 1.
+        start_step: global step to start at; costs the same at 0 and at 10,000,000.
+        order: of training; "full" is a permutation of all examples, another one each epoch.
+        crop_scale: share of the area that a random crop covers.
+        crop_ratio: width / height of a random crop.
+        flip: mirror half of the training images.
+        fit: how evaluation fits an image: "crop" out of its centre, "stretch" it, "pad" it with black.
+        crop_fraction: share of the largest centred window that "crop" keeps.
+        method: "bilinear", or "antialias", smoother where it shrinks, and slower.
+        dtype: "float32", "bfloat16" or "uint8"; values from 0 to 255.
+        mean, std: of 0..255 values, a number for each channel.
+        grey: one channel.
+        map_fn: `map_fn(features, seed)` makes the element of each example itself. `features` are the stored ones,
+            `image` decoded and cropped where `image_size` is given; `seed` is int32[2] for stateless ops and depends
+            on (seed, epoch, key) only.
+
+    Raises:
+        UnknownNameError: there is no such split.
+        ManifestError, DataError: the dataset is damaged; the file is named.
+        CallError: an argument, or a batch that the split cannot fill.
+    """
+    image = None
+    if image_size is not None:
+        image = ImageOptions(
+            size=tuple(image_size),
+            training=training,
+            scale=crop_scale,
+            ratio=crop_ratio,
+            flip=flip,
+            fit=fit,
+            crop_fraction=crop_fraction,
+            dtype=dtype,
+            mean=mean,
+            std=std,
+            grey=grey,
+            method=method,
+        )
+    options = ReadOptions(split, global_batch_size, training, seed, order, image, map_fn)
+    if not 0 <= start_step < MAX_STEP:
+        msg = f"start_step must be from 0 to {MAX_STEP - 1}; found {start_step}"
+        raise CallError(msg)
+    manifest = dataset if isinstance(dataset, Manifest) else read_manifest(dataset)
+    table = load_table(manifest, split)
+    checking.check_enough(table.num_examples, global_batch_size, training=training)
+    return DatasetFn(table, options, start_step)
+
+
+def make_dataset(
+    dataset: str | Manifest,
+    split: str,
+    *,
+    global_batch_size: int,
+    num_workers: int = 1,
+    worker_index: int = 0,
+    **options: Any,
+) -> Any:
+    """A plain `tf.data.Dataset` of one worker's part of every global batch, for JAX and for loops of one's own.
+
+    Args:
+        dataset: see make_dataset_fn.
+        split: see make_dataset_fn.
+        global_batch_size: examples a step over all workers; elements hold global_batch_size / num_workers.
+        num_workers: processes that each read their part.
+        worker_index: this one, from 0.
+        options: all others of make_dataset_fn.
+
+    Raises:
+        CallError: the batch is no multiple of the workers; and see make_dataset_fn.
+    """
+    BatchLayout(global_batch_size, num_workers, worker_index)
+    dataset_fn = make_dataset_fn(dataset, split, global_batch_size=global_batch_size, **options)
+    return dataset_fn(tf.distribute.InputContext(num_workers, worker_index, num_workers))

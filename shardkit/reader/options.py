@@ -1,0 +1,100 @@
+"""What a trainer asks of the reader, checked once."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shardkit.errors import CallError
+from shardkit.hashing import MAX_SEED
+from shardkit.order import TRAINING_ORDERS
+
+Fit = Literal["crop", "stretch", "pad"]
+DTYPES = ("uint8", "float32", "bfloat16")
+METHODS = ("bilinear", "antialias")
+MAX_STEP = 1 << 40
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOptions:
+    """From an encoded image to a tensor of static shape.
+
+    Attributes:
+        size: (height, width) of the result, pixels.
+        training: random resized crop and flip; else `fit`.
+        scale: share of the image's area that a random crop covers, 0 < least <= greatest <= 1.
+        ratio: width / height of a random crop.
+        flip: whether half of the training images are mirrored left to right.
+        fit: how evaluation fits an image: "crop" out of its centre, "stretch" all of it, "pad" it with black.
+        crop_fraction: share of the largest centred window's sides that "crop" keeps.
+        dtype: of the result. Values are 0 to 255 in every dtype, unless mean and std are given.
+        mean, std: of 0..255 values, one for each channel; the result is (value - mean) / std.
+        grey: one channel rather than three.
+        method: "bilinear" as the kernel does it, or "antialias", which is slower and smoother where it shrinks.
+    """
+
+    size: tuple[int, int]
+    training: bool
+    scale: tuple[float, float]
+    ratio: tuple[float, float]
+    flip: bool
+    fit: Fit
+    crop_fraction: float
+    dtype: str
+    mean: tuple[float, ...] | None
+    std: tuple[float, ...] | None
+    grey: bool
+    method: str
+
+    def __post_init__(self) -> None:
+        _require(len(self.size) == 2 and min(self.size) >= 1, "image_size", "(height, width) in pixels", self.size)
+        _require(0 < self.scale[0] <= self.scale[1] <= 1, "crop_scale", "0 < least <= greatest <= 1", self.scale)
+        _require(0 < self.ratio[0] <= self.ratio[1], "crop_ratio", "0 < least <= greatest", self.ratio)
+        _require(self.fit in {"crop", "stretch", "pad"}, "fit", "'crop', 'stretch' or 'pad'", self.fit)
+        _require(0 < self.crop_fraction <= 1, "crop_fraction", "above 0 and at most 1", self.crop_fraction)
+        _require(self.dtype in DTYPES, "dtype", f"one of {', '.join(DTYPES)}", self.dtype)
+        _require(self.method in METHODS, "method", f"one of {', '.join(METHODS)}", self.method)
+        _require((self.mean is None) == (self.std is None), "mean and std", "given together", (self.mean, self.std))
+        if self.mean is not None and self.std is not None:
+            rule = f"{self.channels} numbers each, for the {self.channels} channels, std above 0"
+            right = len(self.mean) == len(self.std) == self.channels and min(self.std) > 0
+            _require(right, "mean and std", rule, (self.mean, self.std))
+            _require(self.dtype != "uint8", "dtype", "float32 or bfloat16 with mean and std", self.dtype)
+
+    @property
+    def channels(self) -> int:
+        """1 or 3."""
+        return 1 if self.grey else 3
+
+
+@dataclass(frozen=True, slots=True)
+class ReadOptions:
+    """What is read, in which order, and what becomes of each example.
+
+    Attributes:
+        split: name of the split.
+        global_batch_size: examples a step over all workers and replicas.
+        training: endless, in `order`; else one pass in file order, padded with weight 0.
+        seed: of order and augmentation.
+        order: name of the training order.
+        image: how images are decoded; None for the stored features, images still encoded.
+        map_fn: per example, called with a dict of features and an int32[2] seed; what it returns is the element.
+    """
+
+    split: str
+    global_batch_size: int
+    training: bool
+    seed: int
+    order: str
+    image: ImageOptions | None
+    map_fn: Callable[[dict[str, Any], Any], Any] | None
+
+    def __post_init__(self) -> None:
+        _require(self.global_batch_size >= 1, "global_batch_size", "at least 1", self.global_batch_size)
+        _require(0 <= self.seed <= MAX_SEED, "seed", f"from 0 to {MAX_SEED}", self.seed)
+        _require(self.order in TRAINING_ORDERS, "order", f"one of {', '.join(TRAINING_ORDERS)}", self.order)
+
+
+def _require(holds: bool, name: str, rule: str, found: Any) -> None:  # noqa: FBT001 - the rule itself
+    if not holds:
+        msg = f"{name} must be {rule}; found {found!r}"
+        raise CallError(msg)

@@ -1,0 +1,171 @@
+"""The tf.data graph of one input pipeline.
+
+    range of steps ─► map: a block of places, all vectorised ─► unbatch ─► parallel map: one example ─► batch ─► prefetch
+                      order, lookup, crop windows, seeds                    fetch, decode the window, resize
+
+The order is arithmetic, so the source is a range of steps: starting at step k costs what starting at 0 costs.
+"""
+
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from shardkit.order import BatchLayout, sequential, steps_per_epoch
+from shardkit.reader import crops, graph_order
+from shardkit.reader.decoding import decode_window, finish
+from shardkit.reader.fetching import Fetcher
+from shardkit.reader.options import MAX_STEP, ImageOptions, ReadOptions
+from shardkit.reader.table import RecordTable
+
+# Vectorised ops cost about a millisecond a block, whatever its size up to here: small batches share a block.
+BLOCK_EXAMPLES = 1024
+
+
+def build(table: RecordTable, layout: BatchLayout, options: ReadOptions, start_step: Any) -> Any:
+    """The dataset of one input pipeline: per-replica batches, of which `layout.replicas_per_worker` make a step.
+
+    Args:
+        table: of the split.
+        layout: which part of every global batch.
+        options: what is wanted.
+        start_step: an int, or a `tf.Variable` that is read whenever an iterator is made.
+    """
+    steps_per_block = max(1, BLOCK_EXAMPLES // layout.per_worker_batch_size)
+    last_step = MAX_STEP if options.training else steps_per_epoch(table.num_examples, layout.global_batch_size)
+    places = _Places(table, layout, options, steps_per_block, last_step)
+    example = _Example(table, options)
+    dataset = (
+        _block_starts(start_step, last_step, steps_per_block)
+        .map(places)
+        .prefetch(1)
+        .unbatch()
+        .map(example, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        .batch(layout.per_replica_batch_size, drop_remainder=True)
+    )
+    if options.image is None and options.map_fn is None:
+        dataset = dataset.map(_parse_batch, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    dataset = dataset.prefetch(tf.data.AUTOTUNE)
+    return dataset.apply(tf.data.experimental.assert_cardinality(_cardinality(layout, options, start_step, last_step)))
+
+
+def _block_starts(start_step: Any, last_step: int, steps_per_block: int) -> Any:
+    if isinstance(start_step, int):
+        return tf.data.Dataset.range(start_step, last_step, steps_per_block)
+    # The variable is read here, when an iterator is made, and not when the dataset is: a callback may have moved it.
+    return tf.data.Dataset.from_tensors(0).flat_map(
+        lambda _: tf.data.Dataset.range(start_step.read_value(), last_step, steps_per_block)
+    )
+
+
+def _cardinality(layout: BatchLayout, options: ReadOptions, start_step: Any, last_step: int) -> Any:
+    if options.training:
+        return tf.data.INFINITE_CARDINALITY
+    return max(0, last_step - int(start_step)) * layout.replicas_per_worker
+
+
+class _Places:
+    """A block's first step to the columns of its examples, in the order in which they are read."""
+
+    def __init__(
+        self, table: RecordTable, layout: BatchLayout, options: ReadOptions, steps_per_block: int, last_step: int
+    ) -> None:
+        self._layout, self._options, self._last_step = layout, options, last_step
+        self._steps_per_block = steps_per_block
+        self._num_examples = table.num_examples
+        with tf.device("CPU:0"):
+            # Eager tensors, captured by reference: as constants they would be copied into the graph.
+            names = ["offset", "label", "key_hash", "height", "width", "image_start", "image_bytes"]
+            self._columns = {name: tf.constant(getattr(table, name)) for name in names}
+            if table.is_png is not None:
+                self._columns["is_png"] = tf.constant(table.is_png)
+            self._starts = tf.constant(table.starts)
+            self._paths = tf.constant(table.paths)
+
+    def __call__(self, first_step: Any) -> dict[str, Any]:
+        layout = self._layout
+        steps = tf.range(first_step, tf.minimum(first_step + self._steps_per_block, self._last_step))
+        start = layout.worker_index * layout.per_worker_batch_size
+        within = np.arange(start, start + layout.per_worker_batch_size)
+        positions = tf.reshape(steps[:, tf.newaxis] * layout.global_batch_size + within, [-1])
+        if self._options.training:
+            ids, epochs = graph_order.permute(positions, num_examples=self._num_examples, seed=self._options.seed)
+        else:
+            ids, epochs = tf.minimum(positions, self._num_examples - 1), tf.zeros_like(positions)
+        place = {name: tf.gather(column, ids) for name, column in self._columns.items()}
+        place["id"] = ids
+        place["path"] = tf.gather(self._paths, tf.searchsorted(self._starts, ids, side="right") - 1)
+        if not self._options.training:
+            place["weight"] = tf.cast(positions < self._num_examples, tf.float32)
+        return place | self._random(place, epochs)
+
+    def _random(self, place: dict[str, Any], epochs: Any) -> dict[str, Any]:
+        """Crop windows and flips of the whole block, and the seeds of `map_fn`."""
+        made: dict[str, Any] = {}
+        key_hash, height, width = (place.pop(name) for name in ("key_hash", "height", "width"))
+        image, seed = self._options.image, self._options.seed
+        if self._options.map_fn is not None:
+            made["seed"] = graph_order.seeds(key_hash, epochs, seed)
+        if image is None:
+            return made
+        if image.training:
+            *drawn, coin = graph_order.uniforms(key_hash, epochs, seed, crops.UNIFORMS + 1)
+            made["window"] = crops.random_windows(drawn, height, width, scale=image.scale, ratio=image.ratio)
+            if image.flip:
+                made["flip"] = coin < 0.5
+        elif image.fit == "crop":
+            made["window"] = crops.centre_windows(height, width, size=image.size, fraction=image.crop_fraction)
+        else:
+            made["window"] = crops.whole_windows(height, width)
+        return made
+
+
+class _Example:
+    """The columns of one example to the element it becomes."""
+
+    def __init__(self, table: RecordTable, options: ReadOptions) -> None:
+        self._options = options
+        self._fetch = Fetcher(table)
+
+    def __call__(self, place: dict[str, Any]) -> Any:
+        record = self._fetch(place)
+        image, map_fn = self._options.image, self._options.map_fn
+        if image is None and map_fn is None:
+            return {"record": record} | {name: place[name] for name in ("weight",) if name in place}
+        features: dict[str, Any] = {"label": place["label"]} if map_fn is None else _parse_one(record)
+        if image is not None:
+            encoded = tf.strings.substr(record, place["image_start"], place["image_bytes"])
+            features["image"] = _pixels(encoded, place, image)
+        element = (features["image"], features["label"]) if map_fn is None else map_fn(features, place["seed"])
+        if "weight" not in place:
+            return element
+        return element | {"weight": place["weight"]} if isinstance(element, dict) else (*element, place["weight"])
+
+
+def _pixels(encoded: Any, place: dict[str, Any], image: ImageOptions) -> Any:
+    return finish(
+        decode_window(encoded, place["window"], place.get("is_png"), image.channels), place.get("flip"), image
+    )
+
+
+_FEATURES = {
+    "image": tf.io.FixedLenFeature([], tf.string),
+    "key": tf.io.FixedLenFeature([], tf.string),
+    "label": tf.io.FixedLenFeature([], tf.int64),
+    "height": tf.io.FixedLenFeature([], tf.int64),
+    "width": tf.io.FixedLenFeature([], tf.int64),
+}
+
+
+def _narrow(features: dict[str, Any]) -> dict[str, Any]:
+    # TPUs have no int64 worth using.
+    return {name: tf.cast(value, tf.int32) if value.dtype == tf.int64 else value for name, value in features.items()}
+
+
+def _parse_one(record: Any) -> dict[str, Any]:
+    return _narrow(tf.io.parse_single_example(record, _FEATURES))
+
+
+def _parse_batch(batch: dict[str, Any]) -> dict[str, Any]:
+    records = batch.pop("record")
+    return _narrow(tf.io.parse_example(records, _FEATURES)) | batch

@@ -1,0 +1,128 @@
+"""What the reader keeps in memory of a split: where every record lies, and what its image is; no keys, no pixels."""
+
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shardkit.errors import DataError
+from shardkit.index import parse_index
+from shardkit.manifest import Manifest, Shard
+from shardkit.storage import Folder
+
+# Small files from stores that are slow to answer; also what decompresses the indexes of a large split side by side.
+READING_THREADS = 16
+_COLUMNS = ["offset", "label", "height", "width", "format", "image_start", "image_bytes", "key_hash"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordTable:
+    """One row an example, id by id: shard after shard, in file order. About 40 bytes a row.
+
+    Attributes:
+        paths: [num_shards] of the TFRecord files, as TensorFlow opens them.
+        starts: int64[num_shards + 1]; the ids of shard s are [starts[s], starts[s + 1]).
+        offset: int64[N] of the record's frame in its shard, bytes.
+        key_hash: int64[N].
+        label: int32[N].
+        height, width: int32[N], pixels.
+        image_start, image_bytes: int32[N]; the image lies at [start, start + bytes) of the record's data.
+        is_png: bool[N], or None where all are JPEG.
+    """
+
+    root: Folder
+    shards: list[Shard]
+    paths: list[str]
+    starts: npt.NDArray[np.int64]
+    offset: npt.NDArray[np.int64]
+    key_hash: npt.NDArray[np.int64]
+    label: npt.NDArray[np.int32]
+    height: npt.NDArray[np.int32]
+    width: npt.NDArray[np.int32]
+    image_start: npt.NDArray[np.int32]
+    image_bytes: npt.NDArray[np.int32]
+    is_png: npt.NDArray[np.bool_] | None
+
+    @property
+    def num_examples(self) -> int:
+        """N."""
+        return len(self.offset)
+
+    def place(self, example_id: int) -> tuple[Shard, int]:
+        """The shard of an example and the record's number in it."""
+        shard_index = int(np.searchsorted(self.starts, example_id, side="right")) - 1
+        return self.shards[shard_index], example_id - int(self.starts[shard_index])
+
+    def keys(self, example_ids: npt.NDArray[np.int64]) -> list[str]:
+        """Keys of some examples, read from the indexes now."""
+        shard_of = np.searchsorted(self.starts, example_ids, side="right") - 1
+        keys = np.empty(len(example_ids), object)
+        for shard_index in np.unique(shard_of):
+            here = np.flatnonzero(shard_of == shard_index)
+            index = _read(self.root, self.shards[shard_index], ["key"])
+            keys[here] = index["key"].take(pa.array(example_ids[here] - self.starts[shard_index])).to_pylist()
+        return list(keys)
+
+
+def load_table(manifest: Manifest, split_name: str) -> RecordTable:
+    """Read the indexes of a split, and hold shards and indexes against the manifest.
+
+    Raises:
+        UnknownNameError: there is no such split.
+        DataError: a shard is missing or cut short, or an index is damaged or another shard's.
+    """
+    shards = [shard for shard in manifest.split(split_name).shards if shard.num_examples]
+    if not shards:
+        msg = f"{manifest.root.url}: split {split_name!r} has no examples"
+        raise DataError(msg)
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        tables = list(pool.map(lambda shard: _checked(manifest.root, shard), shards))
+    counts = [shard.num_examples for shard in shards]
+    is_png = np.concatenate([_is_png(table["format"]) for table in tables])
+    return RecordTable(
+        root=manifest.root,
+        shards=shards,
+        paths=[f"{manifest.root.url}/{shard.path}" for shard in shards],
+        starts=np.concatenate(([0], np.cumsum(counts, dtype=np.int64))),
+        is_png=is_png if is_png.any() else None,
+        **{name: np.concatenate([table[name].to_numpy() for table in tables]) for name in _COLUMNS if name != "format"},
+    )
+
+
+def _checked(root: Folder, shard: Shard) -> pa.Table:
+    found = root.stat(shard.path)
+    where = f"{root.url}/{shard.path}"
+    if found is None:
+        msg = f"{where}: the shard is missing; restore it or convert again"
+        raise DataError(msg)
+    if found.num_bytes != shard.num_bytes:
+        msg = f"{where}: the shard has {found.num_bytes} bytes, the manifest says {shard.num_bytes}; restore it or convert again"
+        raise DataError(msg)
+    return _read(root, shard, _COLUMNS)
+
+
+def _is_png(formats: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
+    # By the dictionary's codes: twenty million strings take their time.
+    return np.concatenate(
+        [
+            np.isin(chunk.indices.to_numpy(), np.flatnonzero([name == "PNG" for name in chunk.dictionary.to_pylist()]))
+            for chunk in formats.chunks
+        ]
+    )
+
+
+def _read(root: Folder, shard: Shard, columns: list[str]) -> pa.Table:
+    where = f"{root.url}/{shard.index.path}"
+    try:
+        raw = root.read(shard.index.path)
+    except FileNotFoundError:
+        msg = f"{where}: the index is missing; restore it or convert again"
+        raise DataError(msg) from None
+    table, summary = parse_index(raw, where=where, columns=columns)
+    if summary.sha256 != shard.sha256 or len(table) != shard.num_examples:
+        msg = f"{where}: this is the index of another shard or another conversion; restore it or convert again"
+        raise DataError(msg)
+    return table

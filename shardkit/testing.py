@@ -1,0 +1,161 @@
+"""For tests, of shardkit and of what is built on it: small pictures, folders of them, and a conversion without Beam.
+
+Needs Pillow and hypothesis, which `shardkit[test]` brings. Equal arguments give equal results.
+"""
+
+import io
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from shardkit import inventory, writing
+from shardkit.inventory import INVENTORY_SCHEMA
+from shardkit.manifest import Manifest, read_manifest
+from shardkit.planning import plan_file
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan import Plan, make_plan
+from shardkit.publishing import proved_shards, publish
+from shardkit.sources import Source, open_source
+from shardkit.storage import Folder, open_folder
+
+
+def picture(seed: int, *, width: int = 8, height: int = 8, kind: str = "PNG") -> bytes:
+    """An image file of coloured noise, another one for each seed; kind is Pillow's name of a format."""
+    from PIL import Image
+
+    pixels = np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
+    out = io.BytesIO()
+    Image.fromarray(pixels).save(out, kind)
+    return out.getvalue()
+
+
+def write_tree(root: Path, files: Mapping[str, bytes]) -> Path:
+    """Write files by their POSIX paths below root, folders made as needed; a path that ends in ``/`` is a folder."""
+    for path, data in files.items():
+        target = root / path
+        if path.endswith("/"):
+            target.mkdir(parents=True, exist_ok=True)
+            continue
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    return root
+
+
+def write_class_folders(root: Path, counts: Mapping[str, int], **picture_options: Any) -> Path:
+    """A source of so many pictures a folder (``cat`` or ``train/cat``), all different: ``cat/000.png`` and so on."""
+    names = [f"{folder}/{i:03d}.png" for folder, count in counts.items() for i in range(count)]
+    return write_tree(root, {name: picture(seed, **picture_options) for seed, name in enumerate(names)})
+
+
+def inventory_table(
+    label_names: Sequence[str | None],
+    *,
+    keys: Sequence[str] | None = None,
+    sizes: Sequence[int] | None = None,
+    splits: Sequence[str | None] | None = None,
+    contents: Sequence[bytes] | None = None,
+    reasons: Sequence[str | None] | None = None,
+    mtimes_ns: Sequence[int] | None = None,
+) -> pa.Table:
+    """An inventory as ``--check decode`` would take it of a source that need not exist, sorted by key.
+
+    Args:
+        label_names: of each file; the other columns have the same length.
+        keys: by default one a file, their order that of the files.
+        sizes: bytes.
+        splits: as the source gives them.
+        contents: what makes up the content's hash; equal ones are duplicates.
+        reasons: why files are rejected, None for good ones.
+        mtimes_ns: times of change.
+    """
+    rows = []
+    for i, label_name in enumerate(label_names):
+        key = f"{label_name}/{i:06d}.jpg" if keys is None else keys[i]
+        reason = None if reasons is None else reasons[i]
+        row: dict[str, Any] = {
+            "key": key,
+            "split": None if splits is None else splits[i],
+            "label_name": label_name,
+            "source_bytes": 1000 if sizes is None else sizes[i],
+            "mtime_ns": 0 if mtimes_ns is None else mtimes_ns[i],
+            "reason": reason,
+            "message": None if reason is None else f"it is {reason}",
+        }
+        if reason is None:
+            content = key.encode() if contents is None else contents[i]
+            seen = {"format": "JPEG", "width": 8, "height": 8, "orientation": 1, "changes": "", "content_crc32c": 0}
+            row |= {**seen, "content_sha256": content.ljust(32, b"\0")[-32:]}
+        rows.append(row)
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: str(row["key"])), INVENTORY_SCHEMA)
+
+
+def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
+    """Inventory and plan of a small source, in this thread."""
+    tables, skipped = [INVENTORY_SCHEMA.empty_table()], dict[str, int]()
+    for part in source.parts():
+        for listing in source.list_part(part, batch_rows=1000):
+            tables.append(inventory.inventory_batch(source.folder, listing, options.check))
+            for kind, count in listing.skipped.items():
+                skipped[kind] = skipped.get(kind, 0) + count
+    table = pa.concat_tables(tables).sort_by("key")
+    return make_plan(table, options, layout=source.layout, skipped=dict(sorted(skipped.items())))
+
+
+def write_options(plan: Plan) -> writing.WriteOptions:
+    """What the shards of a plan are written with."""
+    return writing.WriteOptions(tuple(plan.classes), plan.options.resize, plan.options.quality)
+
+
+def convert_without_beam(
+    source_url: str, output_url: str, options: ConvertOptions | None = None, /, **changed: Any
+) -> Manifest:
+    """Convert a small source in this thread; the files are those of ``shardkit convert``, the log apart.
+
+    Args:
+        source_url: the source's folder.
+        output_url: a new or empty folder.
+        options: as of the call; or
+        changed: those options that are not the default's.
+    """
+    output = open_folder(output_url)
+    source = open_source(source_url, output=output)
+    plan = plan_without_beam(source, options or ConvertOptions(**changed))
+    plan_file.write_plan(output, plan)
+    tasks = plan_file.shard_tasks(plan)
+    for task in tasks:
+        writing.write_shard(source.folder, output, task, write_options(plan))
+    reports = writing.read_reports(output)
+    errors = [report.error for report in reports if report.error]
+    if errors:
+        raise AssertionError(errors[0])
+    late = [one for report in reports for one in report.rejected]
+    publish(output, plan, proved_shards(output, [task.name for task in tasks]), late)
+    output.remove_tree(plan_file.PATH.partition("/")[0])
+    return read_manifest(output_url)
+
+
+def files_of(folder: Folder, path: str = "") -> dict[str, bytes]:
+    """Every file below a folder, by path."""
+    found = {}
+    for entry in folder.scan(path):
+        below = f"{path}/{entry.name}" if path else entry.name
+        found.update(files_of(folder, below) if entry.is_folder else {below: folder.read(below)})
+    return found
+
+
+def features() -> st.SearchStrategy[dict[str, tuple[str, list[Any]]]]:
+    """Features of an example: name to (kind, values); any names, one often the beginning of another, any values."""
+    # Few letters make prefixes: one of each length in UTF-8, and those that UTF-16 would order otherwise.
+    prefixes = st.text("ab\0/é\uffee\U0001f600", max_size=5)
+    names = prefixes | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
+    integers = st.integers(-(2**63), 2**63 - 1) | st.integers(-300, 300)
+    values = st.one_of(
+        st.tuples(st.just("bytes"), st.lists(st.binary(max_size=20), max_size=4)),
+        st.tuples(st.just("int64"), st.lists(integers, max_size=40)),
+        st.tuples(st.just("float"), st.lists(st.floats(width=32), max_size=40)),
+    )
+    return st.dictionaries(names, values, min_size=1, max_size=6)
