@@ -61,7 +61,6 @@ def test_another_files_name_is_no_shards(file_name):
         ("train-00000-of-00001.txt", False),
         ("train-00000-of-00001.parquet", False),
         ("train-00000-of-00001.index.parquet.bak", False),
-        ("train.index.parquet-00000-of-00001.tfrecord", False),
         ("train-00000-of-00001.index.parquet", True),
         ("train-00000-of-00001.tfrecord", True),
     ],

@@ -29,7 +29,7 @@ from shardkit.hashing import MAX_SEED, hash64
 ROUNDS = 12
 FEW_EXAMPLES, ROUNDS_IF_FEW = 1 << 10, 24
 """Rounds for each size. On a rectangle as small as 3 x 2 a round does little: the 720 orders of 6 examples still differ
-in frequency by 8 % (root mean square) after 12 rounds, and by nothing measurable after 24. From 7 examples on 12 are
+in frequency by 8 % (root mean square) after 12 rounds, and by nothing measurable after 24. From 8 examples on 12 are
 enough; the border lies far above that."""
 
 MAX_NUM_EXAMPLES = 1 << 40

@@ -1,4 +1,4 @@
-"""What each worker will get, in words; what would hang, crash or silently drop is refused, with numbers and a remedy."""
+"""What each worker will get, in words; what would hang, crash or silently drop is refused, with a remedy."""
 
 from typing import Any
 
@@ -43,8 +43,8 @@ def check(context: Any, *, global_batch_size: int, num_examples: int, training: 
     steps = steps_per_epoch(num_examples, global_batch_size)
     replicas = layout.num_workers * layout.replicas_per_worker
     text = (
-        f"Input pipeline {layout.worker_index} of {layout.num_workers} feeds {layout.replicas_per_worker} of {replicas} "
-        f"replicas: of every global batch of {global_batch_size:,} it reads examples "
+        f"Input pipeline {layout.worker_index} of {layout.num_workers} feeds {layout.replicas_per_worker} of "
+        f"{replicas} replicas: of every global batch of {global_batch_size:,} it reads examples "
         f"[{layout.worker_index * layout.per_worker_batch_size:,}, "
         f"{(layout.worker_index + 1) * layout.per_worker_batch_size:,}), "
         f"{layout.per_replica_batch_size:,} for each replica. "
@@ -66,7 +66,7 @@ def check_enough(num_examples: int, global_batch_size: int, *, training: bool) -
     """
     if training and num_examples < global_batch_size:
         msg = (
-            f"the split has {num_examples:,} examples, fewer than the global batch of {global_batch_size:,}, which would "
-            f"hold some twice; use a global_batch_size of at most {num_examples:,}"
+            f"the split has {num_examples:,} examples, fewer than the global batch of {global_batch_size:,}, which "
+            f"would hold some twice; use a global_batch_size of at most {num_examples:,}"
         )
         raise CallError(msg)

@@ -75,7 +75,7 @@ class DatasetFn:
         return self._table.keys(ids)
 
 
-def make_dataset_fn(  # noqa: PLR0913 - the one face of the reader
+def make_dataset_fn(
     dataset: str | Manifest,
     split: str,
     *,
@@ -120,7 +120,8 @@ def make_dataset_fn(  # noqa: PLR0913 - the one face of the reader
         crop_fraction: share of the largest centred window that "crop" keeps.
         method: "bilinear", or "antialias", smoother where it shrinks, and slower.
         dtype: "float32", "bfloat16" or "uint8"; values from 0 to 255.
-        mean, std: of 0..255 values, a number for each channel.
+        mean: of 0..255 values, a number for each channel; the result is (value - mean) / std.
+        std: see mean.
         grey: one channel.
         map_fn: `map_fn(features, seed)` makes the element of each example itself. `features` are the stored ones,
             `image` decoded and cropped where `image_size` is given; `seed` is int32[2] for stateless ops and depends
@@ -134,7 +135,7 @@ def make_dataset_fn(  # noqa: PLR0913 - the one face of the reader
     image = None
     if image_size is not None:
         image = ImageOptions(
-            size=tuple(image_size),
+            size=image_size,
             training=training,
             scale=crop_scale,
             ratio=crop_ratio,

@@ -4,8 +4,6 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit import tfrecord
-from shardkit.errors import RecordError
 from shardkit.reader.table import RecordTable
 
 

@@ -1,7 +1,8 @@
 """The tf.data graph of one input pipeline.
 
-    range of steps ─► map: a block of places, all vectorised ─► unbatch ─► parallel map: one example ─► batch ─► prefetch
-                      order, lookup, crop windows, seeds                    fetch, decode the window, resize
+    range of steps ─► map: a block of places ─► unbatch ─► parallel map: one example ─► batch ─► prefetch
+                      all vectorised: order,               fetch, decode the window,
+                      lookup, windows, seeds               resize
 
 The order is arithmetic, so the source is a range of steps: starting at step k costs what starting at 0 costs.
 """
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from shardkit.order import BatchLayout, sequential, steps_per_epoch
+from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.reader import crops, graph_order
 from shardkit.reader.decoding import decode_window, finish
 from shardkit.reader.fetching import Fetcher

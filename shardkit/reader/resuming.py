@@ -18,6 +18,6 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
         super().__init__()
         self._dataset_fn = dataset_fn
 
-    def on_train_begin(self, logs: Any = None) -> None:  # noqa: ARG002 - Keras' interface
+    def on_train_begin(self, logs: Any = None) -> None:
         """Keras makes the iterator after this."""
         self._dataset_fn.start_step.assign(int(self.model.optimizer.iterations))

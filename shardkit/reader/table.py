@@ -1,6 +1,5 @@
 """What the reader keeps in memory of a split: where every record lies, and what its image is; no keys, no pixels."""
 
-from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -99,7 +98,8 @@ def _checked(root: Folder, shard: Shard) -> pa.Table:
         msg = f"{where}: the shard is missing; restore it or convert again"
         raise DataError(msg)
     if found.num_bytes != shard.num_bytes:
-        msg = f"{where}: the shard has {found.num_bytes} bytes, the manifest says {shard.num_bytes}; restore it or convert again"
+        sizes = f"{found.num_bytes} bytes, the manifest says {shard.num_bytes}"
+        msg = f"{where}: the shard has {sizes}; restore it or convert again"
         raise DataError(msg)
     return _read(root, shard, _COLUMNS)
 
