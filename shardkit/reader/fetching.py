@@ -1,17 +1,22 @@
-"""Fetch one record by its offset inside the graph, and say which it was when it is damaged."""
+"""Fetch one record by its offset inside the graph; a damaged one is named by shard, record and key."""
 
 from typing import Any
 
 import tensorflow as tf
 
+from shardkit import tfrecord
+from shardkit.errors import RecordError
 from shardkit.reader.table import RecordTable
+
+_ONE_STRING: dict[str, Any] = {"output_types": [tf.string], "output_shapes": [[]]}
 
 
 class Fetcher:
     """The data of one record, its CRCs checked.
 
-    `TFRecordDatasetV2` with `byte_offsets` (TensorFlow 2.14 and later) seeks inside a TFRecord; it is made anew for
-    every record, inside a parallel map.
+    `TFRecordDatasetV2` with `byte_offsets` (TensorFlow 2.14 and later) seeks inside a TFRecord. It is made anew for
+    every record, inside a parallel map: about 100 microseconds, a tenth of what decoding a photograph takes.
+    TensorFlow's own error names neither file nor record, hence the empty string in place of a damaged record.
     """
 
     def __init__(self, table: RecordTable) -> None:
@@ -19,11 +24,35 @@ class Fetcher:
 
     def __call__(self, place: dict[str, Any]) -> Any:
         """String scalar, for the scalars `path`, `offset` and `id`."""
-        variant = tf.raw_ops.TFRecordDatasetV2(
+        records = tf.raw_ops.TFRecordDatasetV2(
             filenames=place["path"][tf.newaxis],
             compression_type="",
             buffer_size=0,
             byte_offsets=place["offset"][tf.newaxis],
         )
-        one = tf.data.experimental.from_variant(variant, tf.TensorSpec([], tf.string))
-        return one.take(1).get_single_element()
+        sound = tf.raw_ops.IgnoreErrorsDataset(input_dataset=records, log_warning=False, **_ONE_STRING)
+        nothing = tf.raw_ops.TensorDataset(components=[""], output_shapes=[[]])
+        either = tf.raw_ops.ConcatenateDataset(input_dataset=sound, another_dataset=nothing, **_ONE_STRING)
+        first = tf.raw_ops.TakeDataset(input_dataset=either, count=1, **_ONE_STRING)
+        (record,) = tf.raw_ops.DatasetToSingleElement(dataset=first, **_ONE_STRING)
+        return tf.cond(
+            tf.equal(tf.strings.length(record), 0),
+            lambda: tf.numpy_function(self._explain, [place["id"]], tf.string),
+            lambda: record,
+        )
+
+    def _explain(self, example_id: int) -> bytes:
+        """Raise what is wrong with a record; the data if a second reading finds nothing wrong with it."""
+        shard, number = self._table.place(int(example_id))
+        where = f"{self._table.root.url}/{shard.path}: record {number}"
+        try:
+            where += f", key {self._table.keys(example_id[None])[0]!r}"
+            with self._table.root.open(shard.path) as file:
+                file.seek(int(self._table.offset[example_id]))
+                return next(tfrecord.read_records(file, name="read again"))[1]
+        except StopIteration:
+            found = "the file ends before it"
+        except (OSError, RecordError) as error:
+            found = str(error)
+        msg = f"{where}: {found}; run `shardkit verify`, then restore the shard or convert again"
+        raise RecordError(msg)

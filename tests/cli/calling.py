@@ -1,0 +1,63 @@
+"""Call shardkit as a user does: in this process where that is the real thing, else as a process of its own."""
+
+import hashlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from click.testing import CliRunner
+
+import shardkit
+from shardkit.cli import main
+
+CHECKOUT = Path(shardkit.__file__).parent.parent
+SAMPLE_DATA = Path(__file__).parent.parent.parent / "sample_data"
+TIMEOUT_SECONDS = 120  # no conversion here takes a tenth of it: what runs longer hangs
+
+
+def call(*arguments):
+    """The result of `shardkit …` in this process; an exception that would reach a user is raised."""
+    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def convert(*arguments, exit_code=0):
+    """`shardkit convert …` that ends with that exit code; what it said on standard error."""
+    result = call("convert", *arguments)
+    assert result.exit_code == exit_code, result.output
+    return result.stderr
+
+
+def environment(**changed):
+    """A user's environment: shardkit importable, nothing that this process's earlier calls have set."""
+    kept = {name: value for name, value in os.environ.items() if name != "PYTHONSAFEPATH"}
+    return kept | {"PYTHONPATH": str(CHECKOUT)} | changed
+
+
+def start(*arguments, **options):
+    """`python -m shardkit …` as a process, its outputs piped, in bytes."""
+    given = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "env": environment(), **options}
+    return subprocess.Popen([sys.executable, "-m", "shardkit", *map(str, arguments)], **given)
+
+
+def run(*arguments, **options):
+    """The same, waited for; outputs as text."""
+    command = [sys.executable, "-m", "shardkit", *map(str, arguments)]
+    given = {"env": environment(), "timeout": TIMEOUT_SECONDS, **options}
+    return subprocess.run(command, capture_output=True, text=True, check=False, **given)
+
+
+def digests(folder, *, but=("run-log.jsonl",)):
+    """sha256 of every file below a folder, by path; without those that may differ between two equal runs."""
+    paths = sorted(path for path in Path(folder).rglob("*") if path.is_file())
+    found = {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
+    return {path: digest for path, digest in found.items() if path not in but}
+
+
+def is_one_sentence(stderr):
+    """Whether an error is what a user can read: no traceback, no runner's dump, one line that begins with Error."""
+    lines = [line for line in stderr.splitlines() if line.startswith("Error: ")]
+    return len(lines) == 1 and "Traceback" not in stderr and len(stderr.splitlines()) <= 5
