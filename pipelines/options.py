@@ -27,7 +27,6 @@ class Running:
     workers: int
 
     def __post_init__(self) -> None:
-        _refuse_unknown(self.flags)
         if self.workers < 1:
             msg = f"--workers must be at least 1; found {self.workers}"
             raise CallError(msg)
@@ -63,7 +62,10 @@ class Running:
     def pipeline(self) -> Pipeline:
         """An empty pipeline for this runner."""
         if not self.in_process:
-            return Pipeline(options=PipelineOptions(list(self.flags)))
+            try:
+                return Pipeline(options=PipelineOptions(list(self.flags)))
+            except ValueError as error:  # how Beam says that there is no such runner, or that it lacks an option
+                raise CallError(_last_line(error)) from error
         # Named outright: DirectRunner prefers Prism, and downloads it without a timeout.
         flags = [*self.flags, f"--direct_num_workers={self.workers}", "--direct_running_mode=multi_threading"]
         return Pipeline(runner=FnApiRunner(), options=PipelineOptions(flags))
@@ -74,7 +76,12 @@ def default_workers() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _refuse_unknown(flags: tuple[str, ...]) -> None:
+def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
+    """Refuse options that are not Beam's; `own_options` are those of the command, for the hint.
+
+    Raises:
+        CallError: the first unknown one, and the known one that is most like it.
+    """
     if not flags:
         return
     parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
@@ -84,7 +91,7 @@ def _refuse_unknown(flags: tuple[str, ...]) -> None:
             add(parser)
     _, unknown = parser.parse_known_args(list(flags))
     if unknown:
-        known = [name for action in parser._actions for name in action.option_strings]  # noqa: SLF001 - no public list
+        known = own_options + [name for action in parser._actions for name in action.option_strings]  # noqa: SLF001 - no public list
         close = difflib.get_close_matches(unknown[0].split("=")[0], known, n=1)
         hint = f"; did you mean {close[0]}?" if close else "; see `shardkit convert --help`, or Beam's own options"
         msg = f"no such option: {unknown[0]}{hint}"

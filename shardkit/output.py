@@ -52,7 +52,6 @@ def description(manifest: Manifest) -> dict[str, Any]:
         "name": manifest.name,
         "source": manifest.source.fingerprint,
         "layout": manifest.source.layout,
-        "skipped": manifest.source.skipped,
         "classes": manifest.classes,
         "options": {name: value for name, value in manifest.options.items() if name != "plan_version"},
         "software": manifest.software,

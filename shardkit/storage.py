@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
-from shardkit.errors import CallError, DataError, MachineError
+from shardkit.errors import CallError, MachineError
 
 TEMPORARY = ".shardkit-tmp-"
 COPY_BYTES = 1 << 20  # 1 MiB
@@ -93,12 +93,9 @@ def open_folder(url: str) -> Folder:
 
 @contextlib.contextmanager
 def explained(action: str, url: str) -> Iterator[None]:
-    """Turn an OSError into one sentence: the machine is at fault, or the path given is."""
+    """Turn an OSError into one sentence."""
     try:
         yield
-    except FileNotFoundError as error:
-        msg = f"{url}: there is no such file or folder"
-        raise DataError(msg) from error
     except OSError as error:
         if isinstance(error, MachineError):
             raise

@@ -120,8 +120,10 @@ def running_from(given: dict[str, Any], *paths: str) -> Any:
     from shardkit.cli.beam import load_pipelines
 
     load_pipelines()
-    from pipelines.options import Running, default_workers
+    from pipelines.options import Running, default_workers, refuse_unknown
 
+    own_options = [name for option in click.get_current_context().command.params for name in option.opts]
+    refuse_unknown(given["beam_options"], own_options)
     return Running(given["beam_options"], default_workers() if given["workers"] is None else given["workers"])
 
 

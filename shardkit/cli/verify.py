@@ -36,7 +36,9 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, **given: Any) -> Non
         click.echo(problem)
     if len(problems) > PROBLEMS_SHOWN:
         click.echo(f"… and {len(problems) - PROBLEMS_SHOWN} more")
-    if problems or manifest is None:
+    if manifest is None:
+        ctx.exit(1)
+    if problems:
         click.echo(f"{root.url}: {count(len(problems), 'problem')} found; convert again with --overwrite")
         ctx.exit(1)
     splits = manifest.splits.values()

@@ -108,7 +108,6 @@ class Plan:
             "name": self.options.name,
             "source": self.source.fingerprint,
             "layout": self.source.layout,
-            "skipped": self.source.skipped,
             "classes": self.classes,
             "options": self.options.as_json(),
             "software": software.versions(),

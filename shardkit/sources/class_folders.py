@@ -4,9 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shardkit.errors import DataError
-from shardkit.naming import split_of_folder
+from shardkit.naming import MANIFEST, RUN_LOG, split_of_folder
 from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Part, Source, ending, is_ignored
 from shardkit.storage import Entry, Folder
+
+_DATASET = {MANIFEST, RUN_LOG}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,10 @@ class ClassFolders(Source):
             return  # a symbolic link that leads back up: its files are listed already
         folders = []
         prefix = f"{path}/" if path else ""
-        for entry in self.folder.scan(path):
+        entries = self.folder.scan(path)
+        if _DATASET <= {entry.name for entry in entries}:
+            return  # a dataset that was converted into a folder of the source earlier
+        for entry in entries:
             if is_ignored(entry.name):
                 continue
             if entry.is_folder:
