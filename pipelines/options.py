@@ -4,6 +4,7 @@ import argparse
 import difflib
 import logging
 import os
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,4 +105,5 @@ def _subclasses(cls: type[Any]) -> list[type[Any]]:
 
 def _last_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1] if lines else type(error).__name__
+    # Beam puts the type of a worker's error before the sentence, and the step behind it.
+    return re.sub(r"^[\w.]+: | \[while running .*\]$", "", lines[-1]) if lines else type(error).__name__

@@ -1,6 +1,7 @@
 """Run a pipeline while its progress is polled: `run()` blocks, so the pipeline gets the side thread."""
 
 import threading
+import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Protocol
@@ -10,6 +11,8 @@ from apache_beam import Pipeline
 from pipelines.options import Running
 
 POLL_SECONDS = 0.5
+# Counting lists folders, which is slow on object stores: it may take a twentieth of the time.
+POLL_SHARE = 20
 
 
 class Watch(Protocol):
@@ -43,8 +46,11 @@ def run_watched(
     thread = threading.Thread(target=run, name="pipeline", daemon=True)
     with watch.phase(phase, total) as show:
         thread.start()
+        pause = POLL_SECONDS
         while thread.is_alive():
-            thread.join(POLL_SECONDS)
+            thread.join(pause)
+            started = time.monotonic()
             show(count())
+            pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - started))
     if failures:
         raise failures[0]

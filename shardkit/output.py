@@ -7,6 +7,7 @@ from shardkit.errors import CallError, DataError
 from shardkit.manifest import Manifest, read_manifest
 from shardkit.planning import plan_file
 from shardkit.storage import TEMPORARY, Folder
+from shardkit.writing import REPORTS
 
 _BESIDE = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, "dataset_info.json", "features.json", "label.labels.txt"}
 
@@ -82,6 +83,7 @@ def clear(output: Folder) -> None:
     """Remove a dataset or what there is of one; the manifest first, so that nothing partial looks complete."""
     output.remove(naming.MANIFEST)
     output.remove(plan_file.PATH)
+    output.remove_tree(REPORTS)
     for entry in output.scan():
         if _is_ours(entry.name) and entry.name not in {naming.WORK_FOLDER, naming.RUN_LOG}:
             output.remove(entry.name)

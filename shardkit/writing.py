@@ -78,11 +78,13 @@ def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteO
         return
     try:
         _write(source, output, task, options)
-    except (DataError, OSError) as error:
+    except (DataError, OSError, MemoryError) as error:
         # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
         fault = error.exit_code if isinstance(error, DataError) else MachineError.exit_code
         text = (
-            str(error) if isinstance(error, DataError) else f"{output.url}/{task.name.records}: cannot write: {error}"
+            str(error)
+            if isinstance(error, DataError)
+            else f"{output.url}/{task.name.records}: cannot write: {error or 'out of memory'}"
         )
         _report(output, task.name, ShardReport(error=text, exit_code=fault))
 

@@ -75,7 +75,6 @@ def _bar(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
     from rich.console import Console
     from rich.progress import (
         BarColumn,
-        MofNCompleteColumn,
         Progress,
         ProgressColumn,
         Task,
@@ -84,11 +83,16 @@ def _bar(name: str, total: int | None) -> Iterator[Callable[[int], None]]:
     )
     from rich.text import Text
 
+    class Done(ProgressColumn):
+        def render(self, task: Task) -> Text:
+            done = f"{task.completed:,.0f}"
+            return Text(f"{done} images" if task.total is None else f"{done} of {task.total:,.0f} images")
+
     class Rate(ProgressColumn):
         def render(self, task: Task) -> Text:
-            return Text(f"{task.speed or 0:,.0f} images/s")
+            return Text(f"{task.speed or 0:,.0f}/s")
 
-    columns = (TextColumn("{task.description:<9}"), BarColumn(), MofNCompleteColumn(), Rate(), TimeRemainingColumn())
+    columns = (TextColumn("{task.description:<9}"), BarColumn(), Done(), Rate(), TimeRemainingColumn())
     with Progress(*columns, console=Console(stderr=True), transient=True) as progress:
         task = progress.add_task(name, total=total)
         yield lambda done: progress.update(task, completed=done)

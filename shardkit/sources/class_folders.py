@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from shardkit.errors import DataError
 from shardkit.naming import MANIFEST, RUN_LOG, split_of_folder
 from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Part, Source, ending, is_ignored
-from shardkit.storage import Entry, Folder
+from shardkit.storage import Entry, Folder, explained
 
 _DATASET = {MANIFEST, RUN_LOG}
 
@@ -84,8 +84,9 @@ class ClassFolders(Source):
             return  # a symbolic link that leads back up: its files are listed already
         folders = []
         prefix = f"{path}/" if path else ""
-        entries = self.folder.scan(path)
-        if _DATASET <= {entry.name for entry in entries}:
+        with explained("list the folder", f"{self.folder.url}/{path}"):
+            entries = self.folder.scan(path)
+        if {entry.name for entry in entries} >= _DATASET:
             return  # a dataset that was converted into a folder of the source earlier
         for entry in entries:
             if is_ignored(entry.name):
@@ -125,9 +126,11 @@ def open_class_folders(folder: Folder, excluded: str | None) -> ClassFolders:
 
 
 def _folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
+    with explained("list the folder", f"{folder.url}/{path}"):
+        entries = folder.scan(path)
     return [
         entry.name
-        for entry in folder.scan(path)
+        for entry in entries
         if entry.is_folder and not is_ignored(entry.name) and _join(path, entry.name) != excluded
     ]
 
