@@ -80,12 +80,9 @@ def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteO
         _write(source, output, task, options)
     except (DataError, OSError, MemoryError) as error:
         # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
-        fault = error.exit_code if isinstance(error, DataError) else MachineError.exit_code
-        text = (
-            str(error)
-            if isinstance(error, DataError)
-            else f"{output.url}/{task.name.records}: cannot write: {error or 'out of memory'}"
-        )
+        fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {error or 'no memory left'}"
+        if isinstance(error, DataError):
+            fault, text = error.exit_code, str(error)
         _report(output, task.name, ShardReport(error=text, exit_code=fault))
 
 

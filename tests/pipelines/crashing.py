@@ -1,4 +1,4 @@
-"""Conversions that die: of a power cut at a chosen write, simulated in this process, or of a signal, really."""
+"""Conversions that die: of a power cut at a chosen change to the disk, simulated here, or of a signal, really."""
 
 import contextlib
 import time
@@ -8,66 +8,80 @@ from shardkit.storage import TEMPORARY, LocalFolder
 from ..cli.calling import TIMEOUT_SECONDS, call, start
 
 
-class Crash(Exception):  # noqa: N818 - it is a power cut, nobody's error
-    """Raised in place of a write; what was on the disk stays as it was."""
+class PowerCut(Exception):  # noqa: N818 - nobody's error
+    """Raised in place of a change to the disk."""
 
 
 @contextlib.contextmanager
-def crash_at(monkeypatch, number, *, renamed):
-    """While it lasts, the files written are counted, and from the number-th on none succeeds.
+def counted_changes(monkeypatch, *, last=1 << 30, done=True):
+    """While it lasts, files written and removed are counted, and after the last one nothing changes any more.
 
     Args:
         monkeypatch: pytest's.
-        number: 0 for the first file.
-        renamed: whether the file of that number still appears under its name; else its temporary is left behind.
+        last: number of the last change, from 0.
+        done: whether the last one still happens; else a torn temporary is left, or the file is not removed.
 
     Yields:
-        The paths written or attempted so far.
+        The paths written and removed so far, the last and what was tried after it included.
     """
-    writing, paths = LocalFolder.writing, []
+    writing, remove, paths = LocalFolder.writing, LocalFolder.remove, []
+
+    def cut(path):
+        number = len(paths)
+        paths.append(path)
+        return number >= last, number > last or (number == last and not done)
 
     @contextlib.contextmanager
-    def counted(self, path):
-        paths.append(path)
-        crashes = len(paths) > number
-        if crashes and not (renamed and len(paths) == number + 1):
+    def cut_writing(self, path):
+        dies, is_lost = cut(path)
+        if is_lost:
             with open(f"{self.path}/{TEMPORARY}1-{len(paths):08x}", "wb") as file:
                 yield file
                 file.write(b"torn")
-            raise Crash(path)
+            raise PowerCut(path)
         with writing(self, path) as file:
             yield file
-        if crashes:
-            raise Crash(path)
+        if dies:
+            raise PowerCut(path)
+
+    def cut_remove(self, path):
+        dies, is_lost = cut(path)
+        if not is_lost:
+            remove(self, path)
+        if dies:
+            raise PowerCut(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(LocalFolder, "writing", counted)
+        patched.setattr(LocalFolder, "writing", cut_writing)
+        patched.setattr(LocalFolder, "remove", cut_remove)
         yield paths
 
 
+def convert_until(monkeypatch, last, *arguments, done=True):
+    """A conversion by one worker that dies of a power cut at that change."""
+    with counted_changes(monkeypatch, last=last, done=done) as paths, contextlib.suppress(PowerCut):
+        assert call("convert", *arguments, "--workers", 1).exit_code == 3
+    assert len(paths) > last, "it had ended before"
+
+
 def interrupt(monkeypatch, source, output, *options, shards):
-    """A conversion by one worker that dies when so many shards are finished."""
-
-    def index_number(path):
-        return path.endswith(".index.parquet")
-
-    with crash_at(monkeypatch, 1 << 30, renamed=True) as paths:
-        call("convert", source, f"{output}-whole", *options, "--workers", 1)
-    number = [number for number, path in enumerate(paths) if index_number(path)][shards - 1]
-    with crash_at(monkeypatch, number, renamed=True):
-        assert call("convert", source, output, *options, "--workers", 1).exit_code == 3
+    """A conversion that dies when so many shards are finished."""
+    whole = output.with_name(f"{output.name}-whole")
+    with counted_changes(monkeypatch) as paths:
+        assert call("convert", source, whole, *options, "--workers", 1).exit_code == 0
+    indexes = [number for number, path in enumerate(paths) if path.endswith(".index.parquet")]
+    convert_until(monkeypatch, indexes[shards - 1], source, output, *options)
     assert not (output / "manifest.json").exists()
     assert len(list(output.glob("*.index.parquet"))) == shards
 
 
 def start_until(reached, *arguments, **options):
-    """A process of shardkit that is stopped in its tracks as soon as `reached()` is true; it still lives."""
+    """A process of shardkit that still runs, as soon as `reached()` is true."""
     process = start(*arguments, **options)
     deadline = time.monotonic() + TIMEOUT_SECONDS
     while not reached():
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()
-            out, err = process.communicate()
-            raise AssertionError((out, err))
+            raise AssertionError(process.communicate())
         time.sleep(0.002)
     return process
