@@ -35,11 +35,13 @@ class Fetcher:
         either = tf.raw_ops.ConcatenateDataset(input_dataset=sound, another_dataset=nothing, **_ONE_STRING)
         first = tf.raw_ops.TakeDataset(input_dataset=either, count=1, **_ONE_STRING)
         (record,) = tf.raw_ops.DatasetToSingleElement(dataset=first, **_ONE_STRING)
-        return tf.cond(
+        data = tf.cond(
             tf.equal(tf.strings.length(record), 0),
             lambda: tf.numpy_function(self._explain, [place["id"]], tf.string),
             lambda: record,
         )
+        data.set_shape([])  # numpy_function knows no shape
+        return data
 
     def _explain(self, example_id: int) -> bytes:
         """Raise what is wrong with a record; the data if a second reading finds nothing wrong with it."""
