@@ -1,4 +1,8 @@
 import os
+import subprocess
+import sys
+import urllib.request
+import uuid
 
 import pytest
 from hypothesis import settings
@@ -11,24 +15,30 @@ settings.register_profile("shardkit", deadline=None)
 settings.load_profile("shardkit")
 
 
+# A process of its own: pyarrow waits for answers in a destructor, where it holds the lock that a thread would need.
+SERVER = """
+from moto.server import ThreadedMotoServer
+server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
+server.start()
+print("http://%s:%s" % server.get_host_and_port(), flush=True)
+input()
+"""
+
+
 @pytest.fixture(scope="session")
 def s3_server():
     """A real S3 server on the loopback device, for the whole session; the endpoint's URL."""
-    from moto.server import ThreadedMotoServer
-
-    server = ThreadedMotoServer("127.0.0.1", port=0, verbose=False)
-    server.start()
-    host, port = server.get_host_and_port()
-    yield f"http://{host}:{port}"
-    server.stop()
+    # Its log goes nowhere: it names every request.
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    server = subprocess.Popen([sys.executable, "-c", SERVER], **pipes, text=True)
+    yield server.stdout.readline().strip()
+    server.kill()
+    server.communicate()
 
 
 @pytest.fixture
 def s3_bucket(s3_server, monkeypatch):
     """The s3:// URL of an empty bucket; the environment says where the server is, as it would for a user."""
-    import urllib.request
-    import uuid
-
     variables = {
         "AWS_ENDPOINT_URL": s3_server,
         "AWS_ACCESS_KEY_ID": "testing",

@@ -18,10 +18,10 @@ ENCODERS = {
     "float": example.float_feature,
 }
 
-# Made with TensorFlow 2.21, where f is example.features.feature of an empty tf.train.Example:
-#   f["image"].bytes_list.value.append(b"\xff\xd8"); f["label"].int64_list.value.append(300)
-#   f["labels"].int64_list.value.extend([-1, 0]); f["score"].float_list.value.append(0.5)
-#   f["none"].int64_list.SetInParent(); base64.b64encode(example.SerializeToString(deterministic=True))
+# Made with TensorFlow 2.21 and, f being example.features.feature of an empty tf.train.Example, these calls:
+# `f["image"].bytes_list.value.append(b"\xff\xd8")`, `f["label"].int64_list.value.append(300)`,
+# `f["labels"].int64_list.value.extend([-1, 0])`, `f["score"].float_list.value.append(0.5)`,
+# `f["none"].int64_list.SetInParent()`; then base64.b64encode of `example.SerializeToString(deterministic=True)`.
 GOLDEN = (
     "ClwKDwoFaW1hZ2USBgoECgL/2AoZCgZsYWJlbHMSDxoNCgv///////////8BAAoPCgVsYWJlbBIGGgQKAqwCCgoKBG5vbmUSAhoAChEKBXNj"
     "b3JlEggSBgoEAAAAPw=="

@@ -7,8 +7,8 @@ from shardkit.hashing import MAX_SEED, canonical_json, hash64, sha256_hex
 
 
 def test_hashes_never_change():
-    # b2 = hashlib.blake2b(b"cat/1.jpg", digest_size=8, key=(7).to_bytes(8, "little"), person=b"split")
-    # int.from_bytes(b2.digest(), "little")
+    # Made with hashlib.blake2b(b"cat/1.jpg", digest_size=8, key=(7).to_bytes(8, "little"), person=b"split"),
+    # its digest read as a little-endian number.
     assert hash64(["cat/1.jpg"], seed=7, purpose="split").tolist() == [15921943025433928141]
 
 

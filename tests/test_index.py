@@ -125,8 +125,8 @@ def test_a_missing_index_is_named(tmp_path):
 
 
 def test_key_hashes_never_change():
-    # Augmentation is seeded with them. The recipe: hashlib.blake2b(key, digest_size=8, key=bytes(8), person=b"key"),
-    # int.from_bytes(digest, "little", signed=True)
+    # Augmentation is seeded with them. Made with hashlib.blake2b(key, digest_size=8, key=bytes(8), person=b"key"),
+    # its digest read as a little-endian, signed number.
     assert index.key_hashes(["cat/1.jpg", "\u00fc.png"]).tolist() == [
         -8026417616726575333,
         -7973240168266946294,

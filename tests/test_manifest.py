@@ -123,9 +123,7 @@ def test_no_value_can_be_changed_without_the_digest_or_the_model_telling(path):
         parsed(with_leaf(path, another))
 
 
-@pytest.mark.parametrize(
-    "version", [FORMAT_VERSION + 1, 10**30]
-)
+@pytest.mark.parametrize("version", [FORMAT_VERSION + 1, 10**30])
 def test_a_newer_version_is_refused_with_a_clear_sentence_whatever_else_is_in_it(version):
     changed = plain() | {"format_version": version, "something_new": {}}
     with pytest.raises(ManifestError, match=r"is newer than this shardkit's 1; install a newer one"):
@@ -175,7 +173,7 @@ def test_an_unknown_field_is_refused_by_name(place):
     for step in place:
         inner = inner[step]
     inner["surprise"] = 1
-    with pytest.raises(ManifestError, match="not valid at .*surprise"):
+    with pytest.raises(ManifestError, match=r"not valid at .*surprise"):
         parsed(changed)
 
 
@@ -200,7 +198,6 @@ def test_a_missing_field_is_named(name):
         small().to_bytes().replace(b"1.234567", b"1e234567"),  # infinite, and one byte away from sound
         small().to_bytes().replace(rb"big\ndd", rb"big\udd"),  # half a surrogate pair, and one byte away from sound
         small().to_bytes().replace(b'"resize": null', rb'"resize": "\ud800"'),
-        small().to_bytes().replace(b'"resize": null', b'"resize": Infinity'),
     ],
     ids=lambda raw: repr(raw[:10]),
 )

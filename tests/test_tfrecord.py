@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from shardkit import tfrecord
 from shardkit.errors import RecordError
 
-# Made with TensorFlow 2.21:
-#   with tf.io.TFRecordWriter(path) as writer: [writer.write(record) for record in records]
-#   base64.b64encode(pathlib.Path(path).read_bytes())
+# Made with TensorFlow 2.21: `with tf.io.TFRecordWriter(path) as writer`, then `writer.write(record)` for each, and
+# base64.b64encode of the file.
 GOLDEN = {
     (b"",): "AAAAAAAAAAApA5gH2OqCog==",
     (b"foo",): "AwAAAAAAAACwmUkOZm9vYYq+/g==",

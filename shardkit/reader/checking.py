@@ -4,6 +4,7 @@ from typing import Any
 
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
+from shardkit.order.batches import check_divisible
 
 
 def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
@@ -23,6 +24,8 @@ def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
             f"batches or abort: give every worker the same number of devices"
         )
         raise CallError(msg)
+    # All at once, and in the trainer's words: each number alone would be refused as one of workers or of one's replicas.
+    check_divisible(global_batch_size, replicas, "replicas")
     return BatchLayout(global_batch_size, pipelines, context.input_pipeline_id, replicas // pipelines)
 
 

@@ -48,7 +48,13 @@ class DatasetFn:
         )
         layout = checking.layout_of(context, self._options.global_batch_size)
         start_step = self.start_step if self._options.training else int(self.start_step)
-        return pipeline.build(self._table, layout, self._options, start_step)
+        dataset = pipeline.build(self._table, layout, self._options, start_step)
+        if not self._options.training and layout.replicas_per_worker > 1:
+            # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: left
+            # as it is, every evaluation would warn that the data ran out, and show half its steps as missing.
+            num_steps = tf.constant(max(0, self.steps_per_epoch - start_step), tf.int64)
+            dataset.cardinality = lambda: num_steps
+        return dataset
 
     @property
     def element_spec(self) -> Any:
@@ -169,6 +175,10 @@ def make_dataset(
 ) -> Any:
     """A plain `tf.data.Dataset` of one worker's part of every global batch, for JAX and for loops of one's own.
 
+    Made without `num_workers`, its elements are whole global batches, and `strategy.experimental_distribute_dataset`
+    gives every replica its right part of them (on several workers each reads all of it: `make_dataset_fn` does not).
+    Do not give that function a dataset made with `num_workers`: it would take parts of parts.
+
     Args:
         dataset: see make_dataset_fn.
         split: see make_dataset_fn.
@@ -182,4 +192,10 @@ def make_dataset(
     """
     BatchLayout(global_batch_size, num_workers, worker_index)
     dataset_fn = make_dataset_fn(dataset, split, global_batch_size=global_batch_size, **options)
-    return dataset_fn(tf.distribute.InputContext(num_workers, worker_index, num_workers))
+    distribution = tf.data.Options()
+    # DATA cuts every global batch into contiguous parts, in order. AUTO (the default) keeps the batches but not the
+    # order inside them, OFF gives every worker everything. Of parts DATA would drop all but one: there OFF.
+    policy = tf.data.experimental.AutoShardPolicy
+    distribution.experimental_distribute.auto_shard_policy = policy.DATA if num_workers == 1 else policy.OFF
+    made = dataset_fn(tf.distribute.InputContext(num_workers, worker_index, num_workers))
+    return made.with_options(distribution)

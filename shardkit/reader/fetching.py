@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
 from shardkit import tfrecord
@@ -48,7 +49,7 @@ class Fetcher:
         shard, number = self._table.place(int(example_id))
         where = f"{self._table.root.url}/{shard.path}: record {number}"
         try:
-            where += f", key {self._table.keys(example_id[None])[0]!r}"
+            where += f", key {self._table.keys(np.asarray([example_id]))[0]!r}"
             with self._table.root.open(shard.path) as file:
                 file.seek(int(self._table.offset[example_id]))
                 return next(tfrecord.read_records(file, name="read again"))[1]

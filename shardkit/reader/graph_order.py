@@ -26,33 +26,38 @@ def permute(positions: Any, *, num_examples: int, seed: int) -> tuple[Any, Any]:
     epochs = positions // num_examples
     first_epoch = tf.reduce_min(epochs)
     words = _key_words(tf.range(first_epoch, tf.reduce_max(epochs) + 1), seed, rounds)
-    keys = tf.unstack(tf.gather(words, epochs - first_epoch, axis=1), num=2 * rounds)
+    keys = tf.reshape(tf.gather(words, epochs - first_epoch, axis=1), [rounds // 2, 4, -1])
+
+    # Loops, although unrolled rounds would run a little faster: a graph of a thousand nodes more takes seconds to
+    # trace and optimise, for every pipeline anew, before the first batch.
+    def two_rounds(i: Any, row: Any, column: Any) -> Any:
+        key = keys[i]
+        row = _add_hash(row, rows, column, key[0], key[1])
+        return i + 1, row, _add_hash(column, columns, row, key[2], key[3])
 
     def encipher(index: Any) -> Any:
-        row, column = index // columns, index % columns
-        for r in range(0, 2 * rounds, 4):
-            row = _add_hash(row, rows, column, keys[r], keys[r + 1])
-            column = _add_hash(column, columns, row, keys[r + 2], keys[r + 3])
+        halves = (0, index // columns, index % columns)
+        _, row, column = tf.while_loop(lambda i, *_: i < rounds // 2, two_rounds, halves)
         return row * columns + column
 
-    (ids,) = tf.while_loop(
-        lambda ids: tf.reduce_any(ids >= num_examples),
-        lambda ids: (tf.where(ids >= num_examples, encipher(ids), ids),),
-        (encipher(positions % num_examples),),
-    )
+    def walk(ids: Any, walking: Any) -> tuple[Any, Any]:
+        ids = tf.where(walking, encipher(ids), ids)
+        return ids, ids >= num_examples
+
+    start = (positions % num_examples, tf.ones_like(positions, tf.bool))
+    ids, _ = tf.while_loop(lambda _, walking: tf.reduce_any(walking), walk, start)
     return ids, epochs
 
 
-def uniforms(key_hashes: Any, epochs: Any, seed: int, count: int) -> list[Any]:
-    """`count` float32[n] in [0, 1) with 24 random bits each, which depend on key, epoch and seed only."""
+def uniforms(key_hashes: Any, epochs: Any, seed: int, count: int) -> Any:
+    """float32[count, n] in [0, 1) with 24 random bits each, which depend on key, epoch and seed only."""
     first, second = (int(word) for word in permutation.seed_words(seed, 1)[:, 0, 0])
     state = mix32(_low(key_hashes) ^ first)
     state = mix32(state ^ _low(_shift(key_hashes, 32)))
     state = mix32(state ^ _low(epochs) ^ second)
     state = mix32(state ^ _shift(epochs, 32))
-    return [
-        tf.cast(_shift(mix32(_low(state + (i + 1) * _WEYL)), 8), tf.float32) * np.float32(2**-24) for i in range(count)
-    ]
+    steps = np.arange(1, count + 1, dtype=np.int64).reshape(-1, 1) * _WEYL
+    return tf.cast(_shift(mix32(_low(state + steps)), 8), tf.float32) * np.float32(2**-24)
 
 
 def seeds(key_hashes: Any, epochs: Any, seed: int) -> Any:

@@ -110,10 +110,10 @@ class _Places:
         if image is None:
             return made
         if image.training:
-            *drawn, coin = graph_order.uniforms(key_hash, epochs, seed, crops.UNIFORMS + 1)
-            made["window"] = crops.random_windows(drawn, height, width, scale=image.scale, ratio=image.ratio)
+            drawn = graph_order.uniforms(key_hash, epochs, seed, crops.UNIFORMS + 1)
+            made["window"] = crops.random_windows(drawn[:-1], height, width, scale=image.scale, ratio=image.ratio)
             if image.flip:
-                made["flip"] = coin < 0.5
+                made["flip"] = drawn[-1] < 0.5
         elif image.fit == "crop":
             made["window"] = crops.centre_windows(height, width, size=image.size, fraction=image.crop_fraction)
         else:
@@ -140,7 +140,9 @@ class _Example:
         element = (features["image"], features["label"]) if map_fn is None else map_fn(features, place["seed"])
         if "weight" not in place:
             return element
-        return element | {"weight": place["weight"]} if isinstance(element, dict) else (*element, place["weight"])
+        if isinstance(element, dict):
+            return element | {"weight": place["weight"]}
+        return (*element, place["weight"]) if isinstance(element, tuple) else (element, place["weight"])
 
 
 def _pixels(encoded: Any, place: dict[str, Any], image: ImageOptions) -> Any:

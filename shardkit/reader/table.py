@@ -8,6 +8,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.hashing import sha256_hex
 from shardkit.index import parse_index
 from shardkit.manifest import Manifest, Shard
 from shardkit.storage import Folder
@@ -121,6 +122,13 @@ def _read(root: Folder, shard: Shard, columns: list[str]) -> pa.Table:
     except FileNotFoundError:
         msg = f"{where}: the index is missing; restore it or convert again"
         raise DataError(msg) from None
+    if sha256_hex(raw) != shard.index.sha256:
+        # Parquet notices hardly any damage by itself, and a wrong label would be trained on without a word.
+        msg = (
+            f"{where}: the index is not the one that the manifest names: it is damaged, or another shard's or "
+            f"conversion's; restore it or convert again"
+        )
+        raise DataError(msg)
     table, summary = parse_index(raw, where=where, columns=columns)
     if summary.sha256 != shard.sha256 or len(table) != shard.num_examples:
         msg = f"{where}: this is the index of another shard or another conversion; restore it or convert again"

@@ -13,23 +13,25 @@ class PowerCut(Exception):  # noqa: N818 - nobody's error
 
 
 @contextlib.contextmanager
-def counted_changes(monkeypatch, *, last=1 << 30, done=True):
+def counted_changes(monkeypatch, *, is_last=lambda paths: False, done=True):
     """While it lasts, files written and removed are counted, and after the last one nothing changes any more.
 
     Args:
         monkeypatch: pytest's.
-        last: number of the last change, from 0.
+        is_last: of the paths written and removed so far, this one included: whether this change is the last.
         done: whether the last one still happens; else a torn temporary is left, or the file is not removed.
 
     Yields:
         The paths written and removed so far, the last and what was tried after it included.
     """
-    writing, remove, paths = LocalFolder.writing, LocalFolder.remove, []
+    writing, remove, paths, cuts = LocalFolder.writing, LocalFolder.remove, [], []
 
     def cut(path):
-        number = len(paths)
         paths.append(path)
-        return number >= last, number > last or (number == last and not done)
+        if not cuts and is_last(paths):
+            cuts.append(path)
+            return True, not done
+        return bool(cuts), bool(cuts)
 
     @contextlib.contextmanager
     def cut_writing(self, path):
@@ -57,20 +59,19 @@ def counted_changes(monkeypatch, *, last=1 << 30, done=True):
         yield paths
 
 
-def convert_until(monkeypatch, last, *arguments, done=True):
-    """A conversion by one worker that dies of a power cut at that change."""
-    with counted_changes(monkeypatch, last=last, done=done) as paths, contextlib.suppress(PowerCut):
-        assert call("convert", *arguments, "--workers", 1).exit_code == 3
-    assert len(paths) > last, "it had ended before"
+def convert_until(monkeypatch, is_last, *arguments, done=True):
+    """A conversion by one worker that dies of a power cut; arguments as above."""
+    with counted_changes(monkeypatch, is_last=is_last, done=done), contextlib.suppress(PowerCut):
+        assert call("convert", *arguments, "--workers", 1).exit_code != 0, "it had ended before"
 
 
 def interrupt(monkeypatch, source, output, *options, shards):
     """A conversion that dies when so many shards are finished."""
-    whole = output.with_name(f"{output.name}-whole")
-    with counted_changes(monkeypatch) as paths:
-        assert call("convert", source, whole, *options, "--workers", 1).exit_code == 0
-    indexes = [number for number, path in enumerate(paths) if path.endswith(".index.parquet")]
-    convert_until(monkeypatch, indexes[shards - 1], source, output, *options)
+
+    def is_last(paths):
+        return sum(path.endswith(".index.parquet") for path in paths) == shards
+
+    convert_until(monkeypatch, is_last, source, output, *options)
     assert not (output / "manifest.json").exists()
     assert len(list(output.glob("*.index.parquet"))) == shards
 

@@ -1,0 +1,49 @@
+"""How long planning takes, and how much memory, at 100,000 and at 1 million files of 1,000 classes.
+
+    python tests/benchmarks/bench_plan.py
+
+The inventory is made, photographs of log-normal sizes in classes of unequal size; only the plan is timed. Memory is
+what the plan adds to the peak; the inventory itself lies in memory before it.
+"""
+
+import argparse
+import sys
+
+from timing import Contender, figure, median, print_table, python, turn_about
+
+COLUMNS = {
+    "seconds": ("plan s", ".2f"),
+    "cpu_seconds": ("CPU s", ".2f"),
+    "mib": ("MiB more", ".0f"),
+    "num_shards": ("shards", ".0f"),
+    "count_spread": ("count spread", ".0f"),
+    "class_spread": ("class spread", ".0f"),
+    "bytes_percent": ("bytes spread %", ".2f"),
+}
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[100_000, 1_000_000])
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--rounds", type=int, default=3)
+    given = parser.parse_args()
+    contenders = [
+        Contender(
+            f"{size:,} files, --check {check}",
+            python("plan_synthetic.py", size, "--classes", given.classes, "--check", check),
+        )
+        for size in given.sizes
+        for check in ("decode", "header")
+    ]
+    runs = turn_about(contenders, given.rounds)
+    rows = [["", *(title for title, _ in COLUMNS.values()), "peak MiB"]]
+    for name, mine in runs.items():
+        figures = [format(median(mine, figure(column)), form) for column, (_, form) in COLUMNS.items()]
+        rows.append([name, *figures, f"{median(mine, lambda run: run.peak_mib):.0f}"])
+    print_table(f"planning; medians of {given.rounds}", rows)
+    sys.exit(len(runs) < len(contenders))
+
+
+if __name__ == "__main__":
+    main()

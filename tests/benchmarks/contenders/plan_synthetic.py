@@ -1,0 +1,79 @@
+"""Plan a synthetic inventory of so many files, and say what the plan alone took.
+
+python plan_synthetic.py NUM_FILES [--classes N] [--check decode|header]
+"""
+
+import argparse
+import json
+import resource
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.inventory import INVENTORY_SCHEMA
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan import make_plan
+
+KIB_IN_MIB = 1 << 10
+
+
+def inventory(num_files: int, num_classes: int, *, checked: bool) -> pa.Table:
+    """An inventory of photographs of log-normal sizes, classes of unequal size, sorted by key."""
+    rng = np.random.default_rng(0)
+    shares = 1 / np.sqrt(np.arange(1, num_classes + 1))
+    labels = np.sort(rng.choice(num_classes, num_files, p=shares / shares.sum()))
+    numbers = pa.array(np.arange(num_files)).cast(pa.string())
+    names = pa.array([f"class_{i:05d}" for i in range(num_classes)]).take(pa.array(labels))
+    columns = {
+        "key": pc.binary_join_element_wise(names, pc.utf8_lpad(numbers, 10, "0"), "/photo_"),
+        "label_name": names,
+        "source_bytes": pa.array(np.exp(rng.normal(11.4, 0.6, num_files)).astype(np.int64)),
+        "mtime_ns": pa.array(np.zeros(num_files, np.int64)),
+    }
+    if checked:
+        columns |= {
+            "format": pa.array(["JPEG"] * num_files),
+            "width": pa.array(np.full(num_files, 500, np.int32)),
+            "height": pa.array(np.full(num_files, 375, np.int32)),
+            "orientation": pa.array(np.ones(num_files, np.int8)),
+            "changes": pa.array([""] * num_files),
+            "content_sha256": pa.FixedSizeBinaryArray.from_buffers(
+                pa.binary(32), num_files, [None, pa.py_buffer(rng.bytes(32 * num_files))]
+            ),
+            "content_crc32c": pa.array(rng.integers(0, 1 << 32, num_files)),
+        }
+    arrays = [columns.get(field.name, pa.nulls(num_files, field.type)) for field in INVENTORY_SCHEMA]
+    return pa.Table.from_arrays(arrays, schema=INVENTORY_SCHEMA)
+
+
+def peak_mib() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / KIB_IN_MIB
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("num_files", type=int)
+    parser.add_argument("--classes", type=int, default=1000)
+    parser.add_argument("--check", choices=["decode", "header"], default="decode")
+    given = parser.parse_args()
+    table = inventory(given.num_files, given.classes, checked=given.check == "decode")
+    options = ConvertOptions(check=given.check)
+    before, cpu, start = peak_mib(), time.process_time(), time.perf_counter()
+    plan = make_plan(table, options, layout="class_folders", skipped={})
+    (split,) = plan.splits
+    figures = {
+        "seconds": time.perf_counter() - start,
+        "cpu_seconds": time.process_time() - cpu,
+        "mib": peak_mib() - before,
+        "num_shards": plan.num_shards,
+        "count_spread": split.balance.count_spread,
+        "class_spread": split.balance.class_spread,
+        "bytes_percent": 100 * split.balance.bytes_ratio,
+    }
+    print(json.dumps(figures))
+
+
+if __name__ == "__main__":
+    main()

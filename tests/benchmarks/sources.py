@@ -1,0 +1,78 @@
+"""What benchmarks convert: class folders of so many photographs, replicated from few, and of small JPEGs."""
+
+import itertools
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+SMALL_SIDE = 64  # pixels; about 3 kB a JPEG, the size of a thumbnail
+SMALL_FOLDERS = 20
+SMALL_DISTINCT = 1000
+
+
+def replicated(photos: Path, target: Path, num_files: int, *, hard_links: bool = False) -> Path:
+    """Replicate class folders of photographs until there are num_files.
+
+    Args:
+        photos: class folders, ``<label>/<file>``.
+        target: the folder made; one that an earlier call made is used again.
+        num_files: how many.
+        hard_links: make them links to one copy each: no disk, and a page cache that holds only the originals.
+    """
+    originals = sorted(path for path in photos.glob("*/*") if path.is_file())
+    if not originals:
+        msg = f"{photos} has no class folders with photographs in them"
+        raise SystemExit(msg)
+
+    def make() -> None:
+        copies: dict[Path, Path] = {}
+        for i, original in enumerate(itertools.islice(itertools.cycle(originals), num_files)):
+            path = target / original.parent.name / f"r{i // len(originals):04d}_{original.name}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if hard_links and original in copies:
+                os.link(copies[original], path)
+            else:
+                shutil.copyfile(original, path)
+                copies[original] = path
+
+    return _made_once(target, make)
+
+
+def small_jpegs(target: Path, num_files: int) -> Path:
+    """Class folders of small JPEGs: a thousand different ones, replicated."""
+
+    def make() -> None:
+        encoded = [_small_jpeg(seed) for seed in range(min(SMALL_DISTINCT, num_files))]
+        for folder_index in range(SMALL_FOLDERS):
+            (target / f"class_{folder_index:02d}").mkdir(parents=True)
+        for i in range(num_files):
+            (target / f"class_{i % SMALL_FOLDERS:02d}" / f"{i:06d}.jpg").write_bytes(encoded[i % len(encoded)])
+
+    return _made_once(target, make)
+
+
+def num_bytes(folder: Path) -> int:
+    """Bytes of all files below a folder."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+def _made_once(target: Path, make: Callable[[], None]) -> Path:
+    done = target.with_name(f"{target.name}.made")  # beside the folder: within, it would be converted too
+    if not done.exists():
+        shutil.rmtree(target, ignore_errors=True)
+        make()
+        done.touch()
+    return target
+
+
+def _small_jpeg(seed: int) -> bytes:
+    import io
+
+    import numpy as np
+    from PIL import Image
+
+    coarse = np.random.default_rng(seed).integers(0, 256, (SMALL_SIDE // 4, SMALL_SIDE // 4, 3), np.uint8)
+    out = io.BytesIO()
+    Image.fromarray(coarse).resize((SMALL_SIDE, SMALL_SIDE), Image.Resampling.BICUBIC).save(out, "JPEG", quality=90)
+    return out.getvalue()

@@ -1,0 +1,301 @@
+import os
+import resource
+import shutil
+
+import pytest
+
+from shardkit.testing import picture, write_class_folders, write_tree
+
+from .calling import call, digests, is_one_sentence, run
+
+# options, what the sentence must say
+WRONG_VALUES = [
+    (["--splits", "train=0.8"], "adds to 0.8: the ratios must add to exactly 1"),
+    (["--splits", "train=0.8,validation=0.3"], "adds to 1.1"),
+    (["--splits", "train=0.8,validation"], "the part 'validation', which is not of the form name=value"),
+    (["--splits", "train=80%,validation=20%"], "write a decimal such as 0.8"),
+    (["--splits", "train=1.0,validation=0.0"], "it must be above 0"),
+    (["--splits", "train=-1,validation=2"], "write a decimal such as 0.8"),
+    (["--splits", "train=nan"], "write a decimal such as 0.8"),
+    (["--splits", "val=0.5,validation=0.5"], "names the split validation twice, as 'val' and 'validation'"),
+    (["--splits", "tr/ain=0.5,x=0.5"], "a split's name is a letter followed by letters, digits or '_'; found 'tr/ain'"),
+    (["--splits", ""], "--splits"),
+    # A share so small that nobody is in it is a mistake of the call, not an empty split.
+    (["--splits", "train=0.999999999,test=0.000000001"], "split 'test' would get none of the 60 examples"),
+    (["--split-by", "label"], "'label' is not one of 'hash', 'stratified'"),
+    (["--shards", "0"], "whole numbers of at least 1"),
+    (["--shards", "-3"], "whole numbers of at least 1"),
+    (["--shards", "2.5"], "whole numbers of at least 1"),
+    (["--shards", "many"], "whole numbers of at least 1"),
+    (["--shards", "61"], "61 shards were requested for train, which has only 60 examples: request at most 60"),
+    (["--shards", "train=2,test=2"], "--shards names the split 'test'; the conversion writes train"),
+    (["--shards", "train=2,training=3"], "names the split train twice"),
+    (["--shard-size", "big"], "write it like 128MiB"),
+    (["--shard-size", "128 apples"], "write it like 128MiB"),
+    (["--shard-size", "1kB"], "is not between 10 MiB and 1 GiB"),
+    (["--shard-size", "2GiB"], "is not between 10 MiB and 1 GiB"),
+    (["--pipelines", "0"], "--pipelines must be from 1 to"),
+    (["--pipelines", "two"], "'two' is not a valid integer"),
+    (["--seed", "-1"], "--seed must be from 0 to"),
+    (["--seed", str(1 << 80)], "--seed must be from 0 to"),
+    (["--classes", "no-such-file.txt"], "File 'no-such-file.txt' does not exist"),
+    (["--resize", "0"], "--resize must be from 1 to"),
+    (["--resize", "224x224"], "'224x224' is not a valid integer"),
+    (["--quality", "101"], "--quality must be from 1 to 100"),
+    (["--check", "all"], "'all' is not one of 'decode', 'header'"),
+    (["--name", "my data"], "--name must be letters, digits and '_', not starting with a digit; found 'my data'"),
+    (["--name", "../x"], "--name must be letters"),
+    (["--max-rejected", "some"], "--max-rejected is a count such as 100 or a share such as 5%; found 'some'"),
+    (["--max-rejected", "101%"], "found '101%'"),
+    (["--max-rejected", "-1"], "found '-1'"),
+    (["--max-rejected", "1.5"], "found '1.5'"),
+    (["--max-rejected", "nan%"], "found 'nan%'"),
+    (["--workers", "0"], "--workers must be at least 1; found 0"),
+    (["--workers", "-2"], "--workers must be at least 1; found -2"),
+    (["--shard", "4"], "no such option: --shard; did you mean --shards?"),
+    (["--split=train=1"], "did you mean --splits?"),
+    (["--overwite"], "no such option: --overwite; did you mean --overwrite?"),
+    (["--flink_mastr=[local]"], "no such option: --flink_mastr=[local]; did you mean --flink_master?"),
+    (["--no-such-thing"], "no such option: --no-such-thing"),
+    (["third-path"], "third-path"),
+    # Beam's own values are Beam's to judge; what it says must be cut down to what a user can read.
+    (["--runner=Sparkle"], "Sparkle"),
+    (["--direct_num_workers=many"], "--direct_num_workers"),
+    (["--temp_location"], "--temp_location"),
+]
+
+
+@pytest.mark.parametrize(("options", "sentence"), WRONG_VALUES, ids=[" ".join(options) for options, _ in WRONG_VALUES])
+def test_a_wrong_value_is_refused_with_2_and_a_sentence_and_nothing_is_written(options, sentence, source, tmp_path):
+    output = tmp_path / "out"
+    result = call("convert", source, output, *options)
+    assert result.exit_code == 2, result.output
+    assert sentence in result.stderr
+    assert is_one_sentence(result.stderr)
+    assert result.stdout == ""
+    assert not (output / "manifest.json").exists()
+
+
+def test_options_before_the_source_that_nobody_knows_are_not_taken_for_the_source(source, tmp_path):
+    result = call("convert", "--shard", source, tmp_path / "out")
+    assert result.exit_code == 2
+    assert "no such option: --shard" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("ant\nbee\n", "the source has 1 labels that --classes does not name: 'cat'; add them to the file"),
+        ("ant\nbee\ncat\nbee\n", "--classes names 'bee' twice"),
+        ("\n \n", "the file names no class"),
+        (b"ant\n\xff\xfe\n", "the file is not UTF-8 (byte 4)"),
+    ],
+)
+def test_a_wrong_file_of_classes_is_refused_with_2_and_a_sentence(text, sentence, source, tmp_path):
+    (tmp_path / "classes.txt").write_bytes(text if isinstance(text, bytes) else text.encode())
+    result = call("convert", source, tmp_path / "out", "--classes", tmp_path / "classes.txt")
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert is_one_sentence(result.stderr)
+
+
+def test_splits_beside_those_of_the_source_are_refused(tmp_path):
+    source = write_class_folders(tmp_path / "source", {"train/a": 2, "val/a": 2})
+    result = call("convert", source, tmp_path / "out", "--splits", "train=1")
+    assert result.exit_code == 2
+    assert "the source has its own splits (train, validation); leave out --splits" in result.stderr
+
+
+def make_nothing(_):
+    return None
+
+
+def make_file(path):
+    path.write_bytes(picture(0))
+
+
+def make_loose_images(path):
+    write_tree(path, {"1.png": picture(1), "2.png": picture(2)})
+
+
+def make_empty_classes(path):
+    write_tree(path, {"a/": b"", "b/c/": b""})
+
+
+def make_texts(path):
+    write_tree(path, {"a/1.txt": b"x", "a/2.txt": b"x", "b/3": b"x"})
+
+
+def make_only_bad(path):
+    write_tree(path, {"a/1.jpg": b"", "a/2.jpg": b"x"})
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (make_nothing, "there is no such folder; SOURCE is the folder that holds the label folders"),
+        (make_file, "this is a file; SOURCE is the folder that holds the label folders"),
+        (lambda path: path.mkdir(), "there are no label folders; shardkit reads SOURCE/<label>/image"),
+        (make_loose_images, "there are no label folders; shardkit reads SOURCE/<label>/image"),
+        (make_empty_classes, "there are no images in the source; its folders are empty"),
+        (make_texts, "there are no images in the source, only other files (1 (none), 2 .txt)"),
+        (make_only_bad, "none of the 2 images is good; the first, a/1.jpg: The file has no bytes"),
+    ],
+)
+@pytest.mark.parametrize("command", ["convert", "plan"])
+def test_a_source_without_anything_to_convert_is_refused_with_1_and_a_sentence(command, make, sentence, tmp_path):
+    make(tmp_path / "source")
+    result = call(command, tmp_path / "source", *([tmp_path / "out"] if command == "convert" else []))
+    assert result.exit_code == 1, result.output
+    assert sentence in result.stderr
+    assert is_one_sentence(result.stderr)
+    assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
+def test_an_output_that_holds_somebody_elses_files_is_refused_and_not_touched(overwrite, source, tmp_path):
+    output = write_tree(tmp_path / "out", {"thesis.tex": b"\\begin{document}", "train-00000-of-00001.tfrecord": b"old"})
+    before = digests(output)
+    result = call("convert", source, output, *overwrite)
+    assert result.exit_code == 2
+    assert "holds 'thesis.tex', which is no part of a dataset; choose a new or an empty folder" in result.stderr
+    assert digests(output) == before
+
+
+def test_shards_of_unknown_origin_are_removed_by_overwrite_only(source, tmp_path):
+    output = write_tree(tmp_path / "out", {"train-00000-of-00001.tfrecord": b"old"})
+    result = call("convert", source, output)
+    assert result.exit_code == 1
+    assert "of a dataset without a manifest; remove it with --overwrite" in result.stderr
+    assert (output / "train-00000-of-00001.tfrecord").read_bytes() == b"old"
+    assert call("convert", source, output, "--overwrite", "--shards", "2").exit_code == 0
+    assert not (output / "train-00000-of-00001.tfrecord").exists()
+
+
+def test_a_damaged_dataset_in_the_output_is_replaced_by_overwrite_only(source, tmp_path):
+    output = tmp_path / "out"
+    assert call("convert", source, output).exit_code == 0
+    (output / "manifest.json").write_text("{")
+    result = call("convert", source, output)
+    assert result.exit_code == 1
+    assert "the manifest is not JSON" in result.stderr
+    assert call("convert", source, output, "--overwrite").exit_code == 0
+    assert call("verify", output).exit_code == 0
+
+
+def test_a_finished_dataset_that_lost_a_shard_is_not_called_finished(source, tmp_path):
+    output = tmp_path / "out"
+    assert call("convert", source, output, "--shards", "2").exit_code == 0
+    (output / "train-00001-of-00002.tfrecord").unlink()
+    result = call("convert", source, output, "--shards", "2")
+    assert result.exit_code == 1, result.output
+    assert "train-00001-of-00002.tfrecord" in result.stderr
+    assert "--overwrite" in result.stderr
+
+
+def test_an_empty_folder_and_a_folder_to_be_made_deep_down_are_fine(source, tmp_path):
+    (tmp_path / "empty").mkdir()
+    assert call("convert", source, tmp_path / "empty").exit_code == 0
+    assert call("convert", source, tmp_path / "a" / "b" / "c").exit_code == 0
+
+
+@pytest.mark.parametrize("spelling", ["{}", "{}/", "{}/.", "{}/ant/.."])
+def test_the_source_itself_is_no_output(spelling, tmp_path):
+    source = write_class_folders(tmp_path / "source", {"ant": 2})
+    before = digests(source)
+    result = call("convert", source, spelling.format(source))
+    assert result.exit_code == 2
+    assert "OUTPUT is SOURCE itself; choose another folder" in result.stderr
+    assert digests(source) == before
+
+
+def test_a_label_folder_is_no_output(tmp_path):
+    source = write_class_folders(tmp_path / "source", {"ant": 2, "bee": 2})
+    before = digests(source)
+    result = call("convert", source, source / "ant")
+    assert result.exit_code == 2
+    assert "holds '000.png', which is no part of a dataset" in result.stderr
+    assert digests(source) == before
+
+
+@pytest.mark.parametrize("below", ["", "/deeper"])
+def test_a_file_in_the_outputs_place_is_refused_by_name(below, source, tmp_path):
+    (tmp_path / "out").write_text("mine")
+    result = call("convert", source, f"{tmp_path}/out{below}")
+    assert result.exit_code == 3
+    assert f"{tmp_path}/out{below}: cannot write into the output: Not a directory" in result.stderr
+    assert is_one_sentence(result.stderr)
+    assert (tmp_path / "out").read_text() == "mine"
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that not even root can write into")
+def test_an_output_where_nothing_can_be_written_is_refused_by_name(source):
+    result = call("convert", source, "/proc/self/out")
+    assert result.exit_code == 3
+    assert "/proc/self/out: cannot write into the output: " in result.stderr
+    assert is_one_sentence(result.stderr)
+
+
+def limited(num_bytes):
+    """What a new process calls first: no file of it may grow beyond that, as on a disk that is full."""
+    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, num_bytes))
+
+
+@pytest.mark.parametrize(
+    ("num_bytes", "named"),
+    [
+        (20_000, "-of-00002"),  # plan and inventory fit, the shards do not
+        (600, "out"),  # not even the inventory
+    ],
+)
+def test_a_full_disk_ends_it_with_3_and_a_sentence_and_the_same_command_goes_on(num_bytes, named, source, tmp_path):
+    output = tmp_path / "out"
+    full = run(  # a limit cannot be set for this process alone and taken back
+        "convert", source, output, "--shards", "2", preexec_fn=limited(num_bytes)  # noqa: PLW1509
+    )
+    assert full.returncode == 3, full.stderr
+    assert named in full.stderr
+    assert "File too large" in full.stderr
+    assert is_one_sentence(full.stderr)
+    assert not (output / "manifest.json").exists()
+    assert call("convert", source, output, "--shards", "2").exit_code == 0
+    assert call("convert", source, tmp_path / "anew", "--shards", "2").exit_code == 0
+    assert digests(output) == digests(tmp_path / "anew")
+
+
+def test_a_source_that_vanishes_meanwhile_is_said_so(tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"ant": 4})
+    from shardkit.planning import plan_file
+
+    write_plan = plan_file.write_plan
+
+    def vanishing(output, plan):
+        write_plan(output, plan)
+        shutil.rmtree(source)
+
+    monkeypatch.setattr(plan_file, "write_plan", vanishing)
+    result = call("convert", source, tmp_path / "out")
+    assert result.exit_code == 1
+    assert "was good when it was checked and now cannot be read: No such file or directory" in result.stderr
+    assert is_one_sentence(result.stderr)
+
+
+@pytest.mark.parametrize("arguments", [[], ["--help"], ["convert", "--help"], ["info", "-h"], ["--version"]], ids=str)
+def test_help_and_version_are_shown(arguments):
+    result = call(*arguments)
+    assert result.exit_code == (0 if arguments else 2)
+    assert ("0.1.0" if "--version" in arguments else "Usage: ") in result.output
+
+
+def test_an_unknown_command_is_refused_with_2(source):
+    result = call("conver", source)
+    assert result.exit_code == 2
+    assert "No such command 'conver'" in result.stderr
+
+
+@pytest.mark.parametrize("command", ["convert", "plan", "verify", "info"])
+def test_a_scheme_that_is_not_supported_is_refused_with_2(command, source):
+    result = call(command, *([source] if command == "convert" else []), "hdfs://host/path")
+    assert result.exit_code == 2
+    assert "not hdfs://" in result.stderr
+    assert is_one_sentence(result.stderr)

@@ -1,0 +1,84 @@
+import json
+import re
+import subprocess
+import sys
+
+from shardkit.testing import picture, write_tree
+
+from .calling import call, convert, environment, run
+
+
+def test_info_shows_splits_classes_counts_sizes_and_rejects(tmp_path):
+    files = {f"a/{i}.png": picture(i, width=10 + i, height=20) for i in range(5)}
+    files |= {"b b/1.jpg": picture(9, width=64, height=7, kind="JPEG"), "b b/2.webp": picture(10, kind="WEBP")}
+    source = write_tree(tmp_path / "source", {**files, "a/bad.png": b"", "a/notes.txt": b""})
+    convert(source, tmp_path / "out", "--max-rejected", "1", "--name", "mine")
+    result = call("info", tmp_path / "out")
+    assert result.exit_code == 0
+    assert result.stderr == ""
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert lines[0] == f"{tmp_path}/out: dataset 'mine', format 1, from class folders"
+    assert any(re.fullmatch(r"train 2 1 7 .*", line) for line in lines)
+    assert "'a' 5" in lines
+    assert "'b b' 2" in lines
+    assert "width 8 12 64" in lines
+    assert "height 7 20 20" in lines
+    assert "normalised: 1 format:webp" in lines
+    assert "rejected: 1 empty (see rejected.parquet); skipped, no images by name: 1 .txt" in lines
+
+
+def test_json_is_the_manifest_without_the_lists_of_shards(dataset):
+    result = call("info", dataset, "--json")
+    assert result.exit_code == 0
+    shown = json.loads(result.stdout)
+    manifest = json.loads((dataset / "manifest.json").read_text())
+    for split in manifest["splits"].values():
+        split["num_shards"] = len(split.pop("shards"))
+    assert shown == manifest
+    assert "tfrecord" not in json.dumps(shown["splits"])
+
+
+def test_a_dataset_may_be_named_by_its_folder_or_by_its_manifest(dataset, monkeypatch):
+    shown = call("info", dataset).stdout
+    assert call("info", dataset / "manifest.json").stdout == shown
+    assert call("info", f"{dataset}/").stdout == shown
+    monkeypatch.chdir(dataset)
+    assert call("info", ".").stdout == shown
+    assert call("info", "manifest.json").stdout == shown
+
+
+def test_info_of_no_dataset_says_so_with_1(tmp_path, source):
+    for path in (tmp_path, tmp_path / "nowhere", source, source / "ant" / "000.png"):
+        result = call("info", path)
+        assert result.exit_code == 1
+        assert "there is no manifest here; a dataset has one when its conversion is complete" in result.stderr
+
+
+def test_a_pipe_that_is_closed_early_is_no_error_to_talk_about(dataset):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shardkit", "info", str(dataset), "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment(),
+    )
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    process.wait()
+
+
+def test_info_of_many_classes_lists_the_first_and_counts_the_rest(tmp_path):
+    source = write_tree(tmp_path / "source", {f"{i:03d}/1.png": picture(i) for i in range(50)})
+    result = call("convert", source, tmp_path / "out")
+    assert "50 classes: '000', '001', '002', '003', '004', …, '049'" in result.stdout
+    shown = call("info", tmp_path / "out").stdout
+    assert "'039'" in shown
+    assert "'040'" not in shown
+    assert "… 10 more" in shown
+
+
+def test_output_that_can_only_be_ascii_is_shown_all_the_same(source, tmp_path):
+    for arguments in (["convert", source, tmp_path / "out"], ["info", tmp_path / "out"]):
+        done = run(*arguments, env=environment(PYTHONIOENCODING="ascii"))
+        assert done.returncode == 0, done.stderr[-300:]
+        assert "Traceback" not in done.stderr

@@ -1,0 +1,127 @@
+import os
+import pty
+import re
+import shlex
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from shardkit.cli import terminal
+from shardkit.testing import write_class_folders
+
+from .calling import TIMEOUT_SECONDS, call, environment, run
+
+CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+@pytest.fixture(scope="module")
+def slow_source(tmp_path_factory):
+    """Enough to do for the bar to be drawn."""
+    folder = tmp_path_factory.mktemp("slow")
+    return write_class_folders(folder, {"ant": 100, "bee": 60}, width=400, height=300, kind="JPEG")
+
+
+def run_on_terminal(*arguments, stdout_too=False, columns="100"):
+    """Exit code, standard output and what the terminal on standard error was sent; one stream where `stdout_too`."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "shardkit", *map(str, arguments)],
+        stdin=slave,
+        stdout=slave if stdout_too else subprocess.PIPE,
+        stderr=slave,
+        env=environment(TERM="xterm-256color", COLUMNS=columns),
+    )
+    os.close(slave)
+    sent = []
+
+    def drain():
+        try:
+            while chunk := os.read(master, 1 << 16):
+                sent.append(chunk)
+        except OSError:  # how Linux says that the other end is closed
+            pass
+
+    reader = threading.Thread(target=drain)
+    reader.start()
+    out, _ = process.communicate(timeout=TIMEOUT_SECONDS)
+    reader.join(TIMEOUT_SECONDS)
+    os.close(master)
+    return process.returncode, out, b"".join(sent)
+
+
+def test_on_a_terminal_a_live_bar_is_drawn_and_taken_away_and_the_result_is_on_standard_output(slow_source, tmp_path):
+    code, out, sent = run_on_terminal("convert", slow_source, tmp_path / "out", "--shards", "20", "--resize", "200")
+    assert code == 0
+    for phase in (b"checking", b"writing"):
+        assert phase in sent
+    assert "━".encode() in sent
+    assert re.search(rb"\d+ of 160", sent)
+    assert re.search(rb"\d+/s", sent)
+    assert sent.rstrip().endswith(b"\x1b[2K"), "the last line of the bar is erased"
+    assert sent.count(b"\x1b[?25l") == sent.count(b"\x1b[?25h"), "the cursor is shown again"
+    assert not CONTROL.search(out)
+    assert b"160" in out
+    assert b"checking" not in out
+
+
+def test_verify_on_a_terminal_draws_a_bar_too(slow_source, tmp_path):
+    assert call("convert", slow_source, tmp_path / "out", "--shards", "20").exit_code == 0
+    code, out, sent = run_on_terminal("verify", tmp_path / "out", "--deep")
+    assert code == 0
+    assert b"verifying" in sent
+    assert out.count(b"\n") == 1
+
+
+@pytest.mark.parametrize("columns", ["80", "200"])
+def test_numbers_are_whole_on_narrow_terminals_too(columns, slow_source, tmp_path):
+    code, _, sent = run_on_terminal("convert", slow_source, tmp_path / "out", stdout_too=True, columns=columns)
+    assert code == 0
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent.decode())
+    table = plain[plain.rindex("split  ") : plain.index("2 classes")]
+    assert "…" not in table, table
+    [row] = [line.split() for line in table.splitlines() if line.startswith("train")]
+    assert (row[:4], row[-1]) == (["train", "2", "1", "160"], "0.00%")
+
+
+def test_without_a_terminal_there_are_no_control_characters_anywhere(slow_source, tmp_path):
+    # Even where the environment speaks of a terminal with colours.
+    coloured = environment(TERM="xterm-256color", COLORTERM="truecolor")
+    for arguments in (["convert", slow_source, tmp_path / "out"], ["verify", tmp_path / "out"], ["info", tmp_path / "out"]):
+        done = run(*arguments, env=coloured)
+        assert done.returncode == 0
+        assert not CONTROL.search((done.stdout + done.stderr).encode())
+
+
+def test_quiet_says_nothing_of_what_went_well(slow_source, tmp_path):
+    for arguments in (["convert", slow_source, tmp_path / "out"], ["plan", slow_source], ["verify", tmp_path / "out"]):
+        result = call(*arguments, "--quiet")
+        assert (result.exit_code, result.output) == (0, "")
+
+
+def test_quiet_on_a_terminal_sends_nothing_at_all(slow_source, tmp_path):
+    code, _, sent = run_on_terminal("convert", slow_source, tmp_path / "out", "--quiet", stdout_too=True)
+    assert (code, sent) == (0, b"")
+
+
+def test_quiet_still_tells_errors(tmp_path):
+    result = call("convert", tmp_path / "nowhere", tmp_path / "out", "--quiet")
+    assert result.exit_code == 1
+    assert "there is no such folder" in result.stderr
+
+
+def test_without_a_terminal_a_long_phase_says_a_plain_line_now_and_then(slow_source, tmp_path, monkeypatch):
+    monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0)
+    result = call("convert", slow_source, tmp_path / "out", "--shards", "20", "--resize", "200", "--workers", "1")
+    assert re.search(r"^checking: \d+ images, \d+/s$", result.stderr, re.MULTILINE)
+    assert re.search(r"^writing: \d+ of 160 images, \d+/s(, \d+ s left)?$", result.stderr, re.MULTILINE)
+
+
+def test_the_summary_can_be_followed_word_for_word(slow_source, tmp_path):
+    output = tmp_path / "with blank" / "out"
+    shown = call("convert", slow_source, output).stdout
+    commands = [line.strip() for line in shown.splitlines() if line.startswith("  shardkit ")]
+    assert len(commands) == 2
+    for command in commands:
+        assert call(*shlex.split(command)[1:]).exit_code == 0, command

@@ -1,0 +1,175 @@
+"""What passes through Beam: names, paths and rows of an inventory's batch; never an image, never a plan."""
+
+import json
+
+import apache_beam as beam
+import pyarrow as pa
+import pytest
+from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
+from apache_beam.testing.util import assert_that
+
+from pipelines.inventory import TakeInventory
+from pipelines.options import Running
+from pipelines.verify import VerifyShards
+from pipelines.write import WriteShards
+from shardkit.manifest import read_manifest
+from shardkit.planning import plan_file
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan import make_plan
+from shardkit.sources import open_source
+from shardkit.storage import open_folder
+from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
+
+from ..cli.calling import call
+
+IMAGE_SIDE = 80  # pixels: noise of that size takes 15 kB
+NUM_IMAGES = 40
+
+
+@pytest.fixture(scope="module")
+def photographs(tmp_path_factory):
+    """Two classes of pictures that are large against their names."""
+    files = {
+        f"{'ab'[i % 2]}/{i:03d}.jpg": picture(i, width=IMAGE_SIDE, height=IMAGE_SIDE, kind="JPEG")
+        for i in range(NUM_IMAGES)
+    }
+    return write_tree(tmp_path_factory.mktemp("photographs"), files)
+
+
+@pytest.fixture
+def shuffled(monkeypatch):
+    """Encoded bytes of everything that was grouped while the test runs: all that a cluster would send and store."""
+    append, sizes = GroupingBuffer.append, []
+
+    def noting(self, elements_data):
+        sizes.append(len(elements_data))
+        append(self, elements_data)
+
+    monkeypatch.setattr(GroupingBuffer, "append", noting)
+    return sizes
+
+
+@pytest.mark.parametrize("check", ["decode", "header"])
+def test_no_image_bytes_cross_a_shuffle_while_converting(check, photographs, shuffled, tmp_path):
+    num_bytes = sum(path.stat().st_size for path in photographs.rglob("*.jpg"))
+    result = call("convert", photographs, tmp_path / "out", "--shards", "4", "--check", check)
+    assert result.exit_code == 0, result.output
+    assert len(shuffled) >= 3, "parts, names and shards pass by"
+    assert 0 < sum(shuffled) < num_bytes / 10
+
+
+def test_no_image_bytes_cross_a_shuffle_while_verifying(photographs, shuffled, tmp_path):
+    assert call("convert", photographs, tmp_path / "out", "--shards", "4").exit_code == 0
+    shuffled.clear()
+    assert call("verify", tmp_path / "out", "--deep").exit_code == 0
+    assert 0 < sum(shuffled) < 4000
+
+
+def graph_bytes(pcoll):
+    """Size of the graph that a runner is sent."""
+    return len(pcoll.pipeline.to_runner_api().SerializeToString())
+
+
+def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
+    sizes = []
+    for num_examples in (10, 5000):
+        inventory = inventory_table([f"class-{i % 3}" for i in range(num_examples)])
+        plan = make_plan(inventory, ConvertOptions(shards=2), layout="class folders", skipped={})
+        output = open_folder(str(tmp_path / "out"))
+        plan_file.write_plan(output, plan)
+        pipeline = Running((), 1).pipeline()
+        tasks = pipeline | beam.Create(list(enumerate(plan_file.shard_tasks(plan))), reshuffle=False)
+        sizes.append(graph_bytes(tasks | WriteShards(output, output, write_options(plan))))
+    assert abs(sizes[1] - sizes[0]) < 100
+    assert sizes[1] < 30_000
+
+
+def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_path):
+    sizes = []
+    for num_files in (2, 500):
+        root = write_tree(tmp_path / str(num_files).zfill(3), {f"a/{i}.png": b"" for i in range(num_files)})
+        source = open_source(str(root))
+        pipeline = Running((), 1).pipeline()
+        parts = pipeline | beam.Create(list(enumerate(source.parts())), reshuffle=False)
+        sizes.append(graph_bytes(parts | TakeInventory(source, open_folder(str(tmp_path)), "decode")))
+    assert abs(sizes[1] - sizes[0]) < 100
+    assert sizes[1] < 30_000
+
+
+def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
+    manifest = read_manifest(str(dataset))
+    pipeline = Running((), 1).pipeline()
+    shards = pipeline | beam.Create(list(enumerate(shard for _, shard in manifest.shards())), reshuffle=False)
+    folder = open_folder(str(tmp_path))
+    assert graph_bytes(shards | VerifyShards(folder, folder, manifest.classes, deep=True)) < 30_000
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_the_work_is_shared_out_over_the_threads(workers, photographs, monkeypatch, tmp_path):
+    import threading
+
+    from shardkit import images
+
+    check, threads, all_here = images.check, set(), threading.Barrier(workers)
+
+    def checking(data):
+        if threading.get_ident() not in threads:
+            threads.add(threading.get_ident())
+            # Passes only when so many threads are in here at once.
+            all_here.wait(timeout=30)
+        return check(data)
+
+    monkeypatch.setattr(images, "check", checking)
+    write_tree(tmp_path / "source", {f"{i}/{path.name}": path.read_bytes() for i, path in enumerate(photographs.rglob("*.jpg"))})
+    result = call("convert", tmp_path / "source", tmp_path / "out", "--workers", workers)
+    assert result.exit_code == 0, result.output
+    assert len(threads) >= workers
+
+
+def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
+    # Runners run an element twice after a failure, and twice at once when a worker is slow.
+    source, output = open_source(str(photographs)), open_folder(str(tmp_path / "out"))
+    plan = plan_without_beam(source, ConvertOptions(shards=2))
+    plan_file.write_plan(output, plan)
+    tasks = plan_file.shard_tasks(plan) * 3
+    with beam.Pipeline(FnApiRunner()) as pipeline:
+        created = pipeline | beam.Create(list(enumerate(tasks)), reshuffle=False)
+        written = created | WriteShards(source.folder, output, write_options(plan))
+        assert_that(written, lambda found: None if len(found) == len(tasks) else pytest.fail(found))
+    assert sorted(entry.name for entry in output.scan()) == sorted(
+        [".shardkit", *(name for task in tasks[:2] for name in (task.name.records, task.name.index))]
+    )
+    assert call("convert", photographs, tmp_path / "anew", "--shards", "2").exit_code == 0
+    for task in tasks[:2]:
+        assert output.read(task.name.records) == (tmp_path / "anew" / task.name.records).read_bytes()
+
+
+def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path):
+    import pyarrow.parquet as pq
+
+    output = open_folder(str(tmp_path / "out"))
+    plan = plan_without_beam(open_source(str(photographs)), ConvertOptions(shards=7))
+    plan_file.write_plan(output, plan)
+    with output.open(plan_file.PATH) as file:
+        metadata = pq.ParquetFile(file).metadata
+    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == plan.splits[0].shard_counts
+
+
+def test_errors_of_many_shards_are_one_sentence_and_a_number(photographs, monkeypatch, tmp_path):
+    from shardkit import writing
+    from shardkit.errors import DataError
+
+    def failing(*_):
+        message = "photograph.jpg: is a drawing"
+        raise DataError(message)
+
+    monkeypatch.setattr(writing, "_read", failing)
+    result = call("convert", photographs, tmp_path / "out", "--shards", "4")
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[1:] == ["Error: photograph.jpg: is a drawing (4 shards failed in all)"]
+    reports = [json.loads(path.read_text()) for path in (tmp_path / "out" / ".shardkit" / "shards").iterdir()]
+    assert [report["exit_code"] for report in reports] == [1] * 4
+    monkeypatch.undo()
+    assert call("convert", photographs, tmp_path / "out", "--shards", "4").exit_code == 0, "nothing of it is kept"
+    assert pa.__version__ in (tmp_path / "out" / "manifest.json").read_text()

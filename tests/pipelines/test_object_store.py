@@ -1,0 +1,156 @@
+import contextlib
+import os
+import subprocess
+import sys
+
+import pytest
+
+from shardkit.storage import RemoteFolder, open_folder
+from shardkit.testing import files_of, write_class_folders
+
+from ..cli.calling import TIMEOUT_SECONDS, call, convert, environment
+
+OPTIONS = ["--splits", "train=0.8,validation=0.2", "--split-by", "stratified", "--shards", "3"]
+
+
+def contents(url):
+    """Every file below a local or remote folder, the log apart."""
+    return {path: data for path, data in files_of(open_folder(str(url))).items() if path != "run-log.jsonl"}
+
+
+def upload(folder, url):
+    remote = open_folder(url)
+    for path, data in files_of(open_folder(str(folder))).items():
+        with remote.writing(path) as file:
+            file.write(data)
+
+
+def test_a_dataset_in_an_object_store_has_the_bytes_of_one_on_disk_and_is_checked_and_shown_there(
+    source, dataset, s3_bucket
+):
+    output = f"{s3_bucket}/deep/down/dataset"
+    convert(source, output, *OPTIONS)
+    wanted = contents(dataset)
+    assert contents(output) == wanted
+    assert call("verify", output, "--deep").stdout.startswith(f"{output}: sound: 60 examples in 6 shards")
+    assert f"{output}: dataset 'dataset', format 1" in call("info", output).stdout
+    assert call("info", f"{output}/manifest.json").exit_code == 0
+    assert "nothing to do" in convert(source, output, *OPTIONS)
+    assert contents(output) == wanted
+
+
+@pytest.mark.parametrize("check", ["decode", "header"])
+def test_a_source_in_an_object_store_gives_the_bytes_of_one_on_disk(check, source, s3_bucket, tmp_path):
+    upload(source, f"{s3_bucket}/source")
+    convert(source, tmp_path / "from-disk", *OPTIONS, "--check", check)
+    convert(f"{s3_bucket}/source/", tmp_path / "from-store", *OPTIONS, "--check", check)
+    assert contents(tmp_path / "from-store") == contents(tmp_path / "from-disk")
+
+
+def test_source_and_output_may_lie_in_one_bucket_and_in_one_another(source, dataset, s3_bucket):
+    upload(source, f"{s3_bucket}/data")
+    convert(f"{s3_bucket}/data", f"{s3_bucket}/data/out", *OPTIONS)
+    assert contents(f"{s3_bucket}/data/out") == contents(dataset)
+    assert "nothing to do" in convert(f"{s3_bucket}/data", f"{s3_bucket}/data/out", *OPTIONS)
+    assert "OUTPUT is SOURCE itself" in convert(f"{s3_bucket}/data", f"{s3_bucket}/data/", *OPTIONS, exit_code=2)
+
+
+def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_ever_there(
+    source, dataset, s3_bucket, monkeypatch
+):
+    output = f"{s3_bucket}/dataset"
+    writing, written = RemoteFolder.writing, []
+
+    @contextlib.contextmanager
+    def dying(self, path):
+        if sum(name.endswith(".index.parquet") for name in written) >= 3:
+            raise OSError(5, "the store is gone")
+        with writing(self, path) as file:
+            yield file
+            if path.startswith("validation-00001"):
+                # After some bytes: an open stream of pyarrow would publish them.
+                file.write(b"torn")
+                raise OSError(5, "the connection broke")
+        written.append(path)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(RemoteFolder, "writing", dying)
+        said = convert(source, output, *OPTIONS, "--workers", "1", exit_code=3)
+    assert "the store is gone" in said or "the connection broke" in said
+    assert "Traceback" not in said
+    there = contents(output)
+    assert "manifest.json" not in there
+    wanted = contents(dataset)
+    shards = {path: data for path, data in there.items() if not path.startswith(".shardkit/")}
+    assert 6 <= len(shards) < len(wanted)
+    assert shards.items() <= wanted.items(), "every object that is there is whole"
+    assert call("verify", output).exit_code == 1
+    assert "going on: 3 of 6 shards are finished already" in convert(source, output, *OPTIONS)
+    assert contents(output) == wanted
+
+
+def test_a_different_dataset_in_the_store_is_refused_and_replaced_by_overwrite(source, dataset, s3_bucket):
+    output = f"{s3_bucket}/dataset"
+    convert(source, output, "--shards", "7")
+    before = contents(output)
+    said = convert(source, output, *OPTIONS, exit_code=1)
+    assert "shards was 7 and is 3" in said
+    assert {path: data for path, data in contents(output).items() if not path.startswith(".shardkit/")} == before
+    convert(source, output, *OPTIONS, "--overwrite")
+    assert contents(output) == contents(dataset)
+
+
+def test_a_changed_byte_in_the_store_is_found(source, s3_bucket):
+    output = f"{s3_bucket}/dataset"
+    convert(source, output, "--shards", "2")
+    folder = open_folder(output)
+    data = bytearray(folder.read("train-00001-of-00002.tfrecord"))
+    data[100] ^= 1
+    with folder.writing("train-00001-of-00002.tfrecord") as file:
+        file.write(data)
+    result = call("verify", output)
+    assert result.exit_code == 1
+    assert "train-00001-of-00002.tfrecord, record 0" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("command", "exit_code"), [("plan", 1), ("info", 1), ("verify", 1), ("convert", 1)]
+)
+def test_a_bucket_that_is_not_there_is_said_in_a_sentence(command, exit_code, s3_bucket, tmp_path):
+    result = call(command, "s3://no-such-bucket-here/data", *([tmp_path / "out"] if command == "convert" else []))
+    assert result.exit_code == exit_code
+    assert "no-such-bucket-here" in result.output
+    assert "Traceback" not in result.output
+
+
+def test_an_output_in_a_bucket_that_is_not_there_is_said_in_a_sentence(source, s3_bucket):
+    said = convert(source, "s3://no-such-bucket-here/out", exit_code=3)
+    assert "no-such-bucket-here" in said
+    assert len(said.splitlines()) <= 3
+
+
+def test_a_process_ends_cleanly_after_using_a_store(source, s3_bucket):
+    # pyarrow's S3 threads have kept processes from ending.
+    done = subprocess.run(
+        [sys.executable, "-m", "shardkit", "convert", str(source), f"{s3_bucket}/dataset"],
+        env=environment(**{name: value for name, value in os.environ.items() if name.startswith("AWS_")}),
+        capture_output=True,
+        text=True,
+        timeout=TIMEOUT_SECONDS,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == f"{source}: read as <label>/…/image\n"
+
+
+def test_odd_keys_survive_the_store(tmp_path, s3_bucket):
+    source = write_class_folders(tmp_path / "source", {"größe 1+1=2": 2, "猫&?#%20": 3})
+    upload(source, f"{s3_bucket}/source")
+    convert(source, tmp_path / "from-disk")
+    convert(f"{s3_bucket}/source", f"{s3_bucket}/out+put=1")
+    assert contents(f"{s3_bucket}/out+put=1") == contents(tmp_path / "from-disk")
+
+
+def test_a_url_that_cannot_be_read_is_refused_with_a_sentence(source, s3_bucket):
+    said = convert(source, f"{s3_bucket}/out put", exit_code=2)
+    assert f"{s3_bucket}/out put" in said

@@ -1,0 +1,66 @@
+from fractions import Fraction
+
+import pytest
+
+from shardkit.errors import CallError
+from shardkit.hashing import MAX_SEED
+from shardkit.planning.options import ConvertOptions
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"pipelines": 0}, "--pipelines must be from 1 to 65536; found 0"),
+        ({"seed": -1}, "--seed must be from 0 to"),
+        ({"seed": MAX_SEED + 1}, "--seed must be from 0 to"),
+        ({"quality": 0}, "--quality must be from 1 to 100; found 0"),
+        ({"quality": 101}, "--quality must be from 1 to 100; found 101"),
+        ({"resize": 0}, "--resize must be from 1 to 65536; found 0"),
+        ({"name": ""}, "--name must be letters, digits and '_'"),
+        ({"name": "a-b"}, "--name must be letters, digits and '_'"),
+        ({"name": "../a"}, "--name must be letters, digits and '_'"),
+        ({"name": "2fast"}, "--name must be letters, digits and '_'"),
+        ({"classes": ()}, "--classes: the file names no class"),
+        ({"classes": ("cat", "dog", "cat")}, "--classes names 'cat' twice"),
+    ],
+)
+def test_wrong_options_are_refused_by_name(wrong, sentence):
+    with pytest.raises(CallError) as raised:
+        ConvertOptions(**wrong)
+    assert str(raised.value).startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    "right",
+    [{"seed": MAX_SEED}, {"quality": 100}, {"quality": 1}, {"resize": 1}, {"name": "my_photos2"}, {"pipelines": 65536}],
+)
+def test_the_ends_of_every_range_are_allowed(right):
+    assert ConvertOptions(**right)
+
+
+CHANGED = {
+    "splits": {"train": Fraction(1, 2), "test": Fraction(1, 2)},
+    "split_by": "stratified",
+    "shards": {"train": 2},
+    "shard_bytes": 12 << 20,
+    "pipelines": 2,
+    "seed": 1,
+    "resize": 256,
+    "quality": 90,
+    "check": "header",
+}
+
+
+@pytest.mark.parametrize("name", CHANGED)
+def test_every_option_that_changes_bytes_is_in_the_json(name):
+    import json
+
+    changed = ConvertOptions(**{name: CHANGED[name]}).as_json()
+    default = ConvertOptions().as_json()
+    assert {key for key in default if default[key] != changed[key]} == {name}
+    assert json.loads(json.dumps(changed)) == changed
+
+
+def test_no_option_is_forgotten_in_the_json():
+    # The name and the classes stand in the manifest by themselves.
+    assert set(ConvertOptions().as_json()) == set(ConvertOptions.__slots__) - {"name", "classes"} == set(CHANGED)

@@ -1,0 +1,53 @@
+import json
+from fractions import Fraction
+
+import pyarrow.parquet as pq
+
+from shardkit.naming import ShardName
+from shardkit.planning import plan_file
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan import make_plan
+from shardkit.storage import open_folder
+from shardkit.testing import inventory_table
+
+
+def small_plan(**options):
+    table = inventory_table(["cat", "dog"] * 20)
+    splits = {"train": Fraction(3, 4), "test": Fraction(1, 4)}
+    return make_plan(table, ConvertOptions(splits=splits, **options), layout="class folders", skipped={})
+
+
+def test_every_shard_has_its_name_and_its_row_group():
+    plan = small_plan(shards={"train": 2, "test": 1}, split_by="stratified")
+    assert plan_file.shard_tasks(plan) == [
+        plan_file.ShardTask(ShardName("train", 0, 2), 0),
+        plan_file.ShardTask(ShardName("train", 1, 2), 1),
+        plan_file.ShardTask(ShardName("test", 0, 1), 2),
+    ]
+
+
+def test_a_worker_reads_the_rows_of_its_shard_and_no_others(tmp_path):
+    output, plan = open_folder(str(tmp_path)), small_plan(shards=3)
+    plan_file.write_plan(output, plan)
+    start = 0
+    for task, count in zip(
+        plan_file.shard_tasks(plan), [count for split in plan.splits for count in split.shard_counts], strict=True
+    ):
+        rows = plan_file.read_shard_rows(output, task.row_group)
+        assert rows.to_pylist() == plan.rows.slice(start, count).to_pylist()
+        start += count
+    assert start == len(plan.rows)
+    assert pq.ParquetFile(tmp_path / plan_file.PATH).num_row_groups == plan.num_shards == 6
+
+
+def test_what_a_plan_was_made_from_is_read_back(tmp_path):
+    output, plan = open_folder(str(tmp_path)), small_plan()
+    assert plan_file.read_description(output) is None
+    plan_file.write_plan(output, plan)
+    assert plan_file.read_description(output) == json.loads(json.dumps(plan.description()))
+
+
+def test_equal_plans_are_equal_files(tmp_path):
+    for name in ("a", "b"):
+        plan_file.write_plan(open_folder(str(tmp_path / name)), small_plan())
+    assert (tmp_path / "a" / plan_file.PATH).read_bytes() == (tmp_path / "b" / plan_file.PATH).read_bytes()

@@ -1,0 +1,92 @@
+import io
+import shutil
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from PIL import Image
+
+from shardkit.testing import convert_without_beam, write_class_folders, write_tree
+
+from ..cli.calling import convert
+
+# Devices are fixed with the first operation, so this cannot wait for the first test that needs several.
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 4
+)
+
+COUNTS = {"ant": 149, "bee": 97, "cat": 61}  # 307 in all, a prime: no batch size divides it
+
+
+@pytest.fixture(scope="session")
+def noise_source(tmp_path_factory):
+    """307 small PNGs of noise, each another one."""
+    return write_class_folders(tmp_path_factory.mktemp("noise") / "source", COUNTS)
+
+
+@pytest.fixture(scope="session")
+def noise(noise_source):
+    """The folder of noise_source's dataset: one split, three shards, converted as users do; not to be changed."""
+    output = noise_source.parent / "dataset"
+    convert(noise_source, output, "--shards", "3")
+    return str(output)
+
+
+def smooth(width, height, seed=0):
+    """A picture as photographs are: neighbouring pixels alike, every corner another colour."""
+    rows, columns = np.mgrid[0:height, 0:width].astype(float) / max(width, height)
+    grain = np.random.default_rng(seed).normal(0, 3, (height, width, 3))
+    planes = np.stack([columns, rows, 1 - (rows + columns) / 2], -1) * 220 + 15
+    return Image.fromarray(np.clip(planes + grain, 0, 255).astype(np.uint8))
+
+
+def encode(image, kind, **options):
+    out = io.BytesIO()
+    image.save(out, kind, **options)
+    return out.getvalue()
+
+
+def _mixed():
+    sizes = [(37, 23), (64, 48), (1, 1), (1, 40), (40, 1), (300, 7), (16, 16), (90, 121)]
+    for i, (width, height) in enumerate(sizes):
+        image = smooth(width, height, i)
+        yield f"colour/{i}_444.jpg", encode(image, "JPEG", subsampling=0)
+        yield f"colour/{i}_420.jpg", encode(image, "JPEG", subsampling=2)
+        yield f"colour/{i}.png", encode(image, "PNG")
+        yield f"grey/{i}.jpg", encode(image.convert("L"), "JPEG")
+        yield f"grey/{i}.png", encode(image.convert("L"), "PNG")
+        yield f"grey/{i}_palette.png", encode(image.convert("P"), "PNG")
+
+
+@pytest.fixture(scope="session")
+def mixed_source(tmp_path_factory):
+    """48 JPEGs and PNGs, colour and grey, of odd and extreme sizes."""
+    return write_tree(tmp_path_factory.mktemp("mixed") / "source", dict(_mixed()))
+
+
+@pytest.fixture(scope="session")
+def mixed(mixed_source):
+    """The folder of mixed_source's dataset; not to be changed."""
+    output = str(mixed_source.parent / "dataset")
+    convert_without_beam(str(mixed_source), output, shards=2)
+    return output
+
+
+@pytest.fixture
+def copied(noise, tmp_path):
+    """A copy of the noise dataset that a test may damage."""
+    return shutil.copytree(noise, tmp_path / "copy")
+
+
+def global_batches(dataset_fn, steps, num_workers=1, replicas=1):
+    """The batches of some steps, each put together of what all replicas of all workers get, in order."""
+    contexts = [tf.distribute.InputContext(num_workers, w, num_workers * replicas) for w in range(num_workers)]
+    iterators = [iter(dataset_fn(context)) for context in contexts]
+    for _ in range(steps):
+        parts = [next(iterator) for iterator in iterators for _ in range(replicas)]
+        yield tf.nest.map_structure(lambda *part: np.concatenate([np.asarray(one) for one in part]), *parts)
+
+
+def texts(keys):
+    """Keys as batch_keys gives them, of an array of bytes."""
+    return [key.decode() for key in keys]

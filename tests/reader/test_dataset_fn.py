@@ -1,0 +1,175 @@
+import gc
+import io
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from PIL import Image
+
+from shardkit import read_manifest
+from shardkit.errors import CallError, DataError, UnknownNameError
+from shardkit.reader import make_dataset, make_dataset_fn
+
+from ..cli.calling import CHECKOUT, environment
+from .conftest import COUNTS, global_batches, texts
+
+NUM_EXAMPLES = sum(COUNTS.values())
+CLASSES = ["ant", "bee", "cat"]
+
+
+def test_without_an_image_size_elements_are_the_stored_features(mixed, mixed_source):
+    dataset_fn = make_dataset_fn(mixed, "train", global_batch_size=16)
+    seen = set()
+    for batch in global_batches(dataset_fn, 3):
+        assert set(batch) == {"image", "label", "key", "height", "width"}
+        for i, key in enumerate(texts(batch["key"])):
+            raw = (mixed_source / key).read_bytes()
+            assert batch["image"][i] == raw
+            with Image.open(io.BytesIO(raw)) as image:
+                assert (batch["width"][i], batch["height"][i]) == image.size
+            assert ["colour", "grey"][batch["label"][i]] == key.partition("/")[0]
+            seen.add(key)
+    assert len(seen) == 48
+
+
+def test_without_an_image_size_images_decode_to_what_pillow_shows(mixed, mixed_source):
+    (batch,) = global_batches(make_dataset_fn(mixed, "train", global_batch_size=48, training=False), 1)
+    compared = 0
+    for raw, key in zip(batch["image"], texts(batch["key"]), strict=True):
+        if key.endswith(".png"):
+            with Image.open(mixed_source / key) as image:
+                expected = np.asarray(image.convert("RGB"))
+            np.testing.assert_array_equal(tf.io.decode_image(raw, channels=3), expected)
+            compared += 1
+    assert compared == 24
+
+
+def test_labels_are_those_of_the_images(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=100, image_size=(4, 4))
+    for step, (_, labels) in enumerate(global_batches(dataset_fn, 4)):
+        assert [CLASSES[label] for label in labels] == [key.partition("/")[0] for key in dataset_fn.batch_keys(step)]
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "bfloat16"])
+@pytest.mark.parametrize(("grey", "channels"), [(False, 3), (True, 1)])
+def test_the_spec_of_images_is_static_and_without_strings(noise, dtype, grey, channels):
+    options = {"global_batch_size": 6, "image_size": (5, 7), "dtype": dtype, "grey": grey}
+    images, labels = make_dataset_fn(noise, "train", **options).element_spec
+    assert images == tf.TensorSpec([6, 5, 7, channels], tf.as_dtype(dtype))
+    assert labels == tf.TensorSpec([6], tf.int32)
+    evaluation = make_dataset_fn(noise, "train", training=False, **options)
+    assert evaluation.element_spec == (images, labels, tf.TensorSpec([6], tf.float32))
+    element = next(iter(evaluation()))
+    assert all(spec.is_compatible_with(part) for spec, part in zip(evaluation.element_spec, element, strict=True))
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_the_spec_of_features_is_static(noise, training):
+    spec = make_dataset_fn(noise, "train", global_batch_size=6, training=training).element_spec
+    strings, numbers = tf.TensorSpec([6], tf.string), tf.TensorSpec([6], tf.int32)
+    expected = {"image": strings, "key": strings, "label": numbers, "height": numbers, "width": numbers}
+    assert spec == expected | ({} if training else {"weight": tf.TensorSpec([6], tf.float32)})
+
+
+def test_grey_mean_and_std_reach_the_pixels(noise):
+    plain = make_dataset_fn(noise, "train", global_batch_size=8, image_size=(4, 4), grey=True)
+    scaled = make_dataset_fn(
+        noise, "train", global_batch_size=8, image_size=(4, 4), grey=True, mean=(100.0,), std=(50.0,)
+    )
+    ((images, _),), ((normalised, _),) = (list(global_batches(each, 1)) for each in (plain, scaled))
+    np.testing.assert_allclose(normalised, (images - 100) / 50, atol=1e-5)
+
+
+def test_it_says_how_many_examples_and_steps_there_are(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16)
+    assert (dataset_fn.num_examples, dataset_fn.steps_per_epoch) == (NUM_EXAMPLES, 20)
+
+
+def test_a_manifest_serves_as_well_as_a_folder(noise):
+    by_manifest = make_dataset_fn(read_manifest(noise), "train", global_batch_size=16)
+    assert by_manifest.batch_keys(3) == make_dataset_fn(noise, "train", global_batch_size=16).batch_keys(3)
+
+
+@pytest.mark.parametrize(
+    ("training", "step", "sentence"),
+    [
+        (True, -1, "there is no step -1; steps count from 0"),
+        (False, -1, "there is no step -1; steps count from 0 to 19"),
+        (False, 20, "there is no step 20; steps count from 0 to 19"),
+    ],
+)
+def test_steps_that_do_not_exist_have_no_keys(noise, training, step, sentence):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, training=training)
+    with pytest.raises(CallError, match=re.escape(sentence) + "$"):
+        dataset_fn.batch_keys(step)
+
+
+def test_the_last_keys_of_an_evaluation_are_without_padding(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, training=False)
+    assert len(dataset_fn.batch_keys(19)) == NUM_EXAMPLES - 19 * 16
+
+
+@pytest.mark.parametrize("start_step", [-1, 1 << 40])
+def test_a_start_step_out_of_range_is_refused(noise, start_step):
+    with pytest.raises(CallError, match=f"start_step must be from 0 to {(1 << 40) - 1}; found {start_step}"):
+        make_dataset_fn(noise, "train", global_batch_size=16, start_step=start_step)
+
+
+def test_an_unknown_split_is_refused_with_those_there_are(noise):
+    with pytest.raises(UnknownNameError, match=r"there is no split 'test'; the dataset has train$"):
+        make_dataset_fn(noise, "test", global_batch_size=16)
+
+
+@pytest.mark.parametrize("global_batch_size", [NUM_EXAMPLES + 1, 1024])
+def test_training_on_fewer_examples_than_a_batch_is_refused(noise, global_batch_size):
+    with pytest.raises(CallError, match=f"the split has 307 examples.*use a global_batch_size of at most {307}"):
+        make_dataset_fn(noise, "train", global_batch_size=global_batch_size)
+
+
+def test_training_on_as_many_examples_as_a_batch_is_allowed(noise):
+    (batch,) = global_batches(make_dataset_fn(noise, "train", global_batch_size=NUM_EXAMPLES), 1)
+    assert len(set(batch["key"])) == NUM_EXAMPLES
+
+
+def test_a_split_without_examples_is_refused(noise):
+    manifest = read_manifest(noise)
+    split = manifest.split("train")
+    empty = split.model_copy(update={"shards": [s.model_copy(update={"num_examples": 0}) for s in split.shards]})
+    hollow = manifest.model_copy(update={"splits": {"train": empty}})
+    with pytest.raises(DataError, match="split 'train' has no examples"):
+        make_dataset_fn(hollow, "train", global_batch_size=1)
+
+
+def test_make_dataset_gives_a_workers_part(noise):
+    whole = make_dataset_fn(noise, "train", global_batch_size=12, seed=4)
+    parts = [
+        make_dataset(noise, "train", global_batch_size=12, num_workers=3, worker_index=w, seed=4) for w in range(3)
+    ]
+    gc.collect()  # nothing but the datasets themselves keeps alive what they read
+    for step, elements in enumerate(zip(*(part.take(3) for part in parts), strict=True)):
+        keys = [key for element in elements for key in texts(element["key"].numpy())]
+        assert keys == whole.batch_keys(step)
+        assert {len(element["key"]) for element in elements} == {4}
+
+
+@pytest.mark.parametrize(
+    ("num_workers", "worker_index", "sentence"),
+    [
+        (5, 0, "global_batch_size 16 cannot be dealt evenly to 5 workers; use 15 or 20"),
+        (2, 2, "worker_index 2 does not exist; with 2 workers it must be from 0 to 1"),
+        (0, 0, "num_workers is 0; it must be at least 1"),
+    ],
+)
+def test_make_dataset_refuses_workers_that_cannot_be(noise, num_workers, worker_index, sentence):
+    with pytest.raises(CallError, match=re.escape(sentence)):
+        make_dataset(noise, "train", global_batch_size=16, num_workers=num_workers, worker_index=worker_index)
+
+
+def test_importing_the_reader_loads_no_beam():
+    program = "import sys, shardkit.reader; print(sorted({'apache_beam', 'pipelines'} & set(sys.modules)))"
+    command = [sys.executable, "-c", program]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CHECKOUT, env=environment())
+    assert found.stdout.strip() == "[]"

@@ -1,0 +1,110 @@
+"""MultiWorkerMirroredStrategy over the loopback device: real processes, a custom loop of more than two epochs."""
+
+import hashlib
+import itertools
+
+import pytest
+import tensorflow as tf
+
+from shardkit import reader
+from shardkit.errors import CallError
+
+from .training_fixtures import facts_of_cluster, shapes  # noqa: F401 - a fixture
+
+GLOBAL_BATCH_SIZE = 36  # divides by 2 and 3; no divisor of 192 and 48
+NUM_STEPS = 12  # two epochs and a quarter
+
+
+@pytest.fixture(scope="module")
+def clusters(shapes, tmp_path_factory):  # noqa: F811 - a fixture
+    """Facts of every worker, by number of workers."""
+    folder = tmp_path_factory.mktemp("multiworker")
+    return {
+        count: facts_of_cluster(
+            "multiworker_loop.py",
+            [(shapes, folder / f"{index}-of-{count}", GLOBAL_BATCH_SIZE, NUM_STEPS) for index in range(count)],
+        )
+        for count in (2, 3)
+    }
+
+
+@pytest.fixture(params=[2, 3])
+def workers(request, clusters):
+    return clusters[request.param]
+
+
+@pytest.fixture(scope="module")
+def train_fn(shapes):  # noqa: F811 - a fixture
+    return reader.make_dataset_fn(str(shapes), "train", global_batch_size=GLOBAL_BATCH_SIZE)
+
+
+@pytest.fixture(scope="module")
+def evaluation_fn(shapes):  # noqa: F811 - a fixture
+    return reader.make_dataset_fn(str(shapes), "validation", global_batch_size=GLOBAL_BATCH_SIZE, training=False)
+
+
+def joined(workers, name):
+    """Step by step, the parts of all workers one behind the other."""
+    return [list(itertools.chain(*parts)) for parts in zip(*(worker[name] for worker in workers), strict=True)]
+
+
+def test_the_parts_of_all_workers_make_up_the_global_batches_in_order(workers, train_fn):
+    assert {len(part) for worker in workers for part in worker["keys"]} == {GLOBAL_BATCH_SIZE // len(workers)}
+    assert joined(workers, "keys") == [train_fn.batch_keys(step) for step in range(NUM_STEPS)]
+
+
+def test_pixels_are_those_that_a_single_process_reads(workers, shapes):  # noqa: F811 - a fixture
+    options = {"image_size": (8, 8), "mean": (127,) * 3, "std": (127,) * 3}
+    alone = reader.make_dataset(str(shapes), "train", global_batch_size=GLOBAL_BATCH_SIZE, **options)
+    wanted = [[hashlib.sha256(image).hexdigest() for image in images] for images, _ in alone.take(NUM_STEPS).as_numpy_iterator()]
+    assert joined(workers, "pixels") == wanted
+
+
+def test_training_takes_the_same_course_on_two_workers_as_on_three(clusters):
+    assert clusters[2][0]["losses"] == pytest.approx(clusters[3][0]["losses"], rel=1e-4)
+    for workers in clusters.values():
+        assert all(worker["losses"] == workers[0]["losses"] for worker in workers)
+
+
+def test_evaluation_ends_on_every_worker_and_weighs_every_example_once(workers, evaluation_fn):
+    steps = range(evaluation_fn.steps_per_epoch)
+    seen = list(itertools.chain(*joined(workers, "evaluation_keys")))
+    assert seen[: evaluation_fn.num_examples] == list(itertools.chain(*map(evaluation_fn.batch_keys, steps)))
+    assert len(seen) == len(steps) * GLOBAL_BATCH_SIZE
+    assert {worker["num_weighed"] for worker in workers} == {48}
+
+
+def test_what_is_evaluated_does_not_depend_on_the_number_of_workers(clusters):
+    assert clusters[2][0]["num_correct"] == clusters[3][0]["num_correct"]
+
+
+def test_a_dataset_of_whole_batches_is_dealt_out_without_loss_or_repetition(workers, train_fn):
+    assert joined(workers, "whole_keys") == [train_fn.batch_keys(step) for step in range(NUM_STEPS // 2)]
+
+
+@pytest.mark.parametrize(
+    ("pipelines", "replicas", "size", "sentence"),
+    [
+        (2, 3, 36, "3 replicas do not divide evenly over 2 input pipelines.*give every worker the same number"),
+        (3, 8, 48, "8 replicas do not divide evenly over 3 input pipelines"),
+        (2, 8, 36, "36 cannot be dealt evenly to 8 replicas; use 32 or 40"),
+        (4, 4, 3, "3 cannot be dealt evenly to 4 replicas; use 4"),
+        (4, 4, 400, "192 examples, fewer than the global batch of 400"),
+    ],
+)
+def test_what_would_hang_crash_or_drop_is_refused_with_numbers_and_a_remedy(pipelines, replicas, size, sentence):
+    # On CPU a worker of this strategy has one replica, however many logical devices: the contexts are made by hand.
+    for index in range(pipelines):
+        with pytest.raises(CallError, match=sentence):
+            reader.check(tf.distribute.InputContext(pipelines, index, replicas), global_batch_size=size, num_examples=192)
+
+
+def test_check_says_in_words_what_each_worker_gets():
+    context = tf.distribute.InputContext(2, 1, 4)
+    text = reader.check(context, global_batch_size=36, num_examples=192)
+    assert "Input pipeline 1 of 2 feeds 2 of 4 replicas" in text
+    assert "[18, 36), 9 for each replica" in text
+    assert "never ends" in text
+    assert "steps_per_epoch=6" in text
+    text = reader.check(context, global_batch_size=36, num_examples=48, training=False)
+    assert "ends after 2 steps; the last 24 places are padding" in text

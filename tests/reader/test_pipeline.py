@@ -1,0 +1,248 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from shardkit.index import key_hashes
+from shardkit.reader import crops, graph_order, make_dataset_fn
+
+from .conftest import COUNTS, global_batches, texts
+
+NUM_EXAMPLES = sum(COUNTS.values())
+BATCH = 16
+LAYOUTS = [(1, 2), (2, 1), (4, 2), (8, 1), (1, 16)]  # workers, replicas of each
+
+
+def train(dataset, **changed):
+    return make_dataset_fn(dataset, "train", **({"global_batch_size": BATCH} | changed))
+
+
+def assert_same(found, expected):
+    tf.nest.assert_same_structure(found, expected)
+    for one, other in zip(tf.nest.flatten(found), tf.nest.flatten(expected), strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_three_epochs_hold_every_example_once_each_in_the_order_that_batch_keys_lists(noise):
+    dataset_fn = train(noise, seed=3)
+    steps = -(-3 * NUM_EXAMPLES // BATCH)
+    batches = [texts(batch["key"]) for batch in global_batches(dataset_fn, steps)]
+    assert batches == [dataset_fn.batch_keys(step) for step in range(steps)]
+    keys = np.concatenate(batches)
+    epochs = [keys[e * NUM_EXAMPLES : (e + 1) * NUM_EXAMPLES] for e in range(3)]
+    assert all(len(set(epoch)) == NUM_EXAMPLES for epoch in epochs)
+    # Another order each time: two permutations agree in one place on average, in 10 of 307 once in 10**7.
+    assert (epochs[0] == epochs[1]).sum() < 10
+    assert (epochs[1] == epochs[2]).sum() < 10
+
+
+@pytest.fixture(scope="module")
+def undisturbed(noise):
+    """The first 140 steps on one worker: over two blocks, seven epochs."""
+    return list(global_batches(train(noise, image_size=(6, 6), seed=3), 140))
+
+
+@pytest.mark.parametrize(("num_workers", "replicas"), LAYOUTS)
+def test_any_number_of_workers_and_replicas_gives_the_same_batches_and_pixels(
+    noise, undisturbed, num_workers, replicas
+):
+    dataset_fn = train(noise, image_size=(6, 6), seed=3)
+    found = list(global_batches(dataset_fn, 25, num_workers, replicas))  # 25 * 16 > 307: over the border of an epoch
+    for one, other in zip(found, undisturbed, strict=False):
+        assert_same(one, other)
+
+
+@pytest.mark.parametrize(
+    "start_step",
+    [
+        1,
+        19,  # the batch that holds the last examples of one epoch and the first of the next
+        64,  # where a block of the undisturbed run begins
+        70,  # inside one
+        135,
+    ],
+)
+def test_start_step_gives_what_skipping_gives(noise, undisturbed, start_step):
+    dataset_fn = train(noise, image_size=(6, 6), seed=3, start_step=start_step)
+    for one, other in zip(global_batches(dataset_fn, 5), undisturbed[start_step:], strict=False):
+        assert_same(one, other)
+
+
+@pytest.mark.parametrize("start_step", [10_000_000, 2**39])
+def test_start_step_may_be_large(noise, start_step):
+    dataset_fn = train(noise, seed=3, start_step=start_step)
+    for i, batch in enumerate(global_batches(dataset_fn, 3, num_workers=2)):
+        assert texts(batch["key"]) == dataset_fn.batch_keys(start_step + i)
+
+
+def test_start_step_assigned_is_where_the_next_iterator_starts(noise, undisturbed):
+    dataset_fn = train(noise, image_size=(6, 6), seed=3)
+    dataset = dataset_fn()
+    first = iter(dataset)
+    next(first)
+    dataset_fn.start_step.assign(77)
+    assert_same(tf.nest.map_structure(np.asarray, next(iter(dataset))), undisturbed[77])
+    assert_same(tf.nest.map_structure(np.asarray, next(first)), undisturbed[1])
+
+
+def test_other_seeds_give_other_orders(noise):
+    orders = [train(noise, seed=seed).batch_keys(0) for seed in range(5)]
+    assert len({tuple(order) for order in orders}) == 5
+
+
+EVALUATIONS = [(workers, replicas) for workers in (1, 2, 4, 8) for replicas in (1, 2)]
+
+
+@pytest.mark.parametrize(("num_workers", "replicas"), EVALUATIONS)
+def test_evaluation_gives_every_example_once_and_then_padding_of_weight_0(noise, num_workers, replicas):
+    dataset_fn = train(noise, training=False)
+    steps = dataset_fn.steps_per_epoch
+    assert steps == 20
+    batches = list(global_batches(dataset_fn, steps, num_workers, replicas))
+    assert {len(batch["weight"]) for batch in batches} == {BATCH}
+    weights, keys = (np.concatenate([batch[name] for batch in batches]) for name in ("weight", "key"))
+    assert weights.tolist() == [1.0] * NUM_EXAMPLES + [0.0] * (steps * BATCH - NUM_EXAMPLES)
+    assert len(set(keys[:NUM_EXAMPLES])) == NUM_EXAMPLES
+    assert texts(keys[:NUM_EXAMPLES]) == [key for step in range(steps) for key in dataset_fn.batch_keys(step)]
+
+
+@pytest.mark.parametrize(("num_workers", "replicas"), [(1, 1), (1, 2), (2, 2)])
+def test_evaluation_ends_after_its_steps_on_every_worker(noise, num_workers, replicas):
+    dataset_fn = train(noise, training=False, image_size=(4, 4))
+    for worker in range(num_workers):
+        dataset = dataset_fn(tf.distribute.InputContext(num_workers, worker, num_workers * replicas))
+        assert sum(1 for _ in dataset) == dataset_fn.steps_per_epoch * replicas
+        assert int(dataset.cardinality()) == dataset_fn.steps_per_epoch
+
+
+def test_evaluation_may_have_fewer_examples_than_a_batch_and_workers_of_padding_alone(noise):
+    dataset_fn = train(noise, training=False, global_batch_size=1024)
+    (batch,) = global_batches(dataset_fn, 1, num_workers=4, replicas=2)
+    assert batch["weight"].tolist() == [1.0] * NUM_EXAMPLES + [0.0] * (1024 - NUM_EXAMPLES)
+
+
+def test_evaluation_of_many_blocks_has_no_seam(noise):
+    """64 steps of 16 are a block; with batches of 2 a pass has 154 steps in blocks of 512, with 1 it has 307."""
+    for batch_size in (1, 2, 300):
+        dataset_fn = train(noise, training=False, global_batch_size=batch_size)
+        batches = [texts(batch["key"][batch["weight"] > 0]) for batch in dataset_fn().as_numpy_iterator()]
+        assert batches == [dataset_fn.batch_keys(step) for step in range(dataset_fn.steps_per_epoch)]
+
+
+def test_training_is_endless(noise):
+    dataset = train(noise, image_size=(4, 4))()
+    assert int(dataset.cardinality()) == tf.data.INFINITE_CARDINALITY
+
+
+def decoded(source, key):
+    return tf.io.decode_image((source / key).read_bytes(), channels=3, expand_animations=False).numpy()
+
+
+def test_training_pixels_are_those_of_the_window_resized_and_mirrored(mixed, mixed_source):
+    """For all formats and sizes, by whole decoding, slicing and TensorFlow's own resizing."""
+    seed, size = 5, (24, 32)
+    dataset_fn = train(mixed, seed=seed, image_size=size)
+    mirrored = 0
+    for step, (images, _) in enumerate(global_batches(dataset_fn, 6)):  # two epochs of three steps
+        keys, epochs = dataset_fn.batch_keys(step), np.full(BATCH, step // 3)
+        drawn = graph_order.uniforms(tf.constant(key_hashes(keys)), tf.constant(epochs), seed, crops.UNIFORMS + 1)
+        whole = [decoded(mixed_source, key) for key in keys]
+        sides = np.array([image.shape[:2] for image in whole], np.int32).T
+        windows = crops.random_windows(drawn[:-1], *sides, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3)).numpy()
+        for image, key, pixels, window, coin in zip(images, keys, whole, windows, drawn[-1].numpy(), strict=True):
+            top, left, height, width = window
+            expected = tf.image.resize(pixels[top : top + height, left : left + width], size).numpy()
+            mirrored += coin < 0.5
+            expected = expected[:, ::-1] if coin < 0.5 else expected
+            # Where chroma is subsampled, the first and last column of a window differ: see test_decoding.
+            assert np.abs(image - expected).max() <= (20 if "420" in key else 0.01), key
+    assert 20 < mirrored < 76  # of 96
+
+
+@pytest.mark.parametrize("fit", ["crop", "stretch", "pad"])
+def test_evaluation_pixels_are_fitted_as_asked(mixed, mixed_source, fit):
+    size = (12, 16)
+    dataset_fn = train(mixed, training=False, image_size=size, fit=fit, crop_fraction=0.5)
+    for step, (images, _, _) in enumerate(global_batches(dataset_fn, 3)):
+        for image, key in zip(images, dataset_fn.batch_keys(step), strict=True):
+            pixels = decoded(mixed_source, key)
+            height, width = pixels.shape[:2]
+            if fit == "crop":
+                unit = min(height / 12, width / 16) / 2
+                tall, wide = (min(max(round(unit * side), 1), most) for side, most in ((12, height), (16, width)))
+                top, left = (height - tall) // 2, (width - wide) // 2
+                expected = tf.image.resize(pixels[top : top + tall, left : left + wide], size).numpy()
+            elif fit == "stretch":
+                expected = tf.image.resize(pixels, size).numpy()
+            elif min(height / 12, width / 16) / max(height / 12, width / 16) < 1 / 12:
+                continue  # TensorFlow's own fails for very long images; see test_decoding
+            else:
+                ratio = max(height / 12, width / 16)
+                if not (height / ratio).is_integer() or not (width / ratio).is_integer():
+                    continue  # TensorFlow rounds sides down, to the nearest pixel is closer
+                expected = tf.image.resize_with_pad(pixels, *size).numpy()
+            assert np.abs(image - expected).max() <= (20 if "420" in key and fit == "crop" else 0.01), key
+
+
+def whole_images(noise, **changed):
+    """Images that are their source's pixels, or those mirrored: nothing is cropped or resized."""
+    return train(noise, image_size=(8, 8), crop_scale=(1, 1), crop_ratio=(1, 1), dtype="uint8", **changed)
+
+
+def test_half_of_the_images_are_mirrored_another_half_each_epoch(noise, noise_source):
+    dataset_fn = whole_images(noise)
+    flips = {}
+    for step, (images, _) in enumerate(global_batches(dataset_fn, 4 * NUM_EXAMPLES // BATCH)):
+        for i, (image, key) in enumerate(zip(images, dataset_fn.batch_keys(step), strict=True)):
+            pixels = decoded(noise_source, key)
+            flipped = bool((image != pixels).any())
+            np.testing.assert_array_equal(image[:, ::-1] if flipped else image, pixels)
+            flips[key, (step * BATCH + i) // NUM_EXAMPLES] = flipped
+    assert abs(np.mean(list(flips.values())) - 0.5) < 6 * 0.5 / np.sqrt(len(flips))
+    again = [flips[key, 0] == flips[key, 1] for key, epoch in flips if epoch == 0]
+    assert abs(np.mean(again) - 0.5) < 6 * 0.5 / np.sqrt(len(again))
+
+
+def test_flip_may_be_turned_off(noise, noise_source):
+    dataset_fn = whole_images(noise, flip=False)
+    for step, (images, _) in enumerate(global_batches(dataset_fn, 3)):
+        for image, key in zip(images, dataset_fn.batch_keys(step), strict=True):
+            np.testing.assert_array_equal(image, decoded(noise_source, key))
+
+
+def stored(features, seed):
+    return {"key": features["key"], "seed": seed}
+
+
+def test_map_fn_gets_seeds_of_seed_epoch_and_key_alone(noise):
+    dataset_fn = train(noise, seed=9, map_fn=stored)
+    batches = list(global_batches(dataset_fn, 25, num_workers=2, replicas=2))
+    keys, seeds = (np.concatenate([batch[name] for batch in batches]) for name in ("key", "seed"))
+    epochs = np.arange(25 * BATCH) // NUM_EXAMPLES
+    expected = graph_order.seeds(tf.constant(key_hashes(texts(keys))), tf.constant(epochs), 9)
+    assert seeds.dtype == np.int32
+    np.testing.assert_array_equal(seeds, expected)
+
+
+@pytest.mark.parametrize("size", [None, (4, 6)])
+@pytest.mark.parametrize(
+    ("map_fn", "plain", "evaluated"),
+    [
+        (lambda features, _: dict(features), dict, {"weight"}),
+        (lambda features, _: (features["image"], features["label"]), 2, 3),
+        (lambda features, _: features["image"], 1, 2),  # a tensor alone
+    ],
+    ids=["dict", "tuple", "tensor"],
+)
+def test_map_fn_makes_the_element_and_evaluation_adds_the_weight(noise, size, map_fn, plain, evaluated):
+    training = train(noise, image_size=size, map_fn=map_fn).element_spec
+    evaluation = train(noise, image_size=size, map_fn=map_fn, training=False).element_spec
+    if plain is dict:
+        assert set(training) == {"image", "label", "key", "height", "width"}
+        assert set(evaluation) - set(training) == evaluated
+        image, weight = evaluation["image"], evaluation["weight"]
+    else:
+        assert len(tf.nest.flatten(training)) == plain
+        assert len(evaluation) == evaluated
+        image, weight = evaluation[0], evaluation[-1]
+    assert weight == tf.TensorSpec([BATCH], tf.float32)
+    assert image == (tf.TensorSpec([BATCH], tf.string) if size is None else tf.TensorSpec([BATCH, 4, 6, 3], tf.float32))

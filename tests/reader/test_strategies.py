@@ -1,0 +1,115 @@
+"""What every replica really gets: each number of devices runs once, in a process of its own."""
+
+import hashlib
+import itertools
+
+import pytest
+
+from shardkit import reader
+
+from .training_fixtures import facts_of_all, shapes  # noqa: F401 - a fixture
+
+# 192 and 48 examples are no multiple of it: 5 1/3 steps an epoch, and 24 places of padding. 1, 2, 3, 4 divide it.
+GLOBAL_BATCH_SIZE = 36
+NUM_STEPS = 12  # two epochs and a quarter
+WAYS = [
+    (1, "from_function"),
+    (1, "whole_batches"),
+    (2, "from_function"),
+    (2, "per_replica"),
+    (2, "whole_batches"),
+    (2, "after_per_replica"),
+    (4, "from_function"),
+    (4, "per_replica"),
+    (4, "whole_batches"),
+]
+
+
+@pytest.fixture(scope="module")
+def all_facts(shapes, tmp_path_factory):  # noqa: F811 - a fixture
+    """Facts by number of devices."""
+    folder = tmp_path_factory.mktemp("strategies")
+    counts = (1, 2, 4)
+    programs = [(shapes, folder / str(count), count, GLOBAL_BATCH_SIZE, NUM_STEPS) for count in counts]
+    return dict(zip(counts, facts_of_all("strategy_batches.py", programs), strict=True))
+
+
+@pytest.fixture(params=WAYS, ids=lambda way: f"{way[0]}-{way[1]}")
+def facts(request, all_facts):
+    """Facts of one way to distribute the data, `num_devices` among them."""
+    num_devices, way = request.param
+    return all_facts[num_devices][way] | {"num_devices": num_devices}
+
+
+@pytest.fixture(scope="module")
+def train_fn(shapes):  # noqa: F811 - a fixture
+    return reader.make_dataset_fn(str(shapes), "train", global_batch_size=GLOBAL_BATCH_SIZE)
+
+
+@pytest.fixture(scope="module")
+def evaluation_fn(shapes):  # noqa: F811 - a fixture
+    return reader.make_dataset_fn(str(shapes), "validation", global_batch_size=GLOBAL_BATCH_SIZE, training=False)
+
+
+@pytest.fixture(scope="module")
+def alone(shapes):  # noqa: F811 - a fixture
+    """What a single reader without a strategy gets: (images, labels) of training, (images, labels, weights)."""
+    options = {"global_batch_size": GLOBAL_BATCH_SIZE, "image_size": (24, 24)}
+    training = reader.make_dataset(str(shapes), "train", **options).take(NUM_STEPS)
+    evaluation = reader.make_dataset(str(shapes), "validation", training=False, **options)
+    return list(training.as_numpy_iterator()), list(evaluation.as_numpy_iterator())
+
+
+def flat(nested):
+    return list(itertools.chain.from_iterable(nested))
+
+
+def test_every_replica_gets_its_contiguous_part_of_every_global_batch(facts, train_fn):
+    size = GLOBAL_BATCH_SIZE // facts["num_devices"]
+    assert len(facts["keys"]) == NUM_STEPS
+    for step, replicas in enumerate(facts["keys"]):
+        keys = train_fn.batch_keys(step)
+        assert replicas == [keys[start : start + size] for start in range(0, GLOBAL_BATCH_SIZE, size)]
+
+
+def test_every_example_comes_once_in_each_epoch(facts, train_fn):
+    seen, count = flat(flat(facts["keys"])), train_fn.num_examples
+    for epoch in (0, 1):
+        assert len(set(seen[epoch * count : (epoch + 1) * count])) == count
+
+
+def test_pixels_and_labels_are_those_that_a_single_reader_gets(facts, alone):
+    training, evaluation = alone
+    assert facts["pixels"] == [hashlib.sha256(images.tobytes()).hexdigest() for images, _ in training]
+    assert [flat(replicas) for replicas in facts["labels"]] == [labels.tolist() for _, labels in training]
+    assert facts["evaluation_pixels"] == [hashlib.sha256(images.tobytes()).hexdigest() for images, *_ in evaluation]
+
+
+def test_evaluation_gives_every_example_once_and_padding_of_weight_0(facts, evaluation_fn):
+    keys, weights = (flat(flat(facts[name])) for name in ("evaluation_keys", "weights"))
+    listed = flat(evaluation_fn.batch_keys(step) for step in range(evaluation_fn.steps_per_epoch))
+    assert [key for key, weight in zip(keys, weights, strict=True) if weight == 1] == listed
+    assert weights == [1] * 48 + [0] * 24
+    assert len(set(listed)) == evaluation_fn.num_examples == 48
+
+
+def test_a_second_evaluation_gives_the_same(facts):
+    assert facts["second_pass"] == facts["evaluation_keys"]
+
+
+def test_cardinalities_count_global_steps_because_keras_takes_them_so(facts, evaluation_fn):
+    assert facts["cardinalities"] == [-1, evaluation_fn.steps_per_epoch]
+
+
+def test_devices_get_static_shapes_and_no_strings(facts):
+    size, count = GLOBAL_BATCH_SIZE // facts["num_devices"], facts["num_devices"]
+    image, label, weight = [f"({size}, 24, 24, 3)", "float32"], [f"({size},)", "int32"], [f"({size},)", "float32"]
+    assert facts["specs"] == [image] * count + [label] * count + [weight] * count
+
+
+@pytest.mark.parametrize("num_devices", [2, 4])
+def test_a_batch_that_does_not_divide_over_replicas_is_refused_with_the_nearest_that_do(all_facts, num_devices):
+    refusal = all_facts[num_devices]["refusal"]
+    below = (GLOBAL_BATCH_SIZE + 1) // num_devices * num_devices
+    assert f"{GLOBAL_BATCH_SIZE + 1} cannot be dealt evenly to {num_devices} replicas" in refusal
+    assert f"use {below} or {below + num_devices}" in refusal

@@ -1,0 +1,60 @@
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ["tensorflow", "keras", "apache_beam", "pyarrow", "numpy", "PIL", "pydantic", "pandas"]
+PROBE = """
+import runpy, sys
+{statement}
+print("loaded:", *[name for name in {names!r} if name in sys.modules])
+"""
+HELP = """
+sys.argv = ["shardkit", *{arguments!r}]
+try:
+    runpy.run_module("shardkit", run_name="__main__")
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+
+
+def loaded(statement, names):
+    """Which of these modules a new process has loaded after a statement."""
+    script = PROBE.format(statement=statement, names=names)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.rpartition("loaded:")[2].split()
+
+
+def test_the_probe_sees_what_is_loaded():
+    assert loaded("import numpy", ["numpy", "pyarrow"]) == ["numpy"]
+
+
+def test_import_shardkit_loads_nothing_heavy():
+    assert loaded("import shardkit; shardkit.read_manifest; shardkit.__version__", HEAVY) == []
+
+
+@pytest.mark.parametrize("option", ["--help", "-h", "--version"])
+def test_help_loads_nothing_heavy(option):
+    assert loaded(HELP.format(arguments=[option]), HEAVY) == []
+
+
+@pytest.mark.parametrize("command", ["convert", "plan", "verify", "info"])
+def test_the_help_of_a_command_loads_nothing_heavy(command):
+    assert loaded(HELP.format(arguments=[command, "--help"]), HEAVY) == []
+
+
+@pytest.mark.parametrize(
+    "module", ["shardkit.writing", "shardkit.verification", "shardkit.publishing", "shardkit.sources"]
+)
+def test_what_workers_run_loads_neither_tensorflow_nor_beam(module):
+    assert loaded(f"import {module}", ["tensorflow", "keras", "apache_beam"]) == []
+
+
+@pytest.mark.parametrize("module", ["pipelines.write", "pipelines.inventory", "pipelines.convert", "pipelines.verify"])
+def test_the_pipelines_load_no_tensorflow(module):
+    assert loaded(f"import {module}", ["tensorflow", "keras", "apache_beam"]) == ["apache_beam"]
+
+
+def test_reading_a_manifest_loads_neither_tensorflow_nor_beam():
+    assert loaded("import shardkit.manifest", ["tensorflow", "keras", "apache_beam"]) == []
