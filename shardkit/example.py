@@ -9,9 +9,10 @@ Source: tensorflow/core/example/{example,feature}.proto. The bytes equal TensorF
 
 import functools
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
-from shardkit.errors import RecordError
+from shardkit.errors import CallError, RecordError
 
 _BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 0x0A, 0x12, 0x1A
 _LENGTH_DELIMITED = 0x0A  # field 1, wire type 2: the only one in use below Feature
@@ -50,6 +51,9 @@ def int64_feature(values: tuple[int, ...]) -> bytes:
 
     Remembered: labels and sizes repeat, and on small images this was a third of the writer's time.
     """
+    if values and not -(1 << 63) <= min(values) <= max(values) < 1 << 63:
+        msg = f"an int64 feature holds values from -2**63 to 2**63 - 1; found {values}"
+        raise CallError(msg)
     packed = b"".join(_varint(value % _UINT64) for value in values)
     return _delimited(_INT64_LIST, _delimited(_LENGTH_DELIMITED, packed) if packed else b"")
 
@@ -94,7 +98,8 @@ def _ordered_heads(names: tuple[str, ...]) -> list[tuple[str, bytes]]:
 def decode(data: bytes) -> dict[str, list[bytes] | list[int] | list[float]]:
     """Parse a serialised Example into its features' values; a feature that holds no list gives an empty one.
 
-    Fields that the schema does not name are skipped, as protobuf does; a field given twice is the last one's.
+    Takes what protobuf takes: numbers packed or not, fields in any order, in parts or twice, fields that the schema
+    does not name.
 
     Raises:
         RecordError: the bytes are no Example.
@@ -110,21 +115,44 @@ def _decode(data: memoryview) -> dict[str, list[bytes] | list[int] | list[float]
     features: dict[str, list[bytes] | list[int] | list[float]] = {}
     for body in _fields(data, 1):
         for entry in _fields(body, 1):
-            name = b"".join(bytes(part) for part in _fields(entry, 1))
-            features[name.decode()] = next((_values(part) for part in _fields(entry, 2)), [])
+            name = b""
+            for part in _fields(entry, 1):
+                name = bytes(part)  # given twice, the last holds
+            features[name.decode()] = _values(_fields(entry, 2))
     return features
 
 
-def _values(feature: memoryview) -> list[bytes] | list[int] | list[float]:
-    for tag, body in _walk(feature):
-        if tag == _BYTES_LIST:
-            return [bytes(value) for value in _fields(body, 1)]
-        if tag == _FLOAT_LIST:
-            packed = b"".join(_fields(body, 1))
-            return list(struct.unpack(f"<{len(packed) // 4}f", packed))
-        if tag == _INT64_LIST:
-            return [value for part in _fields(body, 1) for value in _varints(part)]
-    return []
+def _values(parts: Iterator[memoryview]) -> list[Any]:
+    kind, values = 0, list[Any]()
+    for feature in parts:
+        for tag, body in _walk(feature):
+            if tag not in _READERS:
+                continue
+            if tag != kind:  # a oneof: another kind replaces, the same one goes on
+                kind, values = tag, list[Any]()
+            values += _READERS[tag](body)
+    return values
+
+
+def _bytes(values_list: memoryview) -> list[bytes]:
+    return [bytes(value) for value in _fields(values_list, 1)]
+
+
+def _floats(values_list: memoryview) -> list[float]:
+    numbers = [part for tag, part in _walk(values_list) if tag in {_LENGTH_DELIMITED, 1 << 3 | 5}]  # packed or not
+    return [value for part in numbers for value in struct.unpack(f"<{len(part) // 4}f", part)]
+
+
+def _int64s(values_list: memoryview) -> list[int]:
+    numbers = [part for tag, part in _walk(values_list) if tag in {_LENGTH_DELIMITED, 1 << 3 | 0}]
+    return [value for part in numbers for value in _varints(part)]
+
+
+_READERS: dict[int, Callable[[memoryview], list[Any]]] = {
+    _BYTES_LIST: _bytes,
+    _FLOAT_LIST: _floats,
+    _INT64_LIST: _int64s,
+}
 
 
 def _fields(data: memoryview, number: int) -> Iterator[memoryview]:
@@ -132,18 +160,26 @@ def _fields(data: memoryview, number: int) -> Iterator[memoryview]:
 
 
 def _walk(data: memoryview) -> Iterator[tuple[int, memoryview]]:
+    """(tag, body) of every field; the body of a number is its bytes."""
     at = 0
     while at < len(data):
         tag, at = _read_varint(data, at)
-        if tag & 7 != 2:  # wire type 2
-            msg = f"field tag {tag} at byte {at} is not a length-delimited one"
+        wire_type = tag & 7
+        start = at
+        if wire_type == 2:
+            length, start = _read_varint(data, at)
+            at = start + length
+        elif wire_type == 0:
+            _, at = _read_varint(data, at)
+        elif wire_type in {1, 5}:
+            at += 8 if wire_type == 1 else 4
+        if wire_type in {3, 4, 6, 7} or tag < 8:  # groups, unused types, field number 0
+            msg = f"there is no field with the tag {tag}, found before byte {at}"
             raise ValueError(msg)
-        length, at = _read_varint(data, at)
-        if at + length > len(data):
-            msg = f"a field of {length} bytes at byte {at} runs past the end"
+        if at > len(data):
+            msg = f"a field of {at - start} bytes at byte {start} runs past the end"
             raise ValueError(msg)
-        yield tag, data[at : at + length]
-        at += length
+        yield tag, data[start:at]
 
 
 def _varints(packed: memoryview) -> Iterator[int]:
@@ -154,11 +190,12 @@ def _varints(packed: memoryview) -> Iterator[int]:
 
 
 def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
+    value = 0
+    for shift in range(0, 70, 7):
         byte = data[at]
         at += 1
         value |= (byte & 0x7F) << shift
         if byte < 0x80:
             return value % _UINT64, at
-        shift += 7
+    msg = f"a number of more than ten bytes before byte {at}"
+    raise ValueError(msg)

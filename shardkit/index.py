@@ -99,11 +99,16 @@ def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> 
     try:
         file = pq.ParquetFile(pa.BufferReader(raw))
         table = file.read(columns)
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, ValueError) as error:
         found = str(error).splitlines()[0]
         msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then convert again"
         raise DataError(msg) from None
-    return table, _summary(file, where)
+    summary = _summary(file, where)
+    missing = [name for name in columns or SCHEMA.names if name not in table.column_names]
+    if missing:
+        msg = f"{where}: the index lacks the column {missing[0]!r}; convert again"
+        raise DataError(msg)
+    return table, summary
 
 
 def chain_problem(index: pa.Table, num_bytes: int) -> str | None:
@@ -124,10 +129,11 @@ def _summary(file: Any, where: str) -> ShardSummary:
     metadata = file.schema_arrow.metadata or {}
     try:
         summary = ShardSummary(**json.loads(metadata[_SUMMARY_KEY]))
+        is_newer = summary.format_version > FORMAT_VERSION
     except (KeyError, TypeError, ValueError):
         msg = f"{where}: this Parquet file is no index written by shardkit"
         raise DataError(msg) from None
-    if summary.format_version > FORMAT_VERSION:
+    if is_newer:
         msg = (
             f"{where}: index format {summary.format_version} is newer than this shardkit's {FORMAT_VERSION}; "
             "install a newer shardkit"

@@ -21,11 +21,16 @@ def locked(output: Folder) -> Iterator[None]:
         yield
         return
     path = f"{output.url}/{naming.WORK_FOLDER}/lock"
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "a") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            msg = f"{output.url}: another shardkit is writing into this folder; wait for it to end"
-            raise MachineError(msg) from None
-        yield
+    while True:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                msg = f"{output.url}: another shardkit is writing into this folder; wait for it to end"
+                raise MachineError(msg) from None
+            # Its holder removes it at the end: opened just before, it would be a lock that nobody else can find.
+            if not os.path.exists(path) or not os.path.samestat(os.fstat(file.fileno()), os.stat(path)):
+                continue
+            yield
+            return

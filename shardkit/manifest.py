@@ -152,6 +152,12 @@ def digest_of(manifest: Manifest) -> str:
     return sha256_hex(canonical_json(manifest.model_dump(mode="json", exclude={"digest"})))
 
 
+def dataset_folder(path: str) -> Folder:
+    """The folder of a dataset, given as such or as its ``manifest.json``."""
+    folder, slash, last = path.rpartition("/")
+    return open_folder(folder + slash or "." if last == naming.MANIFEST else path)
+
+
 def read_manifest(path: str) -> Manifest:
     """Read the manifest of a dataset.
 
@@ -161,10 +167,7 @@ def read_manifest(path: str) -> Manifest:
     Raises:
         ManifestError: there is none, it is damaged, of a newer format, or names a path outside its folder.
     """
-    text = str(path)
-    root = open_folder(
-        text.removesuffix(naming.MANIFEST).rstrip("/") or "/" if text.endswith(naming.MANIFEST) else text
-    )
+    root = dataset_folder(str(path))
     where = f"{root.url}/{naming.MANIFEST}"
     try:
         raw = root.read(naming.MANIFEST)
@@ -188,21 +191,29 @@ def parse_manifest(raw: bytes, *, where: str) -> Manifest:
     """Parse and check a manifest's bytes; ``where`` is what errors call it."""
     try:
         fields = json.loads(raw)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         msg = f"{where}: the manifest is not JSON ({error}); it is damaged, restore it or convert again"
         raise ManifestError(msg) from None
     version = fields.get("format_version") if isinstance(fields, dict) else None
-    if isinstance(version, int) and version > FORMAT_VERSION:
+    # Strictly: pydantic would take "1" and 1.0 and true for 1, and so a "2" past the check for newer ones.
+    if type(version) is not int or version < 1:
+        msg = f"{where}: format_version is {version!r}, not a whole number from 1; is this a manifest of shardkit's?"
+        raise ManifestError(msg)
+    if version > FORMAT_VERSION:
         msg = f"{where}: manifest format {version} is newer than this shardkit's {FORMAT_VERSION}; install a newer one"
         raise ManifestError(msg)
     try:
         manifest = Manifest.model_validate(fields)
+        digest = digest_of(manifest)
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"]) or "top level"
         msg = f"{where}: the manifest is not valid at {place}: {first['msg']}"
         raise ManifestError(msg) from None
-    if digest_of(manifest) != manifest.digest:
+    except (ValueError, RecursionError) as error:  # infinite numbers, half of a surrogate pair: not JSON, yet Python's
+        msg = f"{where}: the manifest holds what JSON cannot ({error}); it is damaged, restore it or convert again"
+        raise ManifestError(msg) from None
+    if digest != manifest.digest:
         msg = f"{where}: the digest does not match the content; it was changed or damaged, restore it or convert again"
         raise ManifestError(msg)
     return manifest

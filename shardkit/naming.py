@@ -12,7 +12,7 @@ RUN_LOG = "run-log.jsonl"
 WORK_FOLDER = ".shardkit"
 
 # Five digits sort well up to 100,000 shards of a split; wider numbers are written out in full.
-_SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>\d{5,})-of-(?P<of>\d{5,})\.tfrecord")
+_SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>[0-9]{5,})-of-(?P<of>[0-9]{5,})\.tfrecord")
 _SPLIT = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _SPLIT_ALIASES = {
     "train": "train",
@@ -62,10 +62,12 @@ class ShardName:
             ManifestError: the name is not of that form.
         """
         match = _SHARD.fullmatch(file_name)
-        if match is None:
-            msg = f"{file_name!r} is not a shard's name such as 'train-00003-of-00064.tfrecord'"
-            raise ManifestError(msg)
-        return cls(match["split"], int(match["index"]), int(match["of"]))
+        if match and int(match["index"]) < int(match["of"]):
+            name = cls(match["split"], int(match["index"]), int(match["of"]))
+            if name.records == file_name:  # no zeros too many
+                return name
+        msg = f"{file_name!r} is not a shard's name such as 'train-00003-of-00064.tfrecord'"
+        raise ManifestError(msg)
 
 
 def is_shard_file(file_name: str) -> bool:

@@ -13,7 +13,7 @@ _BESIDE = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, "dataset_info.json"
 
 
 def finished(output: Folder) -> Manifest | None:
-    """The manifest of the dataset that is there already; None where there is none or it is damaged."""
+    """The manifest of the dataset that is there already; None where there is none."""
     if output.stat(naming.MANIFEST) is None:
         return None
     return read_manifest(output.url)

@@ -124,7 +124,7 @@ def _split(shards: list[FinishedShard], num_classes: int) -> Split:
         balance=Balance(
             count_spread=int(np.ptp(counts)),
             class_spread=int((most - least).max()),
-            bytes_spread=round(float(num_bytes.max() / max(1, num_bytes.min()) - 1), 6),
+            bytes_spread=round(float(max(1, num_bytes.max()) / max(1, num_bytes.min()) - 1), 6),
         ),
         shards=[shard.shard for shard in shards],
     )

@@ -135,7 +135,7 @@ class LocalFolder(Folder):
 
     def read(self, path: str) -> bytes:
         """See Folder; unbuffered, one read of the size the file has."""
-        with open(self._at(path), "rb", buffering=0) as file:
+        with open(self._at(path), "rb", buffering=0, opener=_open_at_once) as file:
             return file.read()
 
     def open(self, path: str) -> BinaryIO:
@@ -173,6 +173,11 @@ class LocalFolder(Folder):
     def real(self, path: str) -> str:
         """See Folder."""
         return os.path.realpath(self._at(path))
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    # A named pipe among the images would be waited for, for ever; so it is read as empty.
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def _name(entry: Entry) -> str:
@@ -241,15 +246,19 @@ class RemoteFolder(Folder):
 
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
-        """See Folder; the object is uploaded after the block, in one go."""
+        """See Folder; the object is uploaded after the block, under a temporary name, and moved by the store."""
         with tempfile.TemporaryFile(prefix=TEMPORARY) as spool:
             yield spool
             spool.seek(0)
-            upload = self._filesystem.open_output_stream(self._at(path))
-            # Left open on an error of the spool: closing it would publish what has been sent so far.
+            # Broken off by Ctrl-C or an error of the spool, the upload is published all the same: pyarrow completes it
+            # in the stream's destructor. So not under the object's own name.
+            target = self._at(path)
+            temporary = f"{os.path.dirname(target)}/{TEMPORARY}{secrets.token_hex(8)}"
+            upload = self._filesystem.open_output_stream(temporary)
             while chunk := spool.read(COPY_BYTES):
                 upload.write(chunk)
             upload.close()
+            self._filesystem.move(temporary, target)
 
     def remove(self, path: str) -> None:
         """See Folder."""

@@ -147,13 +147,14 @@ def _index_problems(root: Folder, shard: Shard) -> tuple[list[Problem], pa.Table
         raw = root.read(path)
     except OSError as error:
         return [_unreadable(path, error)], None
-    problems = []
     if sha256_hex(raw) != shard.index.sha256:
-        problems.append(Problem(path, None, "its sha256 is not the manifest's; some byte was changed"))
+        # Not parsed: of damaged Parquet, Arrow makes missing columns, other types, text that is none, and worse.
+        return [Problem(path, None, "its sha256 is not the manifest's; some byte was changed")], None
+    problems = []
     try:
         table, summary = parse_index(raw, where=path)
     except DataError as error:
-        return [*problems, Problem(path, None, str(error).removeprefix(f"{path}: "))], None
+        return [Problem(path, None, str(error).removeprefix(f"{path}: "))], None
     wanted = ShardSummary(shard.num_examples, shard.num_bytes, shard.sha256, summary.format_version)
     if summary != wanted:
         problems.append(Problem(path, None, f"its summary {summary} is not the manifest's {wanted}"))

@@ -80,7 +80,8 @@ def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteO
         _write(source, output, task, options)
     except (DataError, OSError, MemoryError) as error:
         # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
-        fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {error or 'no memory left'}"
+        said = str(error) or "no memory left"  # what a MemoryError says
+        fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {said}"
         if isinstance(error, DataError):
             fault, text = error.exit_code, str(error)
         _report(output, task.name, ShardReport(error=text, exit_code=fault))

@@ -7,6 +7,7 @@ from typing import Any
 import click
 
 from shardkit.errors import MachineError, ShardkitError
+from shardkit.software import __version__
 
 # Name of the command, which is also its module's, and its line in `shardkit --help`: no command is loaded to list them.
 _COMMANDS = {
@@ -55,7 +56,7 @@ class _Failure(click.ClickException):
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.version_option(package_name="shardkit")
+@click.version_option(__version__)
 def main() -> None:
     """Folders of labelled images to balanced TFRecord shards, and the tf.data input function over them.
 

@@ -26,9 +26,9 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, **given: Any) -> Non
     from shardkit.cli.summary import count, size
     from shardkit.cli.terminal import Terminal
     from shardkit.cli.work_folder import work_folder
-    from shardkit.storage import open_folder
+    from shardkit.manifest import dataset_folder
 
-    root = open_folder(dataset.removesuffix("/manifest.json"))
+    root = dataset_folder(dataset)
     terminal = Terminal(quiet=given["quiet"])
     with work_folder(running.temp_location) as work:
         manifest, problems = verify_dataset(root, work, running, terminal, deep=deep)

@@ -240,11 +240,11 @@ def _split(
         msg = f"the source has its own splits ({', '.join(given)}); leave out --splits, or convert one of its folders"
         raise CallError(msg)
     hashes = hash64(tokens, seed=options.seed, purpose="split")
-    if options.split_by == "hash":
-        split_of = split_by_hash(hashes, options.splits)
-    else:
-        split_of = split_stratified(hashes, labels, options.splits)
-    names = list(options.splits)
+    # In one order, whatever the user's: the description, which must tell two conversions apart, has none.
+    names = naming.split_order(set(options.splits))
+    ratios = {name: options.splits[name] for name in names}
+    by_hash = options.split_by == "hash"
+    split_of = split_by_hash(hashes, ratios) if by_hash else split_stratified(hashes, labels, ratios)
     counts = np.bincount(split_of, minlength=len(names))
     if not counts.all():
         empty = names[int(np.argmin(counts))]

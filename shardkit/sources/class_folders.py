@@ -55,7 +55,7 @@ class ClassFolders(Source):
     def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by path, folder by folder."""
         batch = Listing()
-        for path, entry in self._files(part.path, part.recursive, ()):
+        for path, entry in self._files(part.path, part.recursive, self._above(part.path)):
             kind = ending(entry.name)
             if kind not in IMAGE_ENDINGS:
                 batch.skipped[kind] = batch.skipped.get(kind, 0) + 1
@@ -77,6 +77,10 @@ class ClassFolders(Source):
                 batch = Listing()
         if batch.keys or batch.skipped:
             yield batch
+
+    def _above(self, path: str) -> tuple[str, ...]:
+        folders = path.split("/") if path else []
+        return tuple(self.folder.real("/".join(folders[:depth])) for depth in range(len(folders)))
 
     def _files(self, path: str, recursive: bool, above: tuple[str, ...]) -> Iterator[tuple[str, Entry]]:  # noqa: FBT001
         here = self.folder.real(path)

@@ -121,4 +121,7 @@ def is_ignored(name: str) -> bool:
 
 def ending(name: str) -> str:
     """The lower-case ending of a file's name, dot included; '(none)' for a name without one."""
-    return os.path.splitext(name)[1].lower() or "(none)"
+    kind = os.path.splitext(name)[1].lower()
+    if not kind.isascii():  # it is printed, and stored in the manifest
+        kind = kind.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return kind or "(none)"
