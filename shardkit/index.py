@@ -98,7 +98,7 @@ def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> 
     """
     try:
         file = pq.ParquetFile(pa.BufferReader(raw))
-        table = file.read(columns)
+        table = file.read(columns, use_threads=False)  # a shard's columns are too small to share out: it costs a third
     except (pa.ArrowException, OSError, ValueError) as error:
         found = str(error).splitlines()[0]
         msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then convert again"

@@ -24,7 +24,7 @@ def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
             f"batches or abort: give every worker the same number of devices"
         )
         raise CallError(msg)
-    # All at once, and in the trainer's words: each number alone would be refused as one of workers or of one's replicas.
+    # All at once, in the trainer's words: each number alone would be refused as one of workers or of their replicas.
     check_divisible(global_batch_size, replicas, "replicas")
     return BatchLayout(global_batch_size, pipelines, context.input_pipeline_id, replicas // pipelines)
 

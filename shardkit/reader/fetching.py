@@ -9,7 +9,11 @@ from shardkit import tfrecord
 from shardkit.errors import RecordError
 from shardkit.reader.table import RecordTable
 
-_ONE_STRING: dict[str, Any] = {"output_types": [tf.string], "output_shapes": [[]]}
+_TWO_STRINGS: dict[str, Any] = {"output_types": [tf.string] * 2, "output_shapes": [[]] * 2}
+
+
+def _nothing(num_strings: int) -> Any:
+    return tf.raw_ops.TensorDataset(components=[""] * num_strings, output_shapes=[[]] * num_strings)
 
 
 class Fetcher:
@@ -31,11 +35,13 @@ class Fetcher:
             buffer_size=0,
             byte_offsets=place["offset"][tf.newaxis],
         )
-        sound = tf.raw_ops.IgnoreErrorsDataset(input_dataset=records, log_warning=False, **_ONE_STRING)
-        nothing = tf.raw_ops.TensorDataset(components=[""], output_shapes=[[]])
-        either = tf.raw_ops.ConcatenateDataset(input_dataset=sound, another_dataset=nothing, **_ONE_STRING)
-        first = tf.raw_ops.TakeDataset(input_dataset=either, count=1, **_ONE_STRING)
-        (record,) = tf.raw_ops.DatasetToSingleElement(dataset=first, **_ONE_STRING)
+        # Zipped with a single element, or it would never end: a TFRecordDataset that cannot open its file fails again
+        # each time that it is asked, and IgnoreErrors asks for ever.
+        once = tf.raw_ops.ZipDataset(input_datasets=[_nothing(1), records], **_TWO_STRINGS)
+        sound = tf.raw_ops.IgnoreErrorsDataset(input_dataset=once, log_warning=False, **_TWO_STRINGS)
+        either = tf.raw_ops.ConcatenateDataset(input_dataset=sound, another_dataset=_nothing(2), **_TWO_STRINGS)
+        first = tf.raw_ops.TakeDataset(input_dataset=either, count=1, **_TWO_STRINGS)
+        _, record = tf.raw_ops.DatasetToSingleElement(dataset=first, **_TWO_STRINGS)
         data = tf.cond(
             tf.equal(tf.strings.length(record), 0),
             lambda: tf.numpy_function(self._explain, [place["id"]], tf.string),

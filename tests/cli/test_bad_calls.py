@@ -1,12 +1,11 @@
-import os
-import resource
 import shutil
 
 import pytest
 
+from shardkit.planning import plan_file
 from shardkit.testing import picture, write_class_folders, write_tree
 
-from .calling import call, digests, is_one_sentence, run
+from .calling import call, is_one_sentence
 
 # options, what the sentence must say
 WRONG_VALUES = [
@@ -152,121 +151,8 @@ def test_a_source_without_anything_to_convert_is_refused_with_1_and_a_sentence(c
     assert not (tmp_path / "out" / "manifest.json").exists()
 
 
-@pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
-def test_an_output_that_holds_somebody_elses_files_is_refused_and_not_touched(overwrite, source, tmp_path):
-    output = write_tree(tmp_path / "out", {"thesis.tex": b"\\begin{document}", "train-00000-of-00001.tfrecord": b"old"})
-    before = digests(output)
-    result = call("convert", source, output, *overwrite)
-    assert result.exit_code == 2
-    assert "holds 'thesis.tex', which is no part of a dataset; choose a new or an empty folder" in result.stderr
-    assert digests(output) == before
-
-
-def test_shards_of_unknown_origin_are_removed_by_overwrite_only(source, tmp_path):
-    output = write_tree(tmp_path / "out", {"train-00000-of-00001.tfrecord": b"old"})
-    result = call("convert", source, output)
-    assert result.exit_code == 1
-    assert "of a dataset without a manifest; remove it with --overwrite" in result.stderr
-    assert (output / "train-00000-of-00001.tfrecord").read_bytes() == b"old"
-    assert call("convert", source, output, "--overwrite", "--shards", "2").exit_code == 0
-    assert not (output / "train-00000-of-00001.tfrecord").exists()
-
-
-def test_a_damaged_dataset_in_the_output_is_replaced_by_overwrite_only(source, tmp_path):
-    output = tmp_path / "out"
-    assert call("convert", source, output).exit_code == 0
-    (output / "manifest.json").write_text("{")
-    result = call("convert", source, output)
-    assert result.exit_code == 1
-    assert "the manifest is not JSON" in result.stderr
-    assert call("convert", source, output, "--overwrite").exit_code == 0
-    assert call("verify", output).exit_code == 0
-
-
-def test_a_finished_dataset_that_lost_a_shard_is_not_called_finished(source, tmp_path):
-    output = tmp_path / "out"
-    assert call("convert", source, output, "--shards", "2").exit_code == 0
-    (output / "train-00001-of-00002.tfrecord").unlink()
-    result = call("convert", source, output, "--shards", "2")
-    assert result.exit_code == 1, result.output
-    assert "train-00001-of-00002.tfrecord" in result.stderr
-    assert "--overwrite" in result.stderr
-
-
-def test_an_empty_folder_and_a_folder_to_be_made_deep_down_are_fine(source, tmp_path):
-    (tmp_path / "empty").mkdir()
-    assert call("convert", source, tmp_path / "empty").exit_code == 0
-    assert call("convert", source, tmp_path / "a" / "b" / "c").exit_code == 0
-
-
-@pytest.mark.parametrize("spelling", ["{}", "{}/", "{}/.", "{}/ant/.."])
-def test_the_source_itself_is_no_output(spelling, tmp_path):
-    source = write_class_folders(tmp_path / "source", {"ant": 2})
-    before = digests(source)
-    result = call("convert", source, spelling.format(source))
-    assert result.exit_code == 2
-    assert "OUTPUT is SOURCE itself; choose another folder" in result.stderr
-    assert digests(source) == before
-
-
-def test_a_label_folder_is_no_output(tmp_path):
-    source = write_class_folders(tmp_path / "source", {"ant": 2, "bee": 2})
-    before = digests(source)
-    result = call("convert", source, source / "ant")
-    assert result.exit_code == 2
-    assert "holds '000.png', which is no part of a dataset" in result.stderr
-    assert digests(source) == before
-
-
-@pytest.mark.parametrize("below", ["", "/deeper"])
-def test_a_file_in_the_outputs_place_is_refused_by_name(below, source, tmp_path):
-    (tmp_path / "out").write_text("mine")
-    result = call("convert", source, f"{tmp_path}/out{below}")
-    assert result.exit_code == 3
-    assert f"{tmp_path}/out{below}: cannot write into the output: Not a directory" in result.stderr
-    assert is_one_sentence(result.stderr)
-    assert (tmp_path / "out").read_text() == "mine"
-
-
-@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs a folder that not even root can write into")
-def test_an_output_where_nothing_can_be_written_is_refused_by_name(source):
-    result = call("convert", source, "/proc/self/out")
-    assert result.exit_code == 3
-    assert "/proc/self/out: cannot write into the output: " in result.stderr
-    assert is_one_sentence(result.stderr)
-
-
-def limited(num_bytes):
-    """What a new process calls first: no file of it may grow beyond that, as on a disk that is full."""
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, num_bytes))
-
-
-@pytest.mark.parametrize(
-    ("num_bytes", "named"),
-    [
-        (20_000, "-of-00002"),  # plan and inventory fit, the shards do not
-        (600, "out"),  # not even the inventory
-    ],
-)
-def test_a_full_disk_ends_it_with_3_and_a_sentence_and_the_same_command_goes_on(num_bytes, named, source, tmp_path):
-    output = tmp_path / "out"
-    full = run(  # a limit cannot be set for this process alone and taken back
-        "convert", source, output, "--shards", "2", preexec_fn=limited(num_bytes)  # noqa: PLW1509
-    )
-    assert full.returncode == 3, full.stderr
-    assert named in full.stderr
-    assert "File too large" in full.stderr
-    assert is_one_sentence(full.stderr)
-    assert not (output / "manifest.json").exists()
-    assert call("convert", source, output, "--shards", "2").exit_code == 0
-    assert call("convert", source, tmp_path / "anew", "--shards", "2").exit_code == 0
-    assert digests(output) == digests(tmp_path / "anew")
-
-
 def test_a_source_that_vanishes_meanwhile_is_said_so(tmp_path, monkeypatch):
     source = write_class_folders(tmp_path / "source", {"ant": 4})
-    from shardkit.planning import plan_file
-
     write_plan = plan_file.write_plan
 
     def vanishing(output, plan):

@@ -88,7 +88,11 @@ def test_numbers_are_whole_on_narrow_terminals_too(columns, slow_source, tmp_pat
 def test_without_a_terminal_there_are_no_control_characters_anywhere(slow_source, tmp_path):
     # Even where the environment speaks of a terminal with colours.
     coloured = environment(TERM="xterm-256color", COLORTERM="truecolor")
-    for arguments in (["convert", slow_source, tmp_path / "out"], ["verify", tmp_path / "out"], ["info", tmp_path / "out"]):
+    for arguments in (
+        ["convert", slow_source, tmp_path / "out"],
+        ["verify", tmp_path / "out"],
+        ["info", tmp_path / "out"],
+    ):
         done = run(*arguments, env=coloured)
         assert done.returncode == 0
         assert not CONTROL.search((done.stdout + done.stderr).encode())

@@ -40,7 +40,11 @@ FAULTS = [
     ("train-00001-of-00003.tfrecord", lambda path: flipped(path, 9), "train-00001-of-00003.tfrecord, record 0: "),
     ("train-00001-of-00003.tfrecord", lambda path: flipped(path, -1), "its sha256 is not the manifest's"),
     ("train-00001-of-00003.tfrecord", lambda path: path.unlink(), "train-00001-of-00003.tfrecord: is missing"),
-    ("train-00001-of-00003.tfrecord", lambda path: path.write_bytes(path.read_bytes()[:-5]), "bytes, the manifest says"),
+    (
+        "train-00001-of-00003.tfrecord",
+        lambda path: path.write_bytes(path.read_bytes()[:-5]),
+        "bytes, the manifest says",
+    ),
     ("train-00001-of-00003.tfrecord", lambda path: path.write_bytes(path.read_bytes() + b"x"), "the manifest says"),
     ("train-00001-of-00003.tfrecord", lambda path: path.write_bytes(b""), "has 0 bytes, the manifest says"),
     ("validation-00000-of-00003.index.parquet", lambda path: flipped(path, 0), "its sha256 is not the manifest's"),
@@ -51,7 +55,11 @@ FAULTS = [
     ("dataset_info.json", lambda path: path.unlink(), "dataset_info.json: is missing"),
     ("label.labels.txt", lambda path: flipped(path, 0), "label.labels.txt: its sha256"),
     ("manifest.json", lambda path: flipped(path, path.read_bytes().index(b"dataset")), "the digest does not match"),
-    ("manifest.json", lambda path: path.write_text(path.read_text().replace("\n ", "\n  ", 1)), "some byte was changed"),
+    (
+        "manifest.json",
+        lambda path: path.write_text(path.read_text().replace("\n ", "\n  ", 1)),
+        "some byte was changed",
+    ),
     ("manifest.json", lambda path: path.write_text("{"), "the manifest is not JSON"),
     ("manifest.json", lambda path: path.unlink(), "manifest.json: is missing; is this a dataset?"),
     ("train-00003-of-00004.tfrecord", lambda path: path.write_bytes(b""), "is no part of this dataset"),
@@ -75,7 +83,11 @@ def test_a_fault_gives_1_and_names_the_file(file, fault, sentence, dataset, tmp_
 def test_every_damaged_file_is_reported_not_only_the_first(dataset, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(dataset, copy)
-    files = ["train-00000-of-00003.tfrecord", "train-00002-of-00003.tfrecord", "validation-00001-of-00003.index.parquet"]
+    files = [
+        "train-00000-of-00003.tfrecord",
+        "train-00002-of-00003.tfrecord",
+        "validation-00001-of-00003.index.parquet",
+    ]
     files += ["features.json", "rejected.parquet"]
     for file in files:
         flipped(copy / file, 40)
@@ -100,7 +112,9 @@ def test_an_interrupted_conversion_is_no_dataset_yet(source, tmp_path):
     plan_file.write_plan(output, plan_without_beam(open_source(str(source)), ConvertOptions()))
     result = call("verify", tmp_path / "out")
     assert result.exit_code == 1
-    assert result.stdout == f"{tmp_path}/out/manifest.json: the conversion was interrupted; call it again to finish it\n"
+    assert (
+        result.stdout == f"{tmp_path}/out/manifest.json: the conversion was interrupted; call it again to finish it\n"
+    )
     assert "run the same `shardkit convert` again to finish it" in call("info", tmp_path / "out").stderr
 
 
@@ -123,7 +137,12 @@ def test_deep_finds_an_image_that_cannot_be_decoded_though_all_its_bytes_are_as_
 
 def test_verify_works_by_any_spelling_and_from_any_folder(dataset, monkeypatch):
     monkeypatch.chdir(dataset.parent)
-    for spelling in (dataset.name, f"./{dataset.name}/", dataset / "manifest.json", f"{dataset.name}/../{dataset.name}"):
+    for spelling in (
+        dataset.name,
+        f"./{dataset.name}/",
+        dataset / "manifest.json",
+        f"{dataset.name}/../{dataset.name}",
+    ):
         assert call("verify", spelling).exit_code == 0
     monkeypatch.chdir(dataset)
     assert call("verify", ".").exit_code == 0

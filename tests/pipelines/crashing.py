@@ -86,3 +86,17 @@ def start_until(reached, *arguments, **options):
             raise AssertionError(process.communicate())
         time.sleep(0.002)
     return process
+
+
+def finished_shards(output):
+    """Inode and times of both files of every finished shard, by name."""
+    found = {}
+    for index in output.glob("*.index.parquet"):
+        for path in (index, output / index.name.replace(".index.parquet", ".tfrecord")):
+            found[path.name] = (path.stat().st_ino, path.stat().st_mtime_ns, path.stat().st_ctime_ns)
+    return found
+
+
+def nothing_left(output):
+    """Whether all that only an unfinished conversion has is gone."""
+    return not any(path.name.startswith((TEMPORARY, ".shardkit")) for path in output.rglob("*"))

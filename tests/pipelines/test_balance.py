@@ -13,7 +13,6 @@ from shardkit.testing import picture, write_tree
 from ..cli.calling import call, convert, run
 
 
-
 def _huge_png():
     """A good header that claims 40 thousand million pixels."""
     head = b"IHDR" + struct.pack(">IIBBBBB", 200_000, 200_000, 8, 2, 0, 0, 0)
@@ -130,9 +129,7 @@ def test_rejected_parquet_says_of_every_bad_file_what_and_why(converted, tenth_b
         ("header", "8.17%", False),
     ],
 )
-def test_the_limit_of_bad_images_holds_to_the_last_one_by_count_and_by_share(
-    check, limit, passes, tenth_bad, tmp_path
-):
+def test_the_limit_of_bad_images_holds_to_the_last_one_by_count_and_by_share(check, limit, passes, tenth_bad, tmp_path):
     output = tmp_path / "out"
     said = convert(tenth_bad, output, "--check", check, "--max-rejected", limit, exit_code=0 if passes else 1)
     assert (output / "manifest.json").exists() == passes

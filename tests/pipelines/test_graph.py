@@ -121,7 +121,10 @@ def test_the_work_is_shared_out_over_the_threads(workers, photographs, monkeypat
         return check(data)
 
     monkeypatch.setattr(images, "check", checking)
-    write_tree(tmp_path / "source", {f"{i}/{path.name}": path.read_bytes() for i, path in enumerate(photographs.rglob("*.jpg"))})
+    write_tree(
+        tmp_path / "source",
+        {f"{i}/{path.name}": path.read_bytes() for i, path in enumerate(photographs.rglob("*.jpg"))},
+    )
     result = call("convert", tmp_path / "source", tmp_path / "out", "--workers", workers)
     assert result.exit_code == 0, result.output
     assert len(threads) >= workers

@@ -91,20 +91,13 @@ def test_the_parts_of_all_pipelines_are_the_global_batch(pipelines, replicas):
     assert {layout.per_replica_batch_size for layout in layouts} == {2}
 
 
-@pytest.mark.parametrize("hosts", [1, 4, 32])
-def test_tpu_hosts_share_the_examples_in_static_shapes_without_strings(noise, hosts):
-    """What a TPU needs, of all hosts of 8 replicas each; an epoch and a bit, or a pass."""
-    replicas = 8 * hosts
-    options = {"global_batch_size": replicas, "image_size": (8, 8), "dtype": "bfloat16", "fit": "stretch"}
-    evaluation = make_dataset_fn(noise, "train", training=False, **options)
-    steps = evaluation.steps_per_epoch
-    dataset = evaluation(context(hosts, hosts - 1, replicas))
-    assert dataset.element_spec == (
-        tf.TensorSpec([1, 8, 8, 3], tf.bfloat16),
-        tf.TensorSpec([1], tf.int32),
-        tf.TensorSpec([1], tf.float32),
-    )
-    batches = list(global_batches(evaluation, steps, hosts, 8))
+TPU = {"image_size": (8, 8), "dtype": "bfloat16", "fit": "stretch"}
+
+
+@pytest.mark.parametrize("hosts", [1, 4])
+def test_tpu_hosts_share_the_examples_of_an_evaluation(noise, hosts):
+    evaluation = make_dataset_fn(noise, "train", global_batch_size=8 * hosts, training=False, **TPU)
+    batches = list(global_batches(evaluation, evaluation.steps_per_epoch, hosts, 8))
     images, labels, weights = (np.concatenate(parts) for parts in zip(*batches, strict=True))
     # Every image is noise of its own, so that equal ones would be the same example.
     seen = {image.tobytes() for image in images[weights > 0]}
@@ -112,9 +105,24 @@ def test_tpu_hosts_share_the_examples_in_static_shapes_without_strings(noise, ho
     assert np.bincount(labels[weights > 0]).tolist() == list(COUNTS.values())
 
 
-@pytest.mark.parametrize("hosts", [4])
-def test_tpu_hosts_train_on_one_permutation(noise, hosts):
-    replicas = 8 * hosts
+@pytest.mark.parametrize("host", [0, 6, 31])  # 6 has the last example, 31 padding alone in the second of two steps
+def test_a_tpu_host_of_32_gets_its_part_in_static_shapes_without_strings(noise, host):
+    evaluation = make_dataset_fn(noise, "train", global_batch_size=256, training=False, **TPU)
+    dataset = evaluation(context(32, host, 256))
+    assert dataset.element_spec == (
+        tf.TensorSpec([1, 8, 8, 3], tf.bfloat16),
+        tf.TensorSpec([1], tf.int32),
+        tf.TensorSpec([1], tf.float32),
+    )
+    parts = list(dataset.as_numpy_iterator())
+    assert len(parts) == 2 * 8
+    for step, batch in enumerate(evaluation().as_numpy_iterator()):
+        for whole, *part in zip(batch, *parts[step * 8 : step * 8 + 8], strict=True):
+            np.testing.assert_array_equal(np.concatenate(part), whole[host * 8 : host * 8 + 8])
+
+
+def test_tpu_hosts_train_on_one_permutation(noise):
+    hosts, replicas = 4, 32
     identity = {"crop_scale": (1, 1), "crop_ratio": (1, 1), "flip": False}  # images are told apart by their pixels
     options = {"global_batch_size": replicas, "image_size": (8, 8), "dtype": "bfloat16", **identity}
     training = make_dataset_fn(noise, "train", **options)

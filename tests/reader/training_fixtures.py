@@ -41,11 +41,11 @@ def command(name, *arguments):
     return [sys.executable, str(PROGRAMS / name), *map(str, arguments)]
 
 
-def run_all(all_words, environments):
+def run_all(all_words, environments, *, cwd=None):
     """Run commands side by side, each in its environment; all must end well. What each printed."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     started = [
-        subprocess.Popen(words, env=variables, **pipes)
+        subprocess.Popen(words, env=variables, cwd=cwd, **pipes)
         for words, variables in zip(all_words, environments, strict=True)
     ]
     try:

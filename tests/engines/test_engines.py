@@ -1,0 +1,105 @@
+"""Other runners than the one in this process write the same bytes: real job services, real worker processes."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+
+import pyarrow.parquet as pq
+import pytest
+
+from pipelines.options import Running
+
+from ..cli.calling import call, convert, digests, environment, is_one_sentence, run
+from ..pipelines.crashing import interrupt
+from .prism import BINARY
+
+OPTIONS = ["--shards", "3", "--resize", "6"]
+# A worker in a process of its own sees nothing of this one's memory: neither options nor modules that were imported.
+OWN_PROCESS = [
+    "--environment_type=beam:env:harness_subprocess_python:v1",
+    f"--environment_config={sys.executable} -m apache_beam.runners.worker.sdk_worker_main",
+]
+LOOPBACK = ["--environment_type=LOOPBACK"]
+
+
+def portable(job_service, *options):
+    return ["--runner=PortableRunner", f"--job_endpoint={job_service}", *options]
+
+
+@pytest.mark.parametrize("workers", [LOOPBACK, OWN_PROCESS], ids=["loopback", "own-process"])
+def test_a_job_service_in_another_process_writes_the_same_bytes(workers, source, by_default, job_service, tmp_path):
+    done = run("convert", source, tmp_path / "out", *OPTIONS, *portable(job_service, *workers))
+    assert done.returncode == 0, done.stderr
+    assert digests(tmp_path / "out") == digests(by_default)
+    [row] = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
+    assert (row["key"], row["reason"]) == ("ant/bad.jpg", "not_an_image")
+
+
+def test_what_one_runner_began_another_one_finishes(source, by_default, job_service, tmp_path, monkeypatch):
+    interrupt(monkeypatch, source, tmp_path / "out", *OPTIONS, shards=1)
+    said = convert(source, tmp_path / "out", *OPTIONS, *portable(job_service, *LOOPBACK))
+    assert "going on: 1 of 3 shards are finished already" in said
+    assert digests(tmp_path / "out") == digests(by_default)
+
+
+def test_verify_by_a_job_service_finds_what_verify_in_this_process_finds(by_default, job_service, tmp_path):
+    assert call("verify", by_default, *portable(job_service, *LOOPBACK)).exit_code == 0
+    shutil.copytree(by_default, tmp_path / "copy")
+    shard = tmp_path / "copy" / "train-00001-of-00003.tfrecord"
+    shard.write_bytes(shard.read_bytes()[:-1] + b"!")
+    ours, theirs = (
+        call("verify", tmp_path / "copy"),
+        call("verify", tmp_path / "copy", *portable(job_service, *LOOPBACK)),
+    )
+    assert (ours.exit_code, theirs.exit_code) == (1, 1)
+    assert theirs.stdout == ours.stdout
+
+
+def test_plan_by_a_job_service_prints_what_plan_in_this_process_prints(source, job_service):
+    assert call("plan", source, *portable(job_service, *LOOPBACK)).stdout == call("plan", source).stdout
+
+
+def test_a_write_workers_process_loads_no_tensorflow(tmp_path):
+    script = (
+        "import json, sys; import pipelines.write, pipelines.inventory, pipelines.convert;"
+        "print(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], env=environment(), cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert not {"tensorflow", "keras", "tensorflow_datasets"} & set(json.loads(done.stdout))
+
+
+def test_a_job_service_that_is_not_there_is_said_in_a_sentence(source, tmp_path):
+    done = run(
+        *("convert", source, tmp_path / "out", *portable("localhost:1", *LOOPBACK), "--job_server_timeout=2"),
+        timeout=60,
+    )
+    assert done.returncode == 3, done.stderr
+    assert is_one_sentence(done.stderr)
+
+
+def test_a_runner_that_starts_a_job_server_of_its_own_may_set_its_signal_handler(source, tmp_path, monkeypatch):
+    # FlinkRunner, SparkRunner and PrismRunner do, and Python lets only the main thread.
+    runs = Running.run
+
+    def starting_a_server(self, pipeline):
+        signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
+        runs(self, pipeline)
+
+    monkeypatch.setattr(Running, "run", starting_a_server)
+    convert(source, tmp_path / "out", "--runner=BundleBasedDirectRunner")
+
+
+needs_prism = pytest.mark.skipif(not BINARY.exists(), reason="Prism is not built: python -m tests.engines.prism")
+
+
+@needs_prism
+def test_prism_beams_runner_in_go_writes_and_verifies_the_same_bytes(source, by_default, tmp_path):
+    prism = ["--runner=PrismRunner", f"--prism_location={BINARY}", *LOOPBACK]
+    for arguments in (["convert", source, tmp_path / "out", *OPTIONS], ["verify", tmp_path / "out", "--deep"]):
+        done = run(*arguments, *prism)
+        assert done.returncode == 0, done.stderr
+    assert digests(tmp_path / "out") == digests(by_default)

@@ -1,0 +1,107 @@
+import os
+import shutil
+
+from shardkit.planning import plan_file
+from shardkit.testing import write_class_folders
+
+from ..cli.calling import call, convert, digests
+from .crashing import convert_until, counted_changes, finished_shards, interrupt, nothing_left
+
+SMALL = ["--splits", "train=0.6,validation=0.4", "--shards", "2", "--split-by", "stratified"]
+
+
+def test_after_a_power_cut_at_any_write_the_same_command_makes_it_good(source, tmp_path, monkeypatch):
+    with counted_changes(monkeypatch) as changes:
+        convert(source, tmp_path / "wanted", *SMALL)
+    wanted = digests(tmp_path / "wanted")
+    publishing = changes.index("manifest.json", changes.index(".shardkit/plan.parquet"))
+    assert len(changes) - publishing == 2, "only the log is written after the manifest"
+    for last in range(len(changes)):
+        output, done = tmp_path / str(last), last % 2 == 0
+        convert_until(monkeypatch, lambda paths, last=last: len(paths) > last, source, output, *SMALL, done=done)
+        assert (output / "manifest.json").exists() == (last > publishing or (last == publishing and done)), last
+        finished = finished_shards(output)
+        convert(source, output, *SMALL)
+        assert digests(output) == wanted, last
+        assert finished.items() <= finished_shards(output).items(), f"{last}: a finished shard was rewritten"
+        assert nothing_left(output), last
+
+
+def test_after_a_power_cut_while_a_dataset_is_replaced_nothing_looks_complete_that_is_not(tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"ant": 4, "bee": 2})
+    convert(source, tmp_path / "old", "--shards", "2")
+    shutil.copytree(tmp_path / "old", tmp_path / "wanted")
+    with counted_changes(monkeypatch) as changes:
+        convert(source, tmp_path / "wanted", "--seed", "1", "--overwrite")
+    old, wanted = digests(tmp_path / "old"), digests(tmp_path / "wanted")
+    replacing = range(changes.index("manifest.json"), changes.index(".shardkit/plan.parquet", 5) + 3)
+    assert len(replacing) >= 8 + 2, "every file of the old one is removed"
+    for last in replacing:
+        output, done = tmp_path / str(last), last % 2 == 0
+        shutil.copytree(tmp_path / "old", output)
+        options = ["--seed", "1", "--overwrite"]
+        convert_until(monkeypatch, lambda paths, last=last: len(paths) > last, source, output, *options, done=done)
+        if (output / "manifest.json").exists():
+            assert digests(output).items() >= old.items(), last
+        else:
+            assert call("verify", output).exit_code == 1
+            assert call("info", output).exit_code == 1
+        convert(source, output, *options)
+        assert digests(output) == wanted, last
+        assert nothing_left(output), last
+
+
+def test_overwrite_of_an_interrupted_conversion_forgets_its_late_rejects(tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"ant": 20})
+    for i in (3, 8, 15):
+        (source / "ant" / f"{i:03d}.png").write_bytes(b"no picture")
+    options = ["--check", "header", "--max-rejected", "50%"]
+    interrupt(monkeypatch, source, tmp_path / "out", *options, "--shards", "4", shards=4)
+    convert(source, tmp_path / "out", *options, "--shards", "2", "--overwrite")
+    convert(source, tmp_path / "anew", *options, "--shards", "2")
+    assert digests(tmp_path / "out") == digests(tmp_path / "anew")
+
+
+def test_late_rejects_of_shards_finished_before_the_kill_are_reported_too(tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"ant": 20})
+    for i in (3, 8, 15):
+        (source / "ant" / f"{i:03d}.png").write_bytes(b"no picture")
+    options = ["--check", "header", "--max-rejected", "50%", "--shards", "4"]
+    interrupt(monkeypatch, source, tmp_path / "out", *options, shards=2)
+    convert(source, tmp_path / "out", *options)
+    convert(source, tmp_path / "anew", *options)
+    assert digests(tmp_path / "out") == digests(tmp_path / "anew")
+
+
+def test_a_file_that_changed_unseen_stops_the_job_once_and_not_for_ever(tmp_path, monkeypatch):
+    # rsync --times and cp -p bring another content with the size and the time of the old one.
+    source = write_class_folders(tmp_path / "source", {"ant": 12})
+    changed = source / "ant" / "005.png"
+    times = changed.stat()
+    convert_until(monkeypatch, lambda paths: len(paths) > 3, source, tmp_path / "out", "--shards", "3")
+    raw = bytearray(changed.read_bytes())
+    other = (source / "ant" / "006.png").read_bytes()
+    changed.write_bytes(other[: len(raw)].ljust(len(raw), b"\0"))
+    os.utime(changed, ns=(times.st_atime_ns, times.st_mtime_ns))
+    said = convert(source, tmp_path / "out", "--shards", "3", exit_code=1)
+    assert "ant/005.png: the file has changed since it was checked" in said
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    convert(source, tmp_path / "out", "--shards", "3", "--overwrite")
+    convert(source, tmp_path / "anew", "--shards", "3")
+    assert digests(tmp_path / "out") == digests(tmp_path / "anew")
+
+
+def test_a_file_that_changes_between_its_check_and_its_writing_is_never_written(tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"ant": 6})
+    write_plan = plan_file.write_plan
+
+    def changing(output, plan):
+        write_plan(output, plan)
+        path = source / "ant" / "002.png"
+        path.write_bytes(path.read_bytes()[:-1] + b"!")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("shardkit.planning.plan_file.write_plan", changing)
+        said = convert(source, tmp_path / "out", exit_code=1)
+    assert "ant/002.png: the file has changed since it was checked" in said
+    assert not (tmp_path / "out" / "manifest.json").exists()

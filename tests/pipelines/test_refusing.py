@@ -1,0 +1,107 @@
+import pytest
+
+from shardkit.testing import write_class_folders
+
+from ..cli.calling import convert, digests
+from .crashing import finished_shards, interrupt, nothing_left
+
+SMALL = ["--splits", "train=0.6,validation=0.4", "--shards", "2", "--split-by", "stratified"]
+
+DIFFERENT = [
+    (["--seed", "1"], "seed was 0 and is 1"),
+    (["--shards", "3"], "shards was 2 and is 3"),
+    (["--splits", "train=0.5,validation=0.5"], "splits was"),
+    (["--split-by", "hash"], "split_by was stratified and is hash"),
+    (["--quality", "80"], "quality was 95 and is 80"),
+    (["--resize", "6"], "resize was None and is 6"),
+    (["--check", "header"], "check was decode and is header"),
+    (["--name", "other"], "name was dataset and is other"),
+    (["--pipelines", "2"], "pipelines was 1 and is 2"),
+    (["--shard-size", "64MiB"], "shard_bytes was 134217728 and is 67108864"),
+    (["--seed", "1", "--quality", "80"], "quality was 95 and is 80, seed was 0 and is 1"),
+]
+# They change no byte, so they are no difference.
+ALIKE = [["--workers", "1"], ["--max-rejected", "0"], ["--quiet"]]
+
+
+@pytest.fixture(scope="module")
+def interrupted(source, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patched:
+        output = tmp_path_factory.mktemp("interrupted") / "out"
+        interrupt(patched, source, output, *SMALL, shards=2)
+    return output
+
+
+@pytest.fixture(scope="module")
+def finished(source, tmp_path_factory):
+    output = tmp_path_factory.mktemp("finished") / "out"
+    convert(source, output, *SMALL)
+    return output
+
+
+@pytest.mark.parametrize(("options", "difference"), DIFFERENT, ids=[" ".join(options) for options, _ in DIFFERENT])
+@pytest.mark.parametrize("state", ["interrupted", "finished"])
+def test_another_option_is_refused_by_a_sentence_that_names_the_difference(
+    state, options, difference, source, interrupted, finished
+):
+    output = {"interrupted": interrupted, "finished": finished}[state]
+    before = digests(output)
+    said = convert(source, output, *SMALL, *options, exit_code=1)
+    assert difference in said
+    assert "--overwrite" in said
+    assert {path: digest for path, digest in digests(output).items() if not path.startswith(".shardkit/")} == {
+        path: digest for path, digest in before.items() if not path.startswith(".shardkit/")
+    }
+
+
+def test_a_refused_call_leaves_no_trace_in_a_finished_dataset(source, tmp_path):
+    convert(source, tmp_path / "out", *SMALL)
+    before = digests(tmp_path / "out", but=())
+    convert(source, tmp_path / "out", *SMALL, "--seed", "1", exit_code=1)
+    assert digests(tmp_path / "out", but=()) == before
+
+
+@pytest.mark.parametrize("options", ALIKE, ids=" ".join)
+def test_a_finished_conversion_says_so_whatever_changes_no_byte(options, source, finished):
+    before = finished_shards(finished)
+    said = convert(source, finished, *SMALL, *options)
+    assert ("nothing to do" in said) != ("--quiet" in options)
+    assert finished_shards(finished) == before
+    assert nothing_left(finished)
+
+
+CHANGES = {
+    "a file more": lambda root: (root / "ant" / "new.png").write_bytes((root / "bee" / "000.png").read_bytes()),
+    "a file less": lambda root: (root / "ant" / "000.png").unlink(),
+    "a file renamed": lambda root: (root / "ant" / "000.png").rename(root / "ant" / "999.png"),
+    "a file moved to another class": lambda root: (root / "ant" / "000.png").rename(root / "cat" / "100.png"),
+    "another picture of the same size": lambda root: (root / "ant" / "000.png").write_bytes(
+        (root / "ant" / "001.png").read_bytes()
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("state", "change"), [("interrupted", "a file less"), *(("finished", change) for change in CHANGES)]
+)
+def test_a_changed_source_is_refused_until_overwrite_and_then_converted_whole(state, change, tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"ant": 7, "bee": 5, "cat": 3})
+    output = tmp_path / "out"
+    if state == "interrupted":
+        interrupt(monkeypatch, source, output, *SMALL, shards=2)
+    else:
+        convert(source, output, *SMALL)
+    CHANGES[change](source)
+    said = convert(source, output, *SMALL, exit_code=1)
+    assert "the source's files have changed" in said
+    convert(source, output, *SMALL, "--overwrite")
+    convert(source, tmp_path / "anew", *SMALL)
+    assert digests(output) == digests(tmp_path / "anew")
+    assert nothing_left(output)
+
+
+def test_overwrite_replaces_a_dataset_of_more_shards_without_leaving_one(source, tmp_path):
+    convert(source, tmp_path / "out", "--shards", "9")
+    convert(source, tmp_path / "out", *SMALL, "--overwrite")
+    convert(source, tmp_path / "anew", *SMALL)
+    assert digests(tmp_path / "out") == digests(tmp_path / "anew")

@@ -1,0 +1,70 @@
+"""Every Python snippet of README.md, run as it stands there, in a folder in which OUT is a converted sample_data/shapes.
+
+A comment before a snippet names it, and says what it needs: `<!-- run: NAME -->`, `<!-- run: NAME, devices=2 -->` (logical
+CPU devices in place of GPUs) or `<!-- run: NAME, workers=2 -->` (processes, each with its TF_CONFIG).
+"""
+
+import os
+import re
+import sys
+
+import pytest
+
+from .training_fixtures import CHECKOUT, cluster, environment, run_all, shapes  # noqa: F401 - a fixture
+
+README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
+SNIPPET = re.compile(r"<!-- run: (?P<name>[\w-]+)(?P<needs>(?:, \w+=\d+)*) -->\n```python\n(?P<code>.*?)^```$", re.M | re.S)
+SNIPPETS = {found["name"]: found for found in SNIPPET.finditer(README)}
+
+# MirroredStrategy() takes all GPUs; here logical CPU devices stand for them.
+DEVICES = """
+import functools
+import tensorflow as tf
+tf.config.set_logical_device_configuration(
+    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * {devices}
+)
+tf.distribute.MirroredStrategy = functools.partial(
+    tf.distribute.MirroredStrategy, [f"CPU:{{i}}" for i in range({devices})]
+)
+"""
+
+# What must hold once a snippet has run: that it did what the text around it says.
+HOLDS = {
+    "keras-fit": "strategy.num_replicas_in_sync == 2 and model.optimizer.iterations.numpy() == 9",
+    "mirrored-loop": "strategy.num_replicas_in_sync == 2 and optimizer.iterations.numpy() == 6 and loss.numpy() > 0",
+    "one-device": "loss.numpy() > 0",
+    "multiworker": "strategy.num_replicas_in_sync == 2 and loss.numpy() > 0 and weights.numpy().any()",
+    "evaluation": "strategy.num_replicas_in_sync == 2 and 0 <= accuracy <= 1",
+    "resume": "int(step) == 10 and len(manager.checkpoints) == 2",
+    "keras-resume": "model.optimizer.iterations.numpy() == 9",
+    "numpy": "images.shape == (32, 64, 64, 3)",
+    "features": "batch['image'].shape == (64, 64, 64, 3)",
+}
+
+
+def test_every_python_snippet_is_run_by_this_test():
+    assert len(re.findall(r"^```python$", README, re.M)) == len(SNIPPETS)
+    assert set(SNIPPETS) == set(HOLDS)
+
+
+@pytest.mark.parametrize("name", HOLDS)
+def test_a_snippet_of_the_readme_runs_as_it_stands(name, shapes, tmp_path):  # noqa: F811 - a fixture
+    assert name in SNIPPETS, "README.md has no such snippet"
+    needs = dict(need.split("=") for need in SNIPPETS[name]["needs"].split(", ")[1:])
+    prelude = DEVICES.format(devices=needs["devices"]) if "devices" in needs else ""
+    script = tmp_path / "snippet.py"
+    script.write_text(f"{prelude}{SNIPPETS[name]['code']}\nassert {HOLDS[name]}\n", encoding="utf-8")
+    os.symlink(shapes, tmp_path / "OUT")
+    environments = [environment()]
+    if "workers" in needs:
+        environments = [environment(TF_CONFIG=config) for config in cluster(int(needs["workers"]))]
+    run_all([[sys.executable, str(script)]] * len(environments), environments, cwd=tmp_path)
+
+
+@pytest.mark.parametrize("name", ["resume"])
+def test_a_second_run_goes_on_where_the_first_ended(name, shapes, tmp_path):  # noqa: F811 - a fixture
+    script = tmp_path / "snippet.py"
+    script.write_text(f"{SNIPPETS[name]['code']}\nprint(train_fn.start_step.numpy(), int(step))\n", encoding="utf-8")
+    os.symlink(shapes, tmp_path / "OUT")
+    printed = [run_all([[sys.executable, str(script)]], [environment()], cwd=tmp_path)[0] for _ in range(2)]
+    assert [text.split() for text in printed] == [["0", "10"], ["10", "20"]]
