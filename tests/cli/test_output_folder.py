@@ -100,11 +100,12 @@ def limited(num_bytes):
 @pytest.mark.parametrize(
     ("num_bytes", "named"),
     [
-        (20_000, "-of-00002"),  # plan and inventory fit, the shards do not
-        (600, "out"),  # not even the inventory
+        (40_000, "-of-00002.tfrecord: cannot write: "),  # plan and inventory fit, the shards do not
+        (600, "File too large"),  # not even the inventory
     ],
 )
-def test_a_full_disk_ends_it_with_3_and_a_sentence_and_the_same_command_goes_on(num_bytes, named, source, tmp_path):
+def test_a_full_disk_ends_it_with_3_and_a_sentence_and_the_same_command_goes_on(num_bytes, named, tmp_path):
+    source = write_class_folders(tmp_path / "source", {"ant": 6, "bee": 4}, width=64, height=64)
     output = tmp_path / "out"
     # A limit of this process could not be taken back.
     full = run("convert", source, output, "--shards", "2", preexec_fn=limited(num_bytes))
