@@ -98,8 +98,10 @@ def test_the_output_inside_the_source_is_no_part_of_it_at_the_first_and_at_every
     found, _ = converted(source, source)
     assert found == {"train": {"a": 4}, "test": {"a": 2}}
     assert "nothing to do" in convert(source, source / "out")
-    second, _ = converted(source, source / "deeper")
-    assert second == found, "the first dataset must not be taken for a label"
+    convert(source, source / "second", "--seed", "1")
+    second = json.loads((source / "second" / "manifest.json").read_text())
+    assert list(second["splits"]) == ["train", "test"], "the first dataset must not be taken for a label"
+    assert second["classes"] == ["a"]
     assert "read as <split>/<label>" in call("plan", source).stderr
 
 
