@@ -67,6 +67,7 @@ def distance(first, second):
         (500, 100, (0.5, 1.0), RATIO),  # one attempt in many fits: often none of the ten
         (333, 500, (0.25, 0.5), (1.0, 1.0)),
         (333, 500, (0.3, 0.3), (0.5, 2.0)),
+        (400, 400, SCALE, (1.5, 3.0)),  # none but wide ones: width / height, not the other way round
     ],
 )
 def test_windows_are_distributed_by_torchvisions_law(height, width, scale, ratio):

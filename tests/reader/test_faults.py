@@ -100,10 +100,12 @@ def test_damage_is_told_when_the_function_is_made(copied, damage, error, sentenc
 
 
 def test_the_index_of_another_conversion_is_told(copied, noise):
-    """Manifest and index agree with each other, and not with the shard."""
+    """Manifest and index agree with each other and in the number of examples, and not with the shard."""
     manifest = read_manifest(str(copied))
     split = manifest.split("train")
-    mixed_up = [split.shards[0].model_copy(update={"index": split.shards[1].index}), *split.shards[1:]]
+    first, second, third = split.shards
+    assert second.num_examples == third.num_examples
+    mixed_up = [first, second.model_copy(update={"index": third.index}), third]
     changed = manifest.model_copy(update={"splits": {"train": split.model_copy(update={"shards": mixed_up})}})
     (copied / "manifest.json").write_bytes(changed.model_copy(update={"digest": digest_of(changed)}).to_bytes())
     parse_manifest((copied / "manifest.json").read_bytes(), where="the manifest itself is sound")

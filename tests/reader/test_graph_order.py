@@ -133,6 +133,7 @@ def test_seeds_for_stateless_ops_use_all_bits():
     words = seeds(KEYS, 0, 0).view(np.uint32)
     ones = [(words[:, word] >> bit & 1).mean() for word in range(2) for bit in range(32)]
     assert np.abs(np.array(ones) - 1 / 2).max() < SIX_SIGMA / 2 / np.sqrt(NUM_KEYS)
+    assert abs(np.corrcoef(words.T)[0, 1]) < SIX_SIGMA / np.sqrt(NUM_KEYS)
 
 
 def test_epoch_1_of_seed_0_has_nothing_of_epoch_0_of_seed_1():

@@ -11,7 +11,8 @@ import pytest
 
 import shardkit
 
-CHECKOUT = Path(shardkit.__file__).parent.parent
+CHECKOUT = Path(__file__).parents[2]
+INSTALLED = Path(shardkit.__file__).parent.parent
 SHAPES = Path(__file__).parent.parent.parent / "sample_data" / "shapes"
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_SECONDS = 300  # what runs longer hangs
@@ -34,7 +35,7 @@ def shapes(tmp_path_factory):
 def environment(**changed):
     """shardkit importable, TensorFlow silent, nothing left over of another cluster."""
     kept = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
-    return kept | {"PYTHONPATH": str(CHECKOUT), "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"} | changed
+    return kept | {"PYTHONPATH": str(INSTALLED), "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"} | changed
 
 
 def command(name, *arguments):

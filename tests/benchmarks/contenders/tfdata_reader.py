@@ -44,7 +44,7 @@ def shardkits_window(image: Any) -> Any:
     from shardkit.reader import crops
 
     shape = tf.io.extract_jpeg_shape(image)
-    uniforms = tf.unstack(tf.random.uniform([crops.UNIFORMS, 1]))
+    uniforms = tf.random.uniform([crops.UNIFORMS, 1])
     return crops.random_windows(uniforms, shape[:1], shape[1:2], scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3))[0]
 
 
