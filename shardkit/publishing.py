@@ -157,8 +157,8 @@ def _tfds_files(plan: Plan, splits: dict[str, Split]) -> dict[str, bytes]:
     return {
         "dataset_info.json": _json(info),
         "features.json": _json(features.tfds_features(features.CLASSIFICATION, plan.classes)),
-        # TFDS strips and splits by line: a name with a line break in it would become two.
-        "label.labels.txt": "".join(f"{' '.join(name.split())}\n" for name in plan.classes).encode(),
+        # TFDS strips, splits by line and drops blank lines: names with line breaks or of blanks would shift the others.
+        "label.labels.txt": "".join(f"{' '.join(name.split()) or repr(name)}\n" for name in plan.classes).encode(),
     }
 
 

@@ -15,7 +15,7 @@ from timing import Contender, Run, figure, median, print_table, python, run, tur
 
 SMALL = 10_000
 TARGETS = {1_000_000: "1 s, 286 MiB", 20_000_000: "5 s, 1907 MiB"}  # 300 MB and 2 GB
-MEASURED = ["made_seconds", "seconds", "mib", "left_mib", "imported_mib"]
+MEASURED = ["made_seconds", "seconds", "cpu_seconds", "mib", "left_mib", "imported_mib"]
 
 
 def prepared(work: Path, num_examples: int, rows_per_shard: int) -> Path:
@@ -29,13 +29,25 @@ def prepared(work: Path, num_examples: int, rows_per_shard: int) -> Path:
 
 def table(contenders: list[Contender], runs: dict[str, list[Run]]) -> list[list[str]]:
     """Rows for ``print_table``."""
-    rows = [["", "function s", "first batch s", "peak MiB more", "left MiB more", "imports MiB", "wall s", "target"]]
+    rows = [
+        [
+            "",
+            "function s",
+            "first batch s",
+            "CPU s",
+            "peak MiB more",
+            "left MiB more",
+            "imports MiB",
+            "wall s",
+            "target",
+        ]
+    ]
     for contender in contenders:
         mine = runs.get(contender.name, [])
         figures = [median(mine, figure(name)) for name in MEASURED] if mine else []
-        cells = [f"{value:.2f}" for value in figures[:2]] + [f"{value:.0f}" for value in figures[2:]]
+        cells = [f"{value:.2f}" for value in figures[:3]] + [f"{value:.0f}" for value in figures[3:]]
         wall = [f"{median(mine, lambda one: one.seconds):.1f}"] if mine else []
-        rows.append([contender.name, *((cells + wall) or ["failed", *[""] * 5]), contender.target])
+        rows.append([contender.name, *((cells + wall) or ["failed", *[""] * 6]), contender.target])
     return rows
 
 

@@ -14,7 +14,9 @@ from shardkit import reader
 
 from .training_fixtures import TIMEOUT_SECONDS, command, environment, facts_of_all, run_all, shapes  # noqa: F401
 
-GLOBAL_BATCH_SIZE = 36  # no divisor of 192 and 48: 6 steps, of which 5 1/3 are an epoch of the data, and 24 padded places
+GLOBAL_BATCH_SIZE = (
+    36  # no divisor of 192 and 48: 6 steps, of which 5 1/3 are an epoch of the data, and 24 padded places
+)
 EPOCHS = 4
 STEPS = 6
 

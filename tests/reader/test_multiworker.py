@@ -56,7 +56,10 @@ def test_the_parts_of_all_workers_make_up_the_global_batches_in_order(workers, t
 def test_pixels_are_those_that_a_single_process_reads(workers, shapes):  # noqa: F811 - a fixture
     options = {"image_size": (8, 8), "mean": (127,) * 3, "std": (127,) * 3}
     alone = reader.make_dataset(str(shapes), "train", global_batch_size=GLOBAL_BATCH_SIZE, **options)
-    wanted = [[hashlib.sha256(image).hexdigest() for image in images] for images, _ in alone.take(NUM_STEPS).as_numpy_iterator()]
+    wanted = [
+        [hashlib.sha256(image).hexdigest() for image in images]
+        for images, _ in alone.take(NUM_STEPS).as_numpy_iterator()
+    ]
     assert joined(workers, "pixels") == wanted
 
 
@@ -96,7 +99,9 @@ def test_what_would_hang_crash_or_drop_is_refused_with_numbers_and_a_remedy(pipe
     # On CPU a worker of this strategy has one replica, however many logical devices: the contexts are made by hand.
     for index in range(pipelines):
         with pytest.raises(CallError, match=sentence):
-            reader.check(tf.distribute.InputContext(pipelines, index, replicas), global_batch_size=size, num_examples=192)
+            reader.check(
+                tf.distribute.InputContext(pipelines, index, replicas), global_batch_size=size, num_examples=192
+            )
 
 
 def test_check_says_in_words_what_each_worker_gets():

@@ -223,17 +223,6 @@ def test_map_fn_gets_seeds_of_seed_epoch_and_key_alone(noise):
     np.testing.assert_array_equal(seeds, expected)
 
 
-def test_an_example_that_takes_long_keeps_its_place(noise):
-    def late(features, seed):
-        rounds = tf.where(seed[0] % 8 == 0, 3000, 0)  # some milliseconds for one in eight
-        (rounds_done,) = tf.while_loop(lambda i: i < rounds, lambda i: (i + 1,), (0,))
-        return {"key": features["key"], "rounds": rounds_done}
-
-    dataset_fn = train(noise, map_fn=late)
-    iterator = iter(dataset_fn())
-    assert [texts(next(iterator)["key"].numpy()) for _ in range(30)] == [dataset_fn.batch_keys(i) for i in range(30)]
-
-
 @pytest.mark.parametrize("size", [None, (4, 6)])
 @pytest.mark.parametrize(
     ("map_fn", "plain", "evaluated"),

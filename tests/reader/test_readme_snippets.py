@@ -13,7 +13,9 @@ import pytest
 from .training_fixtures import CHECKOUT, cluster, environment, run_all, shapes  # noqa: F401 - a fixture
 
 README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-SNIPPET = re.compile(r"<!-- run: (?P<name>[\w-]+)(?P<needs>(?:, \w+=\d+)*) -->\n```python\n(?P<code>.*?)^```$", re.M | re.S)
+SNIPPET = re.compile(
+    r"<!-- run: (?P<name>[\w-]+)(?P<needs>(?:, \w+=\d+)*) -->\n```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
+)
 SNIPPETS = {found["name"]: found for found in SNIPPET.finditer(README)}
 
 # MirroredStrategy() takes all GPUs; here logical CPU devices stand for them.
@@ -43,7 +45,7 @@ HOLDS = {
 
 
 def test_every_python_snippet_is_run_by_this_test():
-    assert len(re.findall(r"^```python$", README, re.M)) == len(SNIPPETS)
+    assert len(re.findall(r"^```python$", README, re.MULTILINE)) == len(SNIPPETS)
     assert set(SNIPPETS) == set(HOLDS)
 
 

@@ -80,7 +80,9 @@ logits, labels = np.array(logits), np.array(labels)
 losses = np.log(np.exp(logits).sum(1)) - logits[np.arange(len(labels)), labels]
 independent = {"accuracy": float((logits.argmax(1) == labels).mean()), "crossentropy": float(losses.mean())}
 
-every = [reader.make_dataset_fn(dataset, split, global_batch_size=1, training=False) for split in ("train", "validation")]
+every = [
+    reader.make_dataset_fn(dataset, split, global_batch_size=1, training=False) for split in ("train", "validation")
+]
 keys = keys_of_ids([key for one in every for step in range(one.num_examples) for key in one.batch_keys(step)])
 with open(result + ".log") as log:
     lines = [json.loads(line) for line in log]

@@ -27,7 +27,9 @@ def strings(value):
 
 with strategy.scope():
     weights = tf.Variable(tf.zeros([8 * 8 * 3, 4]))
-    correct = tf.Variable(0.0, synchronization=tf.VariableSynchronization.ON_READ, aggregation=tf.VariableAggregation.SUM)
+    correct = tf.Variable(
+        0.0, synchronization=tf.VariableSynchronization.ON_READ, aggregation=tf.VariableAggregation.SUM
+    )
 
 
 @tf.function
