@@ -16,10 +16,10 @@ from pipelines.write import WriteShards
 from shardkit import inventory as inventories
 from shardkit import output as outputs
 from shardkit import writing
-from shardkit.errors import CallError, DataError, MachineError
+from shardkit.errors import CallError, DataError, MachineError, ShardkitError
 from shardkit.locking import locked
 from shardkit.manifest import Manifest
-from shardkit.naming import WORK_FOLDER, ShardName
+from shardkit.naming import MANIFEST, WORK_FOLDER, ShardName, printable
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Late, Plan, make_plan
@@ -99,7 +99,12 @@ class Conversion:
             outputs.refuse_foreign(output)
             with locked(output):
                 remove_temporaries(output)
-                outcome = self._convert(source, output)
+                try:
+                    outcome = self._convert(source, output)
+                except ShardkitError:
+                    if output.stat(MANIFEST) is not None:  # refused: the dataset that is there stays as it was
+                        output.remove_tree(WORK_FOLDER)
+                    raise
                 self.log.write(output)
                 # The lock goes with the folder; whoever waits for it finds a finished dataset.
                 output.remove_tree(WORK_FOLDER)
@@ -136,7 +141,7 @@ class Conversion:
                 return there
             msg = f"{output.url}: holds a dataset converted differently: {outputs.difference(found, wanted)}; "
             raise DataError(msg + "choose another folder, or replace it with --overwrite")
-        pending = None if output.stat("manifest.json") else plan_file.read_description(output)
+        pending = None if output.stat(MANIFEST) else plan_file.read_description(output)
         if pending == wanted:
             return None
         if not self.overwrite:
@@ -201,6 +206,9 @@ def _raise_failures(output: Folder, tasks: Iterable[ShardTask]) -> None:
     failed = [report for report in writing.read_reports(output) if report.error]
     if failed:
         worst = max(failed, key=lambda report: report.exit_code)
+        if worst.exit_code == DataError.exit_code:
+            # A file is no longer what its check saw, though its size and time may be: look at all of them again.
+            output.remove_tree(inventories.PARTS)
         more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
         raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
     missing = [task.name.stem for task in tasks if not writing.is_done(output, task.name)]
@@ -215,7 +223,7 @@ def _too_many(limit: RejectLimit, num_files: int, rejected: pa.Table, where: str
     lines = [
         f"{len(rejected)} of {num_files} images are bad, more than --max-rejected {limit.text} allows ({reasons}):"
     ]
-    lines += [f"  {row['key']}: {row['reason']}: {row['message']}" for row in rows]
+    lines += [f"  {printable(row['key'])}: {row['reason']}: {row['message']}" for row in rows]
     if len(rejected) > REJECTED_SHOWN:
         lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more, all in {where}")
     return "\n".join([*lines, "mend or remove them, or allow more with --max-rejected; nothing was published"])

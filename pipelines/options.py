@@ -49,7 +49,8 @@ class Running:
         Raises:
             MachineError: the runner failed or gave up; its last words are in the message.
         """
-        logging.getLogger("apache_beam").setLevel(logging.ERROR)
+        # A worker's error is told once, in one sentence, below.
+        logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
         try:
             result = pipeline.run()
             state = result.wait_until_finish()

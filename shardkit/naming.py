@@ -98,6 +98,11 @@ def split_order(names: set[str]) -> list[str]:
     return [name for name in usual if name in names] + sorted(names.difference(usual))
 
 
+def printable(name: str) -> str:
+    """A key or a path as it may be shown: what would move the cursor, break the line or not encode is escaped."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
+
+
 def relative_path_problem(path: str) -> str | None:
     """Why a path from a manifest or label file may not be followed below its root, or None where it may.
 

@@ -206,7 +206,11 @@ class RemoteFolder(Folder):
         from pyarrow import fs
 
         self._url = url
-        self._filesystem, self._root = fs.FileSystem.from_uri(url)
+        try:
+            self._filesystem, self._root = fs.FileSystem.from_uri(url)
+        except ValueError as error:
+            msg = f"{url}: this URL cannot be read: {error}"
+            raise CallError(msg) from error
 
     def __reduce__(self) -> tuple[type["RemoteFolder"], tuple[str]]:
         return RemoteFolder, (self._url,)

@@ -13,6 +13,7 @@ from rich.text import Text
 
 from shardkit.index import read_index
 from shardkit.manifest import Manifest
+from shardkit.naming import printable
 from shardkit.planning.plan import Plan
 from shardkit.rejecting import RejectLimit
 
@@ -28,6 +29,10 @@ def size(num_bytes: float) -> str:
             return f"{num_bytes:.0f} {unit}" if unit == "B" else f"{num_bytes:.1f} {unit}"
         num_bytes /= 1000
     raise AssertionError
+
+
+def _line(text: str) -> Text:
+    return Text(printable(text))
 
 
 def count(number: int, noun: str) -> str:
@@ -106,7 +111,7 @@ def conversion_summary(outcome: Any, output: str) -> Group:
         f"  shardkit info {output}",
         f'  python: reader.make_dataset_fn("{output}", "{first}", global_batch_size=…, image_size=(224, 224))',
     ]
-    return Group("", splits_table(manifest), *map(Text, lines))
+    return Group("", splits_table(manifest), *map(_line, lines))
 
 
 def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
@@ -129,13 +134,15 @@ def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
     by_reason = Counter(plan.rejected["reason"].to_pylist())
     rejected = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.most_common()) or "none"
     lines = ["", classes_line(plan.classes), f"rejected: {rejected}"]
-    lines += [f"  {row['key']}: {row['message']}" for row in plan.rejected.slice(0, REJECTED_SHOWN).to_pylist()]
+    lines += [
+        f"  {printable(row['key'])}: {row['message']}" for row in plan.rejected.slice(0, REJECTED_SHOWN).to_pylist()
+    ]
     if len(plan.rejected) > REJECTED_SHOWN:
         lines.append(f"  … and {len(plan.rejected) - REJECTED_SHOWN} more")
     if not limit.allows(len(plan.rejected), plan.source.num_files):
         lines.append(f"more than --max-rejected {limit.text} allows: `convert` would stop here")
     lines += _duplicates_line(plan.source.duplicates)
-    return Group("", made, *map(Text, ["", "Why so many shards:", *(f"  {reason}" for reason in reasons), *lines]))
+    return Group("", made, *map(_line, ["", "Why so many shards:", *(f"  {reason}" for reason in reasons), *lines]))
 
 
 def info_summary(manifest: Manifest) -> Group:
@@ -152,7 +159,7 @@ def info_summary(manifest: Manifest) -> Group:
         sizes.add_row(side, f"{low:,}", f"{middle:,}", f"{high:,}")
     lines = [_changes_line(index), rejected_line(manifest)]
     lines += _duplicates_line(source.duplicates)
-    return Group(Text(head), "", splits_table(manifest), "", by_class, "", sizes, "", *map(Text, lines))
+    return Group(_line(head), "", splits_table(manifest), "", by_class, "", sizes, "", *map(_line, lines))
 
 
 def _duplicates_line(duplicates: int | None) -> list[str]:

@@ -8,7 +8,14 @@ from typing import Any
 
 import click
 
+from shardkit.naming import printable
+
 PLAIN_SECONDS = 30
+
+
+def harmless(text: str) -> str:
+    """Lines as a terminal may see them: names in them come from whoever named the files."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 class Terminal:
@@ -20,7 +27,7 @@ class Terminal:
     def say(self, text: str) -> None:
         """A sentence, now."""
         if not self._quiet:
-            click.echo(text, err=True)
+            click.echo(harmless(text), err=True)
 
     def show(self, *parts: Any) -> None:
         """A result: rich tables and plain text."""

@@ -24,25 +24,27 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, **given: Any) -> Non
     running = running_from(given, dataset)
     from pipelines.verify import verify_dataset
     from shardkit.cli.summary import count, size
-    from shardkit.cli.terminal import Terminal
+    from shardkit.cli.terminal import Terminal, harmless
     from shardkit.cli.work_folder import work_folder
     from shardkit.manifest import dataset_folder
+    from shardkit.naming import printable
 
     root = dataset_folder(dataset)
     terminal = Terminal(quiet=given["quiet"])
     with work_folder(running.temp_location) as work:
         manifest, problems = verify_dataset(root, work, running, terminal, deep=deep)
+    where = f"{root.url}/" if manifest is None else ""
     for problem in problems[:PROBLEMS_SHOWN]:
-        click.echo(problem)
+        click.echo(harmless(f"{where}{problem}"))
     if len(problems) > PROBLEMS_SHOWN:
         click.echo(f"… and {len(problems) - PROBLEMS_SHOWN} more")
     if manifest is None:
         ctx.exit(1)
     if problems:
-        click.echo(f"{root.url}: {count(len(problems), 'problem')} found; convert again with --overwrite")
+        click.echo(f"{printable(root.url)}: {count(len(problems), 'problem')} found; convert again with --overwrite")
         ctx.exit(1)
     splits = manifest.splits.values()
     num_examples, num_shards = sum(split.num_examples for split in splits), sum(len(split.shards) for split in splits)
     checked = f"{count(num_examples, 'example')} in {count(num_shards, 'shard')}"
     depth = "every byte checked, every image decoded" if deep else "every byte checked"
-    terminal.show(f"{root.url}: sound: {checked}, {size(sum(split.num_bytes for split in splits))}; {depth}")
+    terminal.show(f"{printable(root.url)}: sound: {checked}, {size(sum(split.num_bytes for split in splits))}; {depth}")

@@ -132,11 +132,13 @@ def open_class_folders(folder: Folder, excluded: str | None) -> ClassFolders:
 def _folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
     with explained("list the folder", f"{folder.url}/{path}"):
         entries = folder.scan(path)
-    return [
-        entry.name
-        for entry in entries
-        if entry.is_folder and not is_ignored(entry.name) and _join(path, entry.name) != excluded
-    ]
+    names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
+    # Datasets that were converted into the source's root are no labels, and no splits.
+    return [name for name in names if _join(path, name) != excluded and (path or not _is_dataset(folder, name))]
+
+
+def _is_dataset(folder: Folder, path: str) -> bool:
+    return all(folder.stat(f"{path}/{name}") is not None for name in sorted(_DATASET))
 
 
 def _join(path: str, name: str) -> str:

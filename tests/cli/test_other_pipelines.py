@@ -14,10 +14,6 @@ THEIRS = {
     "a package": {"pipelines/__init__.py": b"raise SystemExit('theirs was imported')\n", "pipelines/convert.py": b""},
     "a folder": {"pipelines/convert.py": b"raise SystemExit('theirs was imported')\n"},
     "a module": {"pipelines.py": b"raise SystemExit('theirs was imported')\n"},
-    "a package with options": {
-        "pipelines/__init__.py": b"",
-        "pipelines/options.py": b"raise SystemExit('theirs was imported')\n",
-    },
 }
 SCRIPT = "import sys; sys.argv[0] = 'shardkit'; from shardkit.cli import main; sys.exit(main())"
 
@@ -28,9 +24,7 @@ SCRIPT = "import sys; sys.argv[0] = 'shardkit'; from shardkit.cli import main; s
         ("-m", "a package"),
         ("-m", "a folder"),
         ("-m", "a module"),
-        ("console script", "a package"),
         ("console script, PYTHONPATH of theirs first", "a package"),
-        ("console script, PYTHONPATH of theirs first", "a module"),
     ],
 )
 def test_a_users_own_pipelines_in_the_working_folder_do_not_come_first(how, theirs, source, tmp_path):

@@ -20,7 +20,7 @@ CONTROL = re.compile(rb"[\x00-\x08\x0b-\x1f\x7f]")
 def slow_source(tmp_path_factory):
     """Enough to do for the bar to be drawn."""
     folder = tmp_path_factory.mktemp("slow")
-    return write_class_folders(folder, {"ant": 100, "bee": 60}, width=400, height=300, kind="JPEG")
+    return write_class_folders(folder, {"ant": 60, "bee": 40}, width=400, height=300, kind="JPEG")
 
 
 def run_on_terminal(*arguments, stdout_too=False, columns="100"):
@@ -57,12 +57,12 @@ def test_on_a_terminal_a_live_bar_is_drawn_and_taken_away_and_the_result_is_on_s
     for phase in (b"checking", b"writing"):
         assert phase in sent
     assert "━".encode() in sent
-    assert re.search(rb"\d+ of 160", sent)
+    assert re.search(rb"\d+ of 100", sent)
     assert re.search(rb"\d+/s", sent)
     assert sent.rstrip().endswith(b"\x1b[2K"), "the last line of the bar is erased"
     assert sent.count(b"\x1b[?25l") == sent.count(b"\x1b[?25h"), "the cursor is shown again"
     assert not CONTROL.search(out)
-    assert b"160" in out
+    assert b"100" in out
     assert b"checking" not in out
 
 
@@ -74,15 +74,14 @@ def test_verify_on_a_terminal_draws_a_bar_too(slow_source, tmp_path):
     assert out.count(b"\n") == 1
 
 
-@pytest.mark.parametrize("columns", ["80", "200"])
-def test_numbers_are_whole_on_narrow_terminals_too(columns, slow_source, tmp_path):
-    code, _, sent = run_on_terminal("convert", slow_source, tmp_path / "out", stdout_too=True, columns=columns)
+def test_numbers_are_whole_on_a_terminal_of_80_columns_too(slow_source, tmp_path):
+    code, _, sent = run_on_terminal("convert", slow_source, tmp_path / "out", stdout_too=True, columns="80")
     assert code == 0
     plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", sent.decode())
     table = plain[plain.rindex("split  ") : plain.index("2 classes")]
     assert "…" not in table, table
     [row] = [line.split() for line in table.splitlines() if line.startswith("train")]
-    assert (row[:4], row[-1]) == (["train", "2", "1", "160"], "0.00%")
+    assert (row[:4], row[-1]) == (["train", "2", "1", "100"], "0.00%")
 
 
 def test_without_a_terminal_there_are_no_control_characters_anywhere(slow_source, tmp_path):
@@ -119,7 +118,7 @@ def test_without_a_terminal_a_long_phase_says_a_plain_line_now_and_then(slow_sou
     monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0)
     result = call("convert", slow_source, tmp_path / "out", "--shards", "20", "--resize", "200", "--workers", "1")
     assert re.search(r"^checking: \d+ images, \d+/s$", result.stderr, re.MULTILINE)
-    assert re.search(r"^writing: \d+ of 160 images, \d+/s(, \d+ s left)?$", result.stderr, re.MULTILINE)
+    assert re.search(r"^writing: \d+ of 100 images, \d+/s(, \d+ s left)?$", result.stderr, re.MULTILINE)
 
 
 def test_the_summary_can_be_followed_word_for_word(slow_source, tmp_path):

@@ -10,7 +10,21 @@ from shardkit.testing import files_of, write_class_folders
 
 from ..cli.calling import TIMEOUT_SECONDS, call, convert, environment
 
-OPTIONS = ["--splits", "train=0.8,validation=0.2", "--split-by", "stratified", "--shards", "3"]
+OPTIONS = ["--splits", "train=0.7,validation=0.3", "--split-by", "stratified", "--shards", "2"]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """A small one: a request to the server costs more than a picture."""
+    return write_class_folders(tmp_path_factory.mktemp("source"), {"ant": 9, "bee": 5})
+
+
+@pytest.fixture(scope="module")
+def dataset(source, tmp_path_factory):
+    """The source converted on disk."""
+    output = tmp_path_factory.mktemp("dataset") / "dataset"
+    convert(source, output, *OPTIONS)
+    return output
 
 
 def contents(url):
@@ -32,7 +46,7 @@ def test_a_dataset_in_an_object_store_has_the_bytes_of_one_on_disk_and_is_checke
     convert(source, output, *OPTIONS)
     wanted = contents(dataset)
     assert contents(output) == wanted
-    assert call("verify", output, "--deep").stdout.startswith(f"{output}: sound: 60 examples in 6 shards")
+    assert call("verify", output, "--deep").stdout.startswith(f"{output}: sound: 14 examples in 4 shards")
     assert f"{output}: dataset 'dataset', format 1" in call("info", output).stdout
     assert call("info", f"{output}/manifest.json").exit_code == 0
     assert "nothing to do" in convert(source, output, *OPTIONS)
@@ -63,7 +77,7 @@ def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_e
 
     @contextlib.contextmanager
     def dying(self, path):
-        if sum(name.endswith(".index.parquet") for name in written) >= 3:
+        if sum(name.endswith(".index.parquet") for name in written) >= 2:
             raise OSError(5, "the store is gone")
         with writing(self, path) as file:
             yield file
@@ -82,19 +96,19 @@ def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_e
     assert "manifest.json" not in there
     wanted = contents(dataset)
     shards = {path: data for path, data in there.items() if not path.startswith(".shardkit/")}
-    assert 6 <= len(shards) < len(wanted)
+    assert 4 <= len(shards) < len(wanted)
     assert shards.items() <= wanted.items(), "every object that is there is whole"
     assert call("verify", output).exit_code == 1
-    assert "going on: 3 of 6 shards are finished already" in convert(source, output, *OPTIONS)
+    assert "going on: 2 of 4 shards are finished already" in convert(source, output, *OPTIONS)
     assert contents(output) == wanted
 
 
 def test_a_different_dataset_in_the_store_is_refused_and_replaced_by_overwrite(source, dataset, s3_bucket):
     output = f"{s3_bucket}/dataset"
-    convert(source, output, "--shards", "7")
+    convert(source, output, "--shards", "5")
     before = contents(output)
     said = convert(source, output, *OPTIONS, exit_code=1)
-    assert "shards was 7 and is 3" in said
+    assert "shards was 5 and is 2" in said
     assert {path: data for path, data in contents(output).items() if not path.startswith(".shardkit/")} == before
     convert(source, output, *OPTIONS, "--overwrite")
     assert contents(output) == contents(dataset)
