@@ -9,7 +9,7 @@ from typing import Any
 import apache_beam as beam
 import pyarrow as pa
 
-from pipelines.inventory import TakeInventory, part_names
+from pipelines.inventory import PART_NAMES, TakeInventory, part_names
 from pipelines.options import Running
 from pipelines.watching import Watch, run_watched
 from pipelines.write import WriteShards
@@ -52,6 +52,7 @@ def take_inventory(
     Returns:
         The whole inventory sorted by key, and the files skipped because they are no images, by ending.
     """
+    work.remove(PART_NAMES)  # of an earlier run: of a source without any file, none is written
     pipeline = running.pipeline()
     _ = (
         pipeline
@@ -138,6 +139,7 @@ class Conversion:
         there = None if self.overwrite else outputs.finished(output)
         if there is not None:
             if (found := outputs.description(there)) == wanted:
+                outputs.refuse_damaged(output, there)
                 return there
             msg = f"{output.url}: holds a dataset converted differently: {outputs.difference(found, wanted)}; "
             raise DataError(msg + "choose another folder, or replace it with --overwrite")

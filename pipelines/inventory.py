@@ -73,6 +73,8 @@ def _write_names(gathered: tuple[int, Iterable[str]], output: Folder) -> None:
 
 
 def part_names(output: Folder) -> Iterable[str]:
-    """Names of the parts that the last inventory consists of."""
+    """Names of the parts that the last inventory consists of; none where no file was found."""
+    if output.stat(PART_NAMES) is None:
+        return []
     names: list[str] = json.loads(output.read(PART_NAMES))
     return names

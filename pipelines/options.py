@@ -6,7 +6,7 @@ import logging
 import os
 import re
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn
 
 from apache_beam import Pipeline
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
@@ -86,7 +86,7 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
     """
     if not flags:
         return
-    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser = _Parser(add_help=False, allow_abbrev=False)
     for options in [PipelineOptions, *_subclasses(PipelineOptions)]:
         add: Any = getattr(options, "_add_argparse_args", None)
         if add is not None and options is not PipelineOptions:
@@ -98,6 +98,11 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
         hint = f"; did you mean {close[0]}?" if close else "; see `shardkit convert --help`, or Beam's own options"
         msg = f"no such option: {unknown[0]}{hint}"
         raise CallError(msg)
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        raise CallError(message)  # argparse would print its usage and leave
 
 
 def _subclasses(cls: type[Any]) -> list[type[Any]]:

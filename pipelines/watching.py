@@ -35,6 +35,15 @@ def run_watched(
     Raises:
         MachineError: see Running.run.
     """
+    if running.in_process:
+        _wait(running, pipeline, watch, phase, total, count)
+    else:
+        _run_here(running, pipeline, watch, phase, total, count)
+
+
+def _wait(
+    running: Running, pipeline: Pipeline, watch: Watch, phase: str, total: int | None, count: Callable[[], int]
+) -> None:
     failures: list[BaseException] = []
 
     def run() -> None:
@@ -46,11 +55,36 @@ def run_watched(
     thread = threading.Thread(target=run, name="pipeline", daemon=True)
     with watch.phase(phase, total) as show:
         thread.start()
-        pause = POLL_SECONDS
-        while thread.is_alive():
-            thread.join(pause)
-            started = time.monotonic()
-            show(count())
-            pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - started))
+        _show_until(lambda pause: not _ended(thread, pause), show, count)
     if failures:
         raise failures[0]
+
+
+def _run_here(
+    running: Running, pipeline: Pipeline, watch: Watch, phase: str, total: int | None, count: Callable[[], int]
+) -> None:
+    # Runners that start a job server of their own set signal handlers, which Python allows in this thread only.
+    done = threading.Event()
+    with watch.phase(phase, total) as show:
+        poll = threading.Thread(
+            target=_show_until, args=(lambda pause: not done.wait(pause), show, count), name="progress", daemon=True
+        )
+        poll.start()
+        try:
+            running.run(pipeline)
+        finally:
+            done.set()
+            poll.join()
+
+
+def _ended(thread: threading.Thread, pause: float) -> bool:
+    thread.join(pause)
+    return not thread.is_alive()
+
+
+def _show_until(goes_on: Callable[[float], bool], show: Callable[[int], None], count: Callable[[], int]) -> None:
+    pause = POLL_SECONDS
+    while goes_on(pause):
+        started = time.monotonic()
+        show(count())
+        pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - started))

@@ -34,6 +34,21 @@ def refuse_foreign(output: Folder) -> None:
             raise CallError(msg)
 
 
+def refuse_damaged(output: Folder, manifest: Manifest) -> None:
+    """Refuse to call a dataset finished whose shards are not all there.
+
+    Raises:
+        DataError: one is missing or cut short.
+    """
+    for _, shard in manifest.shards():
+        for path, num_bytes in ((shard.path, shard.num_bytes), (shard.index.path, None)):
+            found = output.stat(path)
+            if found is None or num_bytes not in {None, found.num_bytes}:
+                what = "is missing" if found is None else f"has {found.num_bytes} bytes, not {num_bytes}"
+                msg = f"{output.url}/{path}: {what}; restore it, or convert again with --overwrite"
+                raise DataError(msg)
+
+
 def refuse_shards(output: Folder) -> None:
     """Refuse shards whose plan and manifest are both gone: nobody knows what they were converted from.
 

@@ -1,7 +1,9 @@
 """``shardkit``: the group of all commands."""
 
 import importlib
+import io
 import os
+import sys
 from typing import Any
 
 import click
@@ -64,3 +66,7 @@ def main() -> None:
     Exit codes: 0 done, 1 the data is at fault or differs, 2 the call is, 3 the machine, disk or network is, 130
     interrupted.
     """
+    for stream in (sys.stdout, sys.stderr):
+        # Names that the terminal's encoding lacks are escaped; a conversion does not fail for them.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -1,5 +1,6 @@
 """The tables that `convert`, `plan` and `info` print."""
 
+import shlex
 from collections import Counter
 from typing import Any
 
@@ -42,7 +43,7 @@ def count(number: int, noun: str) -> str:
 
 def table(*columns: str) -> Table:
     """An empty table whose first column is text and whose others are numbers."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, header_style="bold")
+    made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style="bold")
     for i, column in enumerate(columns):
         made.add_column(column, justify="left" if i == 0 else "right", no_wrap=True)
     return made
@@ -51,7 +52,7 @@ def table(*columns: str) -> Table:
 def splits_table(manifest: Manifest) -> Table:
     """One row a split."""
     made = table(
-        "split", "classes", "shards", "examples", "bytes", "examples a shard", "a class a shard", "bytes apart"
+        "split", "classes", "shards", "examples", "bytes", "examples\na shard", "a class\na shard", "bytes\napart"
     )
     for name, split in manifest.splits.items():
         made.add_row(
@@ -107,9 +108,9 @@ def conversion_summary(outcome: Any, output: str) -> Group:
     lines += [
         "",
         "Next:",
-        f"  shardkit verify {output} --deep",
-        f"  shardkit info {output}",
-        f'  python: reader.make_dataset_fn("{output}", "{first}", global_batch_size=…, image_size=(224, 224))',
+        f"  shardkit verify {shlex.quote(output)} --deep",
+        f"  shardkit info {shlex.quote(output)}",
+        f"  python: reader.make_dataset_fn({output!r}, {first!r}, global_batch_size=…, image_size=(224, 224))",
     ]
     return Group("", splits_table(manifest), *map(_line, lines))
 
@@ -117,7 +118,14 @@ def conversion_summary(outcome: Any, output: str) -> Group:
 def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
     """What `plan` prints: the splits it would write and its reasons."""
     made = table(
-        "split", "classes", "shards", "examples", "source bytes", "examples a shard", "a class a shard", "bytes apart"
+        "split",
+        "classes",
+        "shards",
+        "examples",
+        "source\nbytes",
+        "examples\na shard",
+        "a class\na shard",
+        "bytes\napart",
     )
     for split in plan.splits:
         made.add_row(

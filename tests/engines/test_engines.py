@@ -13,7 +13,6 @@ from pipelines.options import Running
 
 from ..cli.calling import call, convert, digests, environment, is_one_sentence, run
 from ..pipelines.crashing import interrupt
-from .prism import BINARY
 
 OPTIONS = ["--shards", "3", "--resize", "6"]
 # A worker in a process of its own sees nothing of this one's memory: neither options nor modules that were imported.
@@ -94,12 +93,3 @@ def test_a_runner_that_starts_a_job_server_of_its_own_may_set_its_signal_handler
 
 
 needs_prism = pytest.mark.skipif(not BINARY.exists(), reason="Prism is not built: python -m tests.engines.prism")
-
-
-@needs_prism
-def test_prism_beams_runner_in_go_writes_and_verifies_the_same_bytes(source, by_default, tmp_path):
-    prism = ["--runner=PrismRunner", f"--prism_location={BINARY}", *LOOPBACK]
-    for arguments in (["convert", source, tmp_path / "out", *OPTIONS], ["verify", tmp_path / "out", "--deep"]):
-        done = run(*arguments, *prism)
-        assert done.returncode == 0, done.stderr
-    assert digests(tmp_path / "out") == digests(by_default)

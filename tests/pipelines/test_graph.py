@@ -1,18 +1,22 @@
 """What passes through Beam: names, paths and rows of an inventory's batch; never an image, never a plan."""
 
 import json
+import threading
 
 import apache_beam as beam
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
 from apache_beam.testing.util import assert_that
 
-from pipelines.inventory import TakeInventory
+from pipelines.inventory import DECODE_BATCH_ROWS, TakeInventory
 from pipelines.options import Running
 from pipelines.verify import VerifyShards
 from pipelines.write import WriteShards
+from shardkit import images, writing
+from shardkit.errors import DataError
 from shardkit.manifest import read_manifest
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
@@ -106,11 +110,7 @@ def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
 
 
 @pytest.mark.parametrize("workers", [1, 3])
-def test_the_work_is_shared_out_over_the_threads(workers, photographs, monkeypatch, tmp_path):
-    import threading
-
-    from shardkit import images
-
+def test_the_work_is_shared_out_over_the_threads(workers, monkeypatch, tmp_path):
     check, threads, all_here = images.check, set(), threading.Barrier(workers)
 
     def checking(data):
@@ -121,13 +121,11 @@ def test_the_work_is_shared_out_over_the_threads(workers, photographs, monkeypat
         return check(data)
 
     monkeypatch.setattr(images, "check", checking)
-    write_tree(
-        tmp_path / "source",
-        {f"{i}/{path.name}": path.read_bytes() for i, path in enumerate(photographs.rglob("*.jpg"))},
-    )
+    # In one folder, which one thread lists.
+    write_tree(tmp_path / "source", {f"a/{i}.png": picture(i) for i in range(DECODE_BATCH_ROWS * workers)})
     result = call("convert", tmp_path / "source", tmp_path / "out", "--workers", workers)
     assert result.exit_code == 0, result.output
-    assert len(threads) >= workers
+    assert len(threads) == workers
 
 
 def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
@@ -149,8 +147,6 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
 
 
 def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path):
-    import pyarrow.parquet as pq
-
     output = open_folder(str(tmp_path / "out"))
     plan = plan_without_beam(open_source(str(photographs)), ConvertOptions(shards=7))
     plan_file.write_plan(output, plan)
@@ -160,9 +156,6 @@ def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path):
 
 
 def test_errors_of_many_shards_are_one_sentence_and_a_number(photographs, monkeypatch, tmp_path):
-    from shardkit import writing
-    from shardkit.errors import DataError
-
     def failing(*_):
         message = "photograph.jpg: is a drawing"
         raise DataError(message)

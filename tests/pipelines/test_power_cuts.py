@@ -107,3 +107,11 @@ def test_a_file_that_changes_between_its_check_and_its_writing_is_never_written(
         said = convert(source, tmp_path / "out", exit_code=1)
     assert "ant/002.png: the file has changed since it was checked" in said
     assert not (tmp_path / "out" / "manifest.json").exists()
+
+
+def test_what_an_interrupted_conversion_left_inside_of_its_source_is_no_part_of_the_source(tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"train/a": 6, "test/a": 4})
+    convert(source, tmp_path / "out", "--shards", "2")
+    interrupt(monkeypatch, source, source / "out", "--shards", "2", shards=2)
+    convert(source, source / "out", "--shards", "2")
+    assert digests(source / "out") == digests(tmp_path / "out")
