@@ -90,6 +90,3 @@ def test_a_runner_that_starts_a_job_server_of_its_own_may_set_its_signal_handler
 
     monkeypatch.setattr(Running, "run", starting_a_server)
     convert(source, tmp_path / "out", "--runner=BundleBasedDirectRunner")
-
-
-needs_prism = pytest.mark.skipif(not BINARY.exists(), reason="Prism is not built: python -m tests.engines.prism")

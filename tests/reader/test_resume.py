@@ -1,5 +1,6 @@
-"""Training processes, killed by SIGKILL at random steps and restarted from their checkpoint, lose and repeat nothing."""
+"""Training processes, killed by SIGKILL at random steps and restarted from a checkpoint, lose and repeat nothing."""
 
+import itertools
 import json
 import signal
 import subprocess
@@ -79,7 +80,7 @@ def train(workers, seen, *, stop_step=None, num_steps=None, delay=0.0):
         parts = [hear(worker) for worker in workers]
         (step,) = {part["step"] for part in parts}
         first = step if first is None else first
-        batch = [sum((part[name] for part in parts), []) for name in ("keys", "pixels")]
+        batch = [list(itertools.chain.from_iterable(part[name] for part in parts)) for name in ("keys", "pixels")]
         if step in seen:
             assert batch == seen[step], f"step {step} was another one before the kill"
         if step == stop_step:
@@ -163,5 +164,5 @@ def test_the_kills_were_real_ones(killed):
     assert len(firsts) == NUM_KILLS == len(NUM_WORKERS) - 1
     assert set(NUM_WORKERS) == {1, 2, 4}
     assert firsts[0] == 0
-    assert all(later > earlier for earlier, later in zip(firsts, firsts[1:], strict=False))
+    assert all(later > earlier for earlier, later in itertools.pairwise(firsts))
     assert all(first % SAVE_EVERY == 0 for first in firsts)

@@ -2,7 +2,7 @@
 
 train_loop.py DATASET CHECKPOINTS GLOBAL_BATCH_SIZE SAVE_EVERY
 
-Says `ready` once all is imported, and is told `NUM_WORKERS WORKER_INDEX`. Of each step it says what it has read, is told
+Says `ready` once all is imported, is told `NUM_WORKERS WORKER_INDEX`. Of each step it says what it has read, is told
 the sum over all workers, and takes the step: the sums, in their order, are what the model learns. Told `stop`, it says
 what it has learnt, and ends.
 """
@@ -20,7 +20,7 @@ global_batch_size, save_every = map(int, numbers)
 
 
 def say(value):
-    print(json.dumps(value), flush=True)
+    print(json.dumps(value), flush=True)  # noqa: T201 - how it talks to the test
 
 
 def with_key(features, _seed):
