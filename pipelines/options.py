@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 from apache_beam import Pipeline
 from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
+from apache_beam.runners.worker import sdk_worker
 
 from shardkit.errors import CallError, MachineError
 
@@ -51,6 +52,9 @@ class Running:
         """
         # A worker's error is told once, in one sentence, below.
         logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
+        if self.in_process:
+            # Beam's worker also prints its traceback, past all logging: for its module, print is this.
+            vars(sdk_worker)["print"] = lambda *_, **__: None
         try:
             result = pipeline.run()
             state = result.wait_until_finish()

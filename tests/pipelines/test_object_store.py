@@ -143,6 +143,7 @@ def test_a_bucket_that_is_not_there_is_said_in_a_sentence(command, exit_code, s3
 def test_an_output_in_a_bucket_that_is_not_there_is_said_in_a_sentence(source, s3_bucket):
     said = convert(source, "s3://no-such-bucket-here/out", exit_code=3)
     assert "no-such-bucket-here" in said
+    assert len(said.splitlines()) <= 3
 
 
 def test_a_process_ends_cleanly_after_using_a_store(source, s3_bucket):
