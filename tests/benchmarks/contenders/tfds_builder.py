@@ -65,7 +65,8 @@ def main() -> None:
     if given.beam:
         from apache_beam.options.pipeline_options import PipelineOptions
 
-        options = PipelineOptions([f"--direct_num_workers={os.cpu_count()}", "--direct_running_mode=multi_threading"])
+        # One thread: with several, this shuffle of 500 MB ends in "Unknown type tag" (Beam 2.77).
+        options = PipelineOptions([])
         download = tfds.download.DownloadConfig(beam_runner="FnApiRunner", beam_options=options)
     Photographs(data_dir=given.output).download_and_prepare(download_config=download)
 
