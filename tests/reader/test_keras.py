@@ -170,10 +170,9 @@ def test_a_second_fit_of_the_same_model_has_all_its_epochs_and_goes_on_in_the_da
     model = keras.Sequential([keras.Input([8, 8, 3]), keras.layers.Flatten(), keras.layers.Dense(4)])
     model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
     backup = keras.callbacks.BackupAndRestore(tmp_path / "backup", delete_checkpoint=False)
+    options = {"steps_per_epoch": 4, "shuffle": False, "verbose": 0}
     for epochs, steps_taken, start_step in ((1, 4, 0), (3, 12, 4)):
-        model.fit(
-            train_fn(), steps_per_epoch=4, epochs=epochs, callbacks=[backup, reader.ResumeCallback(train_fn)], verbose=0
-        )
+        model.fit(train_fn(), epochs=epochs, callbacks=[backup, reader.ResumeCallback(train_fn)], **options)
         assert (int(model.optimizer.iterations), int(train_fn.start_step)) == (steps_taken, start_step)
-    model.fit(train_fn(), steps_per_epoch=4, epochs=2, callbacks=[reader.ResumeCallback(train_fn)], verbose=0)
+    model.fit(train_fn(), epochs=2, callbacks=[reader.ResumeCallback(train_fn)], **options)
     assert (int(model.optimizer.iterations), int(train_fn.start_step)) == (20, 12)

@@ -33,9 +33,11 @@ def shapes(tmp_path_factory):
 
 
 def environment(**changed):
-    """shardkit importable, TensorFlow silent, nothing left over of another cluster."""
+    """shardkit and the programs importable, TensorFlow silent, nothing left over of another cluster."""
     kept = {name: value for name, value in os.environ.items() if name != "TF_CONFIG"}
-    return kept | {"PYTHONPATH": str(INSTALLED), "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"} | changed
+    # PYTHONPATH also where PYTHONSAFEPATH keeps a program's own folder from sys.path.
+    importable = os.pathsep.join(map(str, (INSTALLED, PROGRAMS)))
+    return kept | {"PYTHONPATH": importable, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"} | changed
 
 
 def command(name, *arguments):
