@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +11,7 @@ import apache_beam as beam
 from shardkit import inventory, naming
 from shardkit.inventory import Check
 from shardkit.sources import Listing, Part, Source
-from shardkit.storage import Folder
+from shardkit.storage import Folder, explained
 
 # Decoding a batch takes a fraction of a second: small enough to share out evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128
@@ -61,15 +62,20 @@ def _check(
 ) -> Iterator[tuple[int, str]]:
     for listing in spread[1]:
         name = inventory.part_name(listing, check)
-        if output.stat(f"{inventory.PARTS}/{name}") is None:
-            table = inventory.inventory_batch(source.folder, listing, check)
-            inventory.write_part(output, name, table, listing.skipped)
+        with _writing(output):
+            if output.stat(f"{inventory.PARTS}/{name}") is None:
+                table = inventory.inventory_batch(source.folder, listing, check)
+                inventory.write_part(output, name, table, listing.skipped)
         yield 0, name
 
 
 def _write_names(gathered: tuple[int, Iterable[str]], output: Folder) -> None:
-    with output.writing(PART_NAMES) as file:
+    with _writing(output), output.writing(PART_NAMES) as file:
         file.write(json.dumps(sorted(gathered[1])).encode())
+
+
+def _writing(output: Folder) -> AbstractContextManager[None]:
+    return explained("write the inventory", f"{output.url}/{naming.WORK_FOLDER}")
 
 
 def part_names(output: Folder) -> Iterable[str]:

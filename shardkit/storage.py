@@ -58,8 +58,16 @@ class Folder(abc.ABC):
         """The file for reading, seekable, closed by ``with``."""
 
     @abc.abstractmethod
+    def make(self) -> None:
+        """Make the folder itself, and those above it, where the store has folders; no error where it is there."""
+
+    @abc.abstractmethod
     def writing(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
-        """Write a file that appears under its name when the block ends without an exception, whole or not at all."""
+        """Write a file that appears under its name when the block ends without an exception, whole or not at all.
+
+        Folders between this one and the file are made; this one must be there. So who removes it stops whoever still
+        writes into it.
+        """
 
     @abc.abstractmethod
     def remove(self, path: str) -> None:
@@ -142,12 +150,19 @@ class LocalFolder(Folder):
         """See Folder."""
         return open(self._at(path), "rb", buffering=COPY_BYTES)
 
+    def make(self) -> None:
+        """See Folder."""
+        os.makedirs(self.path, exist_ok=True)
+
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:
         """See Folder; on the disk before it is renamed: a power cut leaves no empty file under the name."""
         target = self._at(path)
-        folder = os.path.dirname(target)
-        os.makedirs(folder, exist_ok=True)
+        folder = self.path
+        for name in path.split("/")[:-1]:
+            folder += f"/{name}"
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder)
         temporary = f"{folder}/{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
         try:
             with open(temporary, "xb") as file:
@@ -247,6 +262,9 @@ class RemoteFolder(Folder):
     def open(self, path: str) -> Any:
         """See Folder."""
         return self._filesystem.open_input_file(self._at(path))
+
+    def make(self) -> None:
+        """See Folder; object stores have none."""
 
     @contextlib.contextmanager
     def writing(self, path: str) -> Iterator[BinaryIO]:

@@ -100,6 +100,7 @@ def limited(num_bytes):
 @pytest.mark.parametrize(
     ("num_bytes", "named"),
     [
+        (600, "out/.shardkit: cannot write the inventory: "),
         (40_000, "-of-00002.tfrecord: cannot write: "),  # plan and inventory fit, the shards do not
     ],
 )

@@ -107,14 +107,16 @@ def test_ctrl_c_ends_it_with_a_sentence_and_130_and_the_same_command_goes_on(
 
 
 @pytest.mark.usefixtures("ctrl_c_works")
-def test_ctrl_c_of_a_plan_leaves_nothing(large_source, tmp_path):
+@pytest.mark.parametrize("command", ["plan", "verify"])
+def test_ctrl_c_of_a_command_that_writes_nothing_leaves_nothing(command, large_source, tmp_path):
     temporary = tmp_path / "temporary"
     temporary.mkdir()
+    words, made = ["plan", large_source], "*.arrow"
+    if command == "verify":
+        convert(large_source, tmp_path / "out", "--shards", "30", "--workers", "2")
+        words, made = ["verify", tmp_path / "out", "--deep"], "shard-*.json"
     process = start_until(
-        lambda: len(list(temporary.rglob("*.arrow"))) >= 2,
-        "plan",
-        large_source,
-        env=environment(TMPDIR=str(temporary)),
+        lambda: len(list(temporary.rglob(made))) >= 2, *words, env=environment(TMPDIR=str(temporary))
     )
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=TIMEOUT_SECONDS)

@@ -97,6 +97,7 @@ def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_e
         patched.setattr(RemoteFolder, "writing", dying)
         said = convert(source, output, *OPTIONS, "--workers", "1", exit_code=3)
     assert "the store is gone" in said or "the connection broke" in said
+    assert "Traceback" not in said
     there = contents(output)
     assert "manifest.json" not in there
     wanted = contents(dataset)
