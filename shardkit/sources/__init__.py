@@ -1,6 +1,6 @@
 """Layouts of raw data: each lists a source's examples in parallel parts, in columns, and opens no image."""
 
-from shardkit.sources.listing import LISTING_SCHEMA, Listing, Part, Source
+from shardkit.sources.listing import LISTING_SCHEMA, Listing, Source
 from shardkit.sources.opening import open_source
 
-__all__ = ["LISTING_SCHEMA", "Listing", "Part", "Source", "open_source"]
+__all__ = ["LISTING_SCHEMA", "Listing", "Source", "open_source"]

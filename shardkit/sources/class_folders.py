@@ -5,10 +5,20 @@ from dataclasses import dataclass
 
 from shardkit.errors import DataError
 from shardkit.naming import MANIFEST, RUN_LOG, split_of_folder
-from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Part, Source, ending, is_ignored
+from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Source, ending, is_ignored, unicode_problem
 from shardkit.storage import Entry, Folder, explained
 
 _DATASET = {MANIFEST, RUN_LOG}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one worker lists: a folder and what its examples have in common."""
+
+    path: str
+    split: str | None
+    label_name: str | None
+    recursive: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +71,16 @@ class ClassFolders(Source):
                 batch.skipped[kind] = batch.skipped.get(kind, 0) + 1
                 continue
             key, reason, message = path, None, None
-            if not path.isascii() and (broken := _not_unicode(path)):
-                key, reason, message = broken, "bad_name", "the file's name is not valid UTF-8; rename it"
+            if problem := unicode_problem(path):
+                key, reason, message = problem
             elif part.label_name is None:
                 reason, message = "no_label", "the image lies outside every label folder; move it into one"
-            batch.keys.append(key)
-            batch.splits.append(part.split)
-            batch.label_names.append(None if reason else part.label_name)
-            batch.source_bytes.append(entry.num_bytes)
-            batch.mtimes_ns.append(entry.mtime_ns)
-            batch.reasons.append(reason)
-            batch.messages.append(message)
-            if len(batch.keys) == batch_rows:
+            label_name = None if reason else part.label_name
+            batch.rows.append((key, part.split, label_name, entry.num_bytes, entry.mtime_ns, reason, message))
+            if len(batch.rows) == batch_rows:
                 yield batch
                 batch = Listing()
-        if batch.keys or batch.skipped:
+        if batch.rows or batch.skipped:
             yield batch
 
     def _above(self, path: str) -> tuple[str, ...]:
@@ -143,11 +148,3 @@ def _is_dataset(folder: Folder, path: str) -> bool:
 
 def _join(path: str, name: str) -> str:
     return f"{path}/{name}" if path else name
-
-
-def _not_unicode(path: str) -> str | None:
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return None

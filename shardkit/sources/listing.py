@@ -2,24 +2,65 @@
 
 import abc
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import pyarrow as pa
 
 from shardkit.storage import Folder
 
+# What every layout lists. A row is an example, or, with a reason, a problem: an image that is bad as listed, or a record
+# of a label file that leads to none; then the key is that record's name, such as "labels.csv, line 7".
 LISTING_SCHEMA = pa.schema(
     [
         pa.field("key", pa.string(), nullable=False),  # stable relative POSIX path in the source
         pa.field("split", pa.string()),  # as the source gives it; null where it gives none
-        pa.field("label_name", pa.string()),  # null only where `reason` is not
-        pa.field("source_bytes", pa.int64(), nullable=False),
+        pa.field("label_name", pa.string()),  # of layouts with one class an image; else null
+        pa.field("source_bytes", pa.int64(), nullable=False),  # of the image; UNMEASURED where listing does not tell
         pa.field("mtime_ns", pa.int64(), nullable=False),
         pa.field("reason", pa.string()),  # why it is rejected already; null while it is good
         pa.field("message", pa.string()),
     ]
 )
+UNMEASURED = -1  # the file's size and time are looked up when it is checked, side by side; a missing one is rejected
+
+# What some layouts list besides, under these names and types; they stand behind LISTING_SCHEMA in any order.
+LINE = pa.field("line", pa.int64())  # the record's number in its file, from 1: of one key, the first one counts
+PATH = pa.field("path", pa.string())  # where the image's bytes are, below the source's folder; without it: the key
+OFFSET = pa.field("offset", pa.int64())  # of its source_bytes bytes in that file; without it: the whole file
+GROUP = pa.field("group", pa.string())  # what must not be parted by splits; null: the example is alone
+LABEL_NAMES = pa.field("label_names", pa.list_(pa.string()))  # multi-label: any number of classes
+MASK_PATH = pa.field("mask_path", pa.string())  # segmentation: the mask's file, below the source's folder
+# Detection: the size in pixels that `objects` refer to; 0 where boxes are shares of the image's sides already.
+ANNOTATED_WIDTH = pa.field("annotated_width", pa.int32())
+ANNOTATED_HEIGHT = pa.field("annotated_height", pa.int32())
+FEATURE_PREFIX = "feature:"  # of columns that are carried along: int64, float32, string, or lists of these
+
+
+def target_field(num_targets: int) -> pa.Field:
+    """Regression: the column of that many numbers an image."""
+    return pa.field("target", pa.list_(pa.float32(), num_targets))
+
+
+def objects_field(extra: Sequence[pa.Field] = ()) -> pa.Field:
+    """Detection: the column of objects; `extra` are further fields of each, int64, float32, bool or string.
+
+    `bbox` is (ymin, xmin, ymax, xmax) in the unit that ANNOTATED_WIDTH and ANNOTATED_HEIGHT tell, not yet clamped;
+    `name` is how a problem with this object is called, such as "annotation 17" or "line 3".
+    """
+    fields = [
+        pa.field("bbox", pa.list_(pa.float64(), 4)),
+        pa.field("label_name", pa.string()),
+        pa.field("name", pa.string()),
+    ]
+    return pa.field("objects", pa.list_(pa.struct([*fields, *extra])))
+
+
+def feature_field(name: str, type_: pa.DataType) -> pa.Field:
+    """A column that is carried along into the examples."""
+    return pa.field(FEATURE_PREFIX + name, type_)
+
 
 # What Pillow opens and people train on. A file of any other name is skipped and counted by its ending, not rejected.
 IMAGE_ENDINGS = frozenset(
@@ -46,55 +87,48 @@ IMAGE_ENDINGS = frozenset(
 _JUNK = frozenset({"thumbs.db", "desktop.ini", "__macosx", "icon\r"})
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """What one worker lists: a folder and what its examples have in common."""
-
-    path: str
-    split: str | None
-    label_name: str | None
-    recursive: bool
-
-
 @dataclass(slots=True)
 class Listing:
-    """A columnar batch in the making; ``table()`` has LISTING_SCHEMA, rows in the order in which they were added."""
+    """A columnar batch in the making.
 
-    keys: list[str] = field(default_factory=list)
-    splits: list[str | None] = field(default_factory=list)
-    label_names: list[str | None] = field(default_factory=list)
-    source_bytes: list[int] = field(default_factory=list)
-    mtimes_ns: list[int] = field(default_factory=list)
-    reasons: list[str | None] = field(default_factory=list)
-    messages: list[str | None] = field(default_factory=list)
+    Attributes:
+        schema: of the table: the source's.
+        rows: tuples in the schema's order.
+        skipped: files that are no images, counted by ending.
+        classes: names by their number in the format, where the format numbers classes (COCO's category id).
+    """
+
+    schema: pa.Schema = LISTING_SCHEMA
+    rows: list[tuple[Any, ...]] = field(default_factory=list)
     skipped: dict[str, int] = field(default_factory=dict)
+    classes: dict[int, str] = field(default_factory=dict)
 
     def table(self) -> pa.Table:
         """The rows as an Arrow table."""
-        columns = [
-            self.keys,
-            self.splits,
-            self.label_names,
-            self.source_bytes,
-            self.mtimes_ns,
-            self.reasons,
-            self.messages,
-        ]
-        return pa.Table.from_arrays(
-            [pa.array(column, type_) for column, type_ in zip(columns, LISTING_SCHEMA.types, strict=True)],
-            schema=LISTING_SCHEMA,
-        )
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.schema)
+        arrays = [pa.array(column, type_) for column, type_ in zip(columns, self.schema.types, strict=True)]
+        return pa.Table.from_arrays(arrays, schema=self.schema)
 
 
 class Source(abc.ABC):
     """A source of one layout. Instances are small and pickled into the pipeline's graph.
 
     Attributes:
-        folder: where the keys are paths.
+        folder: where the images' paths are.
     """
 
     __slots__ = ()
     folder: Folder
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Columns of the listings: LISTING_SCHEMA, and the layout's own."""
+        return LISTING_SCHEMA
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """Class names in label order, where the format says them outright; None: as listed, else sorted."""
+        return None
 
     @property
     @abc.abstractmethod
@@ -106,11 +140,11 @@ class Source(abc.ABC):
         """One sentence for the user: how the source was read."""
 
     @abc.abstractmethod
-    def parts(self) -> list[Part]:
-        """What is listed in parallel."""
+    def parts(self) -> Sequence[Any]:
+        """What is listed in parallel; small and pickled."""
 
     @abc.abstractmethod
-    def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """Batches of at most batch_rows rows; the same files give the same batches on every call."""
 
 
@@ -125,3 +159,15 @@ def ending(name: str) -> str:
     if not kind.isascii():  # it is printed, and stored in the manifest
         kind = kind.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
     return kind or "(none)"
+
+
+def unicode_problem(path: str) -> tuple[str, str, str] | None:
+    """Key, reason and message of a file whose path cannot stand in a table or a record; None where it can."""
+    if path.isascii():
+        return None
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        key = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        return key, "bad_name", "the file's name is not valid UTF-8; rename it"
+    return None
