@@ -9,7 +9,7 @@ from typing import Any
 import apache_beam as beam
 import pyarrow as pa
 
-from pipelines.inventory import PART_NAMES, TakeInventory, part_names
+from pipelines.inventory import FAILURE, PART_NAMES, TakeInventory, part_names
 from pipelines.options import Running
 from pipelines.watching import Watch, run_watched
 from pipelines.write import WriteShards
@@ -17,17 +17,18 @@ from shardkit import inventory as inventories
 from shardkit import output as outputs
 from shardkit import writing
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError
+from shardkit.inventory import Facts, Reject
 from shardkit.locking import locked
 from shardkit.manifest import Manifest
 from shardkit.naming import MANIFEST, WORK_FOLDER, ShardName, printable
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import Late, Plan, make_plan
+from shardkit.planning.plan import Plan, make_plan
 from shardkit.planning.plan_file import ShardTask
 from shardkit.publishing import proved_shards, publish, rejected_parquet
 from shardkit.rejecting import RejectLimit
 from shardkit.run_log import RunLog
-from shardkit.sources import Source, open_source
+from shardkit.sources import Source, SourceOptions, open_source
 from shardkit.storage import TEMPORARY, Folder, explained, open_folder, remove_temporaries
 
 # A conversion that fails names this many of its bad files; all of them are in the work folder.
@@ -46,21 +47,27 @@ class Outcome:
 
 def take_inventory(
     source: Source, work: Folder, options: ConvertOptions, running: Running, watch: Watch
-) -> tuple[pa.Table, dict[str, int]]:
+) -> tuple[pa.Table, Facts]:
     """List and check a source, in parts below the work folder.
 
     Returns:
-        The whole inventory sorted by key, and the files skipped because they are no images, by ending.
+        The whole inventory sorted by key, and what its listings say beside their rows.
+
+    Raises:
+        DataError: a file of labels cannot be read at all.
     """
-    work.remove(PART_NAMES)  # of an earlier run: of a source without any file, none is written
+    for path in (PART_NAMES, FAILURE):  # of an earlier run: of a source without any file, none is written
+        work.remove(path)
     pipeline = running.pipeline()
     _ = (
         pipeline
-        | "Parts" >> beam.Create(list(enumerate(source.parts())), reshuffle=False)  # (index, Part)
+        | "Parts" >> beam.Create(list(enumerate(source.parts())), reshuffle=False)  # (index, part)
         | "TakeInventory" >> TakeInventory(source, work, options.check)
     )
     phase = "checking" if options.check == "decode" else "listing"
     run_watched(running, pipeline, watch, phase=phase, total=None, count=lambda: inventories.count_in_parts(work))
+    if work.stat(FAILURE) is not None:
+        raise DataError(work.read(FAILURE).decode())
     return inventories.read_parts(work, part_names(work))
 
 
@@ -74,6 +81,7 @@ class Conversion:
     """
 
     source_url: str
+    source_options: SourceOptions
     output_url: str
     options: ConvertOptions
     running: Running
@@ -92,7 +100,7 @@ class Conversion:
             MachineError: the disk, the network or the runner failed. What is finished is kept for the next run.
         """
         output = open_folder(self.output_url)
-        source = open_source(self.source_url, output=output)
+        source = open_source(self.source_url, self.source_options, output=output, work=output)
         if output.real("") == source.folder.real(""):
             msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
             raise CallError(msg)
@@ -113,9 +121,15 @@ class Conversion:
 
     def _convert(self, source: Source, output: Folder) -> Outcome:
         self.watch.say(source.describe())
-        inventory, skipped = take_inventory(source, output, self.options, self.running, self.watch)
+        inventory, facts = take_inventory(source, output, self.options, self.running, self.watch)
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
-        plan = make_plan(inventory, self.options, layout=source.layout, skipped=skipped)
+        plan = make_plan(
+            inventory,
+            self.options,
+            layout=source.layout,
+            skipped=facts.skipped,
+            classes=source.classes or facts.class_names(),
+        )
         del inventory
         for note in plan.notes:
             self.watch.say(f"note: {note}")
@@ -200,7 +214,7 @@ def images_written(output: Folder, counts: dict[ShardName, int]) -> int:
     return images + (unfinished_bytes * images // num_bytes if num_bytes else 0)
 
 
-def _late_rejects(output: Folder) -> list[Late]:
+def _late_rejects(output: Folder) -> list[Reject]:
     return [late for report in writing.read_reports(output) for late in report.rejected]
 
 

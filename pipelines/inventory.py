@@ -9,19 +9,21 @@ from typing import Any
 import apache_beam as beam
 
 from shardkit import inventory, naming
+from shardkit.errors import DataError
 from shardkit.inventory import Check
-from shardkit.sources import Listing, Part, Source
+from shardkit.sources import Listing, Source
 from shardkit.storage import Folder, explained
 
 # Decoding a batch takes a fraction of a second: small enough to share out evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128
 HEADER_BATCH_ROWS = 1 << 14
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
+FAILURE = f"{naming.WORK_FOLDER}/inventory-failure.txt"
 
 
 @dataclass
 class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
-    """(index, Part) pairs of a source to the inventory's parts, and the list of their names, below `output`."""
+    """(index, part) pairs of a source to the inventory's parts, and the list of their names, below `output`."""
 
     source: Source
     output: Folder
@@ -34,8 +36,8 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
         # with five transforms more, and each costs the in-process runner 20 ms at its start.
         batches = (
             parts
-            | "SpreadParts" >> beam.GroupByKey()  # (index, [Part])
-            | "ListPart" >> beam.FlatMap(_list, self.source, batch_rows)  # (batch id, Listing)
+            | "SpreadParts" >> beam.GroupByKey()  # (index, [part])
+            | "ListPart" >> beam.FlatMap(_list, self.source, self.output, batch_rows)  # (batch id, Listing)
         )
         if self.check == "decode":
             # Without it, the thread that listed a folder would decode all of it.
@@ -50,22 +52,28 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
         )
 
 
-def _list(spread: tuple[int, Iterable[Part]], source: Source, batch_rows: int) -> Iterator[tuple[str, Listing]]:
+def _list(spread: tuple[int, Iterable[Any]], source: Source, output: Folder, batch_rows: int) -> Iterator[tuple[str, Listing]]:
     index, parts = spread
-    for part in parts:
-        for batch_index, listing in enumerate(source.list_part(part, batch_rows)):
-            yield f"{index}-{batch_index}", listing
+    try:
+        for part in parts:
+            for batch_index, listing in enumerate(source.list_part(part, batch_rows)):
+                yield f"{index}-{batch_index}", listing
+    except DataError as error:
+        # As a file: raised, it would reach the user as the runner's failure, wrapped in its own words.
+        with _writing(output), output.writing(FAILURE) as file:
+            file.write(str(error).encode())
 
 
 def _check(
     spread: tuple[str, Iterable[Listing]], source: Source, output: Folder, check: Check
 ) -> Iterator[tuple[int, str]]:
     for listing in spread[1]:
-        name = inventory.part_name(listing, check)
+        measured = inventory.measured(source.folder, listing.table())
+        name = inventory.part_name(measured, listing, check)
         with _writing(output):
             if output.stat(f"{inventory.PARTS}/{name}") is None:
-                table = inventory.inventory_batch(source.folder, listing, check)
-                inventory.write_part(output, name, table, listing.skipped)
+                table = inventory.inventory_batch(source.folder, measured, check)
+                inventory.write_part(output, name, table, listing)
         yield 0, name
 
 

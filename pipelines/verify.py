@@ -10,6 +10,7 @@ import apache_beam as beam
 from pipelines.options import Running
 from pipelines.watching import Watch, run_watched
 from shardkit.errors import MachineError
+from shardkit.example_checking import Contents
 from shardkit.manifest import Manifest, Shard
 from shardkit.storage import Folder
 from shardkit.verification import (
@@ -29,7 +30,7 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
 
     root: Folder
     work: Folder
-    classes: list[str]
+    contents: Contents
     deep: bool
 
     def expand(self, shards: Any) -> Any:
@@ -37,7 +38,7 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         return (
             shards
             | "SpreadShards" >> beam.GroupByKey()  # (index, [Shard]); see pipelines/inventory.py
-            | "VerifyShard" >> beam.Map(_verify, self.root, self.work, self.classes, self.deep)  # None
+            | "VerifyShard" >> beam.Map(_verify, self.root, self.work, self.contents, self.deep)  # None
         )
 
 
@@ -45,12 +46,12 @@ def _verify(  # positional: Beam's side inputs
     spread: tuple[int, Iterable[Shard]],
     root: Folder,
     work: Folder,
-    classes: list[str],
+    contents: Contents,
     deep: bool,  # noqa: FBT001
 ) -> None:
     index, shards = spread
     for shard in shards:
-        check = check_shard(root, shard, classes, deep=deep)
+        check = check_shard(root, shard, contents, deep=deep)
         with work.writing(_report(index)) as file:
             file.write(json.dumps(asdict(check)).encode())
 
@@ -85,7 +86,7 @@ def verify_dataset(
     _ = (
         pipeline
         | "Shards" >> beam.Create(list(enumerate(shards)), reshuffle=False)  # (index, Shard)
-        | "VerifyShards" >> VerifyShards(root, work, manifest.classes, deep)
+        | "VerifyShards" >> VerifyShards(root, work, Contents(manifest.features, manifest.classes), deep)
     )
     counts = {_report(index): shard.num_examples for index, shard in enumerate(shards)}
     run_watched(

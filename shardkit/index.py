@@ -28,8 +28,9 @@ SCHEMA = pa.schema(
         pa.field("length", pa.int64(), nullable=False),  # of the record's data, bytes, the frame's 16 not counted
         pa.field("key", pa.string(), nullable=False),
         pa.field("key_hash", pa.int64(), nullable=False),  # see key_hashes; seeds an example's augmentation
-        pa.field("label", pa.int32(), nullable=False),
-        pa.field("label_name", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+        pa.field("label", pa.int32()),  # null where an example has no one class
+        pa.field("label_name", pa.dictionary(pa.int32(), pa.string())),
+        pa.field("labels", pa.list_(pa.int32())),  # those of an example with several, or of its objects; ascending
         pa.field("height", pa.int32(), nullable=False),  # pixels, as stored
         pa.field("width", pa.int32(), nullable=False),
         pa.field("format", pa.dictionary(pa.int32(), pa.string()), nullable=False),  # of the stored bytes: JPEG or PNG
@@ -109,6 +110,12 @@ def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> 
         msg = f"{where}: the index lacks the column {missing[0]!r}; convert again"
         raise DataError(msg)
     return table, summary
+
+
+def indexed_labels(index: pa.Table) -> npt.NDArray[np.int32]:
+    """The labels of all rows, one after the other: the one of each row, or its several."""
+    several = index["labels"].combine_chunks().flatten()
+    return (index["label"].drop_null() if not len(several) else several).to_numpy().astype(np.int32)  # type: ignore[no-any-return]
 
 
 def chain_problem(index: pa.Table, num_bytes: int) -> str | None:

@@ -7,7 +7,7 @@ after an interruption finds the parts of unchanged files again and does not deco
 import hashlib
 import json
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import google_crc32c
 import numpy as np
@@ -15,73 +15,177 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images, naming, software
+from shardkit.boxes import annotated_orientation, place_objects
+from shardkit.column_digest import columns_digest
+from shardkit.columns import MASK_PATH, OBJECTS, annotation_columns
+from shardkit.errors import DataError
 from shardkit.hashing import canonical_json
-from shardkit.sources.listing import LISTING_SCHEMA, Listing
+from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, OFFSET, PATH, UNMEASURED, Listing
 from shardkit.storage import Folder
 
 Check = Literal["decode", "header"]
 
 PARTS = f"{naming.WORK_FOLDER}/inventory"
-_SKIPPED_KEY = b"shardkit.skipped"
-_PART_VERSION = b"1"
+_FACTS_KEY = b"shardkit.facts"
+_PART_VERSION = b"2"
 
-INVENTORY_SCHEMA = pa.schema(
-    [
-        *LISTING_SCHEMA,
-        # Null below: not opened (`--check header`), or rejected.
-        pa.field("format", pa.string()),
-        pa.field("width", pa.int32()),  # pixels, as stored
-        pa.field("height", pa.int32()),
-        pa.field("orientation", pa.int8()),  # EXIF's 1 to 8
-        pa.field("changes", pa.string()),  # what has to be normalised, by commas
-        pa.field("content_sha256", pa.binary(32)),
-        pa.field("content_crc32c", pa.int64()),  # tells the writer cheaply that the file is still the same
-    ]
-)
+# Null: not opened (`--check header`), or rejected.
+LOOKED_AT = [
+    pa.field("format", pa.string()),
+    pa.field("width", pa.int32()),  # pixels, as stored
+    pa.field("height", pa.int32()),
+    pa.field("orientation", pa.int8()),  # EXIF's 1 to 8
+    pa.field("changes", pa.string()),  # what has to be normalised, by commas
+    pa.field("content_sha256", pa.binary(32)),
+    pa.field("content_crc32c", pa.int64()),  # tells the writer cheaply that the file is still the same
+]
+MASK_SHA256 = pa.field("mask_sha256", pa.binary(32))  # of layouts with masks
 
-
-def inventory_batch(folder: Folder, listing: Listing, check: Check) -> pa.Table:
-    """The inventory of one batch: with ``decode`` every file is read, hashed and decoded; else nothing is opened."""
-    table = listing.table()
-    rows: list[tuple[Any, ...]] = [(None,) * 7] * len(table)
-    if check == "decode":
-        reasons, messages = listing.reasons.copy(), listing.messages.copy()
-        for i, key in enumerate(listing.keys):
-            if reasons[i] is None:
-                try:
-                    rows[i] = _look(folder, key)
-                except images.BadImage as error:
-                    reasons[i], messages[i] = error.reason, str(error)
-                except OSError as error:
-                    reasons[i], messages[i] = "unreadable", f"the file cannot be read: {error.strerror or error}"
-        table = table.drop_columns(["reason", "message"])
-        table = table.append_column("reason", pa.array(reasons, pa.string()))
-        table = table.append_column("message", pa.array(messages, pa.string()))
-    for i, field in enumerate(list(INVENTORY_SCHEMA)[len(LISTING_SCHEMA) :]):
-        table = table.append_column(field, pa.array([row[i] for row in rows], field.type))
-    return table.cast(INVENTORY_SCHEMA)
+INVENTORY_SCHEMA = pa.schema([*LISTING_SCHEMA, *LOOKED_AT])
 
 
-def _look(folder: Folder, key: str) -> tuple[Any, ...]:
-    data = folder.read(key)
+def inventory_schema(listing_schema: pa.Schema) -> pa.Schema:
+    """Columns of the inventory of a source: those of its listings, and what looking at the files tells."""
+    masks = [MASK_SHA256] if MASK_PATH in listing_schema.names else []
+    return pa.schema([*listing_schema, *LOOKED_AT, *masks])
+
+
+class Facts(NamedTuple):
+    """What listings say beside their rows: files skipped, by ending, and classes by their number in the format."""
+
+    skipped: dict[str, int]
+    classes: dict[int, str]
+
+    def class_names(self) -> tuple[str, ...] | None:
+        """Names in the order of the format's numbers; None where the format numbers no classes."""
+        return tuple(name for _, name in sorted(self.classes.items())) or None
+
+
+def measured(folder: Folder, table: pa.Table) -> pa.Table:
+    """A listing with the sizes and times that it left open; a file that is not there is rejected."""
+    sizes = table["source_bytes"].to_numpy()
+    unknown = np.flatnonzero(sizes == UNMEASURED)
+    if not len(unknown):
+        return table
+    columns = {name: table[name].to_pylist() for name in ("source_bytes", "mtime_ns", "reason", "message")}
+    paths = table[PATH.name if PATH.name in table.column_names else "key"].to_pylist()
+    for i in unknown.tolist():
+        entry = folder.stat(paths[i]) if columns["reason"][i] is None else None
+        if entry is None or entry.is_folder:
+            columns["source_bytes"][i] = 0
+            if columns["reason"][i] is None:
+                columns["reason"][i] = "missing"
+                columns["message"][i] = f"there is no file {folder.url}/{paths[i]}; restore it, or take out its line"
+        else:
+            columns["source_bytes"][i], columns["mtime_ns"][i] = entry.num_bytes, entry.mtime_ns
+    for name, values in columns.items():
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
+    return table
+
+
+def inventory_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
+    """The inventory of a measured listing.
+
+    With ``decode`` every file is read, hashed and decoded, boxes are placed on the upright image, and those that do not
+    lie in it are rows of their own, with a reason; with ``header`` nothing is opened.
+    """
+    schema = inventory_schema(table.schema)
+    if check == "header":
+        nothing = [pa.nulls(len(table), field.type) for field in list(schema)[len(table.schema) :]]
+        return pa.Table.from_arrays([*table.columns, *nothing], schema=schema)
+    rows, problems = table.to_pylist(), []
+    for row in rows:
+        if row["reason"] is None:
+            try:
+                problems += _look(folder, row)
+            except images.BadImage as error:
+                row["reason"], row["message"] = error.reason, str(error)
+            except OSError as error:
+                row["reason"] = "unreadable"
+                row["message"] = f"the file cannot be read: {error.strerror or error}"
+    return pa.Table.from_pylist(rows + problems, schema)
+
+
+def _look(folder: Folder, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Fill in what a file is; rows for the problems with its annotations."""
+    data = read_image(folder, row)
     info = images.check(data)
-    return (
-        info.format,
-        info.width,
-        info.height,
-        info.orientation,
-        ",".join(info.changes),
-        hashlib.sha256(data).digest(),
-        google_crc32c.value(data),
-    )
+    row |= {
+        "format": info.format,
+        "width": info.width,
+        "height": info.height,
+        "orientation": info.orientation,
+        "changes": ",".join(info.changes),
+        "content_sha256": hashlib.sha256(data).digest(),
+        "content_crc32c": google_crc32c.value(data),
+    }
+    if MASK_PATH in row:
+        row[MASK_SHA256.name] = _check_mask(folder.read(row[MASK_PATH]), info)
+    if OBJECTS not in row:
+        return []
+    row[OBJECTS], problems = place_objects(row[OBJECTS], annotated_size(row), info)
+    return [{**bad_box(row["key"], *problem)._asdict(), "mtime_ns": 0} for problem in problems]
 
 
-def part_name(listing: Listing, check: Check) -> str:
-    """File name of a part: a hash of everything that decides its content, and its number of rows."""
+class Reject(NamedTuple):
+    """What was left out: a file, or with 0 bytes an annotation of one."""
+
+    key: str
+    reason: str
+    message: str
+    source_bytes: int
+
+
+def bad_box(key: str, name: str, found: str) -> Reject:
+    """The object of that name in the image of that key, left out."""
+    return Reject(f"{key}, {name}", "bad_box", f"{found}; it is left out, the image stays: mend it or take it out", 0)
+
+
+def read_image(folder: Folder, row: dict[str, Any]) -> bytes:
+    """The bytes of a row's image: a file, or a part of one."""
+    path = row.get(PATH.name) or row["key"]
+    offset = row.get(OFFSET.name)
+    return folder.read(path) if offset is None else folder.read_range(path, offset, row["source_bytes"])
+
+
+def annotated_size(row: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Width and height that a row's boxes refer to; see boxes.place_objects."""
+    return row["annotated_width"], row["annotated_height"]
+
+
+def mask_orientation(mask: "images.MaskInfo", info: images.ImageInfo) -> int:
+    """How a mask has to be turned with its image.
+
+    Raises:
+        BadImage: "annotated_size": they are not of one size.
+    """
+    return annotated_orientation(mask.width, mask.height, info, "mask")
+
+
+def _check_mask(data: bytes, info: images.ImageInfo) -> bytes:
+    mask_orientation(images.check_mask(data), info)
+    return hashlib.sha256(data).digest()
+
+
+def part_name(table: pa.Table, listing: Listing, check: Check) -> str:
+    """File name of a part: a hash of everything that decides its content, and its number of rows.
+
+    Args:
+        table: the listing's, measured.
+        listing: for what it says beside its rows.
+        check: what is looked at.
+    """
     digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
-    digest.update(_columns_digest(listing.table(), LISTING_SCHEMA.names))
-    digest.update(json.dumps(listing.skipped, sort_keys=True).encode())
-    return f"{digest.hexdigest()}-{len(listing.keys)}.arrow"
+    digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
+    digest.update(columns_digest(table, table.schema.names))
+    digest.update(_facts_json(listing))
+    return f"{digest.hexdigest()}-{len(table)}.arrow"
+
+
+def _facts_json(listing: Listing) -> bytes:
+    classes = sorted(listing.classes.items())
+    return canonical_json({"skipped": listing.skipped, "classes": classes})
 
 
 def count_in_parts(output: Folder) -> int:
@@ -90,9 +194,9 @@ def count_in_parts(output: Folder) -> int:
     return sum(int(name.partition("-")[2].removesuffix(".arrow")) for name in names if name.endswith(".arrow"))
 
 
-def write_part(output: Folder, name: str, table: pa.Table, skipped: dict[str, int]) -> None:
+def write_part(output: Folder, name: str, table: pa.Table, listing: Listing) -> None:
     """Write a part into the work folder."""
-    described = table.replace_schema_metadata({_SKIPPED_KEY: json.dumps(skipped).encode()})
+    described = table.replace_schema_metadata({_FACTS_KEY: _facts_json(listing)})
     with (
         output.writing(f"{PARTS}/{name}") as file,
         pa.ipc.new_file(file, described.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer,
@@ -100,40 +204,50 @@ def write_part(output: Folder, name: str, table: pa.Table, skipped: dict[str, in
         writer.write_table(described)
 
 
-def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, dict[str, int]]:
-    """The whole inventory sorted by key, and the files skipped by ending."""
-    tables, skipped = [INVENTORY_SCHEMA.empty_table()], dict[str, int]()
+def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, Facts]:
+    """The whole inventory sorted by key, rows of one key as they stand in their file, and what listings say beside.
+
+    Raises:
+        DataError: two parts give one class number two names.
+    """
+    tables, facts = list[pa.Table](), Facts({}, {})
     for name in names:
         with pa.ipc.open_file(pa.BufferReader(output.read(f"{PARTS}/{name}"))) as reader:
-            for kind, count in json.loads(reader.schema.metadata[_SKIPPED_KEY]).items():
-                skipped[kind] = skipped.get(kind, 0) + count
-            tables.append(reader.read_all().cast(INVENTORY_SCHEMA))
-    table = pa.concat_tables(tables)
-    return table.take(pc.sort_indices(table, [("key", "ascending")])), dict(sorted(skipped.items()))
+            add_facts(facts, **json.loads(reader.schema.metadata[_FACTS_KEY]))
+            tables.append(reader.read_all().replace_schema_metadata())
+    table = pa.concat_tables(tables) if tables else INVENTORY_SCHEMA.empty_table()
+    return sorted_by_key(table), Facts(dict(sorted(facts.skipped.items())), facts.classes)
+
+
+def sorted_by_key(table: pa.Table) -> pa.Table:
+    """An inventory's rows in the order in which the plan takes them."""
+    columns = ["key", LINE.name] if LINE.name in table.column_names else ["key"]
+    return table.take(pc.sort_indices(table, [(name, "ascending") for name in columns]))
+
+
+def add_facts(facts: Facts, skipped: dict[str, int], classes: Iterable[tuple[int, str]]) -> None:
+    """Add what one listing says.
+
+    Raises:
+        DataError: it gives a class number another name than an earlier one.
+    """
+    for kind, count in skipped.items():
+        facts.skipped[kind] = facts.skipped.get(kind, 0) + count
+    for number, name in classes:
+        there = facts.classes.setdefault(number, name)
+        if there != name:
+            msg = f"the source calls category {number} {there!r} in one file and {name!r} in another; make them agree"
+            raise DataError(msg)
 
 
 def fingerprint(inventory: pa.Table) -> str:
-    """sha256 over keys, splits, labels, sizes and, where known, contents of a sorted inventory, in hexadecimal.
+    """sha256 over keys, splits, labels, sizes, annotations and, where known, contents of a sorted inventory.
 
-    Times of change are left out: a copy of the source is the same source.
+    Times of change are left out, and where in which file an image lies: a copy of the source is the same source.
     """
     columns = ["key", "split", "label_name", "source_bytes", "content_sha256"]
-    return hashlib.sha256(_columns_digest(inventory, columns)).hexdigest()
-
-
-def _columns_digest(table: pa.Table, names: list[str]) -> bytes:
-    digest = hashlib.sha256(len(table).to_bytes(8, "little"))
-    for name in names:
-        column = table[name]
-        if pa.types.is_integer(column.type):
-            digest.update(column.to_numpy().astype("<i8").tobytes())
-            continue
-        # The values' bytes end to end, without making a Python object of each of a hundred million keys.
-        strings = column.cast(pa.large_binary())
-        digest.update(pc.fill_null(pc.binary_length(strings), -1).to_numpy().astype("<i8").tobytes())
-        present = strings.drop_null().combine_chunks()
-        if len(present):
-            _, offsets, data = present.buffers()
-            ends = np.frombuffer(offsets, "<i8")[present.offset : present.offset + len(present) + 1]
-            digest.update(memoryview(data)[ends[0] : ends[-1]])
-    return digest.digest()
+    columns += [name for name in (GROUP.name, MASK_SHA256.name) if name in inventory.column_names]
+    annotations = sorted(annotation_columns(inventory.schema))
+    digest = hashlib.sha256(columns_digest(inventory, [*columns, *annotations]))
+    digest.update(canonical_json([[name, str(inventory.schema.field(name).type)] for name in annotations]))
+    return digest.hexdigest()

@@ -11,6 +11,20 @@ REJECTED = "rejected.parquet"
 RUN_LOG = "run-log.jsonl"
 WORK_FOLDER = ".shardkit"
 
+# Layouts of sources, as `--layout` takes them.
+LAYOUTS = (
+    "class-folders",
+    "file-names",
+    "table",
+    "metadata",
+    "coco",
+    "voc",
+    "yolo",
+    "masks",
+    "webdataset",
+    "hf-parquet",
+)
+
 # Five digits sort well up to 100,000 shards of a split; wider numbers are written out in full.
 _SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>[0-9]{5,})-of-(?P<of>[0-9]{5,})\.tfrecord")
 _SPLIT = re.compile(r"[A-Za-z][A-Za-z0-9_]*")

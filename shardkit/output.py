@@ -4,12 +4,14 @@ from typing import Any
 
 from shardkit import naming
 from shardkit.errors import CallError, DataError
+from shardkit.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABELS, label_files
 from shardkit.manifest import Manifest, read_manifest
 from shardkit.planning import plan_file
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.writing import REPORTS
 
-_BESIDE = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, "dataset_info.json", "features.json", "label.labels.txt"}
+_CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
+_BESIDE = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, "dataset_info.json", "features.json", *_CLASS_NAMES}
 
 
 def finished(output: Folder) -> Manifest | None:

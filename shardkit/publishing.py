@@ -13,13 +13,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit import features, naming, software
+from shardkit import columns, features, naming, software
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
-from shardkit.index import chain_problem, parse_index
+from shardkit.index import chain_problem, indexed_labels, parse_index
 from shardkit.manifest import Balance, File, Index, Manifest, Rejected, Shard, Source, Split, sealed
 from shardkit.naming import ShardName
-from shardkit.planning.plan import PLAN_VERSION, Late, Plan
+from shardkit.inventory import Reject
+from shardkit.planning.plan import PLAN_VERSION, Plan
 from shardkit.storage import Folder
 
 # Index files are small and their stores are slow to answer, not slow to send.
@@ -49,7 +50,7 @@ def proved_shards(output: Folder, names: list[ShardName]) -> list[FinishedShard]
 def _proved(output: Folder, name: ShardName) -> FinishedShard:
     where = f"{output.url}/{name.index}"
     raw = output.read(name.index)
-    table, summary = parse_index(raw, where=where, columns=["offset", "length", "label"])
+    table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
     found = output.stat(name.records)
     if found is None or found.num_bytes != summary.num_bytes:
         size = "is missing" if found is None else f"has {found.num_bytes} bytes"
@@ -67,10 +68,10 @@ def _proved(output: Folder, name: ShardName) -> FinishedShard:
         sha256=summary.sha256,
         index=index,
     )
-    return FinishedShard(name, shard, *np.unique(table["label"].to_numpy(), return_counts=True))
+    return FinishedShard(name, shard, *np.unique(indexed_labels(table), return_counts=True))
 
 
-def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Late]) -> Manifest:
+def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Reject]) -> Manifest:
     """Write what stands beside the shards, then the manifest, which makes them a dataset."""
     rejected = plan.with_late(late)
     splits = {
@@ -82,7 +83,7 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
     manifest = sealed(
         {
             "name": plan.options.name,
-            "features": features.CLASSIFICATION,
+            "features": columns.features_of(plan.rows.schema),
             "classes": plan.classes,
             "splits": splits,
             "source": Source(
@@ -123,7 +124,7 @@ def _split(shards: list[FinishedShard], num_classes: int) -> Split:
         class_counts=total.tolist(),
         balance=Balance(
             count_spread=int(np.ptp(counts)),
-            class_spread=int((most - least).max()),
+            class_spread=int((most - least).max(initial=0)),
             bytes_spread=round(float(max(1, num_bytes.max()) / max(1, num_bytes.min()) - 1), 6),
         ),
         shards=[shard.shard for shard in shards],
@@ -154,11 +155,13 @@ def _tfds_files(plan: Plan, splits: dict[str, Split]) -> dict[str, bytes]:
             for name, split in splits.items()
         ],
     }
+    stored = columns.features_of(plan.rows.schema)
+    # TFDS strips, splits by line and drops blank lines: names with line breaks or of blanks would shift the others.
+    names = "".join(f"{' '.join(name.split()) or repr(name)}\n" for name in plan.classes).encode()
     return {
         "dataset_info.json": _json(info),
-        "features.json": _json(features.tfds_features(features.CLASSIFICATION, plan.classes)),
-        # TFDS strips, splits by line and drops blank lines: names with line breaks or of blanks would shift the others.
-        "label.labels.txt": "".join(f"{' '.join(name.split()) or repr(name)}\n" for name in plan.classes).encode(),
+        "features.json": _json(features.tfds_features(stored, plan.classes)),
+        **dict.fromkeys(features.label_files(stored), names),
     }
 
 

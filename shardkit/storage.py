@@ -57,6 +57,13 @@ class Folder(abc.ABC):
     def open(self, path: str) -> Any:
         """The file for reading, seekable, closed by ``with``."""
 
+    def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
+        """Bytes [start, start + num_bytes) of the file; fewer where it ends before."""
+        with self.open(path) as file:
+            file.seek(start)
+            data: bytes = file.read(num_bytes)
+        return data
+
     @abc.abstractmethod
     def make(self) -> None:
         """Make the folder itself, and those above it, where the store has folders; no error where it is there."""

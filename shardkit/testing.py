@@ -19,7 +19,7 @@ from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.publishing import proved_shards, publish
-from shardkit.sources import Source, open_source
+from shardkit.sources import Source, SourceOptions, open_source
 from shardkit.storage import Folder, open_folder
 
 
@@ -95,14 +95,21 @@ def inventory_table(
 
 def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
     """Inventory and plan of a small source, in this thread."""
-    tables, skipped = [INVENTORY_SCHEMA.empty_table()], dict[str, int]()
+    tables = [inventory.inventory_schema(source.schema).empty_table()]
+    facts = inventory.Facts({}, {})
     for part in source.parts():
         for listing in source.list_part(part, batch_rows=1000):
-            tables.append(inventory.inventory_batch(source.folder, listing, options.check))
-            for kind, count in listing.skipped.items():
-                skipped[kind] = skipped.get(kind, 0) + count
-    table = pa.concat_tables(tables).sort_by("key")
-    return make_plan(table, options, layout=source.layout, skipped=dict(sorted(skipped.items())))
+            measured = inventory.measured(source.folder, listing.table())
+            tables.append(inventory.inventory_batch(source.folder, measured, options.check))
+            inventory.add_facts(facts, listing.skipped, listing.classes.items())
+    table = inventory.sorted_by_key(pa.concat_tables(tables))
+    return make_plan(
+        table,
+        options,
+        layout=source.layout,
+        skipped=dict(sorted(facts.skipped.items())),
+        classes=source.classes or facts.class_names(),
+    )
 
 
 def write_options(plan: Plan) -> writing.WriteOptions:
@@ -111,7 +118,12 @@ def write_options(plan: Plan) -> writing.WriteOptions:
 
 
 def convert_without_beam(
-    source_url: str, output_url: str, options: ConvertOptions | None = None, /, **changed: Any
+    source_url: str,
+    output_url: str,
+    options: ConvertOptions | None = None,
+    /,
+    source_options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
+    **changed: Any,
 ) -> Manifest:
     """Convert a small source in this thread; the files are those of ``shardkit convert``, the log apart.
 
@@ -119,10 +131,12 @@ def convert_without_beam(
         source_url: the source's folder.
         output_url: a new or empty folder.
         options: as of the call; or
+        source_options: how the source is read.
         changed: those options that are not the default's.
     """
     output = open_folder(output_url)
-    source = open_source(source_url, output=output)
+    output.make()
+    source = open_source(source_url, source_options, output=output, work=output)
     plan = plan_without_beam(source, options or ConvertOptions(**changed))
     plan_file.write_plan(output, plan)
     tasks = plan_file.shard_tasks(plan)

@@ -8,10 +8,11 @@ from typing import Any, BinaryIO
 import numpy as np
 import pyarrow as pa
 
-from shardkit import example, images, naming, tfrecord
+from shardkit import features, naming, tfrecord
 from shardkit.errors import DataError, ManifestError, RecordError
+from shardkit.example_checking import Contents, example_problems
 from shardkit.hashing import sha256_hex
-from shardkit.index import ShardSummary, chain_problem, key_hashes, parse_index
+from shardkit.index import ShardSummary, chain_problem, indexed_labels, parse_index
 from shardkit.manifest import File, Manifest, Shard, Split, parse_manifest
 from shardkit.storage import Folder
 
@@ -60,9 +61,10 @@ def _split_problems(manifest: Manifest, split: Split) -> Iterator[str]:
     sums = {
         "num_examples": (split.num_examples, sum(shard.num_examples for shard in split.shards)),
         "num_bytes": (split.num_bytes, sum(shard.num_bytes for shard in split.shards)),
-        "class_counts": (sum(split.class_counts), split.num_examples),
         "number of class_counts": (len(split.class_counts), len(manifest.classes)),
     }
+    if manifest.features.get(features.LABEL) == features.CLASS_LABEL:
+        sums["class_counts"] = (sum(split.class_counts), split.num_examples)
     for what, (said, found) in sums.items():
         if said != found:
             yield f"{what} says {said}, its parts make {found}"
@@ -101,20 +103,20 @@ class ShardCheck:
     num_bytes: int
 
 
-def check_shard(root: Folder, shard: Shard, classes: list[str], *, deep: bool) -> ShardCheck:
+def check_shard(root: Folder, shard: Shard, contents: Contents, *, deep: bool) -> ShardCheck:
     """Re-read a shard and its index: sizes, sha256, framing, both CRCs, every record against its row.
 
     Args:
         root: the dataset's folder.
         shard: as the manifest describes it.
-        classes: label names in label order.
+        contents: what every example has.
         deep: also decode every image.
     """
     problems, table = _index_problems(root, shard)
-    counts = {} if table is None else dict(zip(*_counted(table["label"].to_numpy()), strict=True))
+    counts = {} if table is None else dict(zip(*_counted(indexed_labels(table)), strict=True))
     try:
         with root.open(shard.path) as file:
-            found = list(_record_problems(_Hashed(file), shard, table, classes, deep=deep))
+            found = list(_record_problems(_Hashed(file), shard, table, contents, deep=deep))
     except OSError as error:
         found = [_unreadable(shard.path, error)]
     problems += found
@@ -185,7 +187,7 @@ class _Hashed:
 
 
 def _record_problems(
-    file: _Hashed, shard: Shard, table: pa.Table | None, classes: list[str], *, deep: bool
+    file: _Hashed, shard: Shard, table: pa.Table | None, contents: Contents, *, deep: bool
 ) -> Iterator[Problem]:
     # With a sound index a damaged record costs that record only; without one, all behind it cannot be found.
     records = _by_frames(file, shard) if table is None else _by_index(file, shard, table)
@@ -195,7 +197,7 @@ def _record_problems(
         if data is None:
             yield Problem(shard.path, number, found)
         else:
-            for problem in _example_problems(data, row, classes, deep=deep):
+            for problem in example_problems(data, row, contents, deep=deep):
                 yield Problem(shard.path, number, problem)
     sha256 = file.finish()
     if num_examples != shard.num_examples:
@@ -224,42 +226,6 @@ def _by_index(file: _Hashed, shard: Shard, table: pa.Table) -> Iterator[_Record]
             problem = tfrecord.frame_problem(framed, row["length"])
             what = f"{problem} (key {row['key']!r}, byte {row['offset']} of {shard.path})"
             yield row, None if problem else framed[tfrecord.HEADER_BYTES : -tfrecord.FOOTER_BYTES], what
-
-
-def _example_problems(data: bytes, row: dict[str, Any] | None, classes: list[str], *, deep: bool) -> Iterator[str]:
-    try:
-        features = example.decode(data)
-        image, label, key, height, width = (features[name][0] for name in ("image", "label", "key", "height", "width"))
-    except RecordError as error:
-        yield str(error)
-        return
-    except (KeyError, IndexError):
-        yield "the example lacks image, label, key, height or width"
-        return
-    if not isinstance(image, bytes) or not isinstance(key, bytes) or not isinstance(label, int):
-        yield "the example's image, key or label is of the wrong type"
-        return
-    if row is not None:
-        stored = {"key": key.decode(errors="replace"), "label": label, "height": height, "width": width}
-        stored["key_hash"] = int(key_hashes([row["key"]])[0])
-        if data[row["image_start"] : row["image_start"] + row["image_bytes"]] != image:
-            yield "the image's bytes are not where the index says"
-        for name, value in stored.items():
-            if row[name] != value:
-                yield f"{name} is {value!r}, the index says {row[name]!r}"
-    if not 0 <= label < len(classes):
-        yield f"label {label} is none of the manifest's {len(classes)} classes"
-    elif row is not None and row["label_name"] != classes[label]:
-        yield f"label {label} is {classes[label]!r} in the manifest and {row['label_name']!r} in the index"
-    try:
-        info = images.check(image) if deep else images.inspect(image)
-    except images.BadImage as error:
-        yield f"key {key.decode(errors='replace')!r}: {error}"
-        return
-    if (info.width, info.height) != (width, height):
-        yield f"the image has {info.width} x {info.height} pixels, the example says {width!r} x {height!r}"
-    if row is not None and info.format != row["format"]:
-        yield f"the image is a {info.format}, the index says {row['format']}"
 
 
 def _unreadable(path: str, error: OSError) -> Problem:

@@ -14,11 +14,15 @@ import google_crc32c
 import pyarrow as pa
 
 from shardkit import example, images, naming, tfrecord
+from shardkit.boxes import place_objects
+from shardkit.columns import MASK_PATH, OBJECTS, AnnotationEncoder
 from shardkit.errors import DataError, MachineError, SourceChangedError
+from shardkit.features import MASK
 from shardkit.index import SCHEMA as INDEX_SCHEMA
 from shardkit.index import ShardSummary, key_hashes, serialise
-from shardkit.planning.plan import Late
+from shardkit.inventory import MASK_SHA256, Reject, annotated_size, bad_box, mask_orientation, read_image
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
+from shardkit.sources.listing import GROUP
 from shardkit.storage import Folder
 
 REPORTS = f"{naming.WORK_FOLDER}/shards"
@@ -39,7 +43,7 @@ class WriteOptions:
 class ShardReport:
     """How writing a shard ended, as data: late rejects, or the error that stopped it and whose fault it was."""
 
-    rejected: tuple[Late, ...] = ()
+    rejected: tuple[Reject, ...] = ()
     error: str = ""
     exit_code: int = 0
 
@@ -51,7 +55,7 @@ class ShardReport:
     def from_bytes(cls, raw: bytes) -> "ShardReport":
         """The inverse of ``to_bytes``."""
         fields = json.loads(raw)
-        return cls(**{**fields, "rejected": tuple(Late(**late) for late in fields["rejected"])})
+        return cls(**{**fields, "rejected": tuple(Reject(*late) for late in fields["rejected"])})
 
 
 def report_path(name: naming.ShardName) -> str:
@@ -98,28 +102,38 @@ def _report(output: Folder, name: naming.ShardName, report: ShardReport) -> None
 
 
 def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions) -> None:
-    late: list[Late] = []
+    late: list[Reject] = []
     indexed: list[_Indexed] = []
+    table = read_shard_rows(output, task.row_group)
+    encode_annotations = AnnotationEncoder(table.schema, options.classes)
     with output.writing(task.name.records) as file:
         shard = _Blocks(file)
-        for row in _rows(read_shard_rows(output, task.row_group)):
+        for row in _rows(table):
             try:
                 raw, content_sha256 = _read(source, row)
                 info = row.info or images.inspect(raw)
                 image = images.normalise(raw, info, shorter_side=options.resize, quality=options.quality)
+                columns, lost = _placed(row, info)
+                mask = _mask(source, row, info, image)
             except images.BadImage as error:
                 if row.info is not None:
                     msg = f"{source.url}/{row.key}: passed its check, yet cannot be normalised: {error}"
                     raise DataError(msg) from error
-                late.append(Late(row.key, error.reason, str(error), row.source_bytes))
+                late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
                 continue
+            late += lost
+            annotations, labels = encode_annotations(columns)
+            if row.label is not None:
+                annotations["label"] = example.int64_feature((row.label,))
+            if mask is not None:
+                annotations[MASK] = example.bytes_feature([mask])
             record, image_end = example.encode_located(
                 {
                     "height": example.int64_feature((image.height,)),
                     "image": example.bytes_feature([image.data]),
                     "key": example.bytes_feature([row.key.encode()]),
-                    "label": example.int64_feature((row.label,)),
                     "width": example.int64_feature((image.width,)),
+                    **annotations,
                 },
                 "image",
             )
@@ -129,12 +143,14 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                     length=len(record),
                     key=row.key,
                     label=row.label,
-                    label_name=options.classes[row.label],
+                    label_name=None if row.label is None else options.classes[row.label],
+                    labels=labels,
                     height=image.height,
                     width=image.width,
                     format="JPEG" if image.data.startswith(JPEG_START) else "PNG",
                     image_start=image_end - len(image.data),
                     image_bytes=len(image.data),
+                    group=row.group,
                     source_bytes=len(raw),
                     content_sha256=content_sha256,
                     changes=",".join(image.changes),
@@ -145,13 +161,32 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
         _report(output, task.name, ShardReport(rejected=tuple(late)))
-    columns: dict[str, Any] = dict(zip(_Indexed._fields, zip(*indexed, strict=True), strict=True)) if indexed else {}
-    columns["key_hash"] = key_hashes(columns.get("key", ()))
-    columns["group"] = [None] * len(indexed)
-    arrays = [pa.array(columns.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
+    columns_of: dict[str, Any] = dict(zip(_Indexed._fields, zip(*indexed, strict=True), strict=True)) if indexed else {}
+    columns_of["key_hash"] = key_hashes(columns_of.get("key", ()))
+    arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
     summary = ShardSummary(num_examples=len(indexed), num_bytes=shard.num_bytes, sha256=shard.sha256)
     with output.writing(task.name.index) as file:
         file.write(serialise(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
+
+
+def _placed(row: "_Row", info: images.ImageInfo) -> tuple[dict[str, Any], list[Reject]]:
+    """A row's annotations with its boxes placed, and those left out; of a checked row they were placed before."""
+    if row.info is not None or OBJECTS not in row.columns:
+        return row.columns, []
+    objects, problems = place_objects(row.columns[OBJECTS], annotated_size(row.columns), info)
+    return {**row.columns, OBJECTS: objects}, [bad_box(row.key, *problem) for problem in problems]
+
+
+def _mask(source: Folder, row: "_Row", info: images.ImageInfo, image: images.NormalisedImage) -> bytes | None:
+    if MASK_PATH not in row.columns:
+        return None
+    data = source.read(row.columns[MASK_PATH])
+    wanted = row.columns[MASK_SHA256.name]
+    if wanted is not None and hashlib.sha256(data).digest() != wanted:
+        msg = f"{source.url}/{row.columns[MASK_PATH]}: the mask has changed since it was checked; convert again"
+        raise SourceChangedError(msg)
+    orientation = mask_orientation(images.check_mask(data), info)
+    return images.normalise_mask(data, orientation=orientation, size=(image.width, image.height)).data
 
 
 class _Blocks:
@@ -193,13 +228,15 @@ class _Indexed(NamedTuple):
     offset: int
     length: int
     key: str
-    label: int
-    label_name: str
+    label: int | None
+    label_name: str | None
+    labels: list[int] | None
     height: int
     width: int
     format: str
     image_start: int
     image_bytes: int
+    group: str | None
     source_bytes: int
     content_sha256: bytes
     changes: str
@@ -208,32 +245,41 @@ class _Indexed(NamedTuple):
 class _Row(NamedTuple):
     key: str
     source_bytes: int
-    label: int
+    label: int | None
+    group: str | None
+    columns: dict[str, Any]  # the layout's own
     info: images.ImageInfo | None  # None: not looked at before, ``--check header``
     content_sha256: bytes | None
     content_crc32c: int | None
 
 
+_LOOKED_AT = ("format", "width", "height", "orientation", "changes", "content_sha256", "content_crc32c")
+_OWN_FIELDS = {"key", "source_bytes", "label", GROUP.name, *_LOOKED_AT}
+
+
 def _rows(table: pa.Table) -> Iterator[_Row]:
-    keys = table["key"].to_pylist()
-    sizes, labels = table["source_bytes"].to_numpy().tolist(), table["label"].to_numpy().tolist()
+    names = table.column_names
+    own = [name for name in names if name not in _OWN_FIELDS]
+    layout = table.select(own).to_pylist() if own else [{}] * len(table)
+    labels = table["label"].to_numpy().tolist() if "label" in names else [None] * len(table)
+    groups = table[GROUP.name].to_pylist() if GROUP.name in names else [None] * len(table)
+    plain = zip(
+        table["key"].to_pylist(), table["source_bytes"].to_numpy().tolist(), labels, groups, layout, strict=True
+    )
     if table["content_crc32c"].null_count:
-        for key, size, label in zip(keys, sizes, labels, strict=True):
-            yield _Row(key, size, label, None, None, None)
+        for row in plain:
+            yield _Row(*row, None, None, None)
         return
-    looked = [table[name].to_pylist() for name in ("format", "width", "height", "orientation", "changes")]
-    checks = [table[name].to_pylist() for name in ("content_sha256", "content_crc32c")]
-    for key, size, label, kind, width, height, orientation, changes, *check in zip(
-        keys, sizes, labels, *looked, *checks, strict=True
-    ):
+    looked = zip(*(table[name].to_pylist() for name in _LOOKED_AT), strict=True)
+    for row, (kind, width, height, orientation, changes, *check) in zip(plain, looked, strict=True):
         codes = tuple(changes.split(",")) if changes else ()
-        yield _Row(key, size, label, images.ImageInfo(kind, width, height, orientation, codes), *check)
+        yield _Row(*row, images.ImageInfo(kind, width, height, orientation, codes), *check)
 
 
 def _read(source: Folder, row: _Row) -> tuple[bytes, bytes]:
     where = f"{source.url}/{row.key}"
     try:
-        raw = source.read(row.key)
+        raw = read_image(source, {"key": row.key, "source_bytes": row.source_bytes, **row.columns})
     except OSError as error:
         found = f"cannot be read: {error.strerror or error}"
         if row.info is None:

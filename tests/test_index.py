@@ -18,9 +18,8 @@ def table_of(lengths):
     for i, length in enumerate(lengths):
         key = f"cat/{i}.jpg"
         filled = {field.name: 0 if pa.types.is_integer(field.type) else "x" for field in SCHEMA}
-        rows.append(
-            filled | {"offset": offset, "length": length, "key": key, "group": None, "content_sha256": bytes(32)}
-        )
+        given = {"offset": offset, "length": length, "key": key, "group": None, "content_sha256": bytes(32)}
+        rows.append(filled | given | {"labels": None if i % 2 else list(range(i))})
         offset += length + OVERHEAD_BYTES
     return pa.Table.from_pylist(rows, SCHEMA), ShardSummary(len(rows), offset, "ab" * 32)
 

@@ -1,5 +1,4 @@
 import hashlib
-import json
 
 import google_crc32c
 import pyarrow as pa
@@ -32,7 +31,7 @@ def source(tmp_path):
 
 def batches(source, check, batch_rows=100):
     return [
-        (listing, inventory.inventory_batch(source.folder, listing, check))
+        (listing, inventory.inventory_batch(source.folder, listing.table(), check))
         for part in source.parts()
         for listing in source.list_part(part, batch_rows)
     ]
@@ -81,7 +80,7 @@ def test_a_file_that_cannot_be_read_is_rejected_not_raised(tmp_path):
     source = open_source(str(root))
     listing = next(source.list_part(source.parts()[0], 10))
     (root / "cat/gone.jpg").unlink()
-    rows = by_key([inventory.inventory_batch(source.folder, listing, "decode")])
+    rows = by_key([inventory.inventory_batch(source.folder, listing.table(), "decode")])
     assert {key: row["reason"] for key, row in rows.items()} == {
         "cat/gone.jpg": "unreadable",
         "cat/loop.jpg": "unreadable",
@@ -93,14 +92,14 @@ def test_a_file_that_cannot_be_read_is_rejected_not_raised(tmp_path):
 def test_every_batch_has_the_schema_and_keeps_its_rows_in_order(source, check):
     for listing, table in batches(source, check, batch_rows=2):
         assert table.schema.equals(INVENTORY_SCHEMA)
-        assert table["key"].to_pylist() == listing.keys
+        assert table["key"].to_pylist() == listing.table()["key"].to_pylist()
 
 
 def write_all(output, source, check, batch_rows):
     names = []
     for listing, table in batches(source, check, batch_rows):
-        names.append(inventory.part_name(listing, check))
-        inventory.write_part(output, names[-1], table, listing.skipped)
+        names.append(inventory.part_name(listing.table(), listing, check))
+        inventory.write_part(output, names[-1], table, listing)
     return names
 
 
@@ -110,22 +109,22 @@ def test_the_inventory_is_sorted_by_key_whatever_its_parts_and_their_order(batch
     names = write_all(output, source, "decode", batch_rows)
     whole = pa.concat_tables([table for _, table in batches(source, "decode")]).sort_by("key")
     for order in (names, names[::-1], sorted(names)):
-        table, skipped = inventory.read_parts(output, order)
+        table, facts = inventory.read_parts(output, order)
         assert table.equals(whole)
-        assert skipped == {".txt": 1}
+        assert facts == ({".txt": 1}, {})
     assert inventory.count_in_parts(output) == len(whole) == 7
 
 
 def test_no_parts_are_an_empty_inventory(tmp_path):
-    table, skipped = inventory.read_parts(open_folder(str(tmp_path)), [])
+    table, facts = inventory.read_parts(open_folder(str(tmp_path)), [])
     assert table.schema.equals(INVENTORY_SCHEMA)
-    assert (len(table), skipped) == (0, {})
+    assert (len(table), facts) == (0, ({}, {}))
     assert inventory.count_in_parts(open_folder(str(tmp_path))) == 0
 
 
 def test_a_part_is_found_again_while_its_files_are_the_same_and_not_when_one_changed(source):
     def names(check="decode"):
-        return [inventory.part_name(listing, check) for listing, _ in batches(source, check)]
+        return [inventory.part_name(listing.table(), listing, check) for listing, _ in batches(source, check)]
 
     before = names()
     assert names() == before
@@ -137,13 +136,15 @@ def test_a_part_is_found_again_while_its_files_are_the_same_and_not_when_one_cha
 
 
 def listing_of(keys, **columns):
-    listing = Listing(keys=list(keys))
-    for name in ("splits", "label_names", "reasons", "messages"):
-        setattr(listing, name, columns.get(name, [None] * len(keys)))
-    listing.source_bytes = columns.get("source_bytes", [1] * len(keys))
-    listing.mtimes_ns = columns.get("mtimes_ns", [1] * len(keys))
-    listing.skipped = columns.get("skipped", {})
-    return listing
+    nothing, ones = [None] * len(keys), [1] * len(keys)
+    given = [columns.get(name, nothing) for name in ("splits", "label_names")]
+    given += [columns.get(name, ones) for name in ("source_bytes", "mtimes_ns")]
+    rows = list(zip(keys, *given, nothing, nothing, strict=True))
+    return Listing(rows=rows, skipped=columns.get("skipped", {}), classes=columns.get("classes", {}))
+
+
+def name_of(listing, check="decode"):
+    return inventory.part_name(listing.table(), listing, check)
 
 
 @pytest.mark.parametrize(
@@ -157,14 +158,15 @@ def listing_of(keys, **columns):
         listing_of(["ab", "c"], label_names=["", None]),  # empty is not absent
         listing_of(["ab", "c"], splits=["ab", None]),
         listing_of(["ab", "c"], skipped={".txt": 1}),
+        listing_of(["ab", "c"], classes={1: "ab"}),
     ],
 )
 def test_part_names_differ_where_listings_do(other):
-    assert inventory.part_name(other, "decode") != inventory.part_name(listing_of(["ab", "c"]), "decode")
+    assert name_of(other) != name_of(listing_of(["ab", "c"]))
 
 
 def test_a_parts_name_tells_its_number_of_rows():
-    assert inventory.part_name(listing_of(["a", "b", "c"]), "decode").endswith("-3.arrow")
+    assert name_of(listing_of(["a", "b", "c"])).endswith("-3.arrow")
 
 
 columns = st.lists(st.tuples(st.text("ab\u00fc", max_size=3), st.sampled_from(["", "a", None])), max_size=4)
@@ -195,5 +197,5 @@ def test_skipped_files_are_kept_with_their_part(tmp_path):
     output = open_folder(str(tmp_path))
     table = INVENTORY_SCHEMA.empty_table()
     for name, skipped in (("a-0.arrow", {".txt": 1, ".csv": 2}), ("b-0.arrow", {".txt": 3})):
-        inventory.write_part(output, name, table, skipped)
-    assert inventory.read_parts(output, ["b-0.arrow", "a-0.arrow"])[1] == json.loads('{".csv": 2, ".txt": 4}')
+        inventory.write_part(output, name, table, Listing(skipped=skipped))
+    assert inventory.read_parts(output, ["b-0.arrow", "a-0.arrow"])[1].skipped == {".csv": 2, ".txt": 4}

@@ -24,7 +24,9 @@ from shardkit.writing import ShardReport, report_path
 
 @pytest.fixture
 def output(tmp_path):
-    return open_folder(str(tmp_path / "out"))
+    folder = open_folder(str(tmp_path / "out"))
+    folder.make()
+    return folder
 
 
 @pytest.fixture

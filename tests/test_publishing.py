@@ -10,7 +10,8 @@ from shardkit.index import parse_index, serialise
 from shardkit.manifest import read_manifest
 from shardkit.naming import ShardName
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import PLAN_VERSION, Late
+from shardkit.inventory import Reject
+from shardkit.planning.plan import PLAN_VERSION
 from shardkit.publishing import proved_shards, publish
 from shardkit.sources import open_source
 from shardkit.storage import open_folder
@@ -108,7 +109,7 @@ def test_the_manifest_comes_last(dataset, tmp_path, monkeypatch):
 def test_late_rejects_are_counted_and_listed(dataset, tmp_path):
     plan = plan_without_beam(open_source(str(tmp_path / "source")), ConvertOptions(shards={"train": 2}))
     output = open_folder(str(dataset))
-    manifest = publish(output, plan, proved_shards(output, NAMES), [Late("a.png", "damaged", "it is", 3)])
+    manifest = publish(output, plan, proved_shards(output, NAMES), [Reject("a.png", "damaged", "it is", 3)])
     assert (manifest.rejected.num_examples, manifest.rejected.by_reason) == (2, {"damaged": 1, "empty": 1})
     table = pq.read_table(io.BytesIO(output.read("rejected.parquet")))
     assert table["key"].to_pylist() == ["a.png", "train/cat/bad.jpg"]

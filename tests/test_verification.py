@@ -8,6 +8,7 @@ import pytest
 from shardkit import example, tfrecord
 from shardkit import verification as verifying
 from shardkit.hashing import sha256_hex
+from shardkit.example_checking import Contents
 from shardkit.index import parse_index, serialise
 from shardkit.manifest import Manifest, digest_of
 from shardkit.storage import open_folder
@@ -46,7 +47,7 @@ def problems_of(path, *, deep=False):
         problems += verifying.file_problems(root, file)
     problems += verifying.left_over(root, manifest)
     for name, split in manifest.splits.items():
-        checks = [verifying.check_shard(root, shard, manifest.classes, deep=deep) for shard in split.shards]
+        checks = [verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=deep) for shard in split.shards]
         problems += [problem for check in checks for problem in check.problems]
         problems += verifying.class_count_problems(name, split, checks)
     return problems
@@ -105,7 +106,7 @@ def test_every_changed_byte_of_a_shard_is_found(copy):
     manifest, _ = verifying.read_checked_manifest(root)
     for (_, shard), flip in zip(manifest.shards(), FLIPS[1:], strict=True):
         for position in flipped(copy / shard.path, range, flip):
-            check = verifying.check_shard(root, shard, manifest.classes, deep=False)
+            check = verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=False)
             assert {problem.file for problem in check.problems} == {shard.path}, f"byte {position}"
             assert any(problem.record is not None for problem in check.problems)
 
@@ -115,7 +116,7 @@ def test_every_changed_byte_of_a_shard_is_found_by_decoding_too(copy):
     manifest, _ = verifying.read_checked_manifest(root)
     (shard,) = manifest.splits["test"].shards
     for position in flipped(copy / shard.path, range, 0x01):
-        assert verifying.check_shard(root, shard, manifest.classes, deep=True).problems, f"byte {position}"
+        assert verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=True).problems, f"byte {position}"
 
 
 def test_every_changed_byte_of_an_index_is_found(copy):
@@ -123,7 +124,7 @@ def test_every_changed_byte_of_an_index_is_found(copy):
     manifest, _ = verifying.read_checked_manifest(root)
     for (_, shard), flip in zip(manifest.shards(), FLIPS[:3], strict=True):
         for position in flipped(copy / shard.index.path, range, flip):
-            check = verifying.check_shard(root, shard, manifest.classes, deep=False)
+            check = verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=False)
             assert shard.index.path in {problem.file for problem in check.problems}, f"byte {position}"
 
 
@@ -267,9 +268,9 @@ OTHER = picture(99, width=2, height=2)
     ("change_record", "change_row", "problem"),
     [
         (lambda values: values.clear(), None, "no tf.train.Example"),
-        (lambda values: values.pop("label"), None, "the example lacks image, label, key, height or width"),
-        (lambda values: values.update(label=[b"cat"]), None, "image, key or label is of the wrong type"),
-        (lambda values: values.update(image=[5]), None, "image, key or label is of the wrong type"),
+        (lambda values: values.pop("label"), None, "the example lacks label"),
+        (lambda values: values.update(label=[b"cat"]), None, "the example's label is not of type int64"),
+        (lambda values: values.update(image=[5]), None, "the example's image is not of type bytes"),
         (lambda values: values.update(key=[b"other"]), None, "key is 'other', the index says 'train/"),
         (lambda values: values.update(key=[b"\xff"]), None, "key is"),
         (

@@ -11,7 +11,7 @@ from shardkit.errors import DataError, MachineError
 from shardkit.index import key_hashes, parse_index
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import Late
+from shardkit.inventory import Reject
 from shardkit.sources import open_source
 from shardkit.storage import TEMPORARY, open_folder
 from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree
@@ -32,6 +32,7 @@ class Job:
     def __init__(self, root, files=FILES, **options):
         self.source_path, self.output_path = write_tree(root / "source", files), root / "out"
         self.source, self.output = open_source(str(self.source_path)), open_folder(str(self.output_path))
+        self.output.make()
         self.plan = plan_without_beam(self.source, ConvertOptions(**options))
         plan_file.write_plan(self.output, self.plan)
         self.tasks = plan_file.shard_tasks(self.plan)
@@ -297,7 +298,7 @@ def test_resizing_is_told_in_the_index(tmp_path):
 
 
 def test_reports_make_the_round_trip():
-    report = writing.ShardReport((Late("\u732b.jpg", "empty", "it is", 0),), "an error", 3)
+    report = writing.ShardReport((Reject("\u732b.jpg", "empty", "it is", 0),), "an error", 3)
     assert writing.ShardReport.from_bytes(report.to_bytes()) == report
     assert writing.ShardReport.from_bytes(writing.ShardReport().to_bytes()) == writing.ShardReport()
 

@@ -1,12 +1,14 @@
 """The options that `convert` and `plan` share: what is converted, and how."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
 from shardkit.errors import CallError
+from shardkit.naming import LAYOUTS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -18,6 +20,44 @@ def conversion_options(command: Command) -> Command:
     """Add the options from which `options_from` makes a ConvertOptions, and Beam's own."""
     for option in reversed(
         [
+            click.option(
+                "--layout",
+                type=click.Choice(list(LAYOUTS)),
+                help="How SOURCE is laid out.  [default: found out]",
+            ),
+            click.option(
+                "--label-pattern", metavar="REGEX", help="Label in a file's name: the first group, or the one named label."
+            ),
+            click.option("--root", metavar="FOLDER", help="Where relative paths of a table or COCO file begin."),
+            click.option("--image-column", metavar="NAME", help="Of a table.  [default: image, path, file_name …]"),
+            click.option(
+                "--label-column",
+                "label_columns",
+                multiple=True,
+                metavar="NAME",
+                help="Of a table; several for several labels.  [default: label, class …]",
+            ),
+            click.option("--label-separator", metavar="TEXT", help="Between several labels in one column."),
+            click.option(
+                "--label-type",
+                type=click.Choice(["auto", "class", "number"]),
+                default="auto",
+                show_default=True,
+                help="Whether labels are classes, or numbers to regress on.",
+            ),
+            click.option("--split-column", metavar="NAME", help="Of a table.  [default: split, if there is one]"),
+            click.option(
+                "--group-by",
+                metavar="COLUMN|REGEX",
+                help="What stays in one split: a table's column, or the first group of a regex over keys.",
+            ),
+            click.option(
+                "--dedupe",
+                type=click.Choice(["group", "drop", "ignore"]),
+                default="group",
+                show_default=True,
+                help="Exact duplicates: kept in one split, left out but the first, or taken as they come.",
+            ),
             click.option("--splits", metavar="SHARES", help="Shares such as train=0.8,validation=0.1,test=0.1."),
             click.option(
                 "--split-by",
@@ -77,6 +117,14 @@ def conversion_options(command: Command) -> Command:
     return command
 
 
+def source_options_from(given: dict[str, Any]) -> Any:
+    """The SourceOptions of a call."""
+    from shardkit.sources import SourceOptions
+
+    names = [field.name for field in fields(SourceOptions)]
+    return SourceOptions(**{name: given[name] for name in names})
+
+
 def options_from(given: dict[str, Any]) -> Any:
     """The ConvertOptions of a call.
 
@@ -104,6 +152,8 @@ def options_from(given: dict[str, Any]) -> Any:
         resize=given["resize"],
         quality=given["quality"],
         check=given["check"],
+        group_by=given["group_by"],
+        dedupe=given["dedupe"],
     )
 
 

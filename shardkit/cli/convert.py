@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import PASS_THROUGH, conversion_options, options_from, running_from
+from shardkit.cli.conversion_options import PASS_THROUGH, conversion_options, options_from, running_from, source_options_from
 
 
 @click.command(context_settings=PASS_THROUGH)
@@ -20,7 +20,7 @@ def convert(source: str, output: str, overwrite: bool, **given: Any) -> None:  #
 
     Beam's own options (--runner, --flink_master, --project …) stand behind them and are passed on.
     """
-    options = options_from(given)
+    options, source_options = options_from(given), source_options_from(given)
     running = running_from(given, source, output)
     from pipelines.convert import Conversion
     from shardkit.cli.summary import conversion_summary
@@ -29,7 +29,7 @@ def convert(source: str, output: str, overwrite: bool, **given: Any) -> None:  #
 
     terminal = Terminal(quiet=given["quiet"])
     limit = RejectLimit.parse(given["max_rejected"])
-    outcome = Conversion(source, output, options, running, limit, overwrite, terminal).run()
+    outcome = Conversion(source, source_options, output, options, running, limit, overwrite, terminal).run()
     if outcome.unchanged:
         terminal.say(f"{output} is the finished conversion of this source already; nothing to do")
     terminal.show(conversion_summary(outcome, output))

@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import PASS_THROUGH, conversion_options, options_from, running_from
+from shardkit.cli.conversion_options import PASS_THROUGH, conversion_options, options_from, running_from, source_options_from
 
 
 @click.command(context_settings=PASS_THROUGH)
@@ -24,11 +24,17 @@ def plan(source: str, **given: Any) -> None:
 
     terminal = Terminal(quiet=given["quiet"])
     limit = RejectLimit.parse(given["max_rejected"])
-    opened = open_source(source)
-    terminal.say(opened.describe())
     with work_folder(running.temp_location) as work:
-        inventory, skipped = take_inventory(opened, work, options, running, terminal)
-    planned = make_plan(inventory, options, layout=opened.layout, skipped=skipped)
+        opened = open_source(source, source_options_from(given), work=work)
+        terminal.say(opened.describe())
+        inventory, facts = take_inventory(opened, work, options, running, terminal)
+    planned = make_plan(
+        inventory,
+        options,
+        layout=opened.layout,
+        skipped=facts.skipped,
+        classes=opened.classes or facts.class_names(),
+    )
     for note in planned.notes:
         terminal.say(f"note: {note}")
     terminal.show(plan_summary(planned, limit))

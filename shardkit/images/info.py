@@ -12,7 +12,16 @@ from shardkit.errors import DataError
 MAX_PIXELS = 89_478_485  # Pillow's Image.MAX_IMAGE_PIXELS: above it an image is suspected to be a decompression bomb
 MAX_SIDE = 1_000_000  # pixels; libpng's PNG_USER_WIDTH_MAX and PNG_USER_HEIGHT_MAX
 
-Reason = Literal["empty", "truncated", "not_an_image", "too_many_pixels", "damaged", "unreadable"]
+Reason = Literal[
+    "empty",
+    "truncated",
+    "not_an_image",
+    "too_many_pixels",
+    "damaged",
+    "unreadable",
+    "annotated_size",
+    "bad_mask",
+]
 REASONS: tuple[Reason, ...] = get_args(Reason)
 
 # Every code that ImageInfo.changes and NormalisedImage.changes can hold.
@@ -60,8 +69,8 @@ class BadImage(DataError):  # noqa: N818 -- it names what was found, as the inde
     ``str()`` is one sentence without the key, which the caller knows and adds.
 
     Attributes:
-        reason: "empty", "truncated", "not_an_image", "too_many_pixels" or "damaged"; "unreadable" only from those who
-            read files for this package, which sees bytes alone.
+        reason: "empty", "truncated", "not_an_image", "too_many_pixels" or "damaged"; "bad_mask" of masks; "unreadable"
+            and "annotated_size" (annotations of an image of another size) only from those who know more than bytes.
     """
 
     def __init__(self, reason: Reason, sentence: str) -> None:

@@ -8,6 +8,8 @@ from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
 from shardkit.inventory import Check
 
+Dedupe = Literal["group", "drop", "ignore"]
+
 DEFAULT_SHARD_BYTES = 128 << 20  # 128 MiB
 DEFAULT_QUALITY = 95  # what FFCV and ImageNet's own resized copies use
 
@@ -27,6 +29,10 @@ class ConvertOptions:
         classes: label names in label order; None for the source's, sorted.
         resize: shorter side in pixels that larger images are reduced to; None to keep sizes.
         quality: of JPEGs that are encoded anew, 1 to 95 and 100; Pillow's scale.
+        group_by: regular expression over keys whose first group names what stays in one split; the column of a table
+            where the source has groups of its own.
+        dedupe: exact duplicates, where contents are known: ``group`` keeps them in one split, ``drop`` leaves out all
+            but the first key, ``ignore`` takes them as they come.
         check: ``decode`` reads and decodes every file before planning, ``header`` opens none before writing.
     """
 
@@ -41,6 +47,8 @@ class ConvertOptions:
     resize: int | None = None
     quality: int = DEFAULT_QUALITY
     check: Check = "decode"
+    group_by: str | None = None
+    dedupe: Dedupe = "group"
 
     def __post_init__(self) -> None:
         _within("--pipelines", self.pipelines, 1, 1 << 16)
@@ -78,6 +86,8 @@ class ConvertOptions:
             "resize": self.resize,
             "quality": self.quality,
             "check": self.check,
+            "group_by": self.group_by,
+            "dedupe": self.dedupe,
         }
 
 

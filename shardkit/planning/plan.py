@@ -3,8 +3,7 @@
 A pure function of the sorted inventory, the options and the versions; numpy and Arrow only.
 """
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,21 +13,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import naming, software
+from shardkit.columns import features_of
 from shardkit.errors import CallError, DataError
-from shardkit.hashing import canonical_json, hash64
-from shardkit.inventory import INVENTORY_SCHEMA, fingerprint
+from shardkit.features import CLASS_LABEL, LABEL
+from shardkit.hashing import hash64
+from shardkit.inventory import Reject, fingerprint
 from shardkit.planning.dealing import Balance, deal, measure_balance, positions
+from shardkit.planning.labelling import Labels, labels_of
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.planning.splitting import split_by_hash, split_stratified
+from shardkit.sources.listing import LINE
 
-PLAN_VERSION = 1
+PLAN_VERSION = 2
 
-# One row an example, in the order written: by split, shard and position. Its shard follows from SplitPlan.shard_counts.
-PLAN_SCHEMA = pa.schema(
-    [field for field in INVENTORY_SCHEMA if field.name not in {"split", "label_name", "mtime_ns", "reason", "message"}]
-    + [pa.field("label", pa.int32(), nullable=False)]
-)
+_NOT_PLANNED = {"split", "label_name", "mtime_ns", "reason", "message", LINE.name}
+
+
+def plan_schema(inventory_schema: pa.Schema) -> pa.Schema:
+    """One row an example, in the order written: by split, shard and position.
+
+    The shard follows from SplitPlan.shard_counts. `label` is there where an example has one class.
+    """
+    fields = [field for field in inventory_schema if field.name not in _NOT_PLANNED]
+    if features_of(inventory_schema).get(LABEL) == CLASS_LABEL:
+        fields.append(pa.field("label", pa.int32(), nullable=False))
+    return pa.schema(fields)
+
 
 REJECTED_SCHEMA = pa.schema(
     [
@@ -38,16 +49,6 @@ REJECTED_SCHEMA = pa.schema(
         pa.field("source_bytes", pa.int64(), nullable=False),
     ]
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Late:
-    """A file that turned out bad only when it was written; happens with ``--check header``."""
-
-    key: str
-    reason: str
-    message: str
-    source_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +87,7 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole plan: rows (PLAN_SCHEMA), splits in the order written, rejects (REJECTED_SCHEMA, sorted by key)."""
+    """A whole plan: rows (plan_schema), splits in the order written, rejects (REJECTED_SCHEMA, sorted by key)."""
 
     rows: pa.Table
     splits: list[SplitPlan]
@@ -113,40 +114,43 @@ class Plan:
             "software": software.versions(),
         }
 
-    def with_late(self, late: Iterable[Late]) -> pa.Table:
+    def with_late(self, late: Iterable[Reject]) -> pa.Table:
         """Rejects of the plan and of the writers together, sorted by key."""
-        rows = [{name: getattr(one, name) for name in REJECTED_SCHEMA.names} for one in late]
+        rows = [one._asdict() for one in late]
         table = pa.concat_tables([self.rejected, pa.Table.from_pylist(rows, REJECTED_SCHEMA)])
         return table.take(pc.sort_indices(table, [("key", "ascending")]))
 
-    @property
-    def fingerprint(self) -> str:
-        """sha256 of the description, in hexadecimal."""
-        return hashlib.sha256(canonical_json(self.description())).hexdigest()
 
-
-def make_plan(inventory: pa.Table, options: ConvertOptions, *, layout: str, skipped: Mapping[str, int]) -> Plan:
+def make_plan(
+    inventory: pa.Table,
+    options: ConvertOptions,
+    *,
+    layout: str,
+    skipped: Mapping[str, int],
+    classes: Sequence[str] | None = None,
+) -> Plan:
     """Decide split, shard and position of every good file.
 
     Args:
-        inventory: INVENTORY_SCHEMA, sorted by key.
+        inventory: INVENTORY_SCHEMA and the layout's own columns, sorted by key.
         options: as the user gave them.
         layout: name of the source's layout.
         skipped: files that are no images, counted by ending.
+        classes: names in label order, where the source's format says them; None to sort the names found.
 
     Raises:
         DataError: no good image is left.
         CallError: the options do not fit the source.
     """
+    inventory = _without_repeats(inventory)
     bad = pc.is_valid(inventory["reason"])
     rejected = inventory.filter(bad).select(REJECTED_SCHEMA.names).cast(REJECTED_SCHEMA)
     good = inventory.filter(pc.invert(bad))
     if not len(good):
         raise DataError(_nothing_left(rejected, skipped))
-    classes = _classes(inventory, options)
-    labels = pc.index_in(good["label_name"], pa.array(classes, pa.string())).to_numpy().astype(np.int32)
+    labels = labels_of(inventory, good, options, classes)
     tokens = _identity_tokens(good)
-    split_of, names = _split(good, tokens, labels, options)
+    split_of, names = _split(good, tokens, labels.dealt_by, options)
     order_hashes = hash64(good["key"].to_pylist(), seed=options.seed, purpose="position")
     sizes = good["source_bytes"].to_numpy()
     splits, pieces = [], []
@@ -154,15 +158,21 @@ def make_plan(inventory: pa.Table, options: ConvertOptions, *, layout: str, skip
     for split_index, name in enumerate(names):
         members = np.flatnonzero(split_of == split_index)
         planned, order = _plan_split(
-            name, labels[members], sizes[members], order_hashes[members], len(classes), options
+            name,
+            labels.dealt_by[members],
+            sizes[members],
+            order_hashes[members],
+            labels.counts(members),
+            options,
         )
         splits.append(planned)
         pieces.append(members[order])
-    rows = good.append_column("label", pa.array(labels)).select(PLAN_SCHEMA.names)
+    schema = plan_schema(inventory.schema)
+    rows = good.append_column("label", pa.array(labels.dealt_by)).select(schema.names)
     return Plan(
-        rows=rows.take(pa.array(np.concatenate(pieces))).cast(PLAN_SCHEMA),
+        rows=rows.take(pa.array(np.concatenate(pieces))).cast(schema),
         splits=splits,
-        classes=classes,
+        classes=labels.classes,
         rejected=rejected,
         source=Facts(
             layout=layout,
@@ -173,8 +183,28 @@ def make_plan(inventory: pa.Table, options: ConvertOptions, *, layout: str, skip
             fingerprint=fingerprint(inventory),
         ),
         options=options,
-        notes=_notes(good, classes, labels),
+        notes=_notes(good, labels),
     )
+
+
+def _without_repeats(inventory: pa.Table) -> pa.Table:
+    """The inventory with all rows of a key but the first rejected; only layouts with lines can repeat one."""
+    if LINE.name not in inventory.column_names or len(inventory) < 2:
+        return inventory
+    keys, lines = inventory["key"].combine_chunks(), inventory[LINE.name].combine_chunks()
+    same = pc.and_(pc.equal(keys[1:], keys[:-1]), pc.is_null(inventory["reason"][1:]))
+    again = np.flatnonzero(pc.fill_null(same, False).to_numpy(zero_copy_only=False)) + 1
+    if not len(again):
+        return inventory
+    messages = inventory["message"].to_pylist()
+    reasons = inventory["reason"].to_pylist()
+    for i in again.tolist():
+        reasons[i] = "duplicate_key"
+        messages[i] = f"record {lines[i]} names it again after record {lines[i - 1]}; keep one of them"
+    for name, values in (("reason", reasons), ("message", messages)):
+        at = inventory.schema.get_field_index(name)
+        inventory = inventory.set_column(at, inventory.schema.field(at), pa.array(values, pa.string()))
+    return inventory
 
 
 def _plan_split(
@@ -182,7 +212,7 @@ def _plan_split(
     labels: npt.NDArray[np.int32],
     sizes: npt.NDArray[np.int64],
     hashes: npt.NDArray[np.uint64],
-    num_classes: int,
+    class_counts: list[int],
     options: ConvertOptions,
 ) -> tuple[SplitPlan, npt.NDArray[np.intp]]:
     num_bytes = int(sizes.sum())
@@ -200,24 +230,11 @@ def _plan_split(
     return SplitPlan(
         name=name,
         num_bytes=num_bytes,
-        class_counts=np.bincount(labels, minlength=num_classes).tolist(),
+        class_counts=class_counts,
         shard_counts=np.bincount(shards, minlength=chosen.num_shards).tolist(),
         balance=measure_balance(labels, sizes, shards, chosen.num_shards),
         reasons=chosen.reasons,
     ), order
-
-
-def _classes(inventory: pa.Table, options: ConvertOptions) -> list[str]:
-    # Rejected files count too: a class keeps its label when its last good image goes bad.
-    found = sorted(name for name in pc.unique(inventory["label_name"]).to_pylist() if name is not None)
-    if options.classes is None:
-        return found
-    unknown = [name for name in found if name not in options.classes]
-    if unknown:
-        some = ", ".join(map(repr, unknown[:10]))
-        msg = f"the source has {len(unknown)} labels that --classes does not name: {some}; add them to the file"
-        raise CallError(msg)
-    return list(options.classes)
 
 
 def _identity_tokens(good: pa.Table) -> list[bytes | str]:
@@ -268,7 +285,8 @@ def _count_duplicates(good: pa.Table, options: ConvertOptions) -> int | None:
     return len(good) - int(pc.count_distinct(good["content_sha256"]).as_py())
 
 
-def _notes(good: pa.Table, classes: list[str], labels: npt.NDArray[np.int32]) -> tuple[str, ...]:
+def _notes(good: pa.Table, labels: Labels) -> tuple[str, ...]:
+    classes = labels.classes
     alike: dict[str, list[str]] = {}
     for name in classes:
         alike.setdefault("".join(name.casefold().split()), []).append(name)
@@ -278,7 +296,7 @@ def _notes(good: pa.Table, classes: list[str], labels: npt.NDArray[np.int32]) ->
         if len(names) > 1
     ]
     missing = [
-        name for name, count in zip(classes, np.bincount(labels, minlength=len(classes)), strict=True) if not count
+        name for name, count in zip(classes, labels.counts(np.arange(len(good))), strict=True) if not count
     ]
     if missing:
         notes.append(f"no good image in {len(missing)} of {len(classes)} classes: {', '.join(map(repr, missing[:5]))}")

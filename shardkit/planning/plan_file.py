@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shardkit import naming
-from shardkit.planning.plan import PLAN_SCHEMA, Plan
+from shardkit.planning.plan import Plan
 from shardkit.storage import Folder
 
 PATH = f"{naming.WORK_FOLDER}/plan.parquet"
@@ -36,7 +36,7 @@ def shard_tasks(plan: Plan) -> list[ShardTask]:
 
 def write_plan(output: Folder, plan: Plan) -> None:
     """Write the plan into the work folder."""
-    schema = PLAN_SCHEMA.with_metadata({_DESCRIPTION_KEY: json.dumps(plan.description()).encode()})
+    schema = plan.rows.schema.with_metadata({_DESCRIPTION_KEY: json.dumps(plan.description()).encode()})
     with (
         output.writing(PATH) as file,
         pq.ParquetWriter(file, schema, compression="lz4", use_dictionary=False) as writer,

@@ -12,11 +12,13 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from shardkit.features import CLASS_LABEL, LABEL
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.reader import crops, graph_order
 from shardkit.reader.decoding import decode_window, finish
 from shardkit.reader.fetching import Fetcher
 from shardkit.reader.options import MAX_STEP, ImageOptions, ReadOptions
+from shardkit.reader.parsing import Parser
 from shardkit.reader.table import RecordTable
 
 # Vectorised ops cost about a millisecond a block, whatever its size up to here: small batches share a block.
@@ -35,7 +37,10 @@ def build(table: RecordTable, layout: BatchLayout, options: ReadOptions, start_s
     steps_per_block = max(1, BLOCK_EXAMPLES // layout.per_worker_batch_size)
     last_step = MAX_STEP if options.training else steps_per_epoch(table.num_examples, layout.global_batch_size)
     places = _Places(table, layout, options, steps_per_block, last_step)
-    example = _Example(table, options)
+    parser = Parser(table.features, table.num_classes)
+    if options.image is not None:
+        parser.check_label()
+    example = _Example(table, options, parser)
     dataset = (
         _block_starts(start_step, last_step, steps_per_block)
         .map(places)
@@ -45,7 +50,7 @@ def build(table: RecordTable, layout: BatchLayout, options: ReadOptions, start_s
         .batch(layout.per_replica_batch_size, drop_remainder=True)
     )
     if options.image is None and options.map_fn is None:
-        dataset = dataset.map(_parse_batch, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        dataset = dataset.map(_BatchParser(parser), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
     dataset = dataset.prefetch(tf.data.AUTOTUNE)
     return dataset.apply(tf.data.experimental.assert_cardinality(_cardinality(layout, options, start_step, last_step)))
 
@@ -130,8 +135,9 @@ class _Places:
 class _Example:
     """The columns of one example to the element it becomes."""
 
-    def __init__(self, table: RecordTable, options: ReadOptions) -> None:
-        self._options = options
+    def __init__(self, table: RecordTable, options: ReadOptions, parser: Parser) -> None:
+        self._options, self._parser = options, parser
+        self._has_class = table.features.get(LABEL) == CLASS_LABEL
         self._fetch = Fetcher(table)
         # AutoGraph is for what users write: our own functions need none, and it takes nine tenths of tracing them.
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
@@ -142,11 +148,15 @@ class _Example:
         image, map_fn = self._options.image, self._map_fn
         if image is None and map_fn is None:
             return {"record": record} | {name: place[name] for name in ("weight",) if name in place}
-        features: dict[str, Any] = {"label": place["label"]} if map_fn is None else _parse_one(record)
+        # The index knows the label of an example's one class: parsing takes a tenth of decoding.
+        features = {} if map_fn is None and self._has_class else self._parser.one(record)
         if image is not None:
             encoded = tf.strings.substr(record, place["image_start"], place["image_bytes"])
             features["image"] = _pixels(encoded, place, image)
-        element = (features["image"], features["label"]) if map_fn is None else map_fn(features, place["seed"])
+        if map_fn is not None:
+            element = map_fn(features, place["seed"])
+        else:
+            element = features["image"], place["label"] if self._has_class else self._parser.label(features)
         if "weight" not in place:
             return element
         if isinstance(element, dict):
@@ -160,24 +170,13 @@ def _pixels(encoded: Any, place: dict[str, Any], image: ImageOptions) -> Any:
     )
 
 
-_FEATURES = {
-    "image": tf.io.FixedLenFeature([], tf.string),
-    "key": tf.io.FixedLenFeature([], tf.string),
-    "label": tf.io.FixedLenFeature([], tf.int64),
-    "height": tf.io.FixedLenFeature([], tf.int64),
-    "width": tf.io.FixedLenFeature([], tf.int64),
-}
+class _BatchParser:
+    """Records of a batch to their features, beside what else is known of each."""
 
+    def __init__(self, parser: Parser) -> None:
+        self._parser = parser
 
-def _narrow(features: dict[str, Any]) -> dict[str, Any]:
-    # TPUs have no int64 worth using.
-    return {name: tf.cast(value, tf.int32) if value.dtype == tf.int64 else value for name, value in features.items()}
-
-
-def _parse_one(record: Any) -> dict[str, Any]:
-    return _narrow(tf.io.parse_single_example(record, _FEATURES))
-
-
-def _parse_batch(batch: dict[str, Any]) -> dict[str, Any]:
-    records = batch.pop("record")
-    return _narrow(tf.io.parse_example(records, _FEATURES)) | batch
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        records = batch.pop("record")
+        return self._parser.batch(records) | batch

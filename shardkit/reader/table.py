@@ -1,5 +1,6 @@
 """What the reader keeps in memory of a split: where every record lies, and what its image is; no keys, no pixels."""
 
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.features import Feature
 from shardkit.hashing import sha256_hex
 from shardkit.index import parse_index
 from shardkit.manifest import Manifest, Shard
@@ -33,16 +35,22 @@ class RecordTable:
     """One row an example, id by id: shard after shard, in file order. About 40 bytes a row.
 
     Attributes:
+        features: what every record stores.
+        num_classes: of the dataset.
+        root: the dataset's folder.
+        shards: those that are not empty.
         paths: [num_shards] of the TFRecord files, as TensorFlow opens them.
         starts: int64[num_shards + 1]; the ids of shard s are [starts[s], starts[s + 1]).
         offset: int64[N] of the record's frame in its shard, bytes.
         key_hash: int64[N].
-        label: int32[N].
+        label: int32[N]; -1 where an example has no one class.
         height, width: int32[N], pixels.
         image_start, image_bytes: int32[N]; the image lies at [start, start + bytes) of the record's data.
         is_png: bool[N], or None where all are JPEG.
     """
 
+    features: Mapping[str, Feature]
+    num_classes: int
     root: Folder
     shards: list[Shard]
     paths: list[str]
@@ -98,7 +106,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         rows = slice(starts[shard_index], starts[shard_index + 1])
         table = _checked(manifest.root, shards[shard_index])
         for name, column in columns.items():
-            column[rows] = table[name].to_numpy()
+            column[rows] = table[name].fill_null(-1).to_numpy() if table[name].null_count else table[name].to_numpy()
         is_png[rows] = _is_png(table["format"])
 
     with ThreadPoolExecutor(READING_THREADS) as pool:
@@ -106,6 +114,8 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
             pass
     pa.default_memory_pool().release_unused()  # else a gigabyte stays after twenty million rows
     return RecordTable(
+        features=manifest.features,
+        num_classes=len(manifest.classes),
         root=manifest.root,
         shards=shards,
         paths=[f"{manifest.root.url}/{shard.path}" for shard in shards],

@@ -2,5 +2,6 @@
 
 from shardkit.sources.listing import LISTING_SCHEMA, Listing, Source
 from shardkit.sources.opening import open_source
+from shardkit.sources.options import SourceOptions
 
-__all__ = ["LISTING_SCHEMA", "Listing", "Source", "open_source"]
+__all__ = ["LISTING_SCHEMA", "Listing", "Source", "SourceOptions", "open_source"]

@@ -11,7 +11,7 @@ class SourceOptions:
     """How a source is to be read.
 
     Attributes:
-        layout: name of the layout; None to find out.
+        layout: one of naming.LAYOUTS; None to find out.
         label_pattern: regular expression with one group, or a group named ``label``, that is searched in a file's name.
         root: folder or URL that a table's or a COCO file's relative paths start at; None: see each layout.
         image_column: of a table; None: the first of the usual names.

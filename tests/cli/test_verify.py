@@ -109,6 +109,7 @@ def test_a_damaged_record_costs_itself_only_and_its_key_is_named(dataset, tmp_pa
 
 def test_an_interrupted_conversion_is_no_dataset_yet(source, tmp_path):
     output = open_folder(str(tmp_path / "out"))
+    output.make()
     plan_file.write_plan(output, plan_without_beam(open_source(str(source)), ConvertOptions()))
     result = call("verify", tmp_path / "out")
     assert result.exit_code == 1

@@ -17,6 +17,7 @@ from pipelines.verify import VerifyShards
 from pipelines.write import WriteShards
 from shardkit import images, writing
 from shardkit.errors import DataError
+from shardkit.example_checking import Contents
 from shardkit.manifest import read_manifest
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
@@ -81,6 +82,7 @@ def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
         inventory = inventory_table([f"class-{i % 3}" for i in range(num_examples)])
         plan = make_plan(inventory, ConvertOptions(shards=2), layout="class folders", skipped={})
         output = open_folder(str(tmp_path / "out"))
+        output.make()
         plan_file.write_plan(output, plan)
         pipeline = Running((), 1).pipeline()
         tasks = pipeline | beam.Create(list(enumerate(plan_file.shard_tasks(plan))), reshuffle=False)
@@ -106,7 +108,7 @@ def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     pipeline = Running((), 1).pipeline()
     shards = pipeline | beam.Create(list(enumerate(shard for _, shard in manifest.shards())), reshuffle=False)
     folder = open_folder(str(tmp_path))
-    assert graph_bytes(shards | VerifyShards(folder, folder, manifest.classes, deep=True)) < 30_000
+    assert graph_bytes(shards | VerifyShards(folder, folder, Contents(manifest.features, manifest.classes), deep=True)) < 30_000
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -132,6 +134,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     # Runners run an element twice after a failure, and twice at once when a worker is slow.
     source, output = open_source(str(photographs)), open_folder(str(tmp_path / "out"))
     plan = plan_without_beam(source, ConvertOptions(shards=2))
+    output.make()
     plan_file.write_plan(output, plan)
     tasks = plan_file.shard_tasks(plan) * 3
     with beam.Pipeline(FnApiRunner()) as pipeline:
@@ -149,6 +152,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
 def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path):
     output = open_folder(str(tmp_path / "out"))
     plan = plan_without_beam(open_source(str(photographs)), ConvertOptions(shards=7))
+    output.make()
     plan_file.write_plan(output, plan)
     with output.open(plan_file.PATH) as file:
         metadata = pq.ParquetFile(file).metadata

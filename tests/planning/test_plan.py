@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from shardkit.errors import CallError, DataError
 from shardkit.inventory import INVENTORY_SCHEMA
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import PLAN_SCHEMA, Late, make_plan
+from shardkit.inventory import Reject
+from shardkit.planning.plan import make_plan, plan_schema
 from shardkit.testing import inventory_table
 
 SPLITS = {"train": Fraction(4, 5), "validation": Fraction(1, 10), "test": Fraction(1, 10)}
@@ -64,12 +65,12 @@ def inventories(draw, *, least=1):
 def test_every_good_file_is_planned_once_and_no_bad_one(table, num_shards, seed):
     good = [row for row in table.to_pylist() if row["reason"] is None]
     plan = plan_of(table, shards=min(num_shards, len(good)), seed=seed)
-    assert plan.rows.schema == PLAN_SCHEMA
+    assert plan.rows.schema == plan_schema(INVENTORY_SCHEMA)
     planned = {row["key"]: row for _, rows in shards_of(plan) for row in rows}
     assert len(planned) == len(plan.rows)
     assert sorted(planned) == [row["key"] for row in good]
     for row in good:
-        same = set(PLAN_SCHEMA.names) - {"label"}
+        same = set(plan.rows.schema.names) - {"label"}
         assert {name: planned[row["key"]][name] for name in same} == {name: row[name] for name in same}
         assert plan.classes[planned[row["key"]]["label"]] == row["label_name"]
     assert plan.rejected["key"].to_pylist() == [row["key"] for row in table.to_pylist() if row["reason"]]
@@ -335,7 +336,7 @@ def test_the_description_names_what_the_conversion_is():
 
 def test_late_rejects_stand_among_the_early_ones_sorted_by_key():
     plan = plan_of(inventory_table(["a", "b", "c"], reasons=["empty", None, "truncated"]))
-    table = plan.with_late([Late("b/000001.jpg", "damaged", "it is damaged", 7)])
+    table = plan.with_late([Reject("b/000001.jpg", "damaged", "it is damaged", 7)])
     assert [(row["key"], row["reason"]) for row in table.to_pylist()] == [
         ("a/000000.jpg", "empty"),
         ("b/000001.jpg", "damaged"),

@@ -49,5 +49,6 @@ def test_what_a_plan_was_made_from_is_read_back(tmp_path):
 
 def test_equal_plans_are_equal_files(tmp_path):
     for name in ("a", "b"):
+        (tmp_path / name).mkdir()
         plan_file.write_plan(open_folder(str(tmp_path / name)), small_plan())
     assert (tmp_path / "a" / plan_file.PATH).read_bytes() == (tmp_path / "b" / plan_file.PATH).read_bytes()

@@ -59,6 +59,7 @@ def million(noise, tmp_path_factory):
             "key_hash": -ids,
             "label": ids % 1000,
             "label_name": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), ["one"]),
+            "labels": pa.nulls(count, pa.list_(pa.int32())),
             "height": ids % 500 + 1,
             "width": ids % 400 + 1,
             "format": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), ["JPEG"]),

@@ -14,7 +14,7 @@ def listed(source, batch_rows=1000):
     rows, skipped = [], {}
     for part in source.parts():
         for listing in source.list_part(part, batch_rows):
-            assert len(listing.keys) <= batch_rows
+            assert len(listing.rows) <= batch_rows
             rows += [
                 (row["key"], row["split"], row["label_name"], row["reason"]) for row in listing.table().to_pylist()
             ]
@@ -163,7 +163,7 @@ def test_sizes_and_times_are_the_files_own(tmp_path):
     os.utime(root / "cat/1.jpg", ns=(7, 1234567890))
     source = open_class_folders(open_folder(str(root)), None)
     listing = next(source.list_part(source.parts()[0], 10))
-    assert (listing.source_bytes, listing.mtimes_ns) == ([5], [1234567890])
+    assert [(row["source_bytes"], row["mtime_ns"]) for row in listing.table().to_pylist()] == [(5, 1234567890)]
 
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 3, 100])

@@ -70,6 +70,7 @@ def index_table(first_id: int, count: int, places: dict[str, np.ndarray], rng: n
         "key_hash": rng.integers(-(1 << 63), (1 << 63) - 1, count),
         "label": labels,
         "label_name": names,
+        "labels": pa.nulls(len(names), SCHEMA.field("labels").type),
         "height": np.full(count, SIDE),
         "width": np.full(count, SIDE),
         "format": ["JPEG"] * count,

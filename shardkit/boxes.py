@@ -1,0 +1,90 @@
+"""Boxes and masks onto the upright image: which way round an annotation is meant, and what of a box lies inside.
+
+Stored boxes are (ymin, xmin, ymax, xmax) as shares of the upright image's height and width, as TFDS stores them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from shardkit.images import BadImage, ImageInfo
+
+Box = tuple[float, float, float, float]
+_Point = tuple[float, float]
+
+# EXIF orientation: where (y, x) of the picture as stored lies in the upright one (EXIF 2.3, 4.6.4 A).
+_UPRIGHT: dict[int, Callable[[float, float], _Point]] = {
+    1: lambda y, x: (y, x),
+    5: lambda y, x: (x, y),
+    6: lambda y, x: (x, 1 - y),
+    7: lambda y, x: (1 - x, 1 - y),
+    8: lambda y, x: (1 - x, y),
+}
+
+
+def upright_size(info: ImageInfo) -> tuple[int, int]:
+    """Width and height of the upright image, pixels."""
+    return (info.height, info.width) if info.orientation >= 5 else (info.width, info.height)
+
+
+def annotated_orientation(width: int, height: int, info: ImageInfo, what: str) -> int:
+    """How an annotation of that many pixels has to be turned with its image: 1 where it is upright already.
+
+    Some tools annotate the picture as stored, others the upright one, and none says which. The size tells, unless the
+    picture is square or turned by 180 degrees: then it is taken to be the upright one, which people see.
+
+    Raises:
+        BadImage: "annotated_size": the annotation is of neither size.
+    """
+    if (width, height) == upright_size(info):
+        return 1
+    if (width, height) == (info.width, info.height):
+        return info.orientation
+    wanted = " x ".join(map(str, upright_size(info)))
+    raise BadImage(
+        "annotated_size", f"The {what} is {width} x {height} pixels, the image {wanted}; is it of another image?"
+    )
+
+
+def place_objects(
+    objects: Sequence[dict[str, Any]], annotated: tuple[int | None, int | None], info: ImageInfo
+) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+    """Objects with their boxes as they are stored, and (name, message) of those whose box has no area in the image.
+
+    What of a box lies outside the image is cut off.
+
+    Args:
+        objects: dicts with at least `bbox` and `name`; see sources.listing.objects_field.
+        annotated: width and height in pixels that boxes refer to; (0, 0) where they are shares of the upright image's
+            sides already, None for pixels of the upright image.
+        info: of the image.
+
+    Raises:
+        BadImage: see annotated_orientation.
+    """
+    width, height = annotated
+    orientation = 1
+    if width is None or height is None:
+        width, height = upright_size(info)
+    elif (width, height) == (0, 0):
+        width = height = 1
+    else:
+        orientation = annotated_orientation(width, height, info, "annotated size")
+    placed, problems = [], []
+    for one in objects:
+        box = _placed(one["bbox"], width, height, orientation)
+        if box is None:
+            corners = ", ".join(f"{value:g}" for value in one["bbox"])
+            problems.append((one["name"], f"the box (ymin, xmin, ymax, xmax) = ({corners}) has no area in the image"))
+        else:
+            placed.append({**one, "bbox": list(box)})
+    return placed, problems
+
+
+def _placed(box: Sequence[float], width: int, height: int, orientation: int) -> Box | None:
+    turn = _UPRIGHT[orientation]
+    (y0, x0), (y1, x1) = turn(box[0] / height, box[1] / width), turn(box[2] / height, box[3] / width)
+    # A box given with its corners exchanged has no area: who wrote it meant another order of numbers.
+    if not (box[0] < box[2] and box[1] < box[3]):
+        return None
+    ymin, xmin, ymax, xmax = max(0.0, min(y0, y1)), max(0.0, min(x0, x1)), min(1.0, max(y0, y1)), min(1.0, max(x0, x1))
+    return (ymin, xmin, ymax, xmax) if ymin < ymax and xmin < xmax else None

@@ -1,0 +1,199 @@
+"""Segmentation masks: pixels that are numbers of classes, so nothing may change a value.
+
+Images are shown, masks are counted. What is harmless to an image ruins a mask: TensorFlow turns a palette into its
+colours and stretches 1, 2 and 4 bits to 0..255, Pillow stretches them too, and JPEG invents values. So a mask is stored
+as a grey PNG of 8 or 16 bits, whose values ``tf.io.decode_png`` gives as they are (with dtype uint16 for 16 bits).
+"""
+
+import io
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from shardkit.errors import CallError
+from shardkit.images.info import BadImage, ImageInfo
+from shardkit.images.inspection import inspect
+from shardkit.images.normalising import _transpose as transpose
+from shardkit.images.pillow import decoding, open_image
+from shardkit.images.png import check_png_stream
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageFile import ImageFile
+
+_FORMATS = frozenset({"BMP", "GIF", "PNG", "TIFF"})  # lossless, and Pillow gives their samples as stored
+_AS_STORED = frozenset({"bit_depth"})  # of an image's changes, those that a mask does not undergo
+_PNG_DEPTH, _PNG_COLOUR = 24, 25  # bytes of IHDR
+_PNG_GREY = 0
+_TIFF_BITS, _TIFF_PHOTOMETRIC = 258, 262  # tags (TIFF 6.0, section 8)
+_TIFF_WHITE_IS_ZERO = 0
+_TIFF_LOSSY = frozenset({"jpeg", "tiff_jpeg", "webp"})  # Pillow's names of compressions
+_OS2_HEADER = 12  # bytes: BMP's oldest, with 16-bit sizes
+# What Pillow stretches samples of so many bits by to fill 0..255.
+_STRETCHED = {1: 255, 2: 85, 4: 17, 8: 1}
+# (mode, bits a sample as stored) that are grey. Pillow 12.3 reads BMPs of 4 and 8 bits wrongly when their palette is
+# black and white or 16 greys, taking them for another depth (measured); those are refused, not guessed.
+_GREY = frozenset({("1", 1), ("L", 2), ("L", 4), ("L", 8), ("I;16", 16), ("I;16B", 16), ("I;16L", 16), ("I;16N", 16)})
+_GREY_BMP = frozenset({("1", 1), ("L", 8)})
+_REMEDY = "save it as a PNG, grey or with a palette, whose pixel values are the numbers of the classes"
+
+
+@dataclass(frozen=True, slots=True)
+class MaskInfo:
+    """What a mask is.
+
+    Attributes:
+        width: pixels a row.
+        height: rows.
+        bits: of a class number as it will be stored, 8 or 16.
+    """
+
+    width: int
+    height: int
+    bits: int
+
+
+@dataclass(frozen=True, slots=True)
+class NormalisedMask:
+    """A mask as it is stored.
+
+    Attributes:
+        data: a PNG, grey, of 8 or 16 bits.
+        width: its columns, upright.
+        height: its rows, upright.
+    """
+
+    data: bytes
+    width: int
+    height: int
+
+
+def check_mask(data: bytes) -> MaskInfo:
+    """Decode every byte of a mask and see that its pixels are class numbers.
+
+    Args:
+        data: the whole file.
+
+    Raises:
+        BadImage: "bad_mask": it is damaged, or coloured, lossy, or otherwise no array of numbers.
+    """
+    with _blamed_on_the_mask():
+        info = _inspected(data)
+        if info.format == "PNG":
+            check_png_stream(data)
+        return MaskInfo(info.width, info.height, 16 if _class_numbers(data, info).mode == "I;16" else 8)
+
+
+def normalise_mask(data: bytes, *, orientation: int, size: tuple[int, int] | None) -> NormalisedMask:
+    """Make a mask storable; returns its very bytes where nothing has to change.
+
+    Turned first, resized then, by nearest neighbour: no value appears that was not there.
+
+    Args:
+        data: the whole file; ``check_mask`` has accepted it.
+        orientation: EXIF's 1..8 of the image as the mask has to be turned with it; 1 for none.
+        size: width and height of the upright image as it is stored; None: the mask's own.
+
+    Raises:
+        BadImage: "bad_mask"; cannot happen after ``check_mask``.
+        CallError: where an option is out of its range.
+    """
+    if not 1 <= orientation <= 8 or (size is not None and min(size) < 1):
+        raise CallError(f"orientation must be 1..8 and sides at least 1, not {orientation} and {size}; correct the call")
+    with _blamed_on_the_mask():
+        info = _inspected(data)
+        is_plain = info.format == "PNG" and data[_PNG_COLOUR] == _PNG_GREY and data[_PNG_DEPTH] >= 8
+        if is_plain and orientation == 1 and _AS_STORED.issuperset(info.changes):
+            if size is None or size == (info.width, info.height):
+                return NormalisedMask(data, info.width, info.height)
+        mask = transpose(_class_numbers(data, info), orientation)
+    if size is not None and size != mask.size:
+        from PIL.Image import Resampling
+
+        mask = mask.resize(size, Resampling.NEAREST)
+    buffer = io.BytesIO()
+    mask.save(buffer, "PNG")
+    return NormalisedMask(buffer.getvalue(), *mask.size)
+
+
+@contextmanager
+def _blamed_on_the_mask() -> Iterator[None]:
+    """The key in a message is the image's; so the sentence has to say that its mask is meant."""
+    try:
+        yield
+    except BadImage as error:
+        sentence = str(error)
+        said = sentence if error.reason == "bad_mask" else f"The mask is bad: {sentence[:1].lower()}{sentence[1:]}"
+        raise BadImage("bad_mask", said) from error
+
+
+def _bad(found: str, remedy: str = _REMEDY) -> BadImage:
+    return BadImage("bad_mask", f"The mask {found}; {remedy}.")
+
+
+def _inspected(data: bytes) -> ImageInfo:
+    """What the header says, of a format that masks may have."""
+    info = inspect(data)
+    if info.format == "JPEG":
+        raise _bad("is a JPEG, which does not keep pixel values", f"make it again from its origin and {_REMEDY}")
+    if info.format not in _FORMATS:
+        raise _bad(f"is {info.format}, not PNG, TIFF, BMP or GIF")
+    if info.orientation != 1:
+        # Tools disagree on whether such a mask fits the image as stored or as shown.
+        raise _bad(f"carries an EXIF orientation ({info.orientation}) of its own", "save it upright, without one")
+    return info
+
+
+def _class_numbers(data: bytes, info: ImageInfo) -> "Image":
+    """The first frame as mode "L" or "I;16", values as stored in the file."""
+    from PIL import Image
+
+    image = open_image(data, info.format)
+    with decoding(info.format, data):
+        image.load()
+        bits = _stored_bits(data, image, info.format)
+    if image.mode == "P":
+        return Image.frombytes("L", image.size, image.tobytes())
+    if (image.mode, bits) in (_GREY_BMP if info.format == "BMP" else _GREY):
+        if image.mode.startswith("I"):
+            return image.convert("I;16") if image.mode != "I;16" else image.copy()
+        step = _STRETCHED[bits]
+        samples = image.convert("L").tobytes()
+        table = bytes(value // step for value in range(256))
+        return Image.frombytes("L", image.size, samples if step == 1 else samples.translate(table))
+    if bits == 8 and image.mode in {"LA", "RGB", "RGBA"}:
+        return _grey_of_channels(image)
+    raise _bad(f"has pixels of mode {image.mode} with {bits} bits, from which no class number can be told")
+
+
+def _grey_of_channels(image: "ImageFile") -> "Image":
+    """The first channel, where the other colours are equal to it and nothing is translucent."""
+    *colours, last = image.split()
+    if image.mode == "RGB":
+        colours.append(last)
+    elif last.getextrema() != (255, 255):
+        raise _bad("is translucent, which says nothing of classes")
+    first = colours[0].tobytes()
+    if any(colour.tobytes() != first for colour in colours[1:]):
+        raise _bad("is coloured, and which colour is which class it does not say")
+    return colours[0]
+
+
+def _stored_bits(data: bytes, image: "ImageFile", kind: str) -> int:
+    """Bits a sample; refuses what changes values on the way to them."""
+    if kind == "PNG":
+        return data[_PNG_DEPTH]
+    if kind == "BMP":
+        at = 24 if int.from_bytes(data[14:18], "little") == _OS2_HEADER else 28
+        depth = int.from_bytes(data[at : at + 2], "little")
+        return 8 if depth > 8 else depth
+    if kind == "TIFF":
+        tags: Any = image.tag_v2  # type: ignore[attr-defined]  # of the TIFF plugin
+        if image.info.get("compression") in _TIFF_LOSSY:
+            raise _bad(f"is a TIFF compressed by {image.info['compression']}, which need not keep pixel values")
+        if image.mode in {"1", "L"} and tags.get(_TIFF_PHOTOMETRIC) == _TIFF_WHITE_IS_ZERO:
+            raise _bad("is a TIFF whose 0 is white, which programs read as 0 or as 255")
+        found = tags.get(_TIFF_BITS, 1)
+        return int(max(found)) if isinstance(found, tuple) else int(found)
+    return 8  # GIF

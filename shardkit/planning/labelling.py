@@ -1,0 +1,132 @@
+"""Class names in label order, and the labels of every example: stored ones, and the one that it is dealt by."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.columns import LABEL_NAMES, OBJECTS, TARGET, features_of
+from shardkit.errors import CallError
+from shardkit.features import LABEL
+from shardkit.planning.options import ConvertOptions
+
+TARGET_BINS = 10  # of a number to regress on: deciles are dealt, and stratified, as classes are
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Labels of n examples.
+
+    Attributes:
+        classes: names in label order; empty where there are none.
+        dealt_by: int32[n], what shards and strata are balanced by: the label; of several the one that is rarest in the
+            source, len(classes) for none; of a number its decile; 0 where there is nothing to go by.
+        flat: int32[m], the distinct labels of all examples end to end; None without lists of labels.
+        starts: int64[n + 1], where each example's begin.
+    """
+
+    classes: list[str]
+    dealt_by: npt.NDArray[np.int32]
+    flat: npt.NDArray[np.int32] | None = None
+    starts: npt.NDArray[np.int64] | None = None
+
+    def counts(self, members: npt.NDArray[np.intp]) -> list[int]:
+        """How many of some examples have each class."""
+        if self.flat is None or self.starts is None:
+            labels = self.dealt_by[members] if self.classes else self.dealt_by[:0]
+        else:
+            labels = self.flat[_ranges(self.starts[members], self.starts[members + 1])]
+        counts: list[int] = np.bincount(labels, minlength=len(self.classes)).tolist()
+        return counts
+
+
+def _ranges(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """All numbers of [starts[i], ends[i]), end to end."""
+    lengths = ends - starts
+    before = np.cumsum(lengths) - lengths
+    ranges: npt.NDArray[np.int64] = np.arange(int(lengths.sum())) + np.repeat(starts - before, lengths)
+    return ranges
+
+
+def labels_of(
+    inventory: pa.Table, good: pa.Table, options: ConvertOptions, given: Sequence[str] | None
+) -> Labels:
+    """The labels of the good rows of an inventory.
+
+    Args:
+        inventory: all of it: a class keeps its label when its last good image goes bad.
+        good: those of its rows that are planned.
+        options: `classes` counts before all else.
+        given: class names in label order as the source's format says them; None to sort the names found.
+
+    Raises:
+        CallError: a label that `--classes` does not name.
+    """
+    names = inventory.schema.names
+    if OBJECTS in names or LABEL_NAMES in names:
+        classes = _classes(_list_values(inventory)[0], options, given)
+        return _of_lists(good, classes)
+    if TARGET in names:
+        return Labels([], _deciles(good[TARGET]))
+    if features_of(inventory.schema).get(LABEL) is None:
+        # Which classes a mask holds is in its pixels; nothing is counted.
+        nothing = np.zeros(0, np.int32), np.zeros(len(good) + 1, np.int64)
+        return Labels(list(options.classes or given or ()), np.zeros(len(good), np.int32), *nothing)
+    classes = _classes(inventory["label_name"], options, given)
+    labels = pc.index_in(good["label_name"], pa.array(classes, pa.string())).to_numpy().astype(np.int32)
+    return Labels(classes, labels)
+
+
+def _classes(values: pa.ChunkedArray | pa.Array, options: ConvertOptions, given: Sequence[str] | None) -> list[str]:
+    found = sorted(name for name in pc.unique(values).to_pylist() if name is not None)
+    if options.classes is None and given is None:
+        return found
+    wanted = list(dict.fromkeys(options.classes or given or ()))
+    unknown = sorted(set(found).difference(wanted))
+    if unknown:
+        some = ", ".join(map(repr, unknown[:10]))
+        what, where = ("--classes", " to the file") if options.classes is not None else ("its own list of classes", "")
+        msg = f"the source has {len(unknown)} labels that {what} does not name: {some}; add them{where}"
+        raise CallError(msg)
+    return wanted
+
+
+def _list_values(table: pa.Table) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+    """Label names of all rows end to end, and int64[n + 1] where each row's begin."""
+    is_objects = OBJECTS in table.column_names
+    column = pa.chunked_array(table[OBJECTS if is_objects else LABEL_NAMES]).combine_chunks()
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    values = column.flatten()
+    starts = np.concatenate(([0], np.cumsum(lengths, dtype=np.int64)))
+    return (pc.struct_field(values, "label_name") if is_objects else values), starts
+
+
+def _of_lists(good: pa.Table, classes: list[str]) -> Labels:
+    values, starts = _list_values(good)
+    labels = pc.index_in(values, pa.array(classes, pa.string())).to_numpy(zero_copy_only=False).astype(np.int64)
+    row_of = np.repeat(np.arange(len(good)), np.diff(starts))
+    distinct = np.unique(row_of * max(1, len(classes)) + labels)
+    rows, flat = np.divmod(distinct, max(1, len(classes)))
+    num_distinct = np.bincount(rows, minlength=len(good))
+    # A class's commonness, ties by label, so that the rarest of a row is one minimum.
+    rank = np.empty(len(classes), np.int64)
+    rank[np.lexsort((np.arange(len(classes)), np.bincount(flat, minlength=len(classes))))] = np.arange(len(classes))
+    rarest = np.full(len(good), len(classes), np.int64)
+    np.minimum.at(rarest, rows, rank[flat])
+    by_rank = np.append(np.argsort(rank), len(classes))
+    return Labels(
+        classes,
+        by_rank[rarest].astype(np.int32),
+        flat.astype(np.int32),
+        np.concatenate(([0], np.cumsum(num_distinct, dtype=np.int64))),
+    )
+
+
+def _deciles(column: pa.ChunkedArray) -> npt.NDArray[np.int32]:
+    values = pc.list_element(column, 0).to_numpy().astype(np.float64)
+    rank = np.empty(len(values), np.int64)
+    rank[np.argsort(values, kind="stable")] = np.arange(len(values))
+    return (rank * TARGET_BINS // max(1, len(values))).astype(np.int32)

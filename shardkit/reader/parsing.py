@@ -1,0 +1,76 @@
+"""Records to the features stored in them, and to the label that stands beside a decoded image."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import tensorflow as tf
+
+from shardkit import features
+from shardkit.errors import CallError
+from shardkit.features import Feature
+
+_DTYPES = {"bytes": tf.string, "int64": tf.int64, "float32": tf.float32}
+# TPUs have no int64 worth using; ids, and what a table carried along, keep all their bits.
+_NARROW = {"height", "width"}
+
+
+class Parser:
+    """Parses records into dicts of the stored features; lists of any length become ragged batches."""
+
+    def __init__(self, stored: Mapping[str, Feature], num_classes: int) -> None:
+        self._features, self._num_classes = stored, num_classes
+        self._spec = {name: _spec(feature) for name, feature in stored.items()}
+
+    def one(self, record: Any) -> dict[str, Any]:
+        """The features of one record: scalars and vectors."""
+        return self._shaped(tf.io.parse_single_example(record, self._spec))
+
+    def batch(self, records: Any) -> dict[str, Any]:
+        """The features of a batch of records."""
+        return self._shaped(tf.io.parse_example(records, self._spec))
+
+    def label(self, parsed: dict[str, Any]) -> Any:
+        """What stands beside the image of one record.
+
+        The label of its class, int32; of several, float32[num_classes] with 1 for each; of regression, its float32.
+        """
+        if features.LABELS in parsed:
+            rows = tf.one_hot(parsed[features.LABELS], self._num_classes, dtype=tf.float32)
+            return tf.reduce_max(tf.concat([rows, tf.zeros([1, self._num_classes])], axis=0), axis=0)
+        return parsed[features.LABEL]
+
+    def check_label(self) -> None:
+        """Refuse datasets whose examples have nothing that could stand beside a cropped image.
+
+        Raises:
+            CallError: objects or masks.
+        """
+        if features.LABEL not in self._features and features.LABELS not in self._features:
+            what = "masks" if features.MASK in self._features else "boxes"
+            msg = f"image_size crops images, and {what} would not follow: leave it out and decode in map_fn"
+            raise CallError(msg)
+
+    def _shaped(self, parsed: dict[str, Any]) -> dict[str, Any]:
+        for name, feature in self._features.items():
+            value = parsed[name]
+            if len(feature.shape) == 2:
+                value = _rows(value, feature.shape[1])
+            if feature.role == "class_label" or name in _NARROW:
+                value = tf.cast(value, tf.int32)
+            parsed[name] = value
+        return parsed
+
+
+def _spec(feature: Feature) -> Any:
+    dtype = _DTYPES[feature.dtype]
+    if None in feature.shape:
+        return tf.io.RaggedFeature(dtype, row_splits_dtype=tf.int64)
+    return tf.io.FixedLenFeature(list(feature.shape), dtype)
+
+
+def _rows(values: Any, width: int | None) -> Any:
+    """Flat values as rows of that width, in each example of a batch or in one alone."""
+    if not isinstance(values, tf.RaggedTensor):
+        return tf.reshape(values, [-1, width])
+    splits = values.row_splits // width
+    return tf.RaggedTensor.from_row_splits(tf.reshape(values.values, [-1, width]), splits, validate=False)

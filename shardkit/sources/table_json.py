@@ -1,0 +1,116 @@
+"""JSON Lines tables: one object a line."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from shardkit.errors import DataError
+from shardkit.sources.table_lines import Line, read_lines
+from shardkit.sources.table_records import PREFIX_RECORDS, Record, TableFile, shown
+from shardkit.sources.table_values import type_of_values
+from shardkit.storage import Folder
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLinesFile(TableFile):
+    """A text file of JSON objects; its columns are the names in the first 1,000 of them."""
+
+    format_name: ClassVar[str] = "JSON Lines"
+    holds_text: ClassVar[bool] = False
+
+    def parts(self) -> list[int]:
+        """One: lines have to be counted."""
+        return [0]
+
+    def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
+        """See TableFile; empty lines are left out."""
+        known = set(self.columns)
+        for number, found in _objects(read_lines(self.folder, self.path)):
+            if isinstance(found, str):
+                yield Record(number, (), found)
+                continue
+            if not known.issuperset(found) and (others := [name for name in found if name not in known]):
+                yield Record(
+                    number,
+                    (),
+                    f"it names {shown(others[0])}, which none of the first {PREFIX_RECORDS:,} records does; "
+                    "give that column to an earlier record as well",
+                )
+                continue
+            yield Record(number, [found.get(name) for name in self.columns], None)
+
+    def types(self, prefix: Sequence[Record]) -> tuple[pa.DataType | None, ...]:
+        """See TableFile; as the values are."""
+        return tuple(type_of_values([record.values[i] for record in prefix]) for i in range(len(self.columns)))
+
+
+class _NamedTwiceError(ValueError):
+    pass
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        msg = f"it names {shown(twice)} twice"
+        raise _NamedTwiceError(msg)
+    return found
+
+
+_NO_OBJECT = 'it is no JSON object such as {"image": "a.jpg", "label": "cat"}'
+# Made once: json.loads makes one a call where it gets a hook.
+_DECODER = json.JSONDecoder(object_pairs_hook=_object)
+
+
+def _objects(lines: Iterator[Line]) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    """Of each line that is not blank its number, and the object or what is wrong."""
+    for number, text, problem in lines:
+        if problem:
+            yield number, problem
+        elif not text.isspace():
+            yield number, _parse(text)
+
+
+def _parse(text: str) -> dict[str, Any] | str:
+    try:
+        found = _DECODER.decode(text)
+        if "\\u" in text:
+            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair cannot be stored
+    except _NamedTwiceError as error:
+        return str(error)
+    except UnicodeEncodeError:
+        return "it holds half a surrogate pair, which is no character"
+    except json.JSONDecodeError as error:
+        return f"it is no JSON: {error.msg} at column {error.colno}"
+    except RecursionError:
+        return "its JSON is nested too deep"
+    except ValueError:  # Python refuses integers of thousands of digits
+        return "it holds a number that is too long"
+    return found if isinstance(found, dict) else _NO_OBJECT
+
+
+def open_json_lines(folder: Folder, path: str) -> JsonLinesFile:
+    """Find out the columns.
+
+    Raises:
+        DataError: none of the first records is an object.
+    """
+    url = f"{folder.url}/{path}"
+    columns: dict[str, None] = {}
+    problems: list[str] = []
+    for number, found in islice(_objects(read_lines(folder, path)), PREFIX_RECORDS):
+        if isinstance(found, str):
+            problems.append(f"line {number}: {found}")
+        else:
+            columns.update(dict.fromkeys(found))
+    if not columns:
+        msg = (
+            f"{url}: no line of the table can be read as a JSON object with columns; {(problems or ['it is empty'])[0]}"
+        )
+        raise DataError(msg)
+    return JsonLinesFile(folder, path, tuple(columns))

@@ -1,0 +1,113 @@
+"""What every kind of table file gives: its columns, their types, and its records one by one."""
+
+import abc
+import reprlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import pyarrow as pa
+
+from shardkit.errors import DataError
+from shardkit.storage import Folder
+
+PREFIX_RECORDS = 1000  # so many records from the beginning decide how columns are read
+
+
+class Record(NamedTuple):
+    """One record of a table.
+
+    Attributes:
+        line: its number, from 1: of text files the line that it starts on.
+        values: in the order of the columns: text in CSV and TSV, else Python values; None for a missing one.
+        problem: why the line cannot be read; then there are no values.
+    """
+
+    line: int
+    values: Sequence[Any]
+    problem: str | None
+
+
+class BadRecord(ValueError):  # noqa: N818 - what is found in the data, not what goes wrong here
+    """A record that leads to no example: a reason code, and a sentence without the record's place."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+_SHORT = reprlib.Repr()
+_SHORT.maxstring = _SHORT.maxother = 100
+
+
+def shown(value: object) -> str:
+    """A value as it may stand in a message: shortened, on one line, whatever it holds and however deep it is."""
+    return _SHORT.repr(value)
+
+
+@dataclass(frozen=True, slots=True)
+class TableFile(abc.ABC):
+    """A file of records; small, and pickled into the pipeline's graph.
+
+    Attributes:
+        folder: where the file lies.
+        path: of the file below folder.
+        columns: their names, no two alike.
+    """
+
+    format_name: ClassVar[str]
+    holds_text: ClassVar[bool]  # whether every value is text, so that types are a guess
+
+    folder: Folder
+    path: str
+    columns: tuple[str, ...]
+
+    @property
+    def url(self) -> str:
+        """What the user calls the file."""
+        return f"{self.folder.url}/{self.path}"
+
+    @property
+    def name(self) -> str:
+        """The file's name as it can stand in a key or a message."""
+        return self.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+
+    @abc.abstractmethod
+    def parts(self) -> list[int]:
+        """What can be read in parallel, by number."""
+
+    @abc.abstractmethod
+    def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
+        """Records in the file's order; with wanted, only those columns need have values.
+
+        Raises:
+            DataError: the file cannot be read on from some place.
+            MachineError: the disk or the network fails.
+        """
+
+    @abc.abstractmethod
+    def types(self, prefix: Sequence[Record]) -> tuple[pa.DataType | None, ...]:
+        """Of each column the type that it is carried in, as in ``feature_field``; None where it cannot be."""
+
+    def class_names(self, column: int) -> tuple[str, ...]:
+        """Names that the column's integers stand for, where the file says so; else none."""
+        return ()
+
+    def all_records(self, wanted: frozenset[int] | None = None) -> Iterator[Record]:
+        """Records of all parts."""
+        for part in self.parts():
+            yield from self.records(part, wanted)
+
+
+def check_columns(url: str, columns: Sequence[str]) -> tuple[str, ...]:
+    """The columns' names.
+
+    Raises:
+        DataError: a name stands there twice.
+    """
+    named = [name for name in columns if name]
+    if len(set(named)) < len(named):
+        twice = next(name for i, name in enumerate(named) if name in named[:i])
+        msg = f"{url}: the column {twice!r} is there twice; rename one of them"
+        raise DataError(msg)
+    return tuple(columns)

@@ -1,0 +1,76 @@
+"""One YOLO label file: a line an object, a class and a box or a polygon in shares of the image's sides."""
+
+import math
+import re
+from collections.abc import Mapping
+
+from shardkit.sources.detection import Object, counted
+
+MAX_BYTES = 64 << 20  # 64 MiB of one image's labels; polygons are long
+_BOX = 5  # fields: class, centre x, centre y, width, height
+_SHORTEST_POLYGON = 7  # fields: class and three corners
+_SHOWN = 80  # characters of a bad line
+# float() takes 1_000, infinity and other scripts' digits besides.
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+
+def parse_labels(
+    data: bytes, names: Mapping[int, str], num_keypoint_fields: int = 0
+) -> tuple[list[Object], list[tuple[int, str]]]:
+    """Objects of one label file, and (line, what is wrong with it) of bad lines.
+
+    A polygon's box is its hull; its `segmentation` is ``[[x, y, …]]`` as JSON, with the numbers as written. A box's
+    `segmentation` is ''.
+
+    Args:
+        data: the file.
+        names: of classes, by index.
+        num_keypoint_fields: that follow each box, and are dropped.
+    """
+    if len(data) > MAX_BYTES:
+        return [], [(1, f"the file has {len(data):,} bytes, more than {MAX_BYTES:,}")]
+    objects, problems = list[Object](), list[tuple[int, str]]()
+    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        fields = raw.decode("ascii", "replace").split()
+        if not fields:
+            continue
+        made = _parse(fields, names, num_keypoint_fields)
+        if isinstance(made, str):
+            problems.append((number, made))
+        else:
+            objects.append({**made, "name": f"line {number}"})
+    return objects, problems
+
+
+def _parse(fields: list[str], names: Mapping[int, str], num_keypoint_fields: int) -> Object | str:
+    index, coordinates = fields[0], fields[1:]
+    if not (index.isascii() and index.isdecimal()) or len(index) > 9:
+        return f"the class {index[:_SHOWN]!r} is not an index of a class"
+    if int(index) not in names:
+        return f"there is no class {index} among the {counted(len(names), 'name')} of classes"
+    if num_keypoint_fields:
+        if len(fields) != _BOX + num_keypoint_fields:
+            return f"{counted(len(fields), 'field')}, where a box and its keypoints are {_BOX + num_keypoint_fields}"
+        coordinates = coordinates[: _BOX - 1]
+    elif len(fields) != _BOX and (len(fields) < _SHORTEST_POLYGON or len(fields) % 2 == 0):
+        return (
+            f"{counted(len(fields), 'field')}, where a box is {_BOX} (class, centre x, centre y, width, height), "
+            "and a polygon a class and three or more pairs of x and y"
+        )
+    for text in coordinates:
+        if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+            return f"{text[:_SHOWN]!r} is not a finite number"
+    values = [*map(float, coordinates)]
+    if len(values) == _BOX - 1:
+        x, y, width, height = values
+        box = [y - height / 2, x - width / 2, y + height / 2, x + width / 2]
+        return {"bbox": box, "label_name": names[int(index)], "segmentation": ""}
+    across, down = values[::2], values[1::2]
+    segmentation = f"[[{','.join(map(_json_number, coordinates))}]]"
+    box = [min(down), min(across), max(down), max(across)]
+    return {"bbox": box, "label_name": names[int(index)], "segmentation": segmentation}
+
+
+def _json_number(text: str) -> str:
+    # JSON knows no +1, .5, 1. and 007.
+    return text if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", text) else repr(float(text))

@@ -1,0 +1,62 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shardkit.naming import relative_path_problem
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.table_paths import Keys
+from shardkit.sources.table_records import BadRecord
+from shardkit.sources.tables import open_table
+from shardkit.storage import open_folder
+
+from .table_reading import listed, opened, rows, write
+
+# paths and root: the folder (below the test's) and the keys
+ABSOLUTE = {
+    "common parent": (["{}/x/a/1.jpg", "{}/x/b/c/2.jpg"], None, "x", ["a/1.jpg", "b/c/2.jpg"]),
+    "one folder": (["{}/x/1.jpg", "{}/x/2.jpg"], None, "x", ["1.jpg", "2.jpg"]),
+    "names that begin alike": (["{}/x/ab/1.jpg", "{}/x/a/1.jpg"], None, "x", ["ab/1.jpg", "a/1.jpg"]),
+    "a later one lies higher": (["{}/x/a/1.jpg", "{}/x/2.jpg"], None, "x", ["a/1.jpg", "2.jpg"]),
+    "file://": (["file://{}/x/1.jpg", "{}/x/2.jpg"], None, "x", ["1.jpg", "2.jpg"]),
+    "root": (["{}/x/a/1.jpg", "{}/x/a/2.jpg"], "{}/x", "x", ["a/1.jpg", "a/2.jpg"]),
+    "not below the root": (["{}/x/1.jpg", "{}/xy/2.jpg"], "{}/x/", "x", ["1.jpg", None]),
+    "relative below the root": (["a/1.jpg", "{}/x/2.jpg"], "{}/x", "x", ["a/1.jpg", "2.jpg"]),
+    "upward": (["{}/x/1.jpg", "{}/x/../y/2.jpg"], None, "x", ["1.jpg", None]),
+    "one image": (["{}/x/y/1.jpg"], None, "x/y", ["1.jpg"]),
+}
+
+
+@pytest.mark.parametrize(("paths", "root", "folder", "keys"), ABSOLUTE.values(), ids=ABSOLUTE.keys())
+def test_absolute_paths_have_keys_below_the_root_or_their_common_parent(paths, root, folder, keys, tmp_path):
+    content = "image,label\n" + "".join(f"{path.format(tmp_path)},x\n" for path in paths)
+    table = write(tmp_path / "elsewhere", content)
+    source = opened(table, root=root and root.format(tmp_path))
+    assert source.folder.url == f"{tmp_path}/{folder}"
+    found = [(row["key"], row["reason"]) for row in listed(source).to_pylist()]
+    assert found == [(key, None) if key else (f"labels.csv, line {i}", "bad_path") for i, key in enumerate(keys, 2)]
+
+
+def test_the_common_parent_is_that_of_all_records_not_of_the_first(tmp_path):
+    table = write(tmp_path, "image,label\n" + f"{tmp_path}/a/b/1.jpg,x\n" * 1500 + f"{tmp_path}/a/2.jpg,x\n")
+    assert opened(table).folder.url == f"{tmp_path}/a"
+    assert rows(table, "key")[-1] == ("2.jpg",)
+
+
+def test_an_object_store_is_read_the_same(s3_bucket):
+    with open_folder(s3_bucket).writing("tables/labels.csv") as file:
+        file.write(f"image,label\n{s3_bucket}/images/a/1.jpg,x\n{s3_bucket}/images/2.jpg,y\n".encode())
+    source = open_table(f"{s3_bucket}/tables/labels.csv", SourceOptions())
+    assert source.folder.url == f"{s3_bucket}/images"
+    assert listed(source)["key"].to_pylist() == ["a/1.jpg", "2.jpg"]
+
+
+@given(st.text("ab./\\:\0\n é", max_size=12))
+def test_the_short_way_for_plain_paths_gives_what_the_long_one_does(path):
+    slashed = path.replace("\\", "/")
+    while slashed.startswith("./"):
+        slashed = slashed[2:]
+    if relative_path_problem(slashed):
+        with pytest.raises(BadRecord):
+            Keys("/images/").key(path)
+    else:
+        assert Keys("/images/").key(path) == slashed
