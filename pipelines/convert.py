@@ -237,7 +237,7 @@ def _too_many(limit: RejectLimit, num_files: int, rejected: pa.Table, where: str
     rows: list[dict[str, Any]] = rejected.slice(0, REJECTED_SHOWN).to_pylist()
     reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(rejected["reason"].to_pylist()).most_common())
     lines = [
-        f"{len(rejected)} of {num_files} images are bad, more than --max-rejected {limit.text} allows ({reasons}):"
+        f"{len(rejected)} of {num_files} images and records are bad, more than --max-rejected {limit.text} allows ({reasons}):"
     ]
     lines += [f"  {printable(row['key'])}: {row['reason']}: {row['message']}" for row in rows]
     if len(rejected) > REJECTED_SHOWN:

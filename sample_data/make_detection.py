@@ -86,11 +86,10 @@ def _run_lengths(picture: Picture, shape: Shape) -> list[int]:
     """COCO's uncompressed RLE: runs of outside and inside in turn, column by column."""
     mask = Image.new("1", (picture.width, picture.height))
     ImageDraw.Draw(mask).polygon(shape.outline, fill=1)
-    pixels = mask.load()
     runs, inside = [0], 0
     for x in range(picture.width):
         for y in range(picture.height):
-            if bool(pixels[x, y]) != bool(inside):
+            if bool(mask.getpixel((x, y))) != bool(inside):
                 runs.append(0)
                 inside = 1 - inside
             runs[-1] += 1

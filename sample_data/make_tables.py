@@ -117,7 +117,7 @@ def _broken() -> bytes:
 
 
 def _metadata() -> dict[str, bytes]:
-    """Discs and boxes; one image that has no record, one record that has no image."""
+    """Discs and boxes."""
     files, lines = {}, []
     for number in range(12):
         rng = random.Random(f"metadata/{number}")
@@ -135,9 +135,7 @@ def _metadata() -> dict[str, bytes]:
         image.save(out, "PNG")
         split = "test" if number >= 9 else "train"
         files[f"metadata/{split}/{number:02d}.png"] = out.getvalue()
-        if number != 5:
-            lines.append({"file_name": f"{split}/{number:02d}.png", "label": label, "corner": corner})
-    lines.append({"file_name": "test/12.png", "label": "disc", "corner": 3})
+        lines.append({"file_name": f"{split}/{number:02d}.png", "label": label, "corner": corner})
     files["metadata/metadata.jsonl"] = "".join(json.dumps(line) + "\n" for line in lines).encode()
     return files
 

@@ -154,7 +154,7 @@ def annotated_size(row: dict[str, Any]) -> tuple[int | None, int | None]:
     return row["annotated_width"], row["annotated_height"]
 
 
-def mask_orientation(mask: "images.MaskInfo", info: images.ImageInfo) -> int:
+def mask_orientation(mask: images.MaskInfo, info: images.ImageInfo) -> int:
     """How a mask has to be turned with its image.
 
     Raises:

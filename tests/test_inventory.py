@@ -105,7 +105,7 @@ def write_all(output, source, check, batch_rows):
 
 @pytest.mark.parametrize("batch_rows", [1, 2, 100])
 def test_the_inventory_is_sorted_by_key_whatever_its_parts_and_their_order(batch_rows, source, tmp_path):
-    output = open_folder(str(tmp_path / "out"))
+    output = open_folder(str(tmp_path))
     names = write_all(output, source, "decode", batch_rows)
     whole = pa.concat_tables([table for _, table in batches(source, "decode")]).sort_by("key")
     for order in (names, names[::-1], sorted(names)):

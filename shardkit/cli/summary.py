@@ -84,12 +84,14 @@ def rejected_line(manifest: Manifest) -> str:
     skipped = manifest.source.skipped
     if skipped:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
-        line += f"; skipped, no images by name: {kinds}"
+        line += f"; skipped: {kinds}"
     return line
 
 
 def classes_line(classes: list[str]) -> str:
     """The classes in label order, the middle left out where there are many."""
+    if not classes:
+        return "no classes"
     shown = [repr(name) for name in classes]
     if len(shown) > CLASSES_SHOWN:
         shown = [*shown[: CLASSES_SHOWN - 1], "…", shown[-1]]

@@ -5,6 +5,7 @@ Works on bytes alone: no paths, no pipeline, no TensorFlow; Pillow is imported w
 
 from shardkit.images.info import CHANGES, MAX_PIXELS, MAX_SIDE, REASONS, BadImage, ImageInfo, Reason
 from shardkit.images.inspection import check, inspect
+from shardkit.images.masks import MaskInfo, NormalisedMask, check_mask, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise
 
 __all__ = [
@@ -14,9 +15,13 @@ __all__ = [
     "REASONS",
     "BadImage",
     "ImageInfo",
+    "MaskInfo",
     "NormalisedImage",
+    "NormalisedMask",
     "Reason",
     "check",
+    "check_mask",
     "inspect",
     "normalise",
+    "normalise_mask",
 ]

@@ -76,7 +76,7 @@ def normalise(data: bytes, info: ImageInfo, *, shorter_side: int | None, quality
         else:
             image = _to_eight_bits(image, resample=False)
         if info.format != "TIFF":  # Pillow's TIFF plugin has turned it already.
-            image = _transpose(image, info.orientation)
+            image = transpose(image, info.orientation)
         lossy = info.format == "JPEG" or (info.format == "WEBP" and image.mode == "RGB" and _is_lossy_webp(data))
         encoded = _encode(image, "JPEG" if lossy else "PNG", quality)
     changes = tuple(sorted({*info.changes, "resized"})) if shrink else info.changes
@@ -128,7 +128,7 @@ def _high_bytes(image: "Image") -> "Image":
     return Image.frombytes("L", image.size, samples[1::2])
 
 
-def _transpose(image: "Image", orientation: int) -> "Image":
+def transpose(image: "Image", orientation: int) -> "Image":
     """Turn the pixels upright."""
     from PIL.Image import Transpose
 

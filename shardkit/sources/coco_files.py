@@ -18,6 +18,7 @@ _FEATURES_OF_OTHERS = re.compile(rb'"(format_version|shapes|_via_settings)"\s*:'
 # COCO's files of other tasks over the same images.
 _OTHER_TASKS = ("captions_", "image_info_", "panoptic_", "person_keypoints_", "stuff_")
 _OF_SPLITS = ("_annotations.coco.json", "annotations.json", "labels.json")  # in a split's folder; the first: Roboflow
+_TRIED_FILES = 4  # LabelMe has a JSON an image, and none of them is COCO's
 _TRIED_IMAGES = 8  # one missing image is a problem of its own, and does not hide where the others are
 
 
@@ -87,8 +88,9 @@ def _candidates(folder: Folder) -> Iterator[tuple[list[str], list[str]]]:
         left_out = [path for path in paths if path.rpartition("/")[2].startswith(_OTHER_TASKS)]
         rest = [path for path in paths if path not in left_out]
         instances = [path for path in rest if path.rpartition("/")[2].startswith("instances_")]
-        while rest and not instances and not _looks_like_coco(folder, rest[0]):
-            rest = rest[1:]
+        if not instances:
+            heads = (i for i, path in enumerate(rest[:_TRIED_FILES]) if _looks_like_coco(folder, path))
+            rest = rest[next(heads, len(rest)) :]
         if instances or rest:
             yield instances or rest, left_out
             return

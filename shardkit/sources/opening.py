@@ -1,6 +1,7 @@
 """From what the user typed as SOURCE to the layout that reads it."""
 
 from collections.abc import Callable
+from dataclasses import fields
 
 ZipFolder = None  # TODO
 archive_root = None  # TODO
@@ -12,8 +13,7 @@ has_embedded_images = None  # TODO
 is_hf_parquet = None  # TODO
 open_hf_parquet = None  # TODO
 from shardkit.sources.listing import Source
-is_masks = None  # TODO
-open_masks = None  # TODO
+from shardkit.sources.masks import is_masks, open_masks
 from shardkit.sources.metadata import has_metadata, open_metadata
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables import TABLE_ENDINGS, open_table
@@ -33,6 +33,16 @@ _RECOGNISERS: tuple[tuple[str, Callable[[Folder], bool]], ...] = (
     ("webdataset", is_webdataset),
     ("hf-parquet", is_hf_parquet),
 )
+
+_OF_TABLES = {"image_column", "label_columns", "label_separator", "label_type", "split_column"}
+# Which options mean something to which layout.
+_FITTING = {
+    "file-names": {"label_pattern"},
+    "table": {"root", *_OF_TABLES},
+    "metadata": _OF_TABLES,
+    "coco": {"root"},
+    "hf-parquet": {"image_column", "label_columns"},
+}
 
 
 def open_source(
@@ -70,23 +80,28 @@ def open_source(
 def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work: Folder | None) -> Source:
     kind = name.lower()
     if kind.endswith(".zip"):
-        archive = ZipFolder(url)
-        return _open_folder(archive_root(archive), options, None, work)
-    if kind.endswith(".parquet") and has_embedded_images and has_embedded_images(folder, name):
-        return open_hf_parquet(folder, options, _needed(work), name)
-    if kind.endswith(TABLE_ENDINGS):
-        return open_table(url, options)
-    if kind.endswith(".json"):
-        return open_coco(folder, options, name)
-    if kind.endswith((".yaml", ".yml")):
-        return open_yolo(folder, options, name)
-    if kind.endswith((".tar", ".tar.gz", ".tgz")):
-        return open_webdataset(folder, None, options, name)
-    msg = (
-        f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder of images, a table "
-        f"({', '.join(TABLE_ENDINGS)}), a COCO .json, a YOLO .yaml, a .tar or a .zip"
-    )
-    raise DataError(msg)
+        return _open_folder(archive_root(ZipFolder(url)), options, None, work)
+    openers: dict[str, tuple[tuple[str, ...], Callable[[], Source]]] = {
+        "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
+        "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),
+        "coco": ((".json",), lambda: open_coco(folder, options, name)),
+        "yolo": ((".yaml", ".yml"), lambda: open_yolo(folder, options, name)),
+        "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
+    }
+    layout = options.layout or next((layout for layout, (ends, _) in openers.items() if kind.endswith(ends)), None)
+    if layout == "table" and kind.endswith(".parquet") and has_embedded_images and has_embedded_images(folder, name):
+        layout = "hf-parquet"
+    if layout is None:
+        msg = (
+            f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder of images, a table "
+            f"({', '.join(TABLE_ENDINGS)}), a COCO .json, a YOLO .yaml, a .tar or a .zip"
+        )
+        raise DataError(msg)
+    if layout not in openers:
+        msg = f"{folder.url}/{name}: this is a file; with --layout {layout}, SOURCE is a folder"
+        raise CallError(msg)
+    _refuse_misfits(layout, options)
+    return openers[layout][1]()
 
 
 def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, work: Folder | None) -> Source:
@@ -110,7 +125,23 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
     if layout not in openers:
         msg = f"{folder.url}: this is a folder; with --layout {layout}, SOURCE is the file itself"
         raise CallError(msg)
+    _refuse_misfits(layout, options)
     return openers[layout]()
+
+
+def _refuse_misfits(layout: str, options: SourceOptions) -> None:
+    """Refuse options that the layout would pass over.
+
+    Raises:
+        CallError: the first of them.
+    """
+    for field in fields(options):
+        fits = field.name in _FITTING.get(layout, ()) or field.name in {"layout", "group_by"}
+        if not fits and getattr(options, field.name) != field.default:
+            option = "--" + field.name.replace("_", "-").replace("columns", "column")
+            takers = ", ".join(name for name, names in _FITTING.items() if field.name in names)
+            msg = f"{option} means nothing to the layout {layout}, which SOURCE was read as; it is for {takers}"
+            raise CallError(msg)
 
 
 def _needed(work: Folder | None) -> Folder:

@@ -102,7 +102,8 @@ class Columns:
                         raise unfit(names[i], values[i], type_) from None
             except BadRecord as error:
                 place = f"{file_name}, line {line}"
-                message = f"{place}: {error}"
+                # The place is told once: it is the key where the record leads to no image.
+                message = f"{place}: {error}" if key else str(error)
                 return (key or place, split, None, UNMEASURED, 0, error.reason, message, line, *nothing)
             if one_class:
                 return (key, split, label, UNMEASURED, 0, None, None, line, *carried)

@@ -24,7 +24,7 @@ def test_info_shows_splits_classes_counts_sizes_and_rejects(tmp_path):
     assert "width 8 12 64" in lines
     assert "height 7 20 20" in lines
     assert "normalised: 1 format:webp" in lines
-    assert "rejected: 1 empty (see rejected.parquet); skipped, no images by name: 1 .txt" in lines
+    assert "rejected: 1 empty (see rejected.parquet); skipped: 1 .txt" in lines
 
 
 def test_json_is_the_manifest_without_the_lists_of_shards(dataset):

@@ -18,7 +18,7 @@ from shardkit import read_manifest
 from shardkit.index import read_index
 
 from ..cli.calling import call, convert
-from .reading_back import examples, same_bytes
+from .reading_back import assert_same_images, examples
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 SPLITS = {"train": 16, "validation": 6, "test": 2}
@@ -42,7 +42,7 @@ def converted(tmp_path_factory):
 def test_every_image_is_there_once_with_its_bytes_and_verify_finds_it_sound(name, converted):
     found = examples(converted(name))
     assert {split: sum(one["split"] == split for one in found.values()) for split in SPLITS} == SPLITS
-    assert same_bytes(found, SAMPLES / name)
+    assert_same_images(found, SAMPLES / name)
     assert call("verify", converted(name), "--deep").exit_code == 0
 
 

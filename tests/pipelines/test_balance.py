@@ -135,7 +135,7 @@ def test_the_limit_of_bad_images_holds_to_the_last_one_by_count_and_by_share(che
     assert (output / "manifest.json").exists() == passes
     if not passes:
         num_bad = 38 - (NUM_DAMAGED if check == "header" else 0)
-        assert f"{num_bad} of 379 images are bad, more than --max-rejected {limit} allows" in said
+        assert f"{num_bad} of 379 images and records are bad, more than --max-rejected {limit} allows" in said
         assert "nothing was published" in said
         assert "  ant/000-bad-empty.jpg: empty: The file has no bytes" in said
         listed = output / ".shardkit" / "rejected.parquet"

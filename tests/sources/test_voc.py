@@ -222,7 +222,7 @@ FIVE = {
     [
         (
             {"train": "a\nb\n", "val": "c\r\nd", "trainval": "a\nb\nc\nd\ne"},
-            ["train", "train", "validation", "validation", None],
+            ["train", "train", "validation", "validation", "left out"],
         ),
         ({"trainval": "a\nb\n", "test": "c\nd\ne\n"}, ["train", "train", "test", "test", "test"]),
         (
@@ -234,12 +234,14 @@ FIVE = {
 )
 def test_splits_are_those_of_the_image_sets(lists, expected, tmp_path):
     files = FIVE | {f"ImageSets/Main/{name}.txt": text.encode() for name, text in lists.items()}
-    rows = read(tmp_path, files)
-    assert [row["key"] for row in rows] == [f"JPEGImages/{name}.jpg" for name in "abcde"]
-    assert [row["split"] for row in rows] == (expected or [None] * 5)
-    assert [row["reason"] for row in rows] == [
-        None if split or not expected else "no_split" for split in expected or "-----"
-    ]
+    root = write_tree(tmp_path / "s", files)
+    rows, skipped = listed(opened(root))
+    splits = expected or [None] * 5
+    assert {row["key"]: row["split"] for row in rows} == {
+        f"JPEGImages/{name}.jpg": split for name, split in zip("abcde", splits, strict=True) if split != "left out"
+    }
+    assert [row["reason"] for row in rows if row["reason"]] == ["no_split"] * (expected or []).count(None)
+    assert skipped == ({"(in no list of a split)": 1} if "left out" in splits else {})
 
 
 def test_a_name_in_a_list_without_any_file_is_reported_by_its_line(tmp_path):

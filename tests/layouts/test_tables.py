@@ -1,0 +1,129 @@
+"""Tables and metadata folders, converted as users do, and read back beside csv, json and pyarrow."""
+
+import csv
+import json
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from shardkit import read_manifest, reader
+
+from ..cli.calling import call, convert
+from .reading_back import assert_same_images, examples
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+
+
+@pytest.fixture(scope="module")
+def converted(tmp_path_factory):
+    """A sample source converted with no option; its dataset's folder."""
+    made = {}
+
+    def folder_of(name):
+        if name not in made:
+            made[name] = tmp_path_factory.mktemp("tables") / "out"
+            convert(SAMPLES / name, made[name])
+        return made[name]
+
+    return folder_of
+
+
+@pytest.mark.parametrize("name", ["labels.csv", "attributes.tsv", "multilabel.jsonl", "regression.parquet", "automl.csv"])
+def test_every_image_is_stored_as_it_is_and_verify_finds_it_sound(name, converted):
+    assert_same_images(examples(converted(name)), SAMPLES)
+    assert call("verify", converted(name), "--deep").exit_code == 0
+
+
+def test_classes_of_a_csv(converted):
+    found, classes = examples(converted("labels.csv")), read_manifest(str(converted("labels.csv"))).classes
+    with (SAMPLES / "labels.csv").open(newline="") as file:
+        wanted = {row["image"]: row["label"] for row in csv.DictReader(file)}
+    assert {key: classes[one["label"]] for key, one in found.items()} == wanted
+    assert len(wanted) == 240
+
+
+def test_splits_and_carried_columns_of_a_tsv(converted):
+    found, classes = examples(converted("attributes.tsv")), read_manifest(str(converted("attributes.tsv"))).classes
+    with (SAMPLES / "attributes.tsv").open(newline="") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    assert len(rows) == len(found) == 240
+    for row in rows:
+        one = found[row["file_name"]]
+        assert (one["split"], classes[one["label"]], one["scene"].decode()) == (
+            row["split"],
+            row["class_name"],
+            row["scene"],
+        )
+        assert (one["iso"], one["remark"].decode()) == (int(row["iso"]), row["remark"])
+        assert one["exposure_ms"] == np.float32(row["exposure_ms"])
+
+
+def test_several_labels_an_image_and_none(converted):
+    dataset = str(converted("multilabel.jsonl"))
+    found, classes = examples(dataset), read_manifest(dataset).classes
+    wanted = {
+        row["image_path"]: set(row["labels"])
+        for row in map(json.loads, (SAMPLES / "multilabel.jsonl").read_text().splitlines())
+    }
+    assert {key: {classes[label] for label in one["labels"]} for key, one in found.items()} == wanted
+    assert sum(not labels for labels in wanted.values()) > 10, "some have none"
+    # Beside a decoded image they stand as 0 and 1.
+    train_fn = reader.make_dataset_fn(dataset, "train", global_batch_size=16, image_size=(8, 8))
+    for step, (_, labels) in enumerate(train_fn().take(3)):
+        for key, row in zip(train_fn.batch_keys(step), labels.numpy(), strict=True):
+            assert {name for name, value in zip(classes, row, strict=True) if value} == wanted[key]
+            assert set(row.tolist()) <= {0.0, 1.0}
+
+
+def test_a_number_to_regress_on(converted):
+    dataset = str(converted("regression.parquet"))
+    wanted = {row["image"]: np.float32(row["target"]) for row in pq.read_table(SAMPLES / "regression.parquet").to_pylist()}
+    assert {key: one["label"] for key, one in examples(dataset).items()} == wanted
+    train_fn = reader.make_dataset_fn(dataset, "train", global_batch_size=16, image_size=(8, 8))
+    _, labels = next(iter(train_fn()))
+    assert labels.numpy().tolist() == [wanted[key] for key in train_fn.batch_keys(0)]
+
+
+def test_automl_without_a_header_leaves_out_what_has_no_split(converted):
+    found, classes = examples(converted("automl.csv")), read_manifest(str(converted("automl.csv"))).classes
+    with (SAMPLES / "automl.csv").open(newline="") as file:
+        rows = [row for row in csv.reader(file) if row[0] != "UNASSIGNED"]
+    wanted = {path: (split.lower(), label) for split, path, label in rows}
+    assert {key: (one["split"], classes[one["label"]]) for key, one in found.items()} == wanted
+    rejected = pq.read_table(converted("automl.csv") / "rejected.parquet")
+    assert rejected["reason"].to_pylist() == ["bad_split"] * 4
+
+
+def test_hugging_face_metadata(converted):
+    found, classes = examples(converted("metadata")), read_manifest(str(converted("metadata"))).classes
+    rows = [json.loads(line) for line in (SAMPLES / "metadata/metadata.jsonl").read_text().splitlines()]
+    wanted = {row["file_name"]: (row["file_name"].split("/")[0], row["label"], row["corner"]) for row in rows}
+    assert {key: (one["split"], classes[one["label"]], one["corner"]) for key, one in found.items()} == wanted
+    assert_same_images(found, SAMPLES / "metadata")
+
+
+def test_every_bad_line_is_told_with_its_file_and_line_and_nothing_is_published(tmp_path):
+    said = convert(SAMPLES / "broken.csv", tmp_path / "out", exit_code=1)
+    assert "11 of 16 images and records are bad" in said
+    assert "  broken.csv, line 11: bad_line: it is not UTF-8 (b'\\xe9'); save the table as UTF-8" in said.splitlines()
+    assert "  shapes/circle/circle_000.jpg: duplicate_key: record 17 names it again after record 2; keep one" in said
+    assert not (tmp_path / "out/manifest.json").exists()
+    convert(SAMPLES / "broken.csv", tmp_path / "out", "--max-rejected", "11")
+    assert sorted(examples(tmp_path / "out")) == [
+        "shapes/circle/circle_000.jpg",
+        "shapes/square/square_001.jpg",
+        "shapes/square/square_007.jpg",
+        "shapes/star/star_000.jpg",
+        "shapes/star/star_001.jpg",
+    ]
+
+
+def test_a_table_may_lie_apart_from_its_images(tmp_path):
+    table = tmp_path / "elsewhere" / "list.csv"
+    table.parent.mkdir()
+    table.write_text("name,kind\ncircle/circle_000.jpg,round\nstar/star_000.jpg,pointed\n")
+    options = ["--root", SAMPLES / "shapes", "--image-column", "name", "--label-column", "kind"]
+    convert(table, tmp_path / "out", *options)
+    assert sorted(examples(tmp_path / "out")) == ["circle/circle_000.jpg", "star/star_000.jpg"]
