@@ -137,13 +137,13 @@ class Conversion:
         there = self._already_there(output, plan)
         if there is not None:
             return Outcome(there, self.log.seconds, unchanged=True)
-        self.log.add("plan", num_examples=len(plan.rows), num_shards=plan.num_shards)
+        self.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards)
         tasks = plan_file.shard_tasks(plan)
         self._write(source, output, plan, tasks)
         late = _late_rejects(output)
         self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
         manifest = publish(output, plan, proved_shards(output, [task.name for task in tasks]), late)
-        rate = len(plan.rows) / self.log.seconds
+        rate = plan.num_examples / self.log.seconds
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
         return Outcome(manifest, self.log.seconds, unchanged=False)
 
@@ -190,7 +190,7 @@ class Conversion:
             pipeline,
             self.watch,
             phase="writing",
-            total=len(plan.rows),
+            total=plan.num_examples,
             count=lambda: images_written(output, counts),
         )
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))

@@ -7,56 +7,22 @@ threads need no lock, forked processes share no position, and an object store is
 import contextlib
 import errno
 import io
-import re
-import struct
 import tempfile
-import threading
-import zipfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime, timezone
-from functools import lru_cache
-from typing import Any, BinaryIO, NamedTuple, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
-from shardkit.errors import CallError, DataError, SourceChangedError
-from shardkit.storage import COPY_BYTES, Entry, Folder, explained, open_folder
+from shardkit.errors import CallError, DataError
+from shardkit.storage import COPY_BYTES, Entry, Folder, explained
+from shardkit.zip_members import LOCAL_HEADER, Member, Table, load_table, located
 
 MAX_MEMBER_BYTES = 1 << 30  # 1 GiB: a larger member is refused
 _MAX_RATIO = 1000  # more than any picture shrinks by, unless it is small and of one colour; deflate's limit is 1032
 _SMALL_BYTES = 64 << 20  # 64 MiB: up to here memory is bounded anyway, and an empty mask may shrink by any ratio
 _IN_MEMORY_BYTES = 16 << 20  # 16 MiB: larger members are opened by way of a temporary file
-# The local header repeats name and extra field, the latter at another length; a range that allows for so much more
-# than the central directory says is hardly ever read twice.
-_EXTRA_BYTES = 64
-_LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, length of name, length of extra field (APPNOTE 4.3.7)
 _SIGNATURE = b"PK\3\4"
 _STORED, _DEFLATED = 0, 8  # compression methods (APPNOTE 4.4.5)
-_ENCRYPTED, _UTF_8 = 0x1, 0x800  # general purpose flags (APPNOTE 4.4.4)
-_DRIVE = re.compile(r"[A-Za-z]:")
-_TABLES = 4  # archives whose members are kept in memory
-_LOADING = threading.Lock()
-
-
-class _Member(NamedTuple):
-    """Where a file lies in the archive, and what it must be."""
-
-    offset: int  # of its local header
-    stored_bytes: int
-    num_bytes: int
-    crc: int
-    method: int
-    is_encrypted: bool
-    mtime_ns: int
-    header_bytes: int  # an estimate
-
-
-class _Table(NamedTuple):
-    """Files by path, and children of every folder by path, sorted by name."""
-
-    files: dict[str, _Member]
-    folders: dict[str, list[Entry]]
-    strange: list[Entry]  # whose names lead out of the archive, under their full names
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +49,7 @@ class ZipFolder(Folder):
     def __post_init__(self) -> None:
         if self.num_bytes < 0:
             # Looked up once, not before every read: in workers this comes with the pickled folder.
-            beside, name = _located(self.archive)
+            beside, name = located(self.archive)
             with explained("read the archive", self.archive):
                 found = beside.stat(name)
             if found is None or found.is_folder:
@@ -101,9 +67,8 @@ class ZipFolder(Folder):
         return f"{self.root}/{path}" if self.root and path else path or self.root
 
     @property
-    def _table(self) -> _Table:
-        with _LOADING:  # or threads would all load it at once
-            return _load(self.archive, self.num_bytes, self.mtime_ns)
+    def _table(self) -> Table:
+        return load_table(self.archive, self.num_bytes, self.mtime_ns)
 
     def scan(self, path: str = "") -> list[Entry]:
         """See Folder; of '' also the entries that lead out of the archive."""
@@ -155,12 +120,12 @@ class ZipFolder(Folder):
                 raise IsADirectoryError(errno.EISDIR, "Is a directory", f"{self.url}/{path}")
             raise FileNotFoundError(errno.ENOENT, "No such file in the archive", f"{self.url}/{path}")
         _refuse_unreadable(member)
-        beside, name = _located(self.archive)
+        beside, name = located(self.archive)
         with _ranged(beside, name, member) as file:
-            header = file.read(_LOCAL_HEADER.size)
-            if len(header) < _LOCAL_HEADER.size or not header.startswith(_SIGNATURE):
+            header = file.read(LOCAL_HEADER.size)
+            if len(header) < LOCAL_HEADER.size or not header.startswith(_SIGNATURE):
                 raise _damaged(f"has no member at byte {member.offset}, where its table says one is")
-            _, name_bytes, extra_bytes = _LOCAL_HEADER.unpack(header)
+            _, name_bytes, extra_bytes = LOCAL_HEADER.unpack(header)
             file.seek(name_bytes + extra_bytes, io.SEEK_CUR)
             crc = num_bytes = 0
             for block in _inflated(file, member):
@@ -177,7 +142,7 @@ class ZipFolder(Folder):
 
     def real(self, path: str) -> str:
         """See Folder; nothing in an archive is a link that is followed."""
-        beside, name = _located(self.archive)
+        beside, name = located(self.archive)
         at = self._at(path)
         return f"{beside.real(name)}/{at}" if at else beside.real(name)
 
@@ -213,21 +178,15 @@ def archive_root(folder: ZipFolder) -> ZipFolder:
     return replace(folder, root=f"{folder.root}/{entries[0].name}".lstrip("/"))
 
 
-def _located(url: str) -> tuple[Folder, str]:
-    """The folder that a file is in, and its name there."""
-    above, _, name = url.rstrip("/").rpartition("/")
-    return open_folder(above or ("/" if url.startswith("/") else ".")), name
-
-
 @contextlib.contextmanager
-def _ranged(beside: Folder, name: str, member: _Member) -> Iterator[Any]:
+def _ranged(beside: Folder, name: str, member: Member) -> Iterator[Any]:
     """The archive's bytes from a member's local header on."""
     wanted = member.header_bytes + member.stored_bytes
     if wanted <= _IN_MEMORY_BYTES:
         data = beside.read_range(name, member.offset, wanted)
-        if len(data) >= _LOCAL_HEADER.size:
-            _, name_bytes, extra_bytes = _LOCAL_HEADER.unpack_from(data)
-            exact = _LOCAL_HEADER.size + name_bytes + extra_bytes + member.stored_bytes
+        if len(data) >= LOCAL_HEADER.size:
+            _, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(data)
+            exact = LOCAL_HEADER.size + name_bytes + extra_bytes + member.stored_bytes
             if exact > wanted:
                 data = beside.read_range(name, member.offset, exact)
         yield io.BytesIO(data)
@@ -237,7 +196,7 @@ def _ranged(beside: Folder, name: str, member: _Member) -> Iterator[Any]:
         yield file
 
 
-def _inflated(file: Any, member: _Member) -> Iterator[bytes]:
+def _inflated(file: Any, member: Member) -> Iterator[bytes]:
     """Blocks of at most COPY_BYTES; all of the member's compressed bytes are consumed."""
     inflate = zlib.decompressobj(-zlib.MAX_WBITS) if member.method == _DEFLATED else None
     remaining = member.stored_bytes
@@ -264,7 +223,7 @@ def _damaged(found: str) -> OSError:
     return OSError(f"the archive {found}; copy it again from its origin, or test it with unzip -t")
 
 
-def _refuse_unreadable(member: _Member) -> None:
+def _refuse_unreadable(member: Member) -> None:
     if member.is_encrypted:
         msg = "it is encrypted; unpack the archive with its password and convert the folder"
         raise OSError(msg)
@@ -277,103 +236,3 @@ def _refuse_unreadable(member: _Member) -> None:
     if member.num_bytes > max(_SMALL_BYTES, _MAX_RATIO * member.stored_bytes):
         msg = f"it claims to unpack from {member.stored_bytes} to {member.num_bytes} bytes, as no picture does"
         raise OSError(f"{msg}; leave it out of the archive")
-
-
-@lru_cache(_TABLES)
-def _load(archive: str, num_bytes: int, mtime_ns: int) -> _Table:
-    """The members of an archive; about 1 kB of memory each while it is read, half of it later.
-
-    Raises:
-        DataError: it is no .zip, or a damaged one.
-        SourceChangedError: its size or time of change is another one.
-    """
-    beside, name = _located(archive)
-    with explained("read the archive", archive):
-        found = beside.stat(name)
-        if found is None or (found.num_bytes, found.mtime_ns) != (num_bytes, mtime_ns):
-            msg = f"{archive}: the archive has changed since the conversion began; convert it again"
-            raise SourceChangedError(msg)
-        try:
-            with beside.open(name) as file, zipfile.ZipFile(file) as opened:
-                return _table_of(opened.infolist(), mtime_ns)
-        except (zipfile.BadZipFile, NotImplementedError, struct.error, UnicodeDecodeError) as error:
-            msg = f"{archive}: this is no .zip archive, or a damaged one ({error}); copy it again from its origin"
-            raise DataError(msg) from error
-
-
-def _table_of(infos: list[zipfile.ZipInfo], archive_mtime_ns: int) -> _Table:
-    files: dict[str, _Member] = {}
-    folders: dict[str, dict[str, Entry]] = {"": {}}
-    strange: dict[str, Entry] = {}
-    for info in infos:
-        raw = _name_of(info)
-        path = _path_of(raw)
-        if path is None:
-            if not raw.endswith("/"):
-                full = raw if "/" in raw else f"./{raw}"
-                strange[full] = Entry(full, is_folder=False, num_bytes=info.file_size, mtime_ns=_mtime_ns(info))
-        elif path.endswith("/") or not path:
-            _add_folder(folders, path.rstrip("/"), archive_mtime_ns)
-        else:
-            files[path] = _Member(
-                offset=info.header_offset,
-                stored_bytes=info.compress_size,
-                num_bytes=info.file_size,
-                crc=info.CRC,
-                method=info.compress_type,
-                is_encrypted=bool(info.flag_bits & _ENCRYPTED),
-                mtime_ns=_mtime_ns(info),
-                header_bytes=_LOCAL_HEADER.size + len(info.orig_filename.encode()) + len(info.extra) + _EXTRA_BYTES,
-            )
-            _add_folder(folders, path.rpartition("/")[0], archive_mtime_ns)
-    for path in [path for path in files if path in folders]:
-        # A file where others need a folder: no disk could hold both.
-        member = files.pop(path)
-        strange[f"{path}/"] = Entry(f"{path}/", is_folder=False, num_bytes=member.num_bytes, mtime_ns=member.mtime_ns)
-    for path, member in files.items():
-        above, _, name = path.rpartition("/")
-        folders[above][name] = Entry(name, is_folder=False, num_bytes=member.num_bytes, mtime_ns=member.mtime_ns)
-    sorted_folders = {path: sorted(children.values()) for path, children in folders.items()}
-    return _Table(files, sorted_folders, sorted(strange.values()))
-
-
-def _add_folder(folders: dict[str, dict[str, Entry]], path: str, mtime_ns: int) -> None:
-    while path not in folders:
-        folders[path] = {}
-        above, _, name = path.rpartition("/")
-        missing = above not in folders
-        if not missing:
-            folders[above][name] = Entry(name, is_folder=True, num_bytes=0, mtime_ns=mtime_ns)
-            return
-        _add_folder(folders, above, mtime_ns)
-        folders[above][name] = Entry(name, is_folder=True, num_bytes=0, mtime_ns=mtime_ns)
-
-
-def _name_of(info: zipfile.ZipInfo) -> str:
-    """A member's name; where it is not flagged as UTF-8 and is nevertheless, as most tools write it, UTF-8."""
-    name = info.orig_filename
-    if info.flag_bits & _UTF_8 or name.isascii():
-        return name
-    with contextlib.suppress(UnicodeError):
-        return name.encode("cp437").decode("utf-8")
-    return name
-
-
-def _path_of(name: str) -> str | None:
-    """The path below the archive, with '/' at the end of a folder's; None where it leads out of it or nowhere."""
-    path = name.replace("\\", "/")
-    while path.startswith("./"):
-        path = path[2:]
-    parts = path.rstrip("/").split("/") if path else []
-    if path.startswith("/") or _DRIVE.match(path) or "\0" in path or any(part in {"", ".", ".."} for part in parts):
-        return None
-    return path
-
-
-def _mtime_ns(info: zipfile.ZipInfo) -> int:
-    """A member's time of change; the format keeps no zone, so it is taken for UTC."""
-    try:
-        moment = datetime(*info.date_time, tzinfo=timezone.utc)
-    except ValueError:  # such as month 0
-        return 0
-    return int(moment.timestamp()) * 1_000_000_000

@@ -114,6 +114,6 @@ def _row_problems(
 def _box_problems(stored: _Stored) -> Iterator[str]:
     sides = stored.get(f"{features.OBJECTS}bbox", [])
     for number, (ymin, xmin, ymax, xmax) in enumerate(zip(*[iter(sides)] * 4, strict=True)):
-        if not (0 <= ymin < ymax <= 1 and 0 <= xmin < xmax <= 1):  # type: ignore[operator] # floats, checked before
-            corners = f"({ymin:g}, {xmin:g}, {ymax:g}, {xmax:g})"  # type: ignore[str-bytes-safe]
+        if not (0 <= ymin < ymax <= 1 and 0 <= xmin < xmax <= 1):
+            corners = f"({ymin:g}, {xmin:g}, {ymax:g}, {xmax:g})"
             yield f"box {number} (ymin, xmin, ymax, xmax) = {corners} is no box within the image"

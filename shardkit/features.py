@@ -84,8 +84,8 @@ def _tfds_sequence(feature: dict[str, Any]) -> dict[str, Any]:
 
 def _tfds_feature(feature: Feature, classes: Sequence[str]) -> dict[str, Any]:
     if feature.role == "bbox":
-        box = {"shape": {"dimensions": ["4"]}, "dtype": "float32"}
-        return {"pythonClassName": f"{_TFDS}bbox_feature.BBoxFeature", "tensor": box}
+        box = {"shape": {"dimensions": ["4"]}, "dtype": "float32", "bboxFormat": "REL_YXYX"}
+        return {"pythonClassName": f"{_TFDS}bounding_boxes.BBoxFeature", "boundingBox": box}
     if feature.role == "class_label" and feature.shape:
         return _tfds_sequence(_tfds_feature(feature.model_copy(update={"shape": ()}), classes))
     if feature.role in {"image", "mask"}:

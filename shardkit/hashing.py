@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 MAX_SEED = (1 << 63) - 1
+COLUMN_BLOCK = 1 << 20  # values that are Python objects at a time
 
 
 def hash64(values: Iterable[str | bytes], *, seed: int, purpose: str) -> npt.NDArray[np.uint64]:
@@ -29,6 +31,15 @@ def hash64(values: Iterable[str | bytes], *, seed: int, purpose: str) -> npt.NDA
         state.update(value if isinstance(value, bytes) else value.encode("utf-8", "surrogateescape"))
         digests.append(state.digest())
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
+
+
+def hash64_column(column: pa.ChunkedArray, *, seed: int, purpose: str) -> npt.NDArray[np.uint64]:
+    """`hash64` of every value of a column of strings or bytes, in bounded memory."""
+    hashes = np.empty(len(column), np.uint64)
+    for start in range(0, len(column), COLUMN_BLOCK):
+        values = column.slice(start, COLUMN_BLOCK).to_pylist()
+        hashes[start : start + len(values)] = hash64(values, seed=seed, purpose=purpose)
+    return hashes
 
 
 def sha256_hex(data: bytes) -> str:

@@ -83,7 +83,7 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
     manifest = sealed(
         {
             "name": plan.options.name,
-            "features": columns.features_of(plan.rows.schema),
+            "features": columns.features_of(plan.schema),
             "classes": plan.classes,
             "splits": splits,
             "source": Source(
@@ -155,7 +155,7 @@ def _tfds_files(plan: Plan, splits: dict[str, Split]) -> dict[str, bytes]:
             for name, split in splits.items()
         ],
     }
-    stored = columns.features_of(plan.rows.schema)
+    stored = columns.features_of(plan.schema)
     # TFDS strips, splits by line and drops blank lines: names with line breaks or of blanks would shift the others.
     names = "".join(f"{' '.join(name.split()) or repr(name)}\n" for name in plan.classes).encode()
     return {

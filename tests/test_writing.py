@@ -58,7 +58,7 @@ def test_every_example_is_written_in_the_order_of_the_plan(job):
         with job.output.open(task.name.records) as file:
             for _, data in tfrecord.read_records(file, name=task.name.records):
                 keys += example.decode(data)["key"]
-    assert [key.decode() for key in keys] == job.plan.rows["key"].to_pylist()
+    assert [key.decode() for key in keys] == job.plan.rows(0, job.plan.num_examples)["key"].to_pylist()
     assert len(keys) == len(FILES)
 
 

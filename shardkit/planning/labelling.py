@@ -76,8 +76,15 @@ def labels_of(
         nothing = np.zeros(0, np.int32), np.zeros(len(good) + 1, np.int64)
         return Labels(list(options.classes or given or ()), np.zeros(len(good), np.int32), *nothing)
     classes = _classes(inventory["label_name"], options, given)
-    labels = pc.index_in(good["label_name"], pa.array(classes, pa.string())).to_numpy().astype(np.int32)
-    return Labels(classes, labels)
+    return Labels(classes, _label_of_each(good["label_name"], classes))
+
+
+def _label_of_each(names: pa.ChunkedArray, classes: list[str]) -> npt.NDArray[np.int32]:
+    # By the dictionary's codes: as text, the names of a hundred million rows take gigabytes.
+    names = (names if pa.types.is_dictionary(names.type) else names.dictionary_encode()).unify_dictionaries()
+    codes = np.concatenate([chunk.indices.to_numpy() for chunk in names.chunks])
+    label_of: npt.NDArray[np.int32] = pc.index_in(names.chunk(0).dictionary, pa.array(classes, pa.string())).to_numpy()
+    return label_of[codes]
 
 
 def _classes(values: pa.ChunkedArray | pa.Array, options: ConvertOptions, given: Sequence[str] | None) -> list[str]:

@@ -16,7 +16,7 @@ from shardkit import naming, software
 from shardkit.columns import features_of
 from shardkit.errors import CallError, DataError
 from shardkit.features import CLASS_LABEL, LABEL
-from shardkit.hashing import hash64
+from shardkit.hashing import hash64_column
 from shardkit.inventory import Reject, fingerprint
 from shardkit.planning.dealing import Balance, deal, measure_balance, positions
 from shardkit.planning.labelling import Labels, labels_of
@@ -87,15 +87,38 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """A whole plan: rows (plan_schema), splits in the order written, rejects (REJECTED_SCHEMA, sorted by key)."""
+    """A whole plan.
 
-    rows: pa.Table
+    Attributes:
+        schema: of its rows; see plan_schema.
+        examples: the good rows of the inventory, and a label where they have one; plan_schema's columns.
+        order: int64[num_examples], rows of `examples` in the order written.
+        splits: in the order written.
+        classes: names in label order.
+        rejected: REJECTED_SCHEMA, sorted by key.
+        source: what the manifest says of the source.
+        options: as the user gave them.
+        notes: what the user should know.
+    """
+
+    schema: pa.Schema
+    examples: pa.Table
+    order: npt.NDArray[np.int64]
     splits: list[SplitPlan]
     classes: list[str]
     rejected: pa.Table
     source: Facts
     options: ConvertOptions
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def num_examples(self) -> int:
+        """Examples of all splits."""
+        return len(self.order)
+
+    def rows(self, start: int, count: int) -> pa.Table:
+        """Rows [start, start + count) in the order written: gathered when they are asked for, not all at once."""
+        return self.examples.take(pa.array(self.order[start : start + count])).cast(self.schema)
 
     @property
     def num_shards(self) -> int:
@@ -145,13 +168,12 @@ def make_plan(
     inventory = _without_repeats(inventory)
     bad = pc.is_valid(inventory["reason"])
     rejected = inventory.filter(bad).select(REJECTED_SCHEMA.names).cast(REJECTED_SCHEMA)
-    good = inventory.filter(pc.invert(bad))
+    good = inventory.filter(pc.invert(bad)) if len(rejected) else inventory
     if not len(good):
         raise DataError(_nothing_left(rejected, skipped))
     labels = labels_of(inventory, good, options, classes)
-    tokens = _identity_tokens(good)
-    split_of, names = _split(good, tokens, labels.dealt_by, options)
-    order_hashes = hash64(good["key"].to_pylist(), seed=options.seed, purpose="position")
+    split_of, names = _split(good, labels.dealt_by, options)
+    order_hashes = hash64_column(good["key"], seed=options.seed, purpose="position")
     sizes = good["source_bytes"].to_numpy()
     splits, pieces = [], []
     _check_shard_names(options, names)
@@ -168,9 +190,10 @@ def make_plan(
         splits.append(planned)
         pieces.append(members[order])
     schema = plan_schema(inventory.schema)
-    rows = good.append_column("label", pa.array(labels.dealt_by)).select(schema.names)
     return Plan(
-        rows=rows.take(pa.array(np.concatenate(pieces))).cast(schema),
+        schema=schema,
+        examples=good.append_column("label", pa.array(labels.dealt_by)).select(schema.names),
+        order=np.concatenate(pieces),
         splits=splits,
         classes=labels.classes,
         rejected=rejected,
@@ -237,15 +260,8 @@ def _plan_split(
     ), order
 
 
-def _identity_tokens(good: pa.Table) -> list[bytes | str]:
-    # By content where it is known, so that exact duplicates share a split; else by key.
-    known = good["content_sha256"].null_count == 0
-    tokens: list[bytes | str] = good["content_sha256" if known else "key"].to_pylist()
-    return tokens
-
-
 def _split(
-    good: pa.Table, tokens: list[bytes | str], labels: npt.NDArray[np.int32], options: ConvertOptions
+    good: pa.Table, labels: npt.NDArray[np.int32], options: ConvertOptions
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
     given = sorted({name for name in pc.unique(good["split"]).to_pylist() if name is not None})
     if options.splits is None:
@@ -256,7 +272,9 @@ def _split(
     if given:
         msg = f"the source has its own splits ({', '.join(given)}); leave out --splits, or convert one of its folders"
         raise CallError(msg)
-    hashes = hash64(tokens, seed=options.seed, purpose="split")
+    # By content where it is known, so that exact duplicates share a split; else by key.
+    known = good["content_sha256"].null_count == 0
+    hashes = hash64_column(good["content_sha256" if known else "key"], seed=options.seed, purpose="split")
     # In one order, whatever the user's: the description, which must tell two conversions apart, has none.
     names = naming.split_order(set(options.splits))
     ratios = {name: options.splits[name] for name in names}

@@ -36,7 +36,7 @@ def shard_tasks(plan: Plan) -> list[ShardTask]:
 
 def write_plan(output: Folder, plan: Plan) -> None:
     """Write the plan into the work folder."""
-    schema = plan.rows.schema.with_metadata({_DESCRIPTION_KEY: json.dumps(plan.description()).encode()})
+    schema = plan.schema.with_metadata({_DESCRIPTION_KEY: json.dumps(plan.description()).encode()})
     with (
         output.writing(PATH) as file,
         pq.ParquetWriter(file, schema, compression="lz4", use_dictionary=False) as writer,
@@ -44,7 +44,7 @@ def write_plan(output: Folder, plan: Plan) -> None:
         start = 0
         for split in plan.splits:
             for count in split.shard_counts:
-                writer.write_table(plan.rows.slice(start, count), row_group_size=count)
+                writer.write_table(plan.rows(start, count), row_group_size=count)
                 start += count
 
 

@@ -34,9 +34,9 @@ def test_a_worker_reads_the_rows_of_its_shard_and_no_others(tmp_path):
         plan_file.shard_tasks(plan), [count for split in plan.splits for count in split.shard_counts], strict=True
     ):
         rows = plan_file.read_shard_rows(output, task.row_group)
-        assert rows.to_pylist() == plan.rows.slice(start, count).to_pylist()
+        assert rows.to_pylist() == plan.rows(start, count).to_pylist()
         start += count
-    assert start == len(plan.rows)
+    assert start == plan.num_examples
     assert pq.ParquetFile(tmp_path / plan_file.PATH).num_row_groups == plan.num_shards == 6
 
 

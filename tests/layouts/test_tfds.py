@@ -1,0 +1,44 @@
+"""TensorFlow Datasets loads every kind of dataset, with the right names and values."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+import tensorflow_datasets as tfds
+
+from shardkit import read_manifest
+
+from ..cli.calling import convert
+from .reading_back import examples
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+
+
+@pytest.mark.parametrize("name", ["coco", "multilabel.jsonl", "regression.parquet", "attributes.tsv", "masks"])
+def test_the_builder_finds_every_feature(name, tmp_path):
+    convert(SAMPLES / name, tmp_path / "out")
+    wanted, classes = examples(tmp_path / "out"), read_manifest(str(tmp_path / "out")).classes
+    builder = tfds.builder_from_directory(tmp_path / "out")
+    found = 0
+    for split in builder.info.splits:
+        for one in tfds.as_numpy(builder.as_dataset(split)):
+            found += 1
+            beside = wanted[one["key"].decode()]
+            flat = {f"objects/{field}": value for field, value in one.pop("objects", {}).items()}
+            for feature, value in {**one, **flat}.items():
+                if feature == "segmentation_mask":
+                    assert value.shape == (one["height"], one["width"], 1)
+                elif feature != "image":
+                    np.testing.assert_array_equal(value, beside[feature], err_msg=feature)
+    assert found == len(wanted)
+    for feature in _class_labels(builder.info.features):
+        assert feature.names == classes
+
+
+def _class_labels(features):
+    for feature in features.values():
+        if isinstance(feature, tfds.features.ClassLabel):
+            yield feature
+        elif isinstance(feature, tfds.features.Sequence):
+            inner = feature.feature
+            yield from _class_labels(inner if isinstance(inner, tfds.features.FeaturesDict) else {"": inner})
