@@ -8,6 +8,7 @@ from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from pipelines.inventory import FAILURE, PART_NAMES, TakeInventory, part_names
 from pipelines.options import Running
@@ -25,6 +26,7 @@ from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.planning.plan_file import ShardTask
+from shardkit.planning.repeats import DUPLICATE
 from shardkit.publishing import proved_shards, publish, rejected_parquet
 from shardkit.rejecting import RejectLimit
 from shardkit.run_log import RunLog
@@ -197,6 +199,7 @@ class Conversion:
         _raise_failures(output, unfinished)
 
     def _enforce_limit(self, output: Folder, num_files: int, rejected: pa.Table) -> None:
+        rejected = rejected.filter(pc.not_equal(rejected["reason"], DUPLICATE))
         if self.limit.allows(len(rejected), num_files):
             return
         with output.writing(REJECTED_IN_WORK) as file:

@@ -55,6 +55,8 @@ class ZipFolder(Folder):
             if found is None or found.is_folder:
                 msg = f"{self.archive}: there is no such archive"
                 raise DataError(msg)
+            # Absolute: a worker may have another working folder.
+            object.__setattr__(self, "archive", f"{beside.url.rstrip('/')}/{name}")
             object.__setattr__(self, "num_bytes", found.num_bytes)
             object.__setattr__(self, "mtime_ns", found.mtime_ns)
 
@@ -170,9 +172,13 @@ class ZipFolder(Folder):
 def archive_root(folder: ZipFolder) -> ZipFolder:
     """The only top folder of an archive, if there is just one and no file beside it; else the archive itself.
 
-    What macOS adds (``__MACOSX``) and hidden files do not count.
+    What macOS adds (``__MACOSX``), hidden files, and entries that lead out of the archive do not count.
     """
-    entries = [one for one in folder.scan() if not one.name.startswith(".") and one.name.lower() != "__macosx"]
+    entries = [
+        one
+        for one in folder.scan()
+        if not (one.name.startswith(".") or "/" in one.name or one.name.lower() == "__macosx")
+    ]
     if len(entries) != 1 or not entries[0].is_folder:
         return folder
     return replace(folder, root=f"{folder.root}/{entries[0].name}".lstrip("/"))

@@ -92,7 +92,7 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
                 num_files=plan.source.num_files,
                 num_bytes=plan.source.num_bytes,
                 skipped=plan.source.skipped,
-                groups=None,
+                groups=plan.source.groups,
                 duplicates=plan.source.duplicates,
             ),
             "options": {"plan_version": PLAN_VERSION, **plan.options.as_json()},

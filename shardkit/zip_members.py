@@ -76,7 +76,7 @@ def _load(archive: str, num_bytes: int, mtime_ns: int) -> Table:
         try:
             with beside.open(name) as file, zipfile.ZipFile(file) as opened:
                 return _table_of(opened.infolist(), mtime_ns)
-        except (zipfile.BadZipFile, NotImplementedError, struct.error, UnicodeDecodeError) as error:
+        except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError) as error:
             msg = f"{archive}: this is no .zip archive, or a damaged one ({error}); copy it again from its origin"
             raise DataError(msg) from error
 

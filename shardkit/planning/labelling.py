@@ -42,6 +42,20 @@ class Labels:
         counts: list[int] = np.bincount(labels, minlength=len(self.classes)).tolist()
         return counts
 
+    def differ(self, rows: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
+        """Whether the labels of an example are not those of another one, pair by pair."""
+        if self.flat is None or self.starts is None:
+            differ: npt.NDArray[np.bool_] = self.dealt_by[rows] != self.dealt_by[others]
+            return differ
+        flat, starts = self.flat, self.starts
+        return np.array(
+            [
+                flat[starts[one] : starts[one + 1]].tolist() != flat[starts[other] : starts[other + 1]].tolist()
+                for one, other in zip(rows.tolist(), others.tolist(), strict=True)
+            ],
+            np.bool_,
+        )
+
 
 def _ranges(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """All numbers of [starts[i], ends[i]), end to end."""
@@ -83,8 +97,9 @@ def _label_of_each(names: pa.ChunkedArray, classes: list[str]) -> npt.NDArray[np
     # By the dictionary's codes: as text, the names of a hundred million rows take gigabytes.
     names = (names if pa.types.is_dictionary(names.type) else names.dictionary_encode()).unify_dictionaries()
     codes = np.concatenate([chunk.indices.to_numpy() for chunk in names.chunks])
-    label_of: npt.NDArray[np.int32] = pc.index_in(names.chunk(0).dictionary, pa.array(classes, pa.string())).to_numpy()
-    return label_of[codes]
+    label_of = pc.index_in(names.chunk(0).dictionary, pa.array(classes, pa.string())).to_numpy()
+    labels: npt.NDArray[np.int32] = label_of.astype(np.int32)[codes]
+    return labels
 
 
 def _classes(values: pa.ChunkedArray | pa.Array, options: ConvertOptions, given: Sequence[str] | None) -> list[str]:

@@ -12,43 +12,36 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit import naming, software
+from shardkit import software
 from shardkit.columns import features_of
 from shardkit.errors import CallError, DataError
 from shardkit.features import CLASS_LABEL, LABEL
 from shardkit.hashing import hash64_column
 from shardkit.inventory import Reject, fingerprint
+from shardkit.planning.assigning import assign_splits, ties_of, tie_notes
 from shardkit.planning.dealing import Balance, deal, measure_balance, positions
 from shardkit.planning.labelling import Labels, labels_of
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.repeats import REJECTED_SCHEMA, without_duplicates, without_repeats
 from shardkit.planning.sizing import choose_num_shards
-from shardkit.planning.splitting import split_by_hash, split_stratified
-from shardkit.sources.listing import LINE
+from shardkit.sources.listing import GROUP, LINE
 
 PLAN_VERSION = 2
 
-_NOT_PLANNED = {"split", "label_name", "mtime_ns", "reason", "message", LINE.name}
+_NOT_PLANNED = {"split", "label_name", "mtime_ns", "reason", "message", LINE.name, GROUP.name}
 
 
-def plan_schema(inventory_schema: pa.Schema) -> pa.Schema:
+def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa.Schema:
     """One row an example, in the order written: by split, shard and position.
 
     The shard follows from SplitPlan.shard_counts. `label` is there where an example has one class.
     """
     fields = [field for field in inventory_schema if field.name not in _NOT_PLANNED]
+    if with_groups:
+        fields.append(GROUP)
     if features_of(inventory_schema).get(LABEL) == CLASS_LABEL:
         fields.append(pa.field("label", pa.int32(), nullable=False))
     return pa.schema(fields)
-
-
-REJECTED_SCHEMA = pa.schema(
-    [
-        pa.field("key", pa.string(), nullable=False),
-        pa.field("reason", pa.string(), nullable=False),
-        pa.field("message", pa.string(), nullable=False),
-        pa.field("source_bytes", pa.int64(), nullable=False),
-    ]
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +74,7 @@ class Facts:
     num_files: int
     num_bytes: int
     skipped: dict[str, int]
+    groups: int | None
     duplicates: int | None
     fingerprint: str
 
@@ -165,14 +159,19 @@ def make_plan(
         DataError: no good image is left.
         CallError: the options do not fit the source.
     """
-    inventory = _without_repeats(inventory)
+    inventory = without_repeats(inventory)
     bad = pc.is_valid(inventory["reason"])
     rejected = inventory.filter(bad).select(REJECTED_SCHEMA.names).cast(REJECTED_SCHEMA)
     good = inventory.filter(pc.invert(bad)) if len(rejected) else inventory
     if not len(good):
         raise DataError(_nothing_left(rejected, skipped))
+    ties = ties_of(good, options)
+    num_duplicates = ties.num_duplicates
+    if options.dedupe == "drop":
+        good, rejected = without_duplicates(good, rejected, ties)
+        ties = ties_of(good, options)
     labels = labels_of(inventory, good, options, classes)
-    split_of, names = _split(good, labels.dealt_by, options)
+    split_of, names = assign_splits(good, labels, ties, options)
     order_hashes = hash64_column(good["key"], seed=options.seed, purpose="position")
     sizes = good["source_bytes"].to_numpy()
     splits, pieces = [], []
@@ -189,10 +188,14 @@ def make_plan(
         )
         splits.append(planned)
         pieces.append(members[order])
-    schema = plan_schema(inventory.schema)
+    examples = good.append_column("label", pa.array(labels.dealt_by))
+    if ties.groups is not None:
+        examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])
+        examples = examples.append_column(GROUP, ties.groups)
+    schema = plan_schema(inventory.schema, with_groups=ties.groups is not None)
     return Plan(
         schema=schema,
-        examples=good.append_column("label", pa.array(labels.dealt_by)).select(schema.names),
+        examples=examples.select(schema.names),
         order=np.concatenate(pieces),
         splits=splits,
         classes=labels.classes,
@@ -202,32 +205,13 @@ def make_plan(
             num_files=len(inventory),
             num_bytes=int(pc.sum(inventory["source_bytes"]).as_py() or 0),
             skipped=dict(skipped),
-            duplicates=_count_duplicates(good, options),
+            groups=ties.num_groups,
+            duplicates=num_duplicates,
             fingerprint=fingerprint(inventory),
         ),
         options=options,
-        notes=_notes(good, labels),
+        notes=(*_notes(good, labels), *tie_notes(good, labels, ties, split_of)),
     )
-
-
-def _without_repeats(inventory: pa.Table) -> pa.Table:
-    """The inventory with all rows of a key but the first rejected; only layouts with lines can repeat one."""
-    if LINE.name not in inventory.column_names or len(inventory) < 2:
-        return inventory
-    keys, lines = inventory["key"].combine_chunks(), inventory[LINE.name].combine_chunks()
-    same = pc.and_(pc.equal(keys[1:], keys[:-1]), pc.is_null(inventory["reason"][1:]))
-    again = np.flatnonzero(pc.fill_null(same, False).to_numpy(zero_copy_only=False)) + 1
-    if not len(again):
-        return inventory
-    messages = inventory["message"].to_pylist()
-    reasons = inventory["reason"].to_pylist()
-    for i in again.tolist():
-        reasons[i] = "duplicate_key"
-        messages[i] = f"record {lines[i]} names it again after record {lines[i - 1]}; keep one of them"
-    for name, values in (("reason", reasons), ("message", messages)):
-        at = inventory.schema.get_field_index(name)
-        inventory = inventory.set_column(at, inventory.schema.field(at), pa.array(values, pa.string()))
-    return inventory
 
 
 def _plan_split(
@@ -260,47 +244,11 @@ def _plan_split(
     ), order
 
 
-def _split(
-    good: pa.Table, labels: npt.NDArray[np.int32], options: ConvertOptions
-) -> tuple[npt.NDArray[np.int32], list[str]]:
-    given = sorted({name for name in pc.unique(good["split"]).to_pylist() if name is not None})
-    if options.splits is None:
-        names = naming.split_order(set(given)) or ["train"]
-        if not given:
-            return np.zeros(len(good), np.int32), names
-        return pc.index_in(good["split"], pa.array(names)).to_numpy().astype(np.int32), names
-    if given:
-        msg = f"the source has its own splits ({', '.join(given)}); leave out --splits, or convert one of its folders"
-        raise CallError(msg)
-    # By content where it is known, so that exact duplicates share a split; else by key.
-    known = good["content_sha256"].null_count == 0
-    hashes = hash64_column(good["content_sha256" if known else "key"], seed=options.seed, purpose="split")
-    # In one order, whatever the user's: the description, which must tell two conversions apart, has none.
-    names = naming.split_order(set(options.splits))
-    ratios = {name: options.splits[name] for name in names}
-    by_hash = options.split_by == "hash"
-    split_of = split_by_hash(hashes, ratios) if by_hash else split_stratified(hashes, labels, ratios)
-    counts = np.bincount(split_of, minlength=len(names))
-    if not counts.all():
-        empty = names[int(np.argmin(counts))]
-        msg = (
-            f"split {empty!r} would get none of the {len(good)} examples; raise its share, or use --split-by stratified"
-        )
-        raise CallError(msg)
-    return split_of, names
-
-
 def _check_shard_names(options: ConvertOptions, names: list[str]) -> None:
     unknown = sorted(set(options.shards) - set(names)) if isinstance(options.shards, dict) else []
     if unknown:
         msg = f"--shards names the split {unknown[0]!r}; the conversion writes {', '.join(names)}"
         raise CallError(msg)
-
-
-def _count_duplicates(good: pa.Table, options: ConvertOptions) -> int | None:
-    if options.check != "decode":
-        return None
-    return len(good) - int(pc.count_distinct(good["content_sha256"]).as_py())
 
 
 def _notes(good: pa.Table, labels: Labels) -> tuple[str, ...]:

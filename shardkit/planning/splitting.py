@@ -122,19 +122,40 @@ def split_stratified(
     Raises:
         CallError: the ratios do not add to 1 (see `parse_ratios`).
     """
-    denominator, upto = _cumulative(ratios)
-    splits = np.empty(len(hashes), np.int32)
-    if not len(hashes):
-        return splits
     order = np.lexsort((hashes, labels))
+    shares = _shares(hashes, labels, order, ratios)
+    splits = np.empty(len(hashes), np.int32)
+    splits[order] = np.repeat(np.tile(np.arange(len(ratios), dtype=np.int32), len(shares)), shares.ravel())
+    return splits
+
+
+def share_out(
+    hashes: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], ratios: Mapping[str, Fraction]
+) -> npt.NDArray[np.int64]:
+    """How many examples of each label each split gets; see split_stratified.
+
+    Returns:
+        int64[number of different labels, in ascending order, number of splits].
+    """
+    return _shares(hashes, labels, np.lexsort((hashes, labels)), ratios)
+
+
+def _shares(
+    hashes: npt.NDArray[np.uint64],
+    labels: npt.NDArray[np.int32],
+    order: npt.NDArray[np.intp],
+    ratios: Mapping[str, Fraction],
+) -> npt.NDArray[np.int64]:
+    denominator, upto = _cumulative(ratios)
+    if not len(hashes):
+        return np.empty((0, len(ratios)), np.int64)
     ordered = labels[order]
     starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
     counts = np.diff(starts, append=len(hashes))
     by_count = np.lexsort((hashes[order[starts]], counts))
     shares = np.empty((len(counts), len(ratios)), np.int64)
     shares[by_count] = _controlled_rounding(counts[by_count], np.array(upto, np.int64), denominator)
-    splits[order] = np.repeat(np.tile(np.arange(len(ratios), dtype=np.int32), len(counts)), shares.ravel())
-    return splits
+    return shares
 
 
 def _cumulative(ratios: Mapping[str, Fraction]) -> tuple[int, list[int]]:

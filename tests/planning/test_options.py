@@ -48,6 +48,8 @@ CHANGED = {
     "resize": 256,
     "quality": 90,
     "check": "header",
+    "group_by": "([0-9]+)",
+    "dedupe": "drop",
 }
 
 

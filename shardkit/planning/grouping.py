@@ -1,0 +1,158 @@
+"""What belongs together: groups that the source names, exact duplicates, and the units that both tie together.
+
+A unit is numbered from 0; -1 is an example that belongs to nobody.
+"""
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.errors import CallError
+from shardkit.hashing import COLUMN_BLOCK, hash64_column
+
+_Ints = npt.NDArray[np.int64]
+DIGEST_WORDS = 4  # of 64 bits in a sha256
+
+
+def groups_by_pattern(keys: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
+    """The first group of a regular expression that is searched in every key; null where it is not found.
+
+    Raises:
+        CallError: the expression cannot be compiled, has no group, or is found in no key.
+    """
+    try:
+        compiled = re.compile(pattern)
+    except re.error as error:
+        msg = f"--group-by {pattern!r} is no column of the source, nor a regular expression: {error}"
+        raise CallError(msg) from None
+    if not compiled.groups:
+        msg = f"--group-by {pattern!r} is no column of the source, and as a regular expression over keys has no (group)"
+        raise CallError(msg)
+    search = compiled.search
+    found = pa.chunked_array(
+        [
+            pa.array([match[1] if (match := search(key)) else None for key in block], pa.string())
+            for block in _blocks(keys)
+        ],
+        pa.string(),
+    )
+    if found.null_count == len(found):
+        msg = f"--group-by {pattern!r} is found in none of the {len(found)} keys, such as {keys[0].as_py()!r}"
+        raise CallError(msg)
+    return found
+
+
+def _blocks(column: pa.ChunkedArray) -> Iterator[list[str]]:
+    return (column.slice(start, COLUMN_BLOCK).to_pylist() for start in range(0, len(column), COLUMN_BLOCK))
+
+
+def group_codes(groups: pa.ChunkedArray) -> _Ints:
+    """int64[n], the number of every example's group, by first appearance; -1 for none."""
+    encoded = groups.dictionary_encode().unify_dictionaries()
+    codes = [pc.fill_null(chunk.indices, -1).to_numpy().astype(np.int64) for chunk in encoded.chunks]
+    return np.concatenate(codes) if codes else np.zeros(0, np.int64)
+
+
+def duplicate_codes(contents: pa.ChunkedArray) -> _Ints:
+    """int64[n], the number of every set of equal contents, by first row; -1 where a content is the only one.
+
+    Args:
+        contents: sha256 digests, none null.
+    """
+    codes = np.full(len(contents), -1, np.int64)
+    if not len(contents):
+        return codes
+    digests = pa.concat_arrays(contents.chunks)
+    words = np.frombuffer(digests.buffers()[1], "<u8").reshape(-1, DIGEST_WORDS)
+    words = words[digests.offset : digests.offset + len(digests)]
+    # The first 64 bits sort out nearly all; the few that share them are compared whole.
+    order = np.argsort(words[:, 0], kind="stable")
+    same = words[order[1:], 0] == words[order[:-1], 0]
+    rows = np.sort(order[np.concatenate(([False], same)) | np.concatenate((same, [False]))])
+    if not len(rows):
+        return codes
+    _, inverse, counts = np.unique(words[rows], axis=0, return_inverse=True, return_counts=True)
+    is_set = counts[inverse.ravel()] > 1
+    _, first, numbered = np.unique(inverse.ravel()[is_set], return_index=True, return_inverse=True)
+    by_first = np.empty(len(first), np.int64)
+    by_first[np.argsort(first)] = np.arange(len(first))
+    codes[rows[is_set]] = by_first[numbered.ravel()]
+    return codes
+
+
+def units_of(groups: _Ints, duplicates: _Ints) -> _Ints:
+    """int64[n], connected components of examples that share a group or a content; -1 where an example shares neither.
+
+    Args:
+        groups: see group_codes.
+        duplicates: see duplicate_codes.
+    """
+    num_groups = int(groups.max(initial=-1)) + 1
+    units = np.where(groups >= 0, groups, np.where(duplicates >= 0, duplicates + num_groups, -1))
+    tied = (groups >= 0) & (duplicates >= 0)
+    pairs = np.unique(np.stack([groups[tied], duplicates[tied] + num_groups], axis=1), axis=0)
+    if not len(pairs):
+        return units
+    # Union by the smaller number, with path halving (Tarjan): only duplicates that have a group come here.
+    parent = list(range(num_groups + int(duplicates.max()) + 1))
+
+    def root(node: int) -> int:
+        while parent[node] != node:
+            parent[node] = parent[parent[node]]
+            node = parent[node]
+        return node
+
+    for group, duplicate in pairs.tolist():
+        one, other = sorted((root(group), root(duplicate)))
+        parent[other] = one
+    roots = np.array([root(node) for node in range(len(parent))], np.int64)
+    return np.where(units >= 0, roots[units], -1)
+
+
+def unit_hashes(
+    units: _Ints | None,
+    tokens: pa.ChunkedArray,
+    groups: pa.ChunkedArray | None,
+    *,
+    seed: int,
+) -> npt.NDArray[np.uint64]:
+    """uint64[n], the hash that decides an example's split, the same for all of a unit.
+
+    That of its group, else of its token. Where a duplicate ties several groups together, or groups and examples
+    without one, the least hash of the groups counts: so an old example changes its split only when a new one ties its
+    unit to another.
+
+    Args:
+        units: see units_of; None where every example is alone.
+        tokens: contents where they are known, else keys.
+        groups: names; None where there are none.
+        seed: of the conversion.
+    """
+    hashes = hash64_column(tokens, seed=seed, purpose="split")
+    if groups is None or units is None:
+        return hashes  # equal contents have equal hashes
+    named = groups.is_valid().to_numpy()
+    hashes[named] = hash64_column(groups.drop_null(), seed=seed, purpose="split")
+    least = np.full(int(units.max(initial=-1)) + 1, np.iinfo(np.uint64).max, np.uint64)
+    np.minimum.at(least, units[named], hashes[named])
+    anyhow = least.copy()
+    np.minimum.at(anyhow, units[units >= 0], hashes[units >= 0])
+    has_group = np.zeros(len(least), np.bool_)
+    has_group[units[named]] = True
+    of_unit = np.where(has_group, least, anyhow)
+    hashes[units >= 0] = of_unit[units[units >= 0]]
+    return hashes
+
+
+def straddling(codes: _Ints, split_of: npt.NDArray[np.int32]) -> _Ints:
+    """Numbers of the groups, or sets of duplicates, that stand in more than one split."""
+    some = codes >= 0
+    least = np.full(int(codes.max(initial=-1)) + 1, np.iinfo(np.int32).max, np.int32)
+    most = np.full(len(least), -1, np.int32)
+    np.minimum.at(least, codes[some], split_of[some])
+    np.maximum.at(most, codes[some], split_of[some])
+    return np.flatnonzero(most > least)
