@@ -12,11 +12,12 @@ PROBLEMS_SHOWN = 100
 @click.command(context_settings=PASS_THROUGH)
 @click.argument("dataset")
 @click.option("--deep", is_flag=True, help="Also decode every image.")
+@click.option("--leaks", is_flag=True, help="Also see that no group and no image stands in two splits.")
 @click.option("--workers", type=int, metavar="N", help="Threads of the in-process runner.  [default: all cores]")
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
 @click.argument("beam_options", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def verify(ctx: click.Context, /, dataset: str, deep: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
+def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
     """Check every byte of a dataset: framing, CRCs, counts, sha256, indexes, manifest; exit 1 on any fault.
 
     Beam's own options stand behind DATASET and are passed on.
@@ -26,13 +27,16 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, **given: Any) -> Non
     from shardkit.cli.summary import count, size
     from shardkit.cli.terminal import Terminal, harmless
     from shardkit.cli.work_folder import work_folder
-    from shardkit.manifest import dataset_folder
+    from shardkit.leaks import leak_problems
+    from shardkit.manifest import dataset_folder, read_manifest
     from shardkit.naming import printable
 
     root = dataset_folder(dataset)
     terminal = Terminal(quiet=given["quiet"])
     with work_folder(running.temp_location) as work:
         manifest, problems = verify_dataset(root, work, running, terminal, deep=deep)
+    if leaks and manifest is not None and not problems:
+        problems = leak_problems(read_manifest(dataset))
     where = f"{root.url}/" if manifest is None else ""
     for problem in problems[:PROBLEMS_SHOWN]:
         click.echo(harmless(f"{where}{problem}"))
@@ -46,5 +50,6 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, **given: Any) -> Non
     splits = manifest.splits.values()
     num_examples, num_shards = sum(split.num_examples for split in splits), sum(len(split.shards) for split in splits)
     checked = f"{count(num_examples, 'example')} in {count(num_shards, 'shard')}"
-    depth = "every byte checked, every image decoded" if deep else "every byte checked"
+    depth = "every byte checked" + (", every image decoded" if deep else "")
+    depth += ", no group and no image in two splits" if leaks else ""
     terminal.show(f"{printable(root.url)}: sound: {checked}, {size(sum(split.num_bytes for split in splits))}; {depth}")

@@ -73,6 +73,8 @@ class ClassFolders(Source):
             key, reason, message = path, None, None
             if problem := unicode_problem(path):
                 key, reason, message = problem
+            elif "/" in entry.name:  # of an archive: see archives.ZipFolder
+                reason, message = "bad_name", "the archive's entry climbs out of it; pack it again"
             elif part.label_name is None:
                 reason, message = "no_label", "the image lies outside every label folder; move it into one"
             label_name = None if reason else part.label_name

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shardkit.errors import DataError, UnknownNameError
+from shardkit.naming import split_of_folder
 from shardkit.sources.listing import LISTING_SCHEMA, OFFSET, PATH, Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.shard_names import split_of_path
@@ -26,12 +27,13 @@ from shardkit.sources.table_columns import LABEL_COLUMNS
 from shardkit.sources.table_labels import Labels, decide_labels
 from shardkit.sources.table_parquet import ParquetFile, open_parquet
 from shardkit.sources.table_records import PREFIX_RECORDS, BadRecord, Record
-from shardkit.sources.walking import children, folders_in, join
+from shardkit.sources.walking import children, join
 from shardkit.storage import COPY_BYTES, Folder, explained
 
 _USUAL_IMAGES = ("image", "img", "pixel_values")
 _BATCH_RECORDS = 16  # in memory at once, images and all
-_MAX_DEPTH = 2  # folders below the source that are looked into: data/, <config>/<split>/
+# Folders, beside those of splits, that are looked into: the usual one, and the one of the Hub's own conversion.
+_FOLDERS = frozenset({"data", "default"})
 _SPOOL = "images"
 
 _Row = tuple[Any, ...]
@@ -129,7 +131,10 @@ class HfParquet(Source):
                     paths = pc.struct_field(images, "path") if named else pa.nulls(len(images), pa.string())
                     for data, path in zip(content, paths, strict=True):
                         yield data.as_buffer(), _text(path)
-            except pa.ArrowInvalid as error:
+            except (pa.ArrowInvalid, OSError) as error:
+                # Of damage, pyarrow raises OSError too, but without the system's number.
+                if isinstance(error, OSError) and error.errno is not None:
+                    raise
                 msg = f"{file.url}: the Parquet file is damaged in row group {row_group}: {str(error).splitlines()[0]}"
                 raise DataError(msg) from error
 
@@ -251,11 +256,12 @@ def _labels(file: ParquetFile, options: SourceOptions) -> Labels:
     return decide_labels(file, [record for record in prefix if record.problem is None], columns, options)
 
 
-def _paths(folder: Folder, path: str = "", depth: int = _MAX_DEPTH) -> Iterator[str]:
-    """Parquet files in a folder and, where it holds none itself, in its folders."""
-    names = [entry.name for entry in children(folder, path) if not entry.is_folder]
-    found = [join(path, name) for name in names if name.lower().endswith(".parquet")]
+def _paths(folder: Folder, path: str = "") -> Iterator[str]:
+    """Parquet files in a folder and, where it holds none itself, in data/ and in its split folders."""
+    entries = children(folder, path)
+    found = [join(path, one.name) for one in entries if not one.is_folder and one.name.lower().endswith(".parquet")]
     yield from found
-    if not found and depth:
-        for name in folders_in(folder, path):
-            yield from _paths(folder, join(path, name), depth - 1)
+    if not found:
+        for one in entries:
+            if one.is_folder and (one.name in _FOLDERS or split_of_folder(one.name)) and path.count("/") == 0:
+                yield from _paths(folder, join(path, one.name))

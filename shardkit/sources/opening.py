@@ -3,23 +3,19 @@
 from collections.abc import Callable
 from dataclasses import fields
 
-ZipFolder = None  # TODO
-archive_root = None  # TODO
+from shardkit.archives import ZipFolder, archive_root
 from shardkit.errors import CallError, DataError
 from shardkit.sources.class_folders import open_class_folders
 from shardkit.sources.coco import is_coco, open_coco
-open_file_names = None  # TODO
-has_embedded_images = None  # TODO
-is_hf_parquet = None  # TODO
-open_hf_parquet = None  # TODO
+from shardkit.sources.file_names import open_file_names
+from shardkit.sources.hf_parquet import has_embedded_images, is_hf_parquet, open_hf_parquet
 from shardkit.sources.listing import Source
 from shardkit.sources.masks import is_masks, open_masks
 from shardkit.sources.metadata import has_metadata, open_metadata
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables import TABLE_ENDINGS, open_table
 from shardkit.sources.voc import is_voc, open_voc
-is_webdataset = None  # TODO
-open_webdataset = None  # TODO
+from shardkit.sources.webdataset import is_webdataset, open_webdataset
 from shardkit.sources.yolo import is_yolo, open_yolo
 from shardkit.storage import Folder, explained, open_folder
 
@@ -89,7 +85,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
         "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
     }
     layout = options.layout or next((layout for layout, (ends, _) in openers.items() if kind.endswith(ends)), None)
-    if layout == "table" and kind.endswith(".parquet") and has_embedded_images and has_embedded_images(folder, name):
+    if layout == "table" and kind.endswith(".parquet") and has_embedded_images(folder, name):
         layout = "hf-parquet"
     if layout is None:
         msg = (
@@ -110,7 +106,7 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         if options.label_pattern is not None:
             layout = "file-names"
         else:
-            layout = next((name for name, recognises in _RECOGNISERS if recognises and recognises(folder)), "class-folders")
+            layout = next((name for name, recognises in _RECOGNISERS if recognises(folder)), "class-folders")
     openers: dict[str, Callable[[], Source]] = {
         "class-folders": lambda: open_class_folders(folder, excluded),
         "file-names": lambda: open_file_names(folder, excluded, options),

@@ -132,8 +132,8 @@ def make_only_bad(path):
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
-        (make_nothing, "there is no such folder; SOURCE is the folder that holds the label folders"),
-        (make_file, "this is a file; SOURCE is the folder that holds the label folders"),
+        (make_nothing, "there is no such file or folder"),
+        (make_file, "shardkit does not know how to read this file; SOURCE is a folder of images, a table"),
         (lambda path: path.mkdir(), "there are no label folders; shardkit reads SOURCE/<label>/image"),
         (make_loose_images, "there are no label folders; shardkit reads SOURCE/<label>/image"),
         (make_empty_classes, "there are no images in the source; its folders are empty"),

@@ -32,11 +32,11 @@ def test_without_an_output_nothing_is_excluded(tmp_path):
 
 
 def test_a_source_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"/no: there is no such folder; SOURCE is the folder that holds the label"):
+    with pytest.raises(DataError, match=r"/no: there is no such file or folder"):
         open_source(f"{tmp_path}/no")
 
 
 def test_a_source_that_is_a_file_is_named(tmp_path):
-    write_tree(tmp_path, {"photos.zip": b"x"})
-    with pytest.raises(DataError, match=r"/photos\.zip: this is a file; SOURCE is the folder that holds the label"):
-        open_source(f"{tmp_path}/photos.zip")
+    write_tree(tmp_path, {"photos.rar": b"x"})
+    with pytest.raises(DataError, match=r"/photos\.rar: shardkit does not know how to read this file; SOURCE is a folder"):
+        open_source(f"{tmp_path}/photos.rar")

@@ -131,7 +131,7 @@ def test_a_message_names_the_file_the_line_and_what_was_found(tmp_path):
     assert [row["message"] for row in listed(opened(path)).to_pylist()] == [
         None,
         (
-            "labels.csv, line 3: the path '../b.jpg' may not be followed: it holds an empty, '.' or '..' part; "
+            "the path '../b.jpg' may not be followed: it holds an empty, '.' or '..' part; "
             f"write it relative to {tmp_path}/"
         ),
         "labels.csv, line 4: column 'label' is empty; give the image a label or leave it out",

@@ -1,0 +1,94 @@
+"""Does any group, or any image of the same bytes, stand in two splits of a finished dataset?"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit import naming
+from shardkit.index import read_index
+from shardkit.manifest import Manifest
+from shardkit.naming import printable
+from shardkit.verification import Problem
+
+MAX_LEAKS = 50  # told one by one
+
+
+def leak_problems(manifest: Manifest) -> list[Problem]:
+    """Every content, then every group, that stands in more than one split; two of its keys each.
+
+    Reads the indexes twice; in between it holds 9 bytes an example and the names of the groups.
+    """
+    return _told(_content_leaks(manifest), "mend it with --dedupe") + _told(_group_leaks(manifest), "see --group-by")
+
+
+def _told(leaks: Iterator[str], remedy: str) -> list[Problem]:
+    found = list(leaks)
+    told = [Problem(naming.MANIFEST, None, f"leak: {leak}; {remedy}") for leak in found[:MAX_LEAKS]]
+    if len(found) > MAX_LEAKS:
+        told.append(Problem(naming.MANIFEST, None, f"and {len(found) - MAX_LEAKS} leaks more of this kind"))
+    return told
+
+
+def _tables(manifest: Manifest, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:
+    return (
+        (split, read_index(manifest.root, shard.index.path, columns))
+        for split, shard in manifest.shards()
+        if shard.num_examples
+    )
+
+
+def _prefixes(table: pa.Table) -> npt.NDArray[np.uint64]:
+    """The first 64 bits of every content's sha256."""
+    heads = pc.binary_slice(table["content_sha256"].cast(pa.binary()), 0, 8).combine_chunks()
+    return np.frombuffer(b"".join(heads.to_pylist()), "<u8")
+
+
+def _content_leaks(manifest: Manifest) -> Iterator[str]:
+    names = list(manifest.splits)
+    prefixes = [np.zeros(0, np.uint64)]
+    splits = [np.zeros(0, np.uint8)]
+    for split, table in _tables(manifest, ["content_sha256"]):
+        prefixes.append(_prefixes(table))
+        splits.append(np.full(len(table), names.index(split), np.uint8))
+    suspects = _in_several(np.concatenate(prefixes), np.concatenate(splits))
+    del prefixes, splits
+    if not len(suspects):
+        return
+    first: dict[bytes, tuple[str, str]] = {}
+    told = set[bytes]()
+    for split, table in _tables(manifest, ["key", "content_sha256"]):
+        rows = table.take(np.flatnonzero(np.isin(_prefixes(table), suspects)))
+        for row in rows.to_pylist():
+            content = row["content_sha256"]
+            there_split, there_key = first.setdefault(content, (split, row["key"]))
+            if there_split != split and content not in told:
+                told.add(content)
+                one, other = (printable(key) for key in (there_key, row["key"]))
+                yield f"{one} in {there_split} and {other} in {split} have the same bytes"
+
+
+def _in_several(values: npt.NDArray[np.uint64], splits: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
+    """The values that stand in more than one split."""
+    order = np.argsort(values, kind="stable")  # of equals, splits ascend: they are read one after the other
+    values, splits = values[order], splits[order]
+    parted = (values[1:] == values[:-1]) & (splits[1:] != splits[:-1])
+    return np.unique(values[1:][parted])
+
+
+def _group_leaks(manifest: Manifest) -> Iterator[str]:
+    first: dict[str, tuple[str, str]] = {}
+    told = set[str]()
+    for split, table in _tables(manifest, ["key", "group"]):
+        groups = table["group"].to_pylist()
+        for row in dict(zip(reversed(groups), range(len(groups) - 1, -1, -1), strict=True)).values():
+            group = groups[row]
+            if group is None:
+                continue
+            there_split, there_key = first.setdefault(group, (split, table["key"][row].as_py()))
+            if there_split != split and group not in told:
+                told.add(group)
+                one, other = printable(there_key), printable(table["key"][row].as_py())
+                yield f"group {group!r} stands in two splits, with {one} in {there_split} and {other} in {split}"
