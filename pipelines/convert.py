@@ -102,10 +102,10 @@ class Conversion:
             MachineError: the disk, the network or the runner failed. What is finished is kept for the next run.
         """
         output = open_folder(self.output_url)
-        source = open_source(self.source_url, self.source_options, output=output, work=output)
-        if output.real("") == source.folder.real(""):
+        if output.real("") == open_folder(self.source_url).real(""):
             msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
             raise CallError(msg)
+        source = open_source(self.source_url, self.source_options, output=output, work=output)
         with explained("write into the output", output.url):
             outputs.refuse_foreign(output)
             with locked(output):

@@ -52,7 +52,9 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
         )
 
 
-def _list(spread: tuple[int, Iterable[Any]], source: Source, output: Folder, batch_rows: int) -> Iterator[tuple[str, Listing]]:
+def _list(
+    spread: tuple[int, Iterable[Any]], source: Source, output: Folder, batch_rows: int
+) -> Iterator[tuple[str, Listing]]:
     index, parts = spread
     try:
         for part in parts:

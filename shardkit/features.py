@@ -98,7 +98,9 @@ def _tfds_feature(feature: Feature, classes: Sequence[str]) -> dict[str, Any]:
         return {"pythonClassName": f"{_TFDS}class_label_feature.ClassLabel", "classLabel": label}
     if feature.role == "text" and not feature.shape:
         return {"pythonClassName": f"{_TFDS}text_feature.Text", "text": {}}
-    dimensions = {"dimensions": ["-1" if side is None else str(side) for side in feature.shape]} if feature.shape else {}
+    dimensions = (
+        {"dimensions": ["-1" if side is None else str(side) for side in feature.shape]} if feature.shape else {}
+    )
     dtype = "string" if feature.dtype == "bytes" else feature.dtype
     tensor: dict[str, Any] = {"shape": dimensions, "dtype": dtype, "encoding": "none"}
     kind = "tensor_feature.Tensor" if feature.shape else "scalar.Scalar"

@@ -18,7 +18,13 @@ def found(root, places, **options):
 
 
 def test_the_same_bytes_in_two_splits_are_told_with_both_keys(tmp_path):
-    places = {"train/cat/a.png": 1, "train/cat/b.png": 2, "test/cat/c.png": 3, "test/dog/d.png": 1, "train/cat/e.png": 1}
+    places = {
+        "train/cat/a.png": 1,
+        "train/cat/b.png": 2,
+        "test/cat/c.png": 3,
+        "test/dog/d.png": 1,
+        "train/cat/e.png": 1,
+    }
     assert found(tmp_path, places) == [
         "manifest.json: leak: train/cat/a.png in train and test/dog/d.png in test have the same bytes; "
         "mend it with --dedupe"
@@ -58,7 +64,10 @@ def test_what_shardkit_splits_leaks_nothing_and_verify_says_so(split_by, tmp_pat
 def test_verify_ends_with_1_where_the_sources_own_splits_leak(tmp_path):
     source = source_of(tmp_path, {"train/cat/a.png": 1, "test/cat/b.png": 1, "test/cat/c.png": 2})
     said = convert(source, tmp_path / "out")
-    assert "note: 1 sets of exact duplicates stand in more than one split, first test/cat/b.png and train/cat/a.png" in said
+    assert (
+        "note: 1 sets of exact duplicates stand in more than one split, first test/cat/b.png and train/cat/a.png"
+        in said
+    )
     assert call("verify", tmp_path / "out").exit_code == 0
     result = call("verify", tmp_path / "out", "--leaks")
     assert result.exit_code == 1

@@ -47,7 +47,10 @@ def problems_of(path, *, deep=False):
         problems += verifying.file_problems(root, file)
     problems += verifying.left_over(root, manifest)
     for name, split in manifest.splits.items():
-        checks = [verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=deep) for shard in split.shards]
+        checks = [
+            verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=deep)
+            for shard in split.shards
+        ]
         problems += [problem for check in checks for problem in check.problems]
         problems += verifying.class_count_problems(name, split, checks)
     return problems
@@ -116,7 +119,9 @@ def test_every_changed_byte_of_a_shard_is_found_by_decoding_too(copy):
     manifest, _ = verifying.read_checked_manifest(root)
     (shard,) = manifest.splits["test"].shards
     for position in flipped(copy / shard.path, range, 0x01):
-        assert verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=True).problems, f"byte {position}"
+        assert verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=True).problems, (
+            f"byte {position}"
+        )
 
 
 def test_every_changed_byte_of_an_index_is_found(copy):

@@ -26,7 +26,9 @@ def conversion_options(command: Command) -> Command:
                 help="How SOURCE is laid out.  [default: found out]",
             ),
             click.option(
-                "--label-pattern", metavar="REGEX", help="Label in a file's name: the first group, or the one named label."
+                "--label-pattern",
+                metavar="REGEX",
+                help="Label in a file's name: the first group, or the one named label.",
             ),
             click.option("--root", metavar="FOLDER", help="Where relative paths of a table or COCO file begin."),
             click.option("--image-column", metavar="NAME", help="Of a table.  [default: image, path, file_name …]"),

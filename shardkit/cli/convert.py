@@ -4,7 +4,13 @@ from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import PASS_THROUGH, conversion_options, options_from, running_from, source_options_from
+from shardkit.cli.conversion_options import (
+    PASS_THROUGH,
+    conversion_options,
+    options_from,
+    running_from,
+    source_options_from,
+)
 
 
 @click.command(context_settings=PASS_THROUGH)

@@ -65,9 +65,7 @@ def _ranges(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.N
     return ranges
 
 
-def labels_of(
-    inventory: pa.Table, good: pa.Table, options: ConvertOptions, given: Sequence[str] | None
-) -> Labels:
+def labels_of(inventory: pa.Table, good: pa.Table, options: ConvertOptions, given: Sequence[str] | None) -> Labels:
     """The labels of the good rows of an inventory.
 
     Args:

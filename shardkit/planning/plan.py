@@ -261,9 +261,7 @@ def _notes(good: pa.Table, labels: Labels) -> tuple[str, ...]:
         for names in alike.values()
         if len(names) > 1
     ]
-    missing = [
-        name for name, count in zip(classes, labels.counts(np.arange(len(good))), strict=True) if not count
-    ]
+    missing = [name for name, count in zip(classes, labels.counts(np.arange(len(good))), strict=True) if not count]
     if missing:
         notes.append(f"no good image in {len(missing)} of {len(classes)} classes: {', '.join(map(repr, missing[:5]))}")
     if len(good) and len(classes) == 1:

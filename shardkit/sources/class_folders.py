@@ -122,7 +122,8 @@ def open_class_folders(folder: Folder, excluded: str | None) -> ClassFolders:
     if not names:
         msg = (
             f"{folder.url}: there are no label folders; "
-            "shardkit reads SOURCE/<label>/image or SOURCE/<split>/<label>/image, one folder a label"
+            "shardkit reads SOURCE/<label>/image or SOURCE/<split>/<label>/image, one folder a label; "
+            "labels in the files' names need --label-pattern, those in a table the table as SOURCE"
         )
         raise DataError(msg)
     as_splits = [name for name in names if split_of_folder(name)]

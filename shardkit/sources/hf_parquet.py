@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shardkit.errors import DataError, UnknownNameError
-from shardkit.naming import split_of_folder
+from shardkit.naming import WORK_FOLDER, split_of_folder
 from shardkit.sources.listing import LISTING_SCHEMA, OFFSET, PATH, Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.shard_names import split_of_path
@@ -31,10 +31,10 @@ from shardkit.sources.walking import children, join
 from shardkit.storage import COPY_BYTES, Folder, explained
 
 _USUAL_IMAGES = ("image", "img", "pixel_values")
-_BATCH_RECORDS = 16  # in memory at once, images and all
+_BATCH_RECORDS = 16  # decoded at once, images and all
 # Folders, beside those of splits, that are looked into: the usual one, and the one of the Hub's own conversion.
 _FOLDERS = frozenset({"data", "default"})
-_SPOOL = "images"
+_SPOOL = f"{WORK_FOLDER}/images"
 
 _Row = tuple[Any, ...]
 
@@ -94,7 +94,8 @@ class HfParquet(Source):
     def list_part(self, part: RowGroup, batch_rows: int) -> Iterator[Listing]:
         """See Source; writes the row group's images into the work folder first, then gives its rows in order.
 
-        Memory: some images at a time, and about 500 bytes a row.
+        Memory: about four pages of the file, and 500 bytes a row. A page cannot be read in part, and as pyarrow writes
+        them it holds 1,024 images, or all of a smaller row group (`datasets` writes 100).
         """
         schema = self.schema
         rows = self._spooled(part)

@@ -98,7 +98,16 @@ def test_broken_shows_every_reason_and_every_change_that_normalising_needs() -> 
     shown = {found for entry in BROKEN.values() for found in ((entry,) if isinstance(entry, str) else entry)}
     # Left out: formats that builds of Pillow lack, those it cannot write, what options ask for, what storage says, and
     # what annotations and masks are rejected for.
-    absent = {"annotated_size", "bad_mask", "unreadable", "format:avif", "format:jpeg2000", "format:ppm", "jpeg_process", "resized"}
+    absent = {
+        "annotated_size",
+        "bad_mask",
+        "unreadable",
+        "format:avif",
+        "format:jpeg2000",
+        "format:ppm",
+        "jpeg_process",
+        "resized",
+    }
     assert {*images.REASONS, *images.CHANGES} - shown == absent
 
 

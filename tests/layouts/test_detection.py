@@ -85,7 +85,9 @@ def test_voc_is_what_its_xml_says(converted):
         assert [classes[label] for label in one["objects/label"]] == [node.findtext("name") for node in objects]
         for field in ("truncated", "difficult"):
             assert one[f"objects/is_{field}"].tolist() == [int(node.findtext(field, "0")) for node in objects]
-        sides = [[float(node.findtext(f"bndbox/{side}")) for side in ("ymin", "xmin", "ymax", "xmax")] for node in objects]
+        sides = [
+            [float(node.findtext(f"bndbox/{side}")) for side in ("ymin", "xmin", "ymax", "xmax")] for node in objects
+        ]
         boxes = np.reshape(sides, (-1, 4)) / [height, width, height, width]
         np.testing.assert_allclose(one["objects/bbox"], boxes, atol=1e-6)
         listed = "val" if one["split"] == "validation" else one["split"]
@@ -101,9 +103,7 @@ def test_yolo_is_what_its_lines_say(converted):
     for key, one in found.items():
         path = SAMPLES / "yolo" / Path(key.replace("/images/", "/labels/")).with_suffix(".txt")
         lines = [line.split() for line in path.read_text().splitlines()] if path.exists() else []
-        wanted = [
-            (int(label), [float(value) for value in values]) for label, *values in lines if int(label) in names
-        ]
+        wanted = [(int(label), [float(value) for value in values]) for label, *values in lines if int(label) in names]
         assert one["objects/label"].tolist() == [label for label, _ in wanted]
         for box, (_, values) in zip(one["objects/bbox"], wanted, strict=True):
             if len(values) == 4:

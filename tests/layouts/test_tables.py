@@ -30,7 +30,9 @@ def converted(tmp_path_factory):
     return folder_of
 
 
-@pytest.mark.parametrize("name", ["labels.csv", "attributes.tsv", "multilabel.jsonl", "regression.parquet", "automl.csv"])
+@pytest.mark.parametrize(
+    "name", ["labels.csv", "attributes.tsv", "multilabel.jsonl", "regression.parquet", "automl.csv"]
+)
 def test_every_image_is_stored_as_it_is_and_verify_finds_it_sound(name, converted):
     assert_same_images(examples(converted(name)), SAMPLES)
     assert call("verify", converted(name), "--deep").exit_code == 0
@@ -79,7 +81,9 @@ def test_several_labels_an_image_and_none(converted):
 
 def test_a_number_to_regress_on(converted):
     dataset = str(converted("regression.parquet"))
-    wanted = {row["image"]: np.float32(row["target"]) for row in pq.read_table(SAMPLES / "regression.parquet").to_pylist()}
+    wanted = {
+        row["image"]: np.float32(row["target"]) for row in pq.read_table(SAMPLES / "regression.parquet").to_pylist()
+    }
     assert {key: one["label"] for key, one in examples(dataset).items()} == wanted
     train_fn = reader.make_dataset_fn(dataset, "train", global_batch_size=16, image_size=(8, 8))
     _, labels = next(iter(train_fn()))

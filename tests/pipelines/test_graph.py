@@ -108,7 +108,10 @@ def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     pipeline = Running((), 1).pipeline()
     shards = pipeline | beam.Create(list(enumerate(shard for _, shard in manifest.shards())), reshuffle=False)
     folder = open_folder(str(tmp_path))
-    assert graph_bytes(shards | VerifyShards(folder, folder, Contents(manifest.features, manifest.classes), deep=True)) < 30_000
+    assert (
+        graph_bytes(shards | VerifyShards(folder, folder, Contents(manifest.features, manifest.classes), deep=True))
+        < 30_000
+    )
 
 
 @pytest.mark.parametrize("workers", [1, 3])

