@@ -239,9 +239,8 @@ def _raise_failures(output: Folder, tasks: Iterable[ShardTask]) -> None:
 def _too_many(limit: RejectLimit, num_files: int, rejected: pa.Table, where: str) -> str:
     rows: list[dict[str, Any]] = rejected.slice(0, REJECTED_SHOWN).to_pylist()
     reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(rejected["reason"].to_pylist()).most_common())
-    lines = [
-        f"{len(rejected)} of {num_files} images and records are bad, more than --max-rejected {limit.text} allows ({reasons}):"
-    ]
+    allowed = f"more than --max-rejected {limit.text} allows"
+    lines = [f"{len(rejected)} of {num_files} images and records are bad, {allowed} ({reasons}):"]
     lines += [f"  {printable(row['key'])}: {row['reason']}: {row['message']}" for row in rows]
     if len(rejected) > REJECTED_SHOWN:
         lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more, all in {where}")

@@ -1,4 +1,4 @@
-"""A digest of a table's columns that depends on their values alone: not on chunks, encodings, or what lies under nulls."""
+"""A digest of a table's columns by their values alone, whatever their chunks, encodings, and what lies under nulls."""
 
 import hashlib
 from collections.abc import Iterable, Iterator

@@ -17,9 +17,9 @@ from shardkit import columns, features, naming, software
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.index import chain_problem, indexed_labels, parse_index
+from shardkit.inventory import Reject
 from shardkit.manifest import Balance, File, Index, Manifest, Rejected, Shard, Source, Split, sealed
 from shardkit.naming import ShardName
-from shardkit.inventory import Reject
 from shardkit.planning.plan import PLAN_VERSION, Plan
 from shardkit.storage import Folder
 

@@ -25,18 +25,17 @@ def test_the_same_bytes_in_two_splits_are_told_with_both_keys(tmp_path):
         "test/dog/d.png": 1,
         "train/cat/e.png": 1,
     }
-    assert found(tmp_path, places) == [
-        "manifest.json: leak: train/cat/a.png in train and test/dog/d.png in test have the same bytes; "
-        "mend it with --dedupe"
-    ]
+    (leak,) = found(tmp_path, places)
+    assert leak.startswith(
+        "manifest.json: leak: train/cat/a.png in train and test/dog/d.png in test have the same bytes"
+    )
 
 
 def test_a_group_in_two_splits_is_told_with_both_keys(tmp_path):
     places = {"train/cat/p1_a.png": 1, "train/cat/p2_a.png": 2, "test/cat/p2_b.png": 3, "test/cat/p3_a.png": 4}
-    assert found(tmp_path, places, group_by="/(p[0-9]+)_") == [
-        "manifest.json: leak: group 'p2' stands in two splits, with train/cat/p2_a.png in train and test/cat/p2_b.png "
-        "in test; see --group-by"
-    ]
+    (leak,) = found(tmp_path, places, group_by="/(p[0-9]+)_")
+    keys = "train/cat/p2_a.png in train and test/cat/p2_b.png in test"
+    assert leak == f"manifest.json: leak: group 'p2' stands in two splits, with {keys}; see --group-by"
 
 
 def test_many_leaks_are_counted(tmp_path, monkeypatch):

@@ -7,10 +7,10 @@ import pytest
 from shardkit import naming
 from shardkit.errors import DataError
 from shardkit.index import parse_index, serialise
+from shardkit.inventory import Reject
 from shardkit.manifest import read_manifest
 from shardkit.naming import ShardName
 from shardkit.planning.options import ConvertOptions
-from shardkit.inventory import Reject
 from shardkit.planning.plan import PLAN_VERSION
 from shardkit.publishing import proved_shards, publish
 from shardkit.sources import open_source

@@ -7,8 +7,8 @@ import pytest
 
 from shardkit import example, tfrecord
 from shardkit import verification as verifying
-from shardkit.hashing import sha256_hex
 from shardkit.example_checking import Contents
+from shardkit.hashing import sha256_hex
 from shardkit.index import parse_index, serialise
 from shardkit.manifest import Manifest, digest_of
 from shardkit.storage import open_folder

@@ -9,9 +9,9 @@ import pytest
 from shardkit import example, images, naming, tfrecord, writing
 from shardkit.errors import DataError, MachineError
 from shardkit.index import key_hashes, parse_index
+from shardkit.inventory import Reject
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
-from shardkit.inventory import Reject
 from shardkit.sources import open_source
 from shardkit.storage import TEMPORARY, open_folder
 from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree

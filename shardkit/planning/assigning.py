@@ -107,7 +107,7 @@ def assign_splits(
 
 
 def tie_notes(good: pa.Table, labels: Labels, ties: Ties, split_of: npt.NDArray[np.int32]) -> list[str]:
-    """What the user should know of groups and duplicates: those that the source's own splits part, and disagreements."""
+    """What the user should know of groups and duplicates: those that the source's own splits part, unlike labels."""
     notes = []
     for codes, what, remedy in (
         (ties.group_codes, "groups", "leave the source's splits out, or mend them"),

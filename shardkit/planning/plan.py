@@ -18,7 +18,7 @@ from shardkit.errors import CallError, DataError
 from shardkit.features import CLASS_LABEL, LABEL
 from shardkit.hashing import hash64_column
 from shardkit.inventory import Reject, fingerprint
-from shardkit.planning.assigning import assign_splits, ties_of, tie_notes
+from shardkit.planning.assigning import assign_splits, tie_notes, ties_of
 from shardkit.planning.dealing import Balance, deal, measure_balance, positions
 from shardkit.planning.labelling import Labels, labels_of
 from shardkit.planning.options import ConvertOptions

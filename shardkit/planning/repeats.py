@@ -52,7 +52,7 @@ def without_repeats(inventory: pa.Table) -> pa.Table:
         return inventory
     keys, lines = inventory["key"].combine_chunks(), inventory[LINE.name].combine_chunks()
     same = pc.and_(pc.equal(keys[1:], keys[:-1]), pc.is_null(inventory["reason"][1:]))
-    again = np.flatnonzero(pc.fill_null(same, False).to_numpy(zero_copy_only=False)) + 1
+    again = np.flatnonzero(pc.fill_null(same, fill_value=False).to_numpy(zero_copy_only=False)) + 1
     if not len(again):
         return inventory
     messages = inventory["message"].to_pylist()

@@ -1,7 +1,7 @@
 """Stratified splitting of examples that must stay together, or have several labels each.
 
 Shares within one example of the ratios, as `splitting.split_stratified` gives them for every class, are out of reach
-there; a greedy rule comes near. Units are taken from the largest, which fit worst, to the smallest, which can still mend
+there; a greedy rule comes near. Units are taken from the largest, which fit worst, to the smallest, which still mend
 what the others left. Each goes to the split that lags most behind its shares of the unit's labels, counted over what
 was taken so far. Iterative stratification (Sechidis, Tsoumakas and Vlahavas, ECML PKDD 2011) looks at one label at a
 time and at what is wanted in the end, so that the largest split is served first; lagging in all labels at once came

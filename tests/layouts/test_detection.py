@@ -3,13 +3,13 @@
 import contextlib
 import io
 import json
-import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from defusedxml import ElementTree
 from PIL import Image
 from pycocotools import mask as coco_masks
 from pycocotools.coco import COCO
@@ -79,7 +79,7 @@ def test_voc_is_what_its_xml_says(converted):
     classes = read_manifest(str(converted("voc"))).classes
     num_objects = 0
     for key, one in found.items():
-        tree = ET.parse(root / "Annotations" / f"{Path(key).stem}.xml")
+        tree = ElementTree.parse(root / "Annotations" / f"{Path(key).stem}.xml")
         width, height = Image.open(SAMPLES / "voc" / key).size
         objects = tree.findall("object")
         assert [classes[label] for label in one["objects/label"]] == [node.findtext("name") for node in objects]

@@ -8,9 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
-from shardkit.inventory import INVENTORY_SCHEMA
+from shardkit.inventory import INVENTORY_SCHEMA, Reject
 from shardkit.planning.options import ConvertOptions
-from shardkit.inventory import Reject
 from shardkit.planning.plan import make_plan, plan_schema
 from shardkit.testing import inventory_table
 
