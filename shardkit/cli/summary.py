@@ -12,6 +12,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from shardkit import features
 from shardkit.index import read_index
 from shardkit.manifest import Manifest
 from shardkit.naming import printable
@@ -51,21 +52,41 @@ def table(*columns: str) -> Table:
 
 def splits_table(manifest: Manifest) -> Table:
     """One row a split."""
-    made = table(
-        "split", "classes", "shards", "examples", "bytes", "examples\na shard", "a class\na shard", "bytes\napart"
-    )
+    made = _splits_table("bytes")
     for name, split in manifest.splits.items():
-        made.add_row(
-            name,
-            f"{sum(map(bool, split.class_counts)):,}",
-            f"{len(split.shards):,}",
-            f"{split.num_examples:,}",
-            size(split.num_bytes),
-            _span([shard.num_examples for shard in split.shards]),
-            _within(split.balance.class_spread),
-            f"{split.balance.bytes_spread:.2%}",
+        shard_counts = [shard.num_examples for shard in split.shards]
+        balance = split.balance
+        _add_split(
+            made, name, split.class_counts, shard_counts, split.num_bytes, balance.class_spread, balance.bytes_spread
         )
     return made
+
+
+def _splits_table(num_bytes: str) -> Table:
+    return table(
+        "split", "classes", "shards", "examples", num_bytes, "examples\na shard", "a class\na shard", "bytes\napart"
+    )
+
+
+def _add_split(
+    made: Table,
+    name: str,
+    class_counts: list[int],
+    shard_counts: list[int],
+    num_bytes: int,
+    class_spread: int,
+    bytes_spread: float,
+) -> None:
+    made.add_row(
+        name,
+        f"{sum(map(bool, class_counts)):,}",
+        f"{len(shard_counts):,}",
+        f"{sum(shard_counts):,}",
+        size(num_bytes),
+        _span(shard_counts),
+        _within(class_spread),
+        f"{bytes_spread:.2%}",
+    )
 
 
 def _span(counts: list[int]) -> str:
@@ -107,40 +128,34 @@ def conversion_summary(outcome: Any, output: str) -> Group:
         rate, megabytes = num_examples / outcome.seconds, manifest.source.num_bytes / outcome.seconds / 1e6
         lines.append(f"{outcome.seconds:.1f} s, {rate:,.0f} images/s, {megabytes:,.1f} MB/s")
     first = next(iter(manifest.splits))
+    # Masks and boxes would not follow a crop.
+    size_given = "" if {features.MASK, features.OBJECT_LABELS} & set(manifest.features) else ", image_size=(224, 224)"
     lines += [
         "",
         "Next:",
         f"  shardkit verify {shlex.quote(output)} --deep",
         f"  shardkit info {shlex.quote(output)}",
-        f"  python: reader.make_dataset_fn({output!r}, {first!r}, global_batch_size=…, image_size=(224, 224))",
+        f"  python: reader.make_dataset_fn({output!r}, {first!r}, global_batch_size=…{size_given})",
     ]
     return Group("", splits_table(manifest), *map(_line, lines))
 
 
 def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
     """What `plan` prints: the splits it would write and its reasons."""
-    made = table(
-        "split",
-        "classes",
-        "shards",
-        "examples",
-        "source\nbytes",
-        "examples\na shard",
-        "a class\na shard",
-        "bytes\napart",
-    )
+    made = _splits_table("source\nbytes")
     for split in plan.splits:
-        made.add_row(
+        balance = split.balance
+        _add_split(
+            made,
             split.name,
-            f"{sum(map(bool, split.class_counts)):,}",
-            f"{split.num_shards:,}",
-            f"{split.num_examples:,}",
-            size(split.num_bytes),
-            _span(split.shard_counts),
-            _within(split.balance.class_spread),
-            f"{split.balance.bytes_ratio:.2%}",
+            split.class_counts,
+            split.shard_counts,
+            split.num_bytes,
+            balance.class_spread,
+            balance.bytes_ratio,
         )
-    reasons = [f"{split.name}: {reason}" for split in plan.splits for reason in split.reasons]
+    # The first reason names the split, the others follow from it.
+    reasons = [f"{'  ' * bool(i)}{reason}" for split in plan.splits for i, reason in enumerate(split.reasons)]
     by_reason = Counter(plan.rejected["reason"].to_pylist())
     rejected = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.most_common()) or "none"
     lines = ["", classes_line(plan.classes), f"rejected: {rejected}"]
@@ -151,8 +166,27 @@ def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
         lines.append(f"  … and {len(plan.rejected) - REJECTED_SHOWN} more")
     if not limit.allows(len(plan.rejected), plan.source.num_files):
         lines.append(f"more than --max-rejected {limit.text} allows: `convert` would stop here")
-    lines += _duplicates_line(plan.source.duplicates)
-    return Group("", made, *map(_line, ["", "Why so many shards:", *(f"  {reason}" for reason in reasons), *lines]))
+    lines += _ties_lines(plan.source.groups, plan.source.duplicates)
+    why = ["", "Why so many shards:", *(f"  {reason}" for reason in reasons)]
+    shares = ["", shares_table(plan)] if len(plan.splits) > 1 else []
+    return Group("", made, *shares, *map(_line, [*why, *lines]))
+
+
+def shares_table(plan: Plan) -> Table:
+    """Which share of every class each split has, beside the one that was asked for."""
+    wanted = plan.options.splits or {}
+    heads = [f"{split.name}\n{float(wanted[split.name]):.1%}" if wanted else split.name for split in plan.splits]
+    made = table("share of" if not wanted else "share of\nwanted", *heads, "examples")
+    rows = [("all", [split.num_examples for split in plan.splits])]
+    rows += [
+        (repr(name), [split.class_counts[label] for split in plan.splits]) for label, name in enumerate(plan.classes)
+    ]
+    for name, counts in rows[: CLASSES_LISTED + 1]:
+        total = sum(counts)
+        made.add_row(name, *(f"{part / total:.1%}" if total else "" for part in counts), f"{total:,}")
+    if len(rows) > CLASSES_LISTED + 1:
+        made.add_row(f"… {len(rows) - CLASSES_LISTED - 1:,} more")
+    return made
 
 
 def info_summary(manifest: Manifest) -> Group:
@@ -168,12 +202,15 @@ def info_summary(manifest: Manifest) -> Group:
     for side, (low, middle, high) in _sides(index).items():
         sizes.add_row(side, f"{low:,}", f"{middle:,}", f"{high:,}")
     lines = [_changes_line(index), rejected_line(manifest)]
-    lines += _duplicates_line(source.duplicates)
+    lines += _ties_lines(source.groups, source.duplicates)
     return Group(_line(head), "", splits_table(manifest), "", by_class, "", sizes, "", *map(_line, lines))
 
 
-def _duplicates_line(duplicates: int | None) -> list[str]:
-    return [f"exact duplicates: {count(duplicates, 'image')} of the same bytes as another"] if duplicates else []
+def _ties_lines(groups: int | None, duplicates: int | None) -> list[str]:
+    lines = [] if groups is None else [f"groups: {groups:,}"]
+    return lines + (
+        [f"exact duplicates: {count(duplicates, 'image')} of the same bytes as another"] if duplicates else []
+    )
 
 
 def _indexes(manifest: Manifest) -> pa.Table:

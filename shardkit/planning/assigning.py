@@ -111,18 +111,18 @@ def tie_notes(good: pa.Table, labels: Labels, ties: Ties, split_of: npt.NDArray[
     notes = []
     for codes, what, remedy in (
         (ties.group_codes, "groups", "leave the source's splits out, or mend them"),
-        (ties.duplicate_codes, "sets of exact duplicates", "leave all but the first out with --dedupe drop"),
+        (ties.duplicate_codes, "exact duplicates", "leave all but the first out with --dedupe drop"),
     ):
         parted = np.zeros(0, np.int64) if codes is None else grouping.straddling(codes, split_of)
         if codes is not None and len(parted):
             rows = np.flatnonzero(codes == parted[0])
             one, other = rows[0], rows[split_of[rows] != split_of[rows[0]]][0]
             keys = f"{good['key'][int(one)]} and {good['key'][int(other)]}"
-            notes.append(f"{len(parted)} {what} stand in more than one split, first {keys}; {remedy}")
+            notes.append(f"{what} that stand in more than one split: {len(parted)}, first {keys}; {remedy}")
     if ties.duplicate_codes is not None and (pair := _disagreement(ties.duplicate_codes, labels)) is not None:
         number, one, other = pair
         keys = f"{good['key'][one]} and {good['key'][other]}"
-        notes.append(f"{number} sets of exact duplicates have different labels, first {keys}; which one is right?")
+        notes.append(f"exact duplicates with different labels: {number}, first {keys}; which one is right?")
     return notes
 
 

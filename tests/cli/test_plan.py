@@ -38,7 +38,7 @@ def test_plan_prints_the_numbers_that_convert_then_writes(options, source, tmp_p
         for name, split in manifest["splits"].items()
     }
     for name in rows:
-        assert f"  {name}: {name} has {rows[name][2]} examples, " in planned.stdout, "the reasons"
+        assert f"\n  {name} has {rows[name][2]} examples, " in planned.stdout, "the reasons"
     assert "Why so many shards:" in planned.stdout
     for label in ("ant", "bee", "cat"):
         assert repr(label) in planned.stdout
