@@ -215,10 +215,15 @@ def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, Facts]:
         with pa.ipc.open_file(pa.BufferReader(output.read(f"{PARTS}/{name}"))) as reader:
             add_facts(facts, **json.loads(reader.schema.metadata[_FACTS_KEY]))
             if reader.num_record_batches:
-                tables.append(compact(reader.read_all().replace_schema_metadata()))
+                # Times of change were for the parts' names.
+                tables.append(compact(reader.read_all().replace_schema_metadata().drop_columns("mtime_ns")))
     # Parts of one folder follow each other; in their order the whole is often sorted already.
     tables.sort(key=lambda table: str(table["key"][0]))
-    table = pa.concat_tables(tables, promote_options="default") if tables else INVENTORY_SCHEMA.empty_table()
+    table = (
+        pa.concat_tables(tables, promote_options="default")
+        if tables
+        else INVENTORY_SCHEMA.empty_table().drop_columns("mtime_ns")
+    )
     return sorted_by_key(table), Facts(dict(sorted(facts.skipped.items())), facts.classes)
 
 

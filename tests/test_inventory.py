@@ -108,9 +108,11 @@ def test_the_inventory_is_sorted_by_key_whatever_its_parts_and_their_order(batch
     output = open_folder(str(tmp_path))
     names = write_all(output, source, "decode", batch_rows)
     whole = inventory.compact(pa.concat_tables([table for _, table in batches(source, "decode")]).sort_by("key"))
+    timeless = pa.schema([field for field in INVENTORY_SCHEMA if field.name != "mtime_ns"])
+    whole = whole.drop_columns("mtime_ns")
     for order in (names, names[::-1], sorted(names)):
         table, facts = inventory.read_parts(output, order)
-        assert inventory.compact(table.cast(INVENTORY_SCHEMA)).to_pydict() == whole.to_pydict()
+        assert inventory.compact(table.cast(timeless)).to_pydict() == whole.to_pydict()
         assert inventory.fingerprint(table) == inventory.fingerprint(whole)
         assert facts == ({".txt": 1}, {})
     assert inventory.count_in_parts(output) == len(whole) == 7
@@ -118,7 +120,7 @@ def test_the_inventory_is_sorted_by_key_whatever_its_parts_and_their_order(batch
 
 def test_no_parts_are_an_empty_inventory(tmp_path):
     table, facts = inventory.read_parts(open_folder(str(tmp_path)), [])
-    assert table.schema.equals(INVENTORY_SCHEMA)
+    assert {*table.schema.names, "mtime_ns"} == set(INVENTORY_SCHEMA.names)
     assert (len(table), facts) == (0, ({}, {}))
     assert inventory.count_in_parts(open_folder(str(tmp_path))) == 0
 

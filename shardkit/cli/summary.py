@@ -168,7 +168,7 @@ def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
         lines.append(f"more than --max-rejected {limit.text} allows: `convert` would stop here")
     lines += _ties_lines(plan.source.groups, plan.source.duplicates)
     why = ["", "Why so many shards:", *(f"  {reason}" for reason in reasons)]
-    shares = ["", shares_table(plan)] if len(plan.splits) > 1 else []
+    shares: list[Table | str] = ["", shares_table(plan)] if len(plan.splits) > 1 else []
     return Group("", made, *shares, *map(_line, [*why, *lines]))
 
 

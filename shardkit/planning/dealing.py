@@ -13,7 +13,7 @@ The laps alone leave bytes 0.2-5 % apart, plain round robin by class 4-13 % (sim
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -26,6 +26,7 @@ _Ints = npt.NDArray[np.int64]
 _INVERSE_TOLERANCE = 1000
 _MAX_ROUNDS = 200  # log-normal sizes need up to 6; all are used only where one example outweighs a shard
 _MAX_PARTNERS = 16  # rounds in a row in which the heaviest or lightest shard finds nothing to swap
+_BLOCK_ROWS = 1 << 20  # rows whose whole laps are sorted at a time
 _MAX_CANDIDATES = 4096  # of the light shard's examples, tried for one swap; the best of so many is exact enough
 
 
@@ -70,42 +71,29 @@ def deal(
     dealt = np.zeros(len(labels), np.int32)
     if num_shards == 1 or not len(labels):
         return dealt
-    order = np.lexsort((hashes, labels))
+    order = _narrow(np.lexsort((hashes, labels)))
     sizes, labels = sizes[order], labels[order]
     starts = np.flatnonzero(np.concatenate(([True], labels[1:] != labels[:-1])))
     counts = np.diff(starts, append=len(labels))
-    classes = np.repeat(np.arange(len(counts)), counts)
+    classes = np.repeat(_narrow(np.arange(len(counts))), counts)
     max_bytes = int(sizes.max())
     if len(labels) * (2 * max_bytes + 1) >= 1 << 63:
         raise CallError(
             f"{len(labels):,} examples of up to {max_bytes:,} bytes are more than 64 bits can add: check the sizes."
         )
 
-    in_whole_lap = np.arange(len(labels)) - starts[classes] < (counts // num_shards * num_shards)[classes]
+    # The rows of every class begin with its whole laps.
+    lap_counts = counts // num_shards * num_shards
+    in_whole_lap = np.repeat(
+        np.tile([True, False], len(counts)), np.stack([lap_counts, counts - lap_counts], 1).ravel()
+    )
     shards = np.empty(len(labels), np.int32)
     loads = np.zeros(num_shards, np.int64)
-    _deal_whole_laps(np.flatnonzero(in_whole_lap), sizes, shards, loads)
+    _deal_whole_laps(_narrow(np.flatnonzero(in_whole_lap)), sizes, shards, loads)
     _deal_shared_laps(np.flatnonzero(~in_whole_lap), classes, sizes, shards, loads)
     _swap(classes, sizes, shards, loads)
     dealt[order] = shards
     return dealt
-
-
-def positions(shards: npt.NDArray[np.int32], hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
-    """Place of each example inside its shard, from 0, in hash order; equal hashes in the order given.
-
-    Args:
-        shards: int32[n], 0 or more.
-        hashes: uint64[n].
-
-    Returns:
-        int64[n].
-    """
-    order = np.lexsort((hashes, shards))
-    starts = np.concatenate(([0], np.cumsum(np.bincount(shards))))
-    places = np.empty(len(shards), np.int64)
-    places[order] = np.arange(len(shards)) - starts[shards[order]]
-    return places
 
 
 def measure_balance(
@@ -137,20 +125,28 @@ def measure_balance(
     return Balance(int(counts.max() - counts.min()), int(spreads.max()), ratio)
 
 
+def _narrow(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.signedinteger[Any]]:
+    """Numbers of rows in half the memory, where there are no more of them than 32 bits tell apart."""
+    return numbers.astype(np.int32) if len(numbers) < 1 << 31 else numbers
+
+
 def _lightest_first(loads: _Ints) -> npt.NDArray[np.intp]:
     return np.argsort(loads, kind="stable")
 
 
 def _deal_whole_laps(rows: npt.NDArray[np.intp], sizes: _Ints, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
     """Deal rows, whole laps of one class each, updating shards and loads."""
-    laps = rows.reshape(-1, len(loads))
-    lap_sizes = sizes[laps]
-    largest_first = np.argsort(-lap_sizes, axis=1, kind="stable")
-    laps, lap_sizes = np.take_along_axis(laps, largest_first, 1), np.take_along_axis(lap_sizes, largest_first, 1)
-    for lap, lap_size in zip(laps, lap_sizes, strict=True):
-        targets = _lightest_first(loads)
-        shards[lap] = targets
-        loads[targets] += lap_size
+    all_laps = rows.reshape(-1, len(loads))
+    block = max(1, _BLOCK_ROWS // len(loads))
+    for start in range(0, len(all_laps), block):
+        laps = all_laps[start : start + block]
+        lap_sizes = sizes[laps]
+        largest_first = np.argsort(-lap_sizes, axis=1, kind="stable")
+        laps, lap_sizes = np.take_along_axis(laps, largest_first, 1), np.take_along_axis(lap_sizes, largest_first, 1)
+        for lap, lap_size in zip(laps, lap_sizes, strict=True):
+            targets = _lightest_first(loads)
+            shards[lap] = targets
+            loads[targets] += lap_size
 
 
 def _deal_shared_laps(
@@ -197,9 +193,8 @@ def _swap(classes: _Ints, sizes: _Ints, shards: npt.NDArray[np.int32], loads: _I
     # One number for class and size, class first. The span is wide enough for a difference of two numbers to tell
     # whether the classes differ: it is then more than any size.
     span = 2 * int(sizes.max()) + 1
-    codes = classes * span + sizes
-    rows = np.argsort(codes, kind="stable")
-    rows = rows[np.argsort(shards[rows], kind="stable")]
+    codes = classes.astype(np.int64) * span + sizes
+    rows = _narrow(np.lexsort((codes, shards)))
     ends = np.cumsum(np.bincount(shards, minlength=len(loads)))[:-1]
     codes_of, rows_of = np.split(codes[rows], ends), np.split(rows, ends)  # views: of each shard, sorted by code
 

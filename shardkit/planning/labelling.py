@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,7 +34,7 @@ class Labels:
     flat: npt.NDArray[np.int32] | None = None
     starts: npt.NDArray[np.int64] | None = None
 
-    def counts(self, members: npt.NDArray[np.intp]) -> list[int]:
+    def counts(self, members: npt.NDArray[np.integer[Any]]) -> list[int]:
         """How many of some examples have each class."""
         if self.flat is None or self.starts is None:
             labels = self.dealt_by[members] if self.classes else self.dealt_by[:0]

@@ -19,7 +19,7 @@ from shardkit.features import CLASS_LABEL, LABEL
 from shardkit.hashing import hash64_column
 from shardkit.inventory import Reject, fingerprint
 from shardkit.planning.assigning import assign_splits, tie_notes, ties_of
-from shardkit.planning.dealing import Balance, deal, measure_balance, positions
+from shardkit.planning.dealing import Balance, deal, measure_balance
 from shardkit.planning.labelling import Labels, labels_of
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.repeats import REJECTED_SCHEMA, without_duplicates, without_repeats
@@ -86,7 +86,7 @@ class Plan:
     Attributes:
         schema: of its rows; see plan_schema.
         examples: the good rows of the inventory, and a label where they have one; plan_schema's columns.
-        order: int64[num_examples], rows of `examples` in the order written.
+        order: [num_examples], rows of `examples` in the order written.
         splits: in the order written.
         classes: names in label order.
         rejected: REJECTED_SCHEMA, sorted by key.
@@ -97,7 +97,7 @@ class Plan:
 
     schema: pa.Schema
     examples: pa.Table
-    order: npt.NDArray[np.int64]
+    order: npt.NDArray[np.integer[Any]]
     splits: list[SplitPlan]
     classes: list[str]
     rejected: pa.Table
@@ -172,22 +172,23 @@ def make_plan(
         ties = ties_of(good, options)
     labels = labels_of(inventory, good, options, classes)
     split_of, names = assign_splits(good, labels, ties, options)
-    order_hashes = hash64_column(good["key"], seed=options.seed, purpose="position")
-    sizes = good["source_bytes"].to_numpy()
-    splits, pieces = [], []
     _check_shard_names(options, names)
-    for split_index, name in enumerate(names):
-        members = np.flatnonzero(split_of == split_index)
-        planned, order = _plan_split(
-            name,
-            labels.dealt_by[members],
-            sizes[members],
-            order_hashes[members],
-            labels.counts(members),
-            options,
-        )
+    notes = (*_notes(good, labels), *tie_notes(good, labels, ties, split_of))
+    hashes = hash64_column(good["key"], seed=options.seed, purpose="position")
+    sizes, dealt_by = good["source_bytes"].to_numpy(), labels.dealt_by
+    # Each of these has a row an example: in order of the splits, a split's are views, not further gigabytes.
+    order = np.argsort(split_of, kind="stable").astype(np.uint32 if len(good) < 1 << 32 else np.uint64)
+    if len(names) > 1:
+        hashes, sizes, dealt_by = hashes[order], sizes[order], dealt_by[order]
+    ends = np.cumsum(np.bincount(split_of, minlength=len(names))).tolist()
+    splits = []
+    for name, start, end in zip(names, [0, *ends], ends, strict=False):
+        part = slice(start, end)
+        counts = labels.counts(order[part])
+        planned, within = _plan_split(name, dealt_by[part], sizes[part], hashes[part], counts, options)
+        order[part] = order[part][within]
         splits.append(planned)
-        pieces.append(members[order])
+    del hashes, sizes, split_of
     examples = good.append_column("label", pa.array(labels.dealt_by))
     if ties.groups is not None:
         examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])
@@ -196,7 +197,7 @@ def make_plan(
     return Plan(
         schema=schema,
         examples=examples.select(schema.names),
-        order=np.concatenate(pieces),
+        order=order,
         splits=splits,
         classes=labels.classes,
         rejected=rejected,
@@ -210,7 +211,7 @@ def make_plan(
             fingerprint=fingerprint(inventory),
         ),
         options=options,
-        notes=(*_notes(good, labels), *tie_notes(good, labels, ties, split_of)),
+        notes=notes,
     )
 
 
@@ -233,7 +234,7 @@ def _plan_split(
         requested=requested,
     )
     shards = deal(labels, sizes, hashes, chosen.num_shards)
-    order = np.lexsort((positions(shards, hashes), shards))
+    order = np.lexsort((hashes, shards))
     return SplitPlan(
         name=name,
         num_bytes=num_bytes,

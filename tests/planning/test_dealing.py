@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from shardkit.errors import CallError
 from shardkit.planning import dealing
-from shardkit.planning.dealing import Balance, deal, measure_balance, positions
+from shardkit.planning.dealing import Balance, deal, measure_balance
 
 
 @st.composite
@@ -194,17 +194,6 @@ def test_impossible_calls_are_refused():
         deal(one.astype(np.int32), one, one.astype(np.uint64), 0)
     with pytest.raises(CallError, match="2 examples of up to 4,611,686,018,427,387,904 bytes are more than 64 bits"):
         deal(one.astype(np.int32), one << 62, one.astype(np.uint64), 2)
-
-
-@given(splits_to_deal(), shard_counts)
-def test_positions_number_each_shard_from_zero_in_hash_order(split, num_shards):
-    labels, sizes, hashes = split
-    shards = deal(labels, sizes, hashes, num_shards)
-    places = positions(shards, hashes)
-    assert places.dtype == np.int64
-    for shard in range(num_shards):
-        mine = shards == shard
-        assert places[mine][np.argsort(hashes[mine])].tolist() == list(range(np.count_nonzero(mine)))
 
 
 @given(splits_to_deal(), shard_counts, st.integers(0, 2**32))

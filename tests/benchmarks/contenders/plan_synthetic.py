@@ -17,35 +17,46 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 
 KIB_IN_MIB = 1 << 10
+PART_ROWS = 1 << 20
 
 
 def inventory(num_files: int, num_classes: int, *, checked: bool) -> pa.Table:
-    """An inventory of photographs of log-normal sizes, classes of unequal size, sorted by key."""
+    """An inventory as `read_parts` gives it, of photographs of log-normal sizes in classes of unequal size."""
     rng = np.random.default_rng(0)
     shares = 1 / np.sqrt(np.arange(1, num_classes + 1))
-    labels = np.sort(rng.choice(num_classes, num_files, p=shares / shares.sum()))
-    numbers = pa.array(np.arange(num_files)).cast(pa.string())
-    names = pa.array([f"class_{i:05d}" for i in range(num_classes)]).take(pa.array(labels))
+    labels = np.sort(rng.choice(num_classes, num_files, p=shares / shares.sum()).astype(np.int32))
+    names = pa.array([f"class_{i:05d}" for i in range(num_classes)])
+    parts = [
+        _part(start, labels[start : start + PART_ROWS], names, rng, checked=checked)
+        for start in range(0, num_files, PART_ROWS)
+    ]
+    return pa.concat_tables(parts)
+
+
+def _part(start: int, labels: np.ndarray, names: pa.Array, rng: np.random.Generator, *, checked: bool) -> pa.Table:
+    count = len(labels)
+    numbers = pa.array(np.arange(start, start + count)).cast(pa.string())
+    folders = names.take(pa.array(labels))
     columns = {
-        "key": pc.binary_join_element_wise(names, pc.utf8_lpad(numbers, 10, "0"), "/photo_"),
-        "label_name": names,
-        "source_bytes": pa.array(np.exp(rng.normal(11.4, 0.6, num_files)).astype(np.int64)),
-        "mtime_ns": pa.array(np.zeros(num_files, np.int64)),
+        "key": pc.binary_join_element_wise(folders, pc.utf8_lpad(numbers, 10, "0"), "/photo_"),
+        "label_name": pa.DictionaryArray.from_arrays(pa.array(labels), names),
+        "source_bytes": pa.array(np.exp(rng.normal(11.4, 0.6, count)).astype(np.int64)),
     }
     if checked:
         columns |= {
-            "format": pa.array(["JPEG"] * num_files),
-            "width": pa.array(np.full(num_files, 500, np.int32)),
-            "height": pa.array(np.full(num_files, 375, np.int32)),
-            "orientation": pa.array(np.ones(num_files, np.int8)),
-            "changes": pa.array([""] * num_files),
+            "format": pa.array(["JPEG"] * count),
+            "width": pa.array(np.full(count, 500, np.int32)),
+            "height": pa.array(np.full(count, 375, np.int32)),
+            "orientation": pa.array(np.ones(count, np.int8)),
+            "changes": pa.array([""] * count),
             "content_sha256": pa.FixedSizeBinaryArray.from_buffers(
-                pa.binary(32), num_files, [None, pa.py_buffer(rng.bytes(32 * num_files))]
+                pa.binary(32), count, [None, pa.py_buffer(rng.bytes(32 * count))]
             ),
-            "content_crc32c": pa.array(rng.integers(0, 1 << 32, num_files)),
+            "content_crc32c": pa.array(rng.integers(0, 1 << 32, count)),
         }
-    arrays = [columns.get(field.name, pa.nulls(num_files, field.type)) for field in INVENTORY_SCHEMA]
-    return pa.Table.from_arrays(arrays, schema=INVENTORY_SCHEMA)
+    return pa.table(
+        {field.name: columns.get(field.name, pa.nulls(count)) for field in INVENTORY_SCHEMA if field.name != "mtime_ns"}
+    )
 
 
 def peak_mib() -> float:
