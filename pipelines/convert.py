@@ -2,7 +2,7 @@
 
 import json
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -35,6 +35,7 @@ from shardkit.storage import TEMPORARY, Folder, explained, open_folder, remove_t
 
 # A conversion that fails names this many of its bad files; all of them are in the work folder.
 REJECTED_SHOWN = 10
+MAX_ELEMENTS = 256  # in which parts of a source are listed
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
 
 
@@ -63,7 +64,7 @@ def take_inventory(
     pipeline = running.pipeline()
     _ = (
         pipeline
-        | "Parts" >> beam.Create(list(enumerate(source.parts())), reshuffle=False)  # (index, part)
+        | "Parts" >> beam.Create(list(enumerate(_groups(source.parts()))), reshuffle=False)  # (index, [part])
         | "TakeInventory" >> TakeInventory(source, work, options.check)
     )
     phase = "checking" if options.check == "decode" else "listing"
@@ -71,6 +72,12 @@ def take_inventory(
     if work.stat(FAILURE) is not None:
         raise DataError(work.read(FAILURE).decode())
     return inventories.read_parts(work, part_names(work))
+
+
+def _groups(parts: Sequence[Any]) -> list[Sequence[Any]]:
+    # Enough for any number of workers, few enough that the elements cost nothing; the same whatever runs them.
+    size = -(-len(parts) // MAX_ELEMENTS)
+    return [parts[start : start + size] for start in range(0, len(parts), size)]
 
 
 @dataclass

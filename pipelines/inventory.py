@@ -12,6 +12,7 @@ from shardkit import inventory, naming
 from shardkit.errors import DataError
 from shardkit.inventory import Check
 from shardkit.sources import Listing, Source
+from shardkit.sources.listing import gathered
 from shardkit.storage import Folder, explained
 
 # Decoding a batch takes a fraction of a second: small enough to share out evenly, large enough to be columnar.
@@ -23,7 +24,7 @@ FAILURE = f"{naming.WORK_FOLDER}/inventory-failure.txt"
 
 @dataclass
 class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
-    """(index, part) pairs of a source to the inventory's parts, and the list of their names, below `output`."""
+    """(index, [part]) pairs of a source to the inventory's parts, and the list of their names, below `output`."""
 
     source: Source
     output: Folder
@@ -36,7 +37,7 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
         # with five transforms more, and each costs the in-process runner 20 ms at its start.
         batches = (
             parts
-            | "SpreadParts" >> beam.GroupByKey()  # (index, [part])
+            | "SpreadParts" >> beam.GroupByKey()  # (index, [[part]])
             | "ListPart" >> beam.FlatMap(_list, self.source, self.output, batch_rows)  # (batch id, Listing)
         )
         if self.check == "decode":
@@ -55,11 +56,11 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
 def _list(
     spread: tuple[int, Iterable[Any]], source: Source, output: Folder, batch_rows: int
 ) -> Iterator[tuple[str, Listing]]:
-    index, parts = spread
+    index, groups = spread
+    listings = (listing for group in groups for part in group for listing in source.list_part(part, batch_rows))
     try:
-        for part in parts:
-            for batch_index, listing in enumerate(source.list_part(part, batch_rows)):
-                yield f"{index}-{batch_index}", listing
+        for batch_index, listing in enumerate(gathered(listings, batch_rows // 2)):
+            yield f"{index}-{batch_index}", listing
     except DataError as error:
         # As a file: raised, it would reach the user as the runner's failure, wrapped in its own words.
         with _writing(output), output.writing(FAILURE) as file:

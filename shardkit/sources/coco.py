@@ -33,17 +33,6 @@ _OBJECT_FIELDS = (
 _SCHEMA = pa.schema([*detection_schema(_OBJECT_FIELDS), LINE])
 
 
-@dataclass(slots=True)
-class _ColumnarListing(Listing):
-    """A batch that was made in columns: a million annotations as dicts would take longer than to parse them."""
-
-    columns: pa.Table = None
-
-    def table(self) -> pa.Table:
-        """See Listing."""
-        return self.columns
-
-
 @dataclass(frozen=True, slots=True)
 class Coco(Source):
     """COCO's object annotations.
@@ -98,7 +87,7 @@ class Coco(Source):
         for start in range(0, len(columns.image_names), batch_rows):
             stop = min(start + batch_rows, len(columns.image_names))
             table = _images_table(columns, part, folders, (start, stop), (order, starts))
-            yield _ColumnarListing(_SCHEMA, classes=classes if start == 0 else {}, columns=table)
+            yield Listing(_SCHEMA, classes=classes if start == 0 else {}, columns=table)
         problems: Iterable[Row] = (
             problem_row(key, part.split, reason, message) for key, reason, message in columns.problems
         )

@@ -2,7 +2,7 @@
 
 import abc
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -93,21 +93,55 @@ class Listing:
 
     Attributes:
         schema: of the table: the source's.
-        rows: tuples in the schema's order.
+        rows: tuples in the schema's order; or
+        columns: the rows as a table, where a layout has them in columns.
         skipped: files that are no images, counted by ending.
         classes: names by their number in the format, where the format numbers classes (COCO's category id).
     """
 
     schema: pa.Schema = LISTING_SCHEMA
     rows: list[tuple[Any, ...]] = field(default_factory=list)
+    columns: pa.Table | None = None
     skipped: dict[str, int] = field(default_factory=dict)
     classes: dict[int, str] = field(default_factory=dict)
 
     def table(self) -> pa.Table:
         """The rows as an Arrow table."""
+        if self.columns is not None:
+            return self.columns
         columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.schema)
         arrays = [pa.array(column, type_) for column, type_ in zip(columns, self.schema.types, strict=True)]
         return pa.Table.from_arrays(arrays, schema=self.schema)
+
+
+def gathered(listings: Iterable[Listing], batch_rows: int) -> Iterator[Listing]:
+    """Listings put together until each has at least batch_rows rows, the last one apart: small folders cost as much.
+
+    A Beam element and a file on the disk for each of a thousand folders of ten images would cost more than listing
+    them.
+    """
+    waiting: list[Listing] = []
+    num_rows = 0
+    for listing in listings:
+        waiting.append(listing)
+        num_rows += len(listing.rows) if listing.columns is None else len(listing.columns)
+        if num_rows >= batch_rows:
+            yield _joined(waiting)
+            waiting, num_rows = [], 0
+    if waiting:
+        yield _joined(waiting)
+
+
+def _joined(listings: list[Listing]) -> Listing:
+    if len(listings) == 1:
+        return listings[0]
+    skipped, classes = dict[str, int](), dict[int, str]()
+    for listing in listings:
+        for kind, count in listing.skipped.items():
+            skipped[kind] = skipped.get(kind, 0) + count
+        classes |= listing.classes
+    columns = pa.concat_tables([listing.table() for listing in listings])
+    return Listing(listings[0].schema, columns=columns, skipped=skipped, classes=classes)
 
 
 class Source(abc.ABC):

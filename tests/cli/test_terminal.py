@@ -112,7 +112,7 @@ def test_quiet_on_a_terminal_sends_nothing_at_all(slow_source, tmp_path):
 def test_quiet_still_tells_errors(tmp_path):
     result = call("convert", tmp_path / "nowhere", tmp_path / "out", "--quiet")
     assert result.exit_code == 1
-    assert "there is no such folder" in result.stderr
+    assert "there is no such file or folder" in result.stderr
 
 
 def test_without_a_terminal_a_long_phase_says_a_plain_line_now_and_then(slow_source, tmp_path, monkeypatch):

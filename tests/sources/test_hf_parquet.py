@@ -80,7 +80,7 @@ def test_images_are_read_from_the_work_folder_with_their_class_names(tmp_path):
     assert rows(source) == expected
     assert rows(source, batch_rows=1) == expected
     assert len(list((root.parent / "work").rglob("*-*"))) == 0  # no temporary is left
-    assert len(list((root.parent / "work/images").iterdir())) == 3  # one file a row group, written over
+    assert len(list((root.parent / "work/.shardkit/images").iterdir())) == 3  # one file a row group, written over
     row = listed(source).to_pylist()[0]
     assert row["mtime_ns"] == (root / f"{stem}.parquet").stat().st_mtime_ns
 

@@ -1,0 +1,312 @@
+"""Copies of shards on a local disk, within a limit of bytes, for stores that are slow or that TensorFlow cannot open.
+
+A copy is written under a temporary name, held against the manifest's sha256, flushed and only then renamed, so what
+lies under a shard's name is whole at every moment, whoever is killed. The source is only ever read.
+"""
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import stat
+import threading
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+
+from shardkit.errors import CallError, DataError, MachineError, ShardkitError
+from shardkit.manifest import Shard
+from shardkit.reader.cache_folder import CacheFolder, lock_name
+from shardkit.storage import COPY_BYTES, Folder, LocalFolder, explained, is_out_of_space, open_folder
+
+# A request to an object store takes some 50 ms whatever it asks for: at 8 MiB each, 16 at a time leave that behind
+# 10 Gbit/s. Four shards at a time keep all of them busy, in 128 MiB of memory.
+CHUNK_BYTES = 8 << 20  # 8 MiB
+READS_AT_A_TIME = 16
+CHUNKS_OF_A_SHARD = 4
+ATTEMPTS = 2  # stores answer wrongly now and then; twice is no accident
+
+# The time of change that a copy gets when its sha256 has been found right. Whatever writes into the file afterwards
+# sets another, so that a sound copy of any size is told by its size and time, without reading it again.
+VERIFIED_NS = 0
+
+
+@dataclass(slots=True)
+class Held:
+    """A shard in the cache that nobody evicts until `close`, or until this process ends, however it ends.
+
+    Attributes:
+        path: of the local copy.
+    """
+
+    path: str
+    _descriptor: int
+
+    def close(self) -> None:
+        """Give it back; it stays in the cache until its room is needed."""
+        descriptor, self._descriptor = self._descriptor, -1
+        if descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.utime(descriptor)  # last used now, and not when it was opened
+            os.close(descriptor)
+
+    def __enter__(self) -> str:
+        return self.path
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+class ShardCache:
+    """A folder of copies that processes of one host share. All methods may be called from any thread.
+
+    `hold` is for who is done with a shard at a known time, `fetch` for who is not: it holds until `release` or `close`.
+    """
+
+    def __init__(self, directory: str, limit_bytes: int) -> None:
+        """Make the folder where there is none.
+
+        Args:
+            directory: local, on a disk with flock (not a shared one: hosts do not know of each other's holds).
+            limit_bytes: what all shards in it may take, those in the making included, at least 1. Processes with
+                different limits each keep to their own when they add a shard.
+
+        Raises:
+            CallError: the folder is not local, or the limit is below 1.
+            MachineError: it cannot be made.
+        """
+        folder = open_folder(directory)
+        if not isinstance(folder, LocalFolder):
+            msg = f"{directory}: a cache is a local folder; give one on this machine's own disk"
+            raise CallError(msg)
+        if limit_bytes < 1:
+            msg = f"{directory}: the limit of the cache must be at least 1 byte; found {limit_bytes}"
+            raise CallError(msg)
+        with explained("make the folder of the cache", folder.url):
+            folder.make()
+        self._folder = CacheFolder(folder.path, limit_bytes)
+        self._readers = ThreadPoolExecutor(READS_AT_A_TIME, thread_name_prefix="shardkit-cache")
+        self._kept: dict[str, Held] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def num_bytes(self) -> int:
+        """What the shards in the folder take, those in the making included."""
+        return self._folder.num_bytes()
+
+    def check_fits(self, shards: list[Shard]) -> None:
+        """Refuse to hold so many shards at a time.
+
+        Raises:
+            CallError: the limit is smaller than all of them together.
+        """
+        needed = sum({shard.sha256: shard.num_bytes for shard in shards}.values())
+        if needed > self._folder.limit_bytes:
+            msg = (
+                f"{self._folder.path}: the cache's limit of {self._folder.limit_bytes} bytes is smaller than the "
+                f"{len(shards)} shards that are read at a time; they take {needed} bytes: raise the limit to that"
+            )
+            raise CallError(msg)
+
+    def hold(self, root: Folder, shard: Shard) -> Held:
+        """The local copy of a shard, made now where there is none, and not evicted while it is held.
+
+        Who waits for a shard that another thread or process is copying gets that copy; where that one is killed, the
+        next in the queue copies.
+
+        Args:
+            root: folder of the dataset.
+            shard: of its manifest.
+
+        Raises:
+            CallError: the limit is smaller than the shard, or the cache lies inside the dataset's folder.
+            DataError: the source has no such shard, or another one than the manifest says.
+            MachineError: the source cannot be read; limit or disk are full; the folder cannot be written to.
+        """
+        self._check(root, shard)
+        with explained("use the cache", self._folder.path):
+            os.makedirs(self._folder.path, exist_ok=True)  # someone may have emptied the disk since
+            descriptor = lock_name(self._folder.lock(shard.sha256), fcntl.LOCK_SH)
+            held = Held(self._folder.shard(shard.sha256), descriptor)
+            try:
+                os.utime(descriptor)
+                for _ in range(ATTEMPTS):
+                    if self._is_whole(shard):
+                        return held
+                    self._copy(root, shard)
+                if not self._is_whole(shard):
+                    msg = f"{held.path}: the disk gives back other bytes than were written; replace it"
+                    raise MachineError(msg)
+            except BaseException:
+                held.close()
+                raise
+            return held
+
+    def fetch(self, root: Folder, shard: Shard) -> str:
+        """The path of a shard's local copy, held until `release` or `close`; raises what `hold` does."""
+        with self._lock:
+            kept = self._kept.get(shard.sha256)
+        if kept is not None and self._is_whole(shard):
+            return kept.path
+        held = self.hold(root, shard)
+        with self._lock:
+            if self._kept.setdefault(shard.sha256, held) is not held:
+                held.close()  # another thread was faster, or the file was copied again under the lock we have
+        return held.path
+
+    def release(self, shard: Shard) -> None:
+        """Give back what `fetch` holds of a shard; no error where that is nothing."""
+        with self._lock:
+            held = self._kept.pop(shard.sha256, None)
+        if held is not None:
+            held.close()
+
+    def renew(self, root: Folder, shard: Shard) -> bool:
+        """Read a whole copy, and make it anew if it is not what the manifest says: for who found a bad record in it.
+
+        Damage that changes no time of change (a failing disk) is found by the CRCs of records only.
+
+        Returns:
+            Whether it had to be copied again.
+        """
+        with self.hold(root, shard) as path, explained("use the cache", self._folder.path):
+            if _sha256(path) == shard.sha256:
+                return False
+            with contextlib.suppress(FileNotFoundError):
+                os.utime(path)  # no longer known to be sound, to other processes neither
+            self.hold(root, shard).close()
+            return True
+
+    def close(self) -> None:
+        """Give back all that `fetch` holds."""
+        with self._lock:
+            kept, self._kept = list(self._kept.values()), {}
+        for held in kept:
+            held.close()
+
+    def __enter__(self) -> "ShardCache":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _check(self, root: Folder, shard: Shard) -> None:
+        path, limit = self._folder.path, self._folder.limit_bytes
+        if shard.num_bytes > limit:
+            msg = (
+                f"{path}: the cache's limit of {limit} bytes is smaller than one shard: {shard.path} has "
+                f"{shard.num_bytes}; raise the limit to at least that, better to all shards that are read at a time"
+            )
+            raise CallError(msg)
+        if isinstance(root, LocalFolder):
+            source, here = root.real(""), os.path.realpath(path)
+            if here == source or here.startswith(source.rstrip("/") + "/"):
+                msg = f"{path}: the cache lies inside the dataset {root.url}; choose a folder outside it"
+                raise CallError(msg)
+
+    def _is_whole(self, shard: Shard) -> bool:
+        path = self._folder.shard(shard.sha256)
+        try:
+            found = os.lstat(path)
+            if not stat.S_ISREG(found.st_mode) or found.st_size != shard.num_bytes:
+                return False
+            if found.st_mtime_ns == VERIFIED_NS:
+                return True
+            if _sha256(path) != shard.sha256:
+                return False
+            with contextlib.suppress(PermissionError):  # another user's: sound all the same
+                os.utime(path, ns=(found.st_atime_ns, VERIFIED_NS))
+        except FileNotFoundError:
+            return False
+        return True
+
+    def _copy(self, root: Folder, shard: Shard) -> None:
+        temporary, path = self._folder.temporary(shard.sha256), self._folder.shard(shard.sha256)
+        descriptor = lock_name(temporary, fcntl.LOCK_EX)  # waits for another that copies the same
+        try:
+            try:
+                if self._is_whole(shard):
+                    os.remove(temporary)
+                    return
+                with self._folder.alone():
+                    os.ftruncate(descriptor, 0)  # what a killed process left
+                    self._folder.make_room(shard.sha256, shard.num_bytes, shard.path)
+                    os.ftruncate(descriptor, shard.num_bytes)
+                self._fill(descriptor, root, shard)
+                os.utime(descriptor, ns=(VERIFIED_NS, VERIFIED_NS))
+                os.fsync(descriptor)
+                with self._folder.alone():  # who counts must not see it under both names, or under neither
+                    os.replace(temporary, path)
+            except BaseException as error:
+                with contextlib.suppress(FileNotFoundError):
+                    os.remove(temporary)
+                if is_out_of_space(error) and not isinstance(error, MachineError):
+                    msg = (
+                        f"{self._folder.path}: the disk ran full while {shard.path} was copied ({shard.num_bytes} "
+                        f"bytes); free that much, or choose a folder on a larger disk"
+                    )
+                    raise MachineError(msg) from error
+                raise
+            # Behind the rename: a killed process would leave a temporary file that its own user cannot open.
+            os.fchmod(descriptor, stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
+        finally:
+            os.close(descriptor)
+
+    def _fill(self, descriptor: int, root: Folder, shard: Shard) -> None:
+        for _ in range(ATTEMPTS):
+            digest, end = hashlib.sha256(), 0
+            for chunk in self._chunks(root, shard):
+                digest.update(chunk)
+                _write(descriptor, chunk, end)
+                end += len(chunk)
+            if end == shard.num_bytes and digest.hexdigest() == shard.sha256:
+                return
+        msg = (
+            f"{root.url}/{shard.path}: the shard is not the one that the manifest names ({end} bytes with sha256 "
+            f"{digest.hexdigest()}, not {shard.num_bytes} with {shard.sha256}); restore it or convert again"
+        )
+        raise DataError(msg)
+
+    def _chunks(self, root: Folder, shard: Shard) -> Iterator[bytes]:
+        """The shard's bytes in order, several requests under way."""
+        under_way: deque[Future[bytes]] = deque()
+        try:
+            for start in range(0, shard.num_bytes, CHUNK_BYTES):
+                num_bytes = min(CHUNK_BYTES, shard.num_bytes - start)
+                under_way.append(self._readers.submit(root.read_range, shard.path, start, num_bytes))
+                if len(under_way) == CHUNKS_OF_A_SHARD:
+                    yield _result(under_way.popleft(), f"{root.url}/{shard.path}")
+            while under_way:
+                yield _result(under_way.popleft(), f"{root.url}/{shard.path}")
+        finally:
+            for future in under_way:
+                future.cancel()
+
+
+def _result(chunk: "Future[bytes]", where: str) -> bytes:
+    try:
+        return chunk.result()
+    except FileNotFoundError:
+        msg = f"{where}: the shard is missing; restore it or convert again"
+        raise DataError(msg) from None
+    except ShardkitError:
+        raise
+    except OSError as error:
+        msg = f"{where}: cannot copy the shard: {error.strerror or error}"
+        raise MachineError(msg) from error
+
+
+def _write(descriptor: int, chunk: bytes, start: int) -> None:
+    rest = memoryview(chunk)
+    while rest:
+        written = os.pwrite(descriptor, rest, start)
+        rest, start = rest[written:], start + written
+
+
+def _sha256(path: str) -> str:
+    digest = hashlib.sha256()
+    with open(path, "rb", buffering=0) as file:
+        while chunk := file.read(COPY_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()

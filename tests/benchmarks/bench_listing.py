@@ -1,0 +1,90 @@
+"""How long it takes to list a source of very many files and to plan it, and how much memory.
+
+    python tests/benchmarks/bench_listing.py
+
+Class folders of 1 million files of a few bytes each, listed by `shardkit plan --check header`, beside a loop of
+`os.scandir` and `stat` over the same folders, which keeps nothing. And a COCO file of 1 million annotations of 142,857
+images, planned the same way, beside `json.load` of it. Every contender is a whole process.
+"""
+
+import argparse
+import json
+import os
+import random
+import sys
+from pathlib import Path
+
+from timing import Contender, print_table, process_table, python, shardkit, turn_about, work_folder
+
+NUM_FOLDERS = 1000
+ANNOTATIONS_AN_IMAGE = 7
+
+
+def many_files(target: Path, num_files: int) -> Path:
+    """Class folders of so many files that are no images; listing does not open them."""
+    done = target.with_suffix(".made")
+    if not done.exists():
+        for i in range(min(NUM_FOLDERS, num_files)):
+            (target / f"class_{i:04d}").mkdir(parents=True, exist_ok=True)
+        for i in range(num_files):
+            (target / f"class_{i % NUM_FOLDERS:04d}" / f"{i:08d}.jpg").write_bytes(b"x")
+        done.touch()
+    return target
+
+
+def coco(target: Path, num_annotations: int) -> Path:
+    """A COCO file and its images, which are empty files; polygons of eight points."""
+    path = target / "instances.json"
+    if path.exists():
+        return path
+    rng = random.Random(0)
+    (target / "images").mkdir(parents=True)
+    num_images = num_annotations // ANNOTATIONS_AN_IMAGE
+    for i in range(num_images):
+        (target / "images" / f"{i:012d}.jpg").touch()
+    images = [{"id": i, "file_name": f"{i:012d}.jpg", "width": 640, "height": 480} for i in range(num_images)]
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("w") as file:
+        file.write('{"images": ' + json.dumps(images) + ', "annotations": [')
+        for i in range(num_images * ANNOTATIONS_AN_IMAGE):
+            points = [round(rng.uniform(0, 480), 2) for _ in range(16)]
+            annotation = {"id": i, "image_id": i // ANNOTATIONS_AN_IMAGE, "category_id": 1 + i % 80, "iscrowd": 0}
+            annotation |= {"bbox": [1.5, 2.5, 100.25, 90.75], "area": 9097.6875, "segmentation": [points]}
+            file.write(("," if i else "") + json.dumps(annotation))
+        categories = [{"id": i, "name": f"thing {i}"} for i in range(1, 81)]
+        file.write('], "categories": ' + json.dumps(categories) + "}")
+    os.replace(temporary, path)
+    return path
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--num-files", type=int, default=1_000_000)
+    parser.add_argument("--num-annotations", type=int, default=1_000_000)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--work", type=Path, help="keep sources there for the next call; default: a temporary folder")
+    given = parser.parse_args()
+    options = ["--check", "header", "--quiet"]
+    with work_folder(given.work) as work:
+        files = many_files(work / f"files-{given.num_files}", given.num_files)
+        json_path = coco(work / f"coco-{given.num_annotations}", given.num_annotations)
+        tables = {
+            f"{given.num_files:,} files in {NUM_FOLDERS:,} folders": [
+                Contender("os.scandir and stat", python("scan_floor.py", files)),
+                Contender("shardkit plan", shardkit("plan", files, *options), against="os.scandir and stat"),
+            ],
+            f"COCO, {given.num_annotations:,} annotations, {json_path.stat().st_size / 1e6:,.0f} MB": [
+                Contender("json.load", python("scan_floor.py", json_path)),
+                Contender("shardkit plan", shardkit("plan", json_path, *options), against="json.load"),
+            ],
+        }
+        failed = False
+        for title, contenders in tables.items():
+            runs = turn_about(contenders, given.rounds)
+            print_table(f"{title}; medians of {given.rounds}", process_table(contenders, runs))
+            failed |= len(runs) < len(contenders)
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
