@@ -1,7 +1,8 @@
-"""Make ``shapes/`` and ``broken/``, two small sources of class folders.
+"""Make all sample data: here ``shapes/`` and ``broken/``, two small sources of class folders.
 
 python sample_data/make_samples.py [FOLDER]
 
+The other layouts are made by ``make_tables.py``, ``make_detection.py`` and ``make_packed.py``, which this script calls.
 ``shapes/``: 240 images of four drawn shapes, easy to learn. ``broken/``: every kind of bad image beside good and odd
 ones. Deterministic: the same pixels on every run (the bytes may change with the versions of Pillow's codecs). Without
 FOLDER the files go beside this script, where they are kept under version control.
@@ -15,6 +16,9 @@ import sys
 import zlib
 from pathlib import Path
 
+import make_detection
+import make_packed
+import make_tables
 from PIL import Image, ImageDraw
 
 NUM_PER_SHAPE = 60
@@ -211,13 +215,15 @@ def make_broken() -> dict[str, bytes]:
 
 
 def main(folder: Path) -> None:
-    """Write both sources under ``folder``."""
+    """Write all sources under ``folder``."""
     for source, files in (("shapes", make_shapes()), ("broken", make_broken())):
         for key, data in files.items():
             path = folder / source / key
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(data)
         print(f"{folder / source}: {len(files)} files, {sum(map(len, files.values()))} bytes")
+    for layouts in (make_tables, make_detection, make_packed):
+        layouts.make(folder)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """The folder of a shard cache: names, kernel locks, and room for one more shard within the limit.
 
-    <sha256>.tfrecord          a whole shard, under the checksum that its manifest gives: equal shards of two datasets are
-                               one file, and two versions of one never mix
+    <sha256>.tfrecord          a whole shard, under the checksum of its manifest: equal shards of two datasets are one
+                               file, and versions of one dataset never mix
     <sha256>.lock              locked (shared) by whoever uses the shard; its time of change is when that last was
     .shardkit-tmp-<sha256>     a copy in the making, locked by its maker; as long as the shard will be, so that the room
                                it will take is counted from the start
@@ -131,14 +131,14 @@ class CacheFolder:
         if used + num_bytes > self.limit_bytes:
             msg = (
                 f"{self.path}: the cache is full: its limit is {self.limit_bytes} bytes, shards in use take {used}, "
-                f"{name} needs {num_bytes} more; raise the limit to at least {used + num_bytes} bytes, or give each job "
-                f"a folder of its own"
+                f"{name} needs {num_bytes} more; raise the limit to at least {used + num_bytes} bytes, or give each "
+                f"job a folder of its own"
             )
             raise MachineError(msg)
         if num_bytes > free:
             msg = (
-                f"{self.path}: the disk is full: {name} needs {num_bytes} bytes, {free} are free, and all shards in the "
-                f"cache are in use; free at least {num_bytes - free} bytes, or choose a folder on a larger disk"
+                f"{self.path}: the disk is full: {name} needs {num_bytes} bytes, {free} are free, and all shards in "
+                f"the cache are in use; free at least {num_bytes - free} bytes, or choose a folder on a larger disk"
             )
             raise MachineError(msg)
 

@@ -10,22 +10,16 @@ import hashlib
 import os
 import stat
 import threading
-from collections import deque
-from collections.abc import Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from shardkit.errors import CallError, DataError, MachineError, ShardkitError
+from shardkit.errors import CallError, MachineError
 from shardkit.manifest import Shard
 from shardkit.reader.cache_folder import CacheFolder, lock_name
+from shardkit.reader.shard_copying import READS_AT_A_TIME, copy_shard
 from shardkit.storage import COPY_BYTES, Folder, LocalFolder, explained, is_out_of_space, open_folder
 
-# A request to an object store takes some 50 ms whatever it asks for: at 8 MiB each, 16 at a time leave that behind
-# 10 Gbit/s. Four shards at a time keep all of them busy, in 128 MiB of memory.
-CHUNK_BYTES = 8 << 20  # 8 MiB
-READS_AT_A_TIME = 16
-CHUNKS_OF_A_SHARD = 4
-ATTEMPTS = 2  # stores answer wrongly now and then; twice is no accident
+ATTEMPTS = 2  # to copy; if a copy is not right even then, the disk is at fault
 
 # The time of change that a copy gets when its sha256 has been found right. Whatever writes into the file afterwards
 # sets another, so that a sound copy of any size is told by its size and time, without reading it again.
@@ -151,8 +145,11 @@ class ShardCache:
             return kept.path
         held = self.hold(root, shard)
         with self._lock:
-            if self._kept.setdefault(shard.sha256, held) is not held:
-                held.close()  # another thread was faster, or the file was copied again under the lock we have
+            # There is one where another thread was faster, or where the whole folder was removed, locks included.
+            kept = self._kept.get(shard.sha256)
+            self._kept[shard.sha256] = held
+        if kept is not None:
+            kept.close()
         return held.path
 
     def release(self, shard: Shard) -> None:
@@ -184,12 +181,6 @@ class ShardCache:
             kept, self._kept = list(self._kept.values()), {}
         for held in kept:
             held.close()
-
-    def __enter__(self) -> "ShardCache":
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
 
     def _check(self, root: Folder, shard: Shard) -> None:
         path, limit = self._folder.path, self._folder.limit_bytes
@@ -233,7 +224,7 @@ class ShardCache:
                     os.ftruncate(descriptor, 0)  # what a killed process left
                     self._folder.make_room(shard.sha256, shard.num_bytes, shard.path)
                     os.ftruncate(descriptor, shard.num_bytes)
-                self._fill(descriptor, root, shard)
+                copy_shard(root, shard, descriptor, self._readers)
                 os.utime(descriptor, ns=(VERIFIED_NS, VERIFIED_NS))
                 os.fsync(descriptor)
                 with self._folder.alone():  # who counts must not see it under both names, or under neither
@@ -252,56 +243,6 @@ class ShardCache:
             os.fchmod(descriptor, stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
         finally:
             os.close(descriptor)
-
-    def _fill(self, descriptor: int, root: Folder, shard: Shard) -> None:
-        for _ in range(ATTEMPTS):
-            digest, end = hashlib.sha256(), 0
-            for chunk in self._chunks(root, shard):
-                digest.update(chunk)
-                _write(descriptor, chunk, end)
-                end += len(chunk)
-            if end == shard.num_bytes and digest.hexdigest() == shard.sha256:
-                return
-        msg = (
-            f"{root.url}/{shard.path}: the shard is not the one that the manifest names ({end} bytes with sha256 "
-            f"{digest.hexdigest()}, not {shard.num_bytes} with {shard.sha256}); restore it or convert again"
-        )
-        raise DataError(msg)
-
-    def _chunks(self, root: Folder, shard: Shard) -> Iterator[bytes]:
-        """The shard's bytes in order, several requests under way."""
-        under_way: deque[Future[bytes]] = deque()
-        try:
-            for start in range(0, shard.num_bytes, CHUNK_BYTES):
-                num_bytes = min(CHUNK_BYTES, shard.num_bytes - start)
-                under_way.append(self._readers.submit(root.read_range, shard.path, start, num_bytes))
-                if len(under_way) == CHUNKS_OF_A_SHARD:
-                    yield _result(under_way.popleft(), f"{root.url}/{shard.path}")
-            while under_way:
-                yield _result(under_way.popleft(), f"{root.url}/{shard.path}")
-        finally:
-            for future in under_way:
-                future.cancel()
-
-
-def _result(chunk: "Future[bytes]", where: str) -> bytes:
-    try:
-        return chunk.result()
-    except FileNotFoundError:
-        msg = f"{where}: the shard is missing; restore it or convert again"
-        raise DataError(msg) from None
-    except ShardkitError:
-        raise
-    except OSError as error:
-        msg = f"{where}: cannot copy the shard: {error.strerror or error}"
-        raise MachineError(msg) from error
-
-
-def _write(descriptor: int, chunk: bytes, start: int) -> None:
-    rest = memoryview(chunk)
-    while rest:
-        written = os.pwrite(descriptor, rest, start)
-        rest, start = rest[written:], start + written
 
 
 def _sha256(path: str) -> str:
