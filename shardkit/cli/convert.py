@@ -19,10 +19,11 @@ from shardkit.cli.conversion_options import (
 @click.option("--overwrite", is_flag=True, help="Replace a different dataset in OUTPUT.")
 @conversion_options
 def convert(source: str, output: str, overwrite: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
-    """Convert a folder of labelled images into balanced TFRecord shards with a manifest.
+    """Convert labelled images into balanced TFRecord shards with a manifest.
 
-    SOURCE is a folder of class folders, SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image; OUTPUT is a new
-    or an empty folder. Both may be local, s3:// or gs://. An interrupted conversion goes on when it is called again.
+    SOURCE is a folder of class folders (SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image), of COCO, Pascal
+    VOC, YOLO, masks, WebDataset or Hugging Face data, a table of paths and labels, a .tar or a .zip; OUTPUT is a new or
+    an empty folder. Both may be local, s3:// or gs://. An interrupted conversion goes on when it is called again.
 
     Beam's own options (--runner, --flink_master, --project …) stand behind them and are passed on.
     """

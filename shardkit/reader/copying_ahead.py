@@ -46,7 +46,7 @@ class CopiesAhead:
         """
         cache.check_fits(list(shards))
         self._cache, self._root, self._shards = cache, root, list(shards)
-        self._paths = np.full(len(self._shards), b"", object)
+        self._paths: npt.NDArray[np.object_] = np.full(len(self._shards), b"", object)
         self._left = iter(list(order))
         self._lock = threading.Lock()
         self._stopped = False
@@ -70,7 +70,7 @@ class CopiesAhead:
         return self._paths.copy()
 
     def wait(self, shard_index: int) -> str:
-        """The local path of a shard, copied before all others where it is not here; raises what `ShardCache.hold` does."""
+        """The local path of a shard, copied now where it is not here; raises what `ShardCache.hold` does."""
         path = self._cache.fetch(self._root, self._shards[shard_index])
         self._paths[shard_index] = path.encode()
         return path

@@ -1,0 +1,68 @@
+"""The same bytes wherever a source lies and whatever converts it: in an archive, in an object store, by any workers."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from shardkit import read_manifest
+from shardkit.storage import open_folder
+
+from ..cli.calling import convert, digests
+from .reading_back import assert_same_images, examples
+
+SAMPLES = Path(__file__).parents[2] / "sample_data"
+
+
+def shards_of(output):
+    """The records of every shard."""
+    return {path.name: path.read_bytes() for path in output.glob("*.tfrecord")}
+
+
+@pytest.mark.parametrize("name", ["coco", "voc/VOCdevkit/VOC2012", "yolo", "masks", "metadata"])
+def test_a_folder_in_a_zip_gives_the_records_of_the_folder(name, tmp_path):
+    shutil.make_archive(str(tmp_path / "source"), "zip", SAMPLES / name)
+    convert(SAMPLES / name, tmp_path / "folder")
+    convert(tmp_path / "source.zip", tmp_path / "archive")
+    assert shards_of(tmp_path / "archive") == shards_of(tmp_path / "folder")
+
+
+@pytest.mark.parametrize("name", ["coco", "voc", "yolo", "masks", "metadata", "webdataset", "hf", "folders.zip"])
+def test_a_source_in_an_object_store_gives_the_records_of_the_one_on_disk(name, s3_bucket, tmp_path):
+    remote = open_folder(f"{s3_bucket}/{name}" if (SAMPLES / name).is_dir() else s3_bucket)
+    files = sorted((SAMPLES / name).rglob("*")) if (SAMPLES / name).is_dir() else [SAMPLES / name]
+    for path in files:
+        if path.is_file():
+            below = str(path.relative_to(SAMPLES / name)) if path != SAMPLES / name else name
+            with remote.writing(below) as file:
+                file.write(path.read_bytes())
+    convert(SAMPLES / name, tmp_path / "disk")
+    convert(f"{s3_bucket}/{name}", tmp_path / "store")
+    assert shards_of(tmp_path / "store") == shards_of(tmp_path / "disk")
+
+
+def test_a_table_may_name_images_in_an_object_store(s3_bucket, tmp_path):
+    for name in ("circle_000.jpg", "circle_001.jpg"):
+        with open_folder(s3_bucket).writing(f"photos/{name}") as file:
+            file.write((SAMPLES / "shapes/circle" / name).read_bytes())
+    lines = [f"{s3_bucket}/photos/circle_00{i}.jpg,round" for i in range(2)]
+    (tmp_path / "t.csv").write_text("image_uri,label\n" + "\n".join(lines) + "\n")
+    convert(tmp_path / "t.csv", tmp_path / "out")
+    assert sorted(examples(tmp_path / "out")) == ["circle_000.jpg", "circle_001.jpg"]
+
+
+@pytest.mark.parametrize("name", ["coco", "attributes.tsv", "multilabel.jsonl", "webdataset", "masks", "hf"])
+def test_every_file_is_the_same_for_any_number_of_workers(name, tmp_path):
+    options = ["--shards", "2"]
+    convert(SAMPLES / name, tmp_path / "one", *options, "--workers", "1")
+    convert(SAMPLES / name, tmp_path / "four", *options, "--workers", "4")
+    assert digests(tmp_path / "one") == digests(tmp_path / "four")
+
+
+def test_class_folders_are_read_back_as_they_lie_there(tmp_path):
+    convert(SAMPLES / "shapes", tmp_path / "out")
+    found, classes = examples(tmp_path / "out"), read_manifest(str(tmp_path / "out")).classes
+    assert {key: classes[one["label"]] for key, one in found.items()} == {
+        f"{path.parent.name}/{path.name}": path.parent.name for path in (SAMPLES / "shapes").rglob("*.*")
+    }
+    assert_same_images(found, SAMPLES / "shapes")
