@@ -12,7 +12,6 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from shardkit import features
 from shardkit.index import read_index
 from shardkit.manifest import Manifest
 from shardkit.naming import printable
@@ -128,14 +127,12 @@ def conversion_summary(outcome: Any, output: str) -> Group:
         rate, megabytes = num_examples / outcome.seconds, manifest.source.num_bytes / outcome.seconds / 1e6
         lines.append(f"{outcome.seconds:.1f} s, {rate:,.0f} images/s, {megabytes:,.1f} MB/s")
     first = next(iter(manifest.splits))
-    # Masks and boxes would not follow a crop.
-    size_given = "" if {features.MASK, features.OBJECT_LABELS} & set(manifest.features) else ", image_size=(224, 224)"
     lines += [
         "",
         "Next:",
         f"  shardkit verify {shlex.quote(output)} --deep",
         f"  shardkit info {shlex.quote(output)}",
-        f"  python: reader.make_dataset_fn({output!r}, {first!r}, global_batch_size=…{size_given})",
+        f"  python: reader.make_dataset_fn({output!r}, {first!r}, global_batch_size=…, image_size=(224, 224))",
     ]
     return Group("", splits_table(manifest), *map(_line, lines))
 
@@ -203,7 +200,8 @@ def info_summary(manifest: Manifest) -> Group:
         sizes.add_row(side, f"{low:,}", f"{middle:,}", f"{high:,}")
     lines = [_changes_line(index), rejected_line(manifest)]
     lines += _ties_lines(source.groups, source.duplicates)
-    return Group(_line(head), "", splits_table(manifest), "", by_class, "", sizes, "", *map(_line, lines))
+    classes: list[Table | str] = [by_class, ""] if manifest.classes else []
+    return Group(_line(head), "", splits_table(manifest), "", *classes, sizes, "", *map(_line, lines))
 
 
 def _ties_lines(groups: int | None, duplicates: int | None) -> list[str]:

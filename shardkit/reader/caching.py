@@ -70,16 +70,17 @@ class ShardCache:
             CallError: the folder is not local, or the limit is below 1.
             MachineError: it cannot be made.
         """
-        folder = open_folder(directory)
-        if not isinstance(folder, LocalFolder):
+        # By its name: to open a bucket is to connect to it.
+        if "://" in directory and not directory.startswith("file://"):
             msg = f"{directory}: a cache is a local folder; give one on this machine's own disk"
             raise CallError(msg)
         if limit_bytes < 1:
             msg = f"{directory}: the limit of the cache must be at least 1 byte; found {limit_bytes}"
             raise CallError(msg)
+        folder = open_folder(directory)
         with explained("make the folder of the cache", folder.url):
             folder.make()
-        self._folder = CacheFolder(folder.path, limit_bytes)
+        self._folder = CacheFolder(folder.url, limit_bytes)
         self._readers = ThreadPoolExecutor(READS_AT_A_TIME, thread_name_prefix="shardkit-cache")
         self._kept: dict[str, Held] = {}
         self._lock = threading.Lock()

@@ -67,7 +67,8 @@ class CopiesAhead:
         """
         if self._error is not None:
             raise self._error
-        return self._paths.copy()
+        found: npt.NDArray[np.object_] = self._paths.copy()
+        return found
 
     def wait(self, shard_index: int) -> str:
         """The local path of a shard, copied now where it is not here; raises what `ShardCache.hold` does."""

@@ -101,6 +101,9 @@ def make_dataset_fn(
     mean: tuple[float, ...] | None = None,
     std: tuple[float, ...] | None = None,
     grey: bool = False,
+    max_boxes: int = 100,
+    min_visible: float = 0.25,
+    mask_padding: int = 255,
     map_fn: Callable[[dict[str, Any], Any], Any] | None = None,
 ) -> DatasetFn:
     """Make the input function of one split.
@@ -113,7 +116,8 @@ def make_dataset_fn(
         dataset: folder or manifest of a dataset that `shardkit convert` wrote.
         split: name of the split.
         global_batch_size: examples a step over all workers and replicas; a multiple of the number of replicas.
-        image_size: (height, width): elements are (images, labels), in evaluation (images, labels, weights). None:
+        image_size: (height, width): elements are (images, labels), in evaluation (images, labels, weights); boxes and
+            masks follow their image. None:
             elements are dicts of the stored features, images still encoded, in evaluation with `weight`.
         training: endless with random crops, or one pass.
         seed: of order and augmentation, 0 to 2**63 - 1.
@@ -129,8 +133,13 @@ def make_dataset_fn(
         mean: of 0..255 values, a number for each channel; the result is (value - mean) / std.
         std: see mean.
         grey: one channel.
+        max_boxes: of a detection dataset, whose labels are {"boxes": float32[max_boxes, 4], "labels":
+            int32[max_boxes]}, padded with 0 and -1; boxes are (ymin, xmin, ymax, xmax) as shares of the image given.
+        min_visible: share of a box's area that has to be left in the image for the box to be kept.
+        mask_padding: of a segmentation dataset, whose labels are int32[height, width]: the class number beside the
+            image where `fit="pad"` pads it.
         map_fn: `map_fn(features, seed)` makes the element of each example itself. `features` are the stored ones,
-            `image` decoded and cropped where `image_size` is given; `seed` is int32[2] for stateless ops and depends
+            `image` decoded and cropped where `image_size` is given, boxes and masks with it; `seed` is int32[2] for stateless ops and depends
             on (seed, epoch, key) only.
 
     Raises:
@@ -153,6 +162,9 @@ def make_dataset_fn(
             std=std,
             grey=grey,
             method=method,
+            max_boxes=max_boxes,
+            min_visible=min_visible,
+            mask_padding=mask_padding,
         )
     options = ReadOptions(split, global_batch_size, training, seed, order, image, map_fn)
     if not 0 <= start_step < MAX_STEP:

@@ -58,13 +58,18 @@ def _padded(pixels: Any, size: tuple[int, int], resize: Callable[[Any, Any], Any
 
     Not tf.image.resize_with_pad: it rounds a side of very long images down to 0 pixels, and fails.
     """
-    shape = tf.shape(pixels, out_type=tf.int64)[:2]
+    fitted, before = pad_geometry(tf.shape(pixels)[:2], size)
+    edges = tf.stack([before, size - fitted - before], axis=1)
+    return tf.pad(resize(pixels, fitted), tf.pad(edges, [[0, 1], [0, 0]]))
+
+
+def pad_geometry(shape: Any, size: tuple[int, int]) -> tuple[Any, Any]:
+    """Size of an image of that shape inside the target, and what is black above and left of it; int32[2] each."""
+    shape = tf.cast(shape, tf.int64)
     # Each side as if the other one filled the target, to the nearest pixel; the one that cannot is clipped.
     fitted = (2 * shape * size[::-1] + shape[::-1]) // (2 * shape[::-1])
     fitted = tf.cast(tf.clip_by_value(fitted, 1, size), tf.int32)
-    before = (size - fitted) // 2
-    edges = tf.stack([before, size - fitted - before], axis=1)
-    return tf.pad(resize(pixels, fitted), tf.pad(edges, [[0, 1], [0, 0]]))
+    return fitted, (size - fitted) // 2
 
 
 def _bilinear(pixels: Any, size: Any) -> Any:

@@ -29,6 +29,9 @@ class ImageOptions:
         dtype: of the result. Values are 0 to 255 in every dtype, unless mean and std are given.
         mean, std: of 0..255 values, one for each channel; the result is (value - mean) / std.
         grey: one channel rather than three.
+        max_boxes: of a detection dataset's targets; further objects of an image are left out.
+        min_visible: share of a box that has to lie in the window; of what lies there less, the box is left out.
+        mask_padding: class number beside the image, where `fit` pads it.
         method: "bilinear" as the kernel does it, or "antialias", which is slower and smoother where it shrinks.
     """
 
@@ -44,6 +47,9 @@ class ImageOptions:
     std: tuple[float, ...] | None
     grey: bool
     method: str
+    max_boxes: int
+    min_visible: float
+    mask_padding: int
 
     def __post_init__(self) -> None:
         _require(len(self.size) == 2 and min(self.size) >= 1, "image_size", "(height, width) in pixels", self.size)
@@ -54,6 +60,8 @@ class ImageOptions:
         _require(self.dtype in DTYPES, "dtype", f"one of {', '.join(DTYPES)}", self.dtype)
         _require(self.method in METHODS, "method", f"one of {', '.join(METHODS)}", self.method)
         _require((self.mean is None) == (self.std is None), "mean and std", "given together", (self.mean, self.std))
+        _require(self.max_boxes >= 1, "max_boxes", "at least 1", self.max_boxes)
+        _require(0 <= self.min_visible <= 1, "min_visible", "from 0 to 1", self.min_visible)
         if self.mean is not None and self.std is not None:
             rule = f"{self.channels} numbers each, for the {self.channels} channels, std above 0"
             right = len(self.mean) == len(self.std) == self.channels and min(self.std) > 0

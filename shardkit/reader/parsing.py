@@ -6,7 +6,6 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit import features
-from shardkit.errors import CallError
 from shardkit.features import Feature
 
 _DTYPES = {"bytes": tf.string, "int64": tf.int64, "float32": tf.float32}
@@ -38,17 +37,6 @@ class Parser:
             rows = tf.one_hot(parsed[features.LABELS], self._num_classes, dtype=tf.float32)
             return tf.reduce_max(tf.concat([rows, tf.zeros([1, self._num_classes])], axis=0), axis=0)
         return parsed[features.LABEL]
-
-    def check_label(self) -> None:
-        """Refuse datasets whose examples have nothing that could stand beside a cropped image.
-
-        Raises:
-            CallError: objects or masks.
-        """
-        if features.LABEL not in self._features and features.LABELS not in self._features:
-            what = "masks" if features.MASK in self._features else "boxes"
-            msg = f"image_size crops images, and {what} would not follow: leave it out and decode in map_fn"
-            raise CallError(msg)
 
     def _shaped(self, parsed: dict[str, Any]) -> dict[str, Any]:
         for name, feature in self._features.items():

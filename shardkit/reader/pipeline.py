@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from shardkit.features import CLASS_LABEL, LABEL
+from shardkit.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.reader import crops, graph_order
+from shardkit.reader.annotations import move_annotations, targets
 from shardkit.reader.decoding import decode_window, finish
 from shardkit.reader.fetching import Fetcher
 from shardkit.reader.options import MAX_STEP, ImageOptions, ReadOptions
@@ -38,8 +39,6 @@ def build(table: RecordTable, layout: BatchLayout, options: ReadOptions, start_s
     last_step = MAX_STEP if options.training else steps_per_epoch(table.num_examples, layout.global_batch_size)
     places = _Places(table, layout, options, steps_per_block, last_step)
     parser = Parser(table.features, table.num_classes)
-    if options.image is not None:
-        parser.check_label()
     example = _Example(table, options, parser)
     dataset = (
         _block_starts(start_step, last_step, steps_per_block)
@@ -137,6 +136,7 @@ class _Example:
 
     def __init__(self, table: RecordTable, options: ReadOptions, parser: Parser) -> None:
         self._options, self._parser = options, parser
+        self._moves = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
         self._fetch = Fetcher(table)
         # AutoGraph is for what users write: our own functions need none, and it takes nine tenths of tracing them.
@@ -152,11 +152,16 @@ class _Example:
         features = {} if map_fn is None and self._has_class else self._parser.one(record)
         if image is not None:
             encoded = tf.strings.substr(record, place["image_start"], place["image_bytes"])
+            features = move_annotations(features, place["window"], place.get("flip"), image)
             features["image"] = _pixels(encoded, place, image)
         if map_fn is not None:
             element = map_fn(features, place["seed"])
+        elif self._has_class:
+            element = features["image"], place["label"]
+        elif self._moves and image is not None:
+            element = features["image"], targets(features, image.max_boxes)
         else:
-            element = features["image"], place["label"] if self._has_class else self._parser.label(features)
+            element = features["image"], self._parser.label(features)
         if "weight" not in place:
             return element
         if isinstance(element, dict):

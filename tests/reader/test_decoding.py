@@ -29,7 +29,8 @@ SUBSAMPLED = {"jpeg 4:2:2", "jpeg 4:2:0", "jpeg progressive"}
 def image_options(**changed):
     defaults = {"size": (32, 48), "training": False, "scale": (0.08, 1.0), "ratio": (3 / 4, 4 / 3), "flip": True}
     defaults |= {"fit": "stretch", "crop_fraction": 1.0, "dtype": "float32", "mean": None, "std": None, "grey": False}
-    return ImageOptions(**(defaults | {"method": "bilinear"} | changed))
+    defaults |= {"method": "bilinear", "max_boxes": 100, "min_visible": 0.25, "mask_padding": 255}
+    return ImageOptions(**(defaults | changed))
 
 
 @tf.function(reduce_retracing=True)

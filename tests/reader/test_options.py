@@ -18,6 +18,9 @@ IMAGE = {
     "std": None,
     "grey": False,
     "method": "bilinear",
+    "max_boxes": 100,
+    "min_visible": 0.25,
+    "mask_padding": 255,
 }
 READ = {
     "split": "train",

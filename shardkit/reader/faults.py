@@ -1,0 +1,122 @@
+"""A bad record costs that record only: another example takes its place, and no position moves.
+
+Skipping it would shift all later positions, and workers that share the order would drift apart. Which example steps in
+is a pure function, so that every worker, every epoch and every resumed run has the same one.
+"""
+
+import threading
+from dataclasses import dataclass
+
+from shardkit.errors import CallError, RecordError
+from shardkit.hashing import hash64
+from shardkit.naming import printable
+
+# Prime, and larger than any number of examples: so it has no divisor in common with that, and steps of it meet every
+# example once before they meet one again. Neighbours of a bad record are often bad, so steps are long ones.
+STRIDE = (1 << 61) - 1
+FAULTS_SHOWN = 10
+
+
+def replacement(example_id: int, attempt: int, seed: int, num_examples: int) -> int:
+    """The example that takes the place of a bad one.
+
+    Over attempts 1 to num_examples - 1 every other example comes exactly once, in an order that depends on example_id
+    and seed: as long as one record is sound, it is found.
+
+    Args:
+        example_id: of the bad record, in [0, num_examples).
+        attempt: from 1; the next where what took the place is bad too.
+        seed: 0 to 2**63 - 1.
+        num_examples: of the split.
+
+    Raises:
+        RecordError: there are no more.
+    """
+    others = num_examples - 1
+    if attempt > others:
+        msg = f"all {num_examples} records of the split are damaged; run `shardkit verify`, then convert again"
+        raise RecordError(msg)
+    (start,) = hash64([str(example_id)], seed=seed, purpose="replacement")
+    return int((example_id + 1 + (int(start) + (attempt - 1) * STRIDE) % others) % num_examples)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """A record that could not be read.
+
+    Attributes:
+        example_id: its row in the table.
+        shard: path of its shard, relative to the dataset.
+        record: its number in the shard, from 0.
+        key: of the example.
+        found: what is wrong with it.
+    """
+
+    example_id: int
+    shard: str
+    record: int
+    key: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.shard}: record {self.record}, key {printable(self.key)!r}: {printable(self.found)}"
+
+
+class FaultBudget:
+    """The bad records that were met, each counted once however often it comes round; from any thread."""
+
+    def __init__(self, max_faults: int) -> None:
+        """Begin without any.
+
+        Args:
+            max_faults: different bad records that are put up with, at least 0.
+
+        Raises:
+            CallError: fewer than 0.
+        """
+        if max_faults < 0:
+            msg = f"the budget of bad records must be at least 0; found {max_faults}"
+            raise CallError(msg)
+        self._max_faults = max_faults
+        self._faults: dict[int, Fault] = {}
+        self._lock = threading.Lock()
+
+    @property
+    def faults(self) -> list[Fault]:
+        """All so far, by shard and record."""
+        with self._lock:
+            return sorted(self._faults.values(), key=lambda fault: fault.example_id)
+
+    def spend(self, fault: Fault) -> bool:
+        """Count a bad record.
+
+        Returns:
+            Whether it was not known yet, and so is worth a line in the log.
+
+        Raises:
+            RecordError: it is one more than the budget allows; the message names it and how many there are.
+        """
+        with self._lock:
+            is_new = fault.example_id not in self._faults
+            self._faults.setdefault(fault.example_id, fault)
+            count = len(self._faults)
+        if count > self._max_faults:
+            msg = (
+                f"{fault}; that is bad record {count}, and {self._max_faults} are allowed: run `shardkit verify`, then "
+                f"restore the shard or convert again, or raise the budget"
+            )
+            raise RecordError(msg)
+        return is_new
+
+    def report(self) -> str:
+        """What was replaced, in a few lines; empty where nothing was."""
+        faults = self.faults
+        if not faults:
+            return ""
+        lines = [
+            f"{len(faults)} bad records were replaced by others:" if len(faults) > 1 else "1 bad record was replaced:"
+        ]
+        lines += [f"  {fault}" for fault in faults[:FAULTS_SHOWN]]
+        if len(faults) > FAULTS_SHOWN:
+            lines.append(f"  and {len(faults) - FAULTS_SHOWN} more")
+        return "\n".join(lines)

@@ -1,0 +1,76 @@
+"""A process that uses a shard cache; prints a line a deed, and reads its orders from standard input.
+
+cache_user.py CACHE LIMIT_BYTES SOURCE SECONDS_A_READ, where SOURCE holds shards.json, shards as a manifest lists them.
+Reading from the source is slowed down, in pieces of 64 KiB, and every read is noted in SOURCE.reads. Orders:
+
+    hold 3 4 ...     one after the other, for good
+    use 3 4 ...      hold and give back, one after the other, for ever
+    die replace 2    kill this process before the second call of os.replace from now on
+    quit
+"""
+
+import itertools
+import json
+import os
+import signal
+import sys
+import time
+import types
+from pathlib import Path
+
+import shardkit
+
+# The cache needs no TensorFlow, whose import takes ten times as long as all else here.
+package = types.ModuleType("shardkit.reader")
+package.__path__ = [str(Path(shardkit.__file__).parent / "reader")]
+sys.modules["shardkit.reader"] = package
+
+from shardkit.manifest import Shard  # noqa: E402
+from shardkit.reader import shard_copying  # noqa: E402
+from shardkit.reader.caching import ShardCache  # noqa: E402
+from shardkit.storage import LocalFolder  # noqa: E402
+
+shard_copying.CHUNK_BYTES = 64 << 10  # 64 KiB
+
+
+class Slow(LocalFolder):
+    def read_range(self, path, start, num_bytes):
+        with open(f"{self.path}.reads", "a") as notes:
+            notes.write(f"{path} {start}\n")
+        time.sleep(seconds)
+        return LocalFolder.read_range(self, path, start, num_bytes)
+
+
+def die_before(call, left):
+    original = getattr(os, call)
+
+    def counted(*arguments, **options):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return original(*arguments, **options)
+
+    setattr(os, call, counted)
+
+
+directory, limit, source, pause = sys.argv[1:]
+seconds = float(pause)
+shards = [Shard.model_validate(shard) for shard in json.loads(Path(source, "shards.json").read_text())]
+cache, root = ShardCache(directory, int(limit)), Slow(source)
+sys.stdout.write("ready\n")
+sys.stdout.flush()
+for line in sys.stdin:
+    deed, *numbers = line.split()
+    if deed == "quit":
+        break
+    if deed == "die":
+        die_before(numbers[0], int(numbers[1]))
+        continue
+    chosen = [shards[int(number)] for number in numbers]
+    for shard in itertools.cycle(chosen) if deed == "use" else chosen:
+        held = cache.hold(root, shard)
+        if deed == "use":
+            held.close()
+        sys.stdout.write(f"{held.path}\n")
+        sys.stdout.flush()
