@@ -11,6 +11,7 @@ from shardkit.manifest import Manifest, read_manifest
 from shardkit.order import TRAINING_ORDERS, BatchLayout, sequential, steps_per_epoch
 from shardkit.reader import checking, pipeline
 from shardkit.reader.options import MAX_STEP, Fit, ImageOptions, ReadOptions
+from shardkit.reader.selecting import select
 from shardkit.reader.table import RecordTable, load_table
 
 
@@ -104,6 +105,9 @@ def make_dataset_fn(
     max_boxes: int = 100,
     min_visible: float = 0.25,
     mask_padding: int = 255,
+    where: Any = None,
+    fold: tuple[int, int] | None = None,
+    take: int | None = None,
     map_fn: Callable[[dict[str, Any], Any], Any] | None = None,
 ) -> DatasetFn:
     """Make the input function of one split.
@@ -138,9 +142,14 @@ def make_dataset_fn(
         min_visible: share of a box's area that has to be left in the image for the box to be kept.
         mask_padding: of a segmentation dataset, whose labels are int32[height, width]: the class number beside the
             image where `fit="pad"` pads it.
+        where: reads only what meets a condition on the index: SQL as a string, such as "label_name in ('cat', 'dog')
+            and height >= 64" (DuckDB, without access to anything else), or a pyarrow.compute expression.
+        fold: (index, count) for cross-validation: evaluation reads that fold, training all others. Stratified by
+            class; groups stay whole.
+        take: as many examples, those whose keys' hashes are least: a random few, always the same.
         map_fn: `map_fn(features, seed)` makes the element of each example itself. `features` are the stored ones,
-            `image` decoded and cropped where `image_size` is given, boxes and masks with it; `seed` is int32[2] for stateless ops and depends
-            on (seed, epoch, key) only.
+            `image` decoded and cropped where `image_size` is given, boxes and masks with it; `seed` is int32[2] for
+            stateless ops and depends on (seed, epoch, key) only.
 
     Raises:
         UnknownNameError: there is no such split.
@@ -171,7 +180,7 @@ def make_dataset_fn(
         msg = f"start_step must be from 0 to {MAX_STEP - 1}; found {start_step}"
         raise CallError(msg)
     manifest = dataset if isinstance(dataset, Manifest) else read_manifest(dataset)
-    table = load_table(manifest, split)
+    table = select(load_table(manifest, split), where=where, fold=fold, take=take, training=training)
     checking.check_enough(table.num_examples, global_batch_size, training=training)
     return DatasetFn(table, options, start_step)
 

@@ -90,6 +90,7 @@ class _Places:
             if table.is_png is not None:
                 self._columns["is_png"] = tf.constant(table.is_png)
             self._starts = tf.constant(table.starts)
+            self._record = None if table.record is None else tf.constant(table.record)
             self._paths = tf.constant(table.paths)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
@@ -105,7 +106,8 @@ class _Places:
             ids, epochs = tf.minimum(positions, self._num_examples - 1), tf.zeros_like(positions)
         place = {name: tf.gather(column, ids) for name, column in self._columns.items()}
         place["id"] = ids
-        place["path"] = tf.gather(self._paths, tf.searchsorted(self._starts, ids, side="right") - 1)
+        records = ids if self._record is None else tf.gather(self._record, ids)
+        place["path"] = tf.gather(self._paths, tf.searchsorted(self._starts, records, side="right") - 1)
         if not self._options.training:
             place["weight"] = tf.cast(positions < self._num_examples, tf.float32)
         return place | self._random(place, epochs)

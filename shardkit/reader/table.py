@@ -40,7 +40,8 @@ class RecordTable:
         root: the dataset's folder.
         shards: those that are not empty.
         paths: [num_shards] of the TFRecord files, as TensorFlow opens them.
-        starts: int64[num_shards + 1]; the ids of shard s are [starts[s], starts[s + 1]).
+        starts: int64[num_shards + 1]; the records of shard s are [starts[s], starts[s + 1]).
+        record: int64[N], ascending, the record of each example where they are a selection; None where they are all.
         offset: int64[N] of the record's frame in its shard, bytes.
         key_hash: int64[N].
         label: int32[N]; -1 where an example has no one class.
@@ -63,6 +64,7 @@ class RecordTable:
     image_start: npt.NDArray[np.int32]
     image_bytes: npt.NDArray[np.int32]
     is_png: npt.NDArray[np.bool_] | None
+    record: npt.NDArray[np.int64] | None = None
 
     @property
     def num_examples(self) -> int:
@@ -71,17 +73,19 @@ class RecordTable:
 
     def place(self, example_id: int) -> tuple[Shard, int]:
         """The shard of an example and the record's number in it."""
-        shard_index = int(np.searchsorted(self.starts, example_id, side="right")) - 1
-        return self.shards[shard_index], example_id - int(self.starts[shard_index])
+        record = example_id if self.record is None else int(self.record[example_id])
+        shard_index = int(np.searchsorted(self.starts, record, side="right")) - 1
+        return self.shards[shard_index], record - int(self.starts[shard_index])
 
     def keys(self, example_ids: npt.NDArray[np.int64]) -> list[str]:
         """Keys of some examples, read from the indexes now."""
-        shard_of = np.searchsorted(self.starts, example_ids, side="right") - 1
-        keys = np.empty(len(example_ids), object)
+        records = example_ids if self.record is None else self.record[example_ids]
+        shard_of = np.searchsorted(self.starts, records, side="right") - 1
+        keys = np.empty(len(records), object)
         for shard_index in np.unique(shard_of):
             here = np.flatnonzero(shard_of == shard_index)
-            index = _read(self.root, self.shards[shard_index], ["key"])
-            keys[here] = index["key"].take(pa.array(example_ids[here] - self.starts[shard_index])).to_pylist()
+            index = read_columns(self.root, self.shards[shard_index], ["key"])
+            keys[here] = index["key"].take(pa.array(records[here] - self.starts[shard_index])).to_pylist()
         return list(keys)
 
 
@@ -98,7 +102,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         raise DataError(msg)
     counts = [shard.num_examples for shard in shards]
     starts = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-    columns = {name: _aligned(int(starts[-1]), dtype) for name, dtype in _COLUMNS.items()}
+    columns = {name: aligned(int(starts[-1]), dtype) for name, dtype in _COLUMNS.items()}
     is_png = np.zeros(int(starts[-1]), np.bool_)
 
     def fill(shard_index: int) -> None:
@@ -125,12 +129,19 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
     )
 
 
-def _aligned(count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
+def aligned(count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
     """An array that TensorFlow can take as it is: its kernels want 64 bytes, NumPy gives 16."""
     num_bytes = count * np.dtype(dtype).itemsize
     raw = np.empty(num_bytes + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT
     return raw[start : start + num_bytes].view(dtype)
+
+
+def taken(column: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Some rows of a column, as TensorFlow takes them."""
+    kept = aligned(len(rows), column.dtype.type)
+    np.take(column, rows, out=kept)
+    return kept
 
 
 def _checked(root: Folder, shard: Shard) -> pa.Table:
@@ -143,7 +154,7 @@ def _checked(root: Folder, shard: Shard) -> pa.Table:
         sizes = f"{found.num_bytes} bytes, the manifest says {shard.num_bytes}"
         msg = f"{where}: the shard has {sizes}; restore it or convert again"
         raise DataError(msg)
-    return _read(root, shard, [*_COLUMNS, "format"])
+    return read_columns(root, shard, [*_COLUMNS, "format"])
 
 
 def _is_png(formats: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
@@ -156,7 +167,12 @@ def _codes_are(chunk: pa.DictionaryArray, name: str) -> npt.NDArray[np.bool_]:
     return chunk.indices.to_numpy() == names.index(name) if name in names else np.zeros(len(chunk), np.bool_)
 
 
-def _read(root: Folder, shard: Shard, columns: list[str]) -> pa.Table:
+def read_columns(root: Folder, shard: Shard, columns: list[str]) -> pa.Table:
+    """Columns of a shard's index, held against the manifest.
+
+    Raises:
+        DataError: the index is missing, damaged, or another shard's.
+    """
     where = f"{root.url}/{shard.index.path}"
     try:
         raw = root.read(shard.index.path)

@@ -1,4 +1,5 @@
 import contextlib
+import dataclasses
 import errno
 import hashlib
 import json
@@ -15,7 +16,7 @@ import pytest
 
 from shardkit.errors import CallError, DataError, MachineError
 from shardkit.manifest import Index, Shard
-from shardkit.reader import shard_copying
+from shardkit.reader import make_dataset_fn, shard_copying
 from shardkit.reader.caching import ShardCache
 from shardkit.storage import LocalFolder, open_folder
 
@@ -113,6 +114,22 @@ def test_a_copy_has_the_bytes_of_its_shard_and_is_named_by_them(request, tmp_pat
         assert Path(path).read_bytes() == root.read(shard.path)
     assert cache.num_bytes == 3 * SHARD_BYTES
     assert not temporaries(directory)
+
+
+def test_a_dataset_in_a_store_is_read_through_the_cache_as_from_a_folder(s3_bucket, noise, directory):
+    """What TensorFlow cannot open by itself: it knows no s3://."""
+    store = open_folder(f"{s3_bucket}/noise")
+    for path in Path(noise).iterdir():
+        if path.is_file():
+            with store.writing(path.name) as file:
+                file.write(path.read_bytes())
+    local, remote = (make_dataset_fn(url, "train", global_batch_size=16) for url in (noise, store.url))
+    cache = ShardCache(str(directory), 1 << 30)
+    table = remote._table
+    remote._table = dataclasses.replace(table, paths=[cache.fetch(store, shard) for shard in table.shards])
+    for ours, theirs in zip(remote().take(3), local().take(3), strict=True):
+        assert ours["key"].numpy().tolist() == theirs["key"].numpy().tolist()
+        assert ours["image"].numpy().tolist() == theirs["image"].numpy().tolist()
 
 
 @pytest.mark.parametrize("num_bytes", [0, 1, 64 << 10, (64 << 10) + 1, 5 * (64 << 10)])

@@ -31,13 +31,14 @@ def test_a_replacement_is_another_example_of_the_split(num_examples, data, attem
     [
         (0, 1, 0, 2, 1),  # the only other
         (1, 1, 7, 2, 0),
-        (0, 1, 0, 1_281_167, 0),
-        (0, 2, 0, 1_281_167, 0),
-        (0, 1, 1, 1_281_167, 0),
-        (1_281_166, 1, 0, 1_281_167, 0),
+        (0, 1, 0, 1_281_167, 998_255),
+        (0, 2, 0, 1_281_167, 1_167_920),
+        (0, 1, 1, 1_281_167, 1_251_689),
+        (1_281_166, 1, 0, 1_281_167, 634_534),
     ],
 )
 def test_replacements_never_change_for_a_given_seed(example_id, attempt, seed, num_examples, expected):
+    """Computed by hashlib's BLAKE2b and the formula alone, on ImageNet's number of examples."""
     assert replacement(example_id, attempt, seed, num_examples) == expected
 
 
@@ -104,7 +105,7 @@ def test_threads_spend_one_budget():
         for number in range(start, start + 30):
             try:
                 budget.spend(fault(number))
-            except RecordError:
+            except RecordError:  # noqa: PERF203 - each may be refused
                 refused.append(number)
 
     threads = [threading.Thread(target=work, args=(start,)) for start in (0, 20, 40)]
