@@ -73,6 +73,36 @@ def permute(positions: npt.NDArray[np.int64], *, num_examples: int, seed: int) -
     return ids
 
 
+def invert(
+    ids: npt.NDArray[np.int64], epochs: npt.NDArray[np.int64], *, num_examples: int, seed: int
+) -> npt.NDArray[np.int64]:
+    """Where an epoch puts an example: invert(permute(t), t // N) == t % N.
+
+    Args:
+        ids: int64[n], each in [0, N).
+        epochs: int64[n], each 0 or more.
+        num_examples: N, 1 to 2**40.
+        seed: 0 to 2**63 - 1.
+
+    Returns:
+        int64[n] of places in [0, N) within the epoch; its position is epoch * N + place.
+
+    Raises:
+        CallError: when num_examples, seed or an id is out of range.
+    """
+    rows, columns = rectangle(num_examples)
+    places = np.array(ids, dtype=np.int64)
+    if places.size and not 0 <= places.min() <= places.max() < num_examples:
+        raise CallError(f"ids from {places.min()} to {places.max()} were asked for; they go from 0 to {num_examples - 1}")
+    epochs, which = np.unique(epochs, return_inverse=True)
+    words = key_words(seed, epochs, num_rounds(num_examples))
+    walking = np.arange(len(places))
+    while walking.size:
+        places[walking] = _decipher(places[walking], words, which.reshape(-1)[walking], rows, columns)
+        walking = walking[places[walking] >= num_examples]
+    return places
+
+
 def rectangle(num_examples: int) -> tuple[int, int]:
     """The (rows, columns) of the rectangle that covers num_examples: rows = ceil(sqrt(N)), columns = ceil(N / rows).
 
@@ -130,6 +160,18 @@ def _encipher(
     for r in range(0, words.shape[1], 2):
         row = _add_hash(row, rows, column, words[:, r], which)
         column = _add_hash(column, columns, row, words[:, r + 1], which)
+    return row * columns + column
+
+
+def _decipher(
+    index: npt.NDArray[np.int64], words: npt.NDArray[np.int64], which: npt.NDArray[np.int64], rows: int, columns: int
+) -> npt.NDArray[np.int64]:
+    """What _encipher made this of: its rounds undone, the last one first."""
+    row, column = index // columns, index % columns
+    for r in range(words.shape[1] - 2, -1, -2):
+        # Subtracting a hash is adding it to the distance from the top: -(h + (size - 1 - x)) - 1 = x - h (mod size).
+        column = columns - 1 - _add_hash(columns - 1 - column, columns, row, words[:, r + 1], which)
+        row = rows - 1 - _add_hash(rows - 1 - row, rows, column, words[:, r], which)
     return row * columns + column
 
 

@@ -2,6 +2,7 @@
 
 from shardkit.reader.checking import check
 from shardkit.reader.dataset_fn import DatasetFn, make_dataset, make_dataset_fn
+from shardkit.reader.mixing import cutmix, mixup
 from shardkit.reader.resuming import ResumeCallback
 
-__all__ = ["DatasetFn", "ResumeCallback", "check", "make_dataset", "make_dataset_fn"]
+__all__ = ["DatasetFn", "ResumeCallback", "check", "cutmix", "make_dataset", "make_dataset_fn", "mixup"]

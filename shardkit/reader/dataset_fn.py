@@ -109,6 +109,7 @@ def make_dataset_fn(
     fold: tuple[int, int] | None = None,
     take: int | None = None,
     map_fn: Callable[[dict[str, Any], Any], Any] | None = None,
+    batch_map_fn: Callable[[Any, Any], Any] | None = None,
 ) -> DatasetFn:
     """Make the input function of one split.
 
@@ -150,6 +151,9 @@ def make_dataset_fn(
         map_fn: `map_fn(features, seed)` makes the element of each example itself. `features` are the stored ones,
             `image` decoded and cropped where `image_size` is given, boxes and masks with it; `seed` is int32[2] for
             stateless ops and depends on (seed, epoch, key) only.
+        batch_map_fn: `batch_map_fn(element, seed)` makes what is given of each replica's batch, such as
+            `reader.mixup(num_classes)`; `seed` is int32[2] and depends on `seed` and the step. What it mixes are
+            examples of one replica's batch, so the result depends on the number of replicas.
 
     Raises:
         UnknownNameError: there is no such split.
@@ -175,7 +179,7 @@ def make_dataset_fn(
             min_visible=min_visible,
             mask_padding=mask_padding,
         )
-    options = ReadOptions(split, global_batch_size, training, seed, order, image, map_fn)
+    options = ReadOptions(split, global_batch_size, training, seed, order, image, map_fn, batch_map_fn)
     if not 0 <= start_step < MAX_STEP:
         msg = f"start_step must be from 0 to {MAX_STEP - 1}; found {start_step}"
         raise CallError(msg)

@@ -85,6 +85,7 @@ class ReadOptions:
         seed: of order and augmentation.
         order: name of the training order.
         image: how images are decoded; None for the stored features, images still encoded.
+        batch_map_fn: per batch of a replica, called with its element and an int32[2] seed.
         map_fn: per example, called with a dict of features and an int32[2] seed; what it returns is the element.
     """
 
@@ -95,6 +96,7 @@ class ReadOptions:
     order: str
     image: ImageOptions | None
     map_fn: Callable[[dict[str, Any], Any], Any] | None
+    batch_map_fn: Callable[[Any, Any], Any] | None = None
 
     def __post_init__(self) -> None:
         _require(self.global_batch_size >= 1, "global_batch_size", "at least 1", self.global_batch_size)

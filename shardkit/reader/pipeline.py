@@ -24,6 +24,9 @@ from shardkit.reader.table import RecordTable
 
 # Vectorised ops cost about a millisecond a block, whatever its size up to here: small batches share a block.
 BLOCK_EXAMPLES = 1024
+# Stands for the epoch where positions are hashed for batches: no epoch has this number.
+_OF_BATCHES = np.int64(-1)
+_BATCH_SEED = "batch_seed"
 
 
 def build(table: RecordTable, layout: BatchLayout, options: ReadOptions, start_step: Any) -> Any:
@@ -50,6 +53,9 @@ def build(table: RecordTable, layout: BatchLayout, options: ReadOptions, start_s
     )
     if options.image is None and options.map_fn is None:
         dataset = dataset.map(_BatchParser(parser), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    if options.batch_map_fn is not None:
+        whole = _BatchMap(options.batch_map_fn)
+        dataset = dataset.map(whole, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
     dataset = dataset.prefetch(tf.data.AUTOTUNE)
     return dataset.apply(tf.data.experimental.assert_cardinality(_cardinality(layout, options, start_step, last_step)))
 
@@ -110,6 +116,8 @@ class _Places:
         place["path"] = tf.gather(self._paths, tf.searchsorted(self._starts, records, side="right") - 1)
         if not self._options.training:
             place["weight"] = tf.cast(positions < self._num_examples, tf.float32)
+        if self._options.batch_map_fn is not None:
+            place[_BATCH_SEED] = graph_order.seeds(positions, tf.fill([1], _OF_BATCHES), self._options.seed)
         return place | self._random(place, epochs)
 
     def _random(self, place: dict[str, Any], epochs: Any) -> dict[str, Any]:
@@ -146,6 +154,10 @@ class _Example:
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def __call__(self, place: dict[str, Any]) -> Any:
+        element = self._element(place)
+        return {_BATCH_SEED: place[_BATCH_SEED], "element": element} if _BATCH_SEED in place else element
+
+    def _element(self, place: dict[str, Any]) -> Any:
         record = self._fetch(place)
         image, map_fn = self._options.image, self._map_fn
         if image is None and map_fn is None:
@@ -177,6 +189,17 @@ def _pixels(encoded: Any, place: dict[str, Any], image: ImageOptions) -> Any:
     )
 
 
+class _BatchMap:
+    """What the user makes of a whole batch, seeded by the place of its first example in the order."""
+
+    def __init__(self, batch_map_fn: Any) -> None:
+        self._batch_map_fn = tf.function(batch_map_fn)
+
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
+    def __call__(self, batch: dict[str, Any]) -> Any:
+        return self._batch_map_fn(batch["element"], batch[_BATCH_SEED][0])
+
+
 class _BatchParser:
     """Records of a batch to their features, beside what else is known of each."""
 
@@ -185,5 +208,7 @@ class _BatchParser:
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        if "element" in batch:
+            return batch | {"element": self(batch["element"])}
         records = batch.pop("record")
         return self._parser.batch(records) | batch

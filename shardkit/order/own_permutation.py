@@ -1,0 +1,86 @@
+"""Keyed permutations of many sizes at once, each key its own: those of windows of blocks and of classes.
+
+The network is that of :mod:`shardkit.order.permutation`; here rows, columns and keys belong to the element, since
+neighbouring positions lie in different windows or classes. The key of an element is (seed, epoch, stream): what
+`permute` would take for the epoch, with the number of the window or class mixed into every word.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.hashing import hash64
+from shardkit.order import permutation
+
+MAX_STREAMS = 1 << 32
+
+
+def derived_seed(seed: int, purpose: str) -> int:
+    """A seed of 63 bits that has nothing to do with the seed itself or with another purpose's.
+
+    Args:
+        seed: 0 to 2**63 - 1.
+        purpose: up to 16 ASCII characters.
+    """
+    return int(hash64(["seed"], seed=seed, purpose=purpose)[0] >> np.uint64(1))
+
+
+def permute_each(
+    index: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64],
+    epochs: npt.NDArray[np.int64],
+    streams: npt.NDArray[np.int64],
+    *,
+    seed: int,
+    rounds: int,
+) -> npt.NDArray[np.int64]:
+    """Permute each index within its own range; elements of equal size, epoch and stream share a permutation.
+
+    Args:
+        index: int64[n], index[i] in [0, sizes[i]).
+        sizes: int64[n], 1 to 2**40.
+        epochs: int64[n], 0 or more.
+        streams: int64[n], in [0, 2**32).
+        seed: 0 to 2**63 - 1.
+        rounds: of the network, even; `permutation.num_rounds` of a typical size.
+
+    Returns:
+        int64[n], in [0, sizes[i]): a bijection for each (size, epoch, stream).
+    """
+    rows = side(sizes)
+    columns = -(-sizes // rows)
+    distinct, which = np.unique(epochs, return_inverse=True)
+    words, which = permutation.key_words(seed, distinct, rounds), which.reshape(-1)
+    made = np.array(index, dtype=np.int64)
+    walking = np.arange(len(made))
+    while walking.size:
+        height, width = rows[walking], columns[walking]
+        row, column = made[walking] // width, made[walking] % width
+        for r in range(0, rounds, 2):
+            # Word by word, and not all at once: a million elements would take 200 MB.
+            keys = permutation.mix32(words[which[walking], r : r + 2].reshape(-1, 4).T ^ streams[walking])
+            row = _add_hash(row, height, column, keys[0], keys[1])
+            column = _add_hash(column, width, row, keys[2], keys[3])
+        made[walking] = row * width + column
+        walking = walking[made[walking] >= sizes[walking]]
+    return made
+
+
+def side(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """ceil(sqrt(size)), as `permutation.rectangle` has it; IEEE square roots are exact enough below 2**50."""
+    return np.sqrt((sizes - 1).astype(np.float64)).astype(np.int64) + 1
+
+
+def _add_hash(
+    half: npt.NDArray[np.int64],
+    size: npt.NDArray[np.int64],
+    other: npt.NDArray[np.int64],
+    word: npt.NDArray[np.int64],
+    next_word: npt.NDArray[np.int64],
+) -> npt.NDArray[np.int64]:
+    """See permutation._add_hash."""
+    x = other ^ word
+    x = ((x ^ (x >> permutation.SHIFT_1)) * permutation.MULTIPLIER_1) & permutation.LOW_32
+    x ^= next_word
+    x = ((x ^ (x >> permutation.SHIFT_2)) * permutation.MULTIPLIER_2) & permutation.LOW_32
+    total: npt.NDArray[np.int64] = half + ((x * size) >> 32)
+    return np.where(total >= size, total - size, total)

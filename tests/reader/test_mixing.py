@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+from PIL import Image
+
+from shardkit import reader
+from shardkit.errors import CallError
+from shardkit.testing import convert_without_beam, write_tree
+
+from .conftest import encode
+
+BATCH = 8
+
+
+@pytest.fixture(scope="module")
+def flat(tmp_path_factory):
+    """48 pictures of one grey each, 5 * i; the label is i % 3."""
+    root = tmp_path_factory.mktemp("flat")
+    files = {
+        f"c{i % 3}/{5 * i:03d}.png": encode(Image.new("RGB", (12, 10), (5 * i, 5 * i, 5 * i)), "PNG") for i in range(48)
+    }
+    convert_without_beam(str(write_tree(root / "source", files)), str(root / "out"))
+    return str(root / "out")
+
+
+def made(flat, **options):
+    return reader.make_dataset_fn(flat, "train", global_batch_size=BATCH, image_size=(16, 20), **options)
+
+
+@pytest.mark.parametrize("alpha", [0.2, 1.0, 8.0])
+def test_mixup_blends_images_and_labels_in_one_proportion(alpha, flat):
+    dataset_fn, shares = made(flat, batch_map_fn=reader.mixup(3, alpha=alpha)), []
+    for step, (images, labels) in enumerate(dataset_fn().take(12).as_numpy_iterator()):
+        greys = np.array([int(key.split("/")[1][:3]) for key in dataset_fn.batch_keys(step)], float)
+        classes = np.array([int(key[1]) for key in dataset_fn.batch_keys(step)])
+        assert np.ptp(images, axis=(1, 2, 3)).max() < 1e-3
+        blended = images[:, 0, 0, 0]
+        differ = greys != greys[::-1]
+        share = (blended - greys[::-1])[differ] / (greys - greys[::-1])[differ]
+        assert ((share > -1e-4) & (share < 1.0001)).all()
+        wanted = np.eye(3)[classes[differ]] * share[:, None] + np.eye(3)[classes[::-1][differ]] * (1 - share)[:, None]
+        np.testing.assert_allclose(labels[differ], wanted, atol=1e-4)
+        shares += share.tolist()
+    # Of a Beta(alpha, alpha): variance 1 / (4 (2 alpha + 1)).
+    assert np.var(shares) == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.45)
+
+
+def test_cutmix_puts_a_window_of_another_image_and_labels_go_by_area(flat):
+    dataset_fn, shares = made(flat, batch_map_fn=reader.cutmix(3)), []
+    for step, (images, labels) in enumerate(dataset_fn().take(12).as_numpy_iterator()):
+        greys = np.array([int(key.split("/")[1][:3]) for key in dataset_fn.batch_keys(step)], float)
+        classes = np.array([int(key[1]) for key in dataset_fn.batch_keys(step)])
+        for i, image in enumerate(images[..., 0]):
+            own = image == greys[i]
+            assert (own | (image == greys[::-1][i])).all()
+            rows, columns = np.nonzero(~own)
+            if len(rows):
+                assert not own[rows.min() : rows.max() + 1, columns.min() : columns.max() + 1].any(), "one window"
+            wanted = np.eye(3)[classes[i]] * own.mean() + np.eye(3)[classes[::-1][i]] * (1 - own.mean())
+            np.testing.assert_allclose(labels[i], wanted, atol=1e-5)
+            shares.append(own.mean())
+    assert 0.3 < np.mean(shares) < 0.9
+    assert np.std(shares) > 0.15
+
+
+@pytest.mark.parametrize("mixing", [reader.mixup(3), reader.cutmix(3)], ids=["mixup", "cutmix"])
+def test_the_same_step_is_mixed_the_same_way_again_and_another_step_another_way(mixing, flat):
+    straight = list(made(flat, batch_map_fn=mixing)().take(6).as_numpy_iterator())
+    resumed = list(made(flat, batch_map_fn=mixing, start_step=3)().take(3).as_numpy_iterator())
+    for (images, labels), (again, labels_again) in zip(straight[3:], resumed, strict=True):
+        np.testing.assert_array_equal(images, again)
+        np.testing.assert_array_equal(labels, labels_again)
+    other = next(iter(made(flat, batch_map_fn=mixing, seed=1)().as_numpy_iterator()))
+    assert not np.array_equal(other[1], straight[0][1])
+
+
+def test_a_batch_map_fn_gets_the_features_where_there_is_no_image_size(flat):
+    def count(features, seed):
+        return {"num": tf.shape(features["label"])[0], "keys": features["key"], "seed": seed}
+
+    dataset_fn = reader.make_dataset_fn(flat, "train", global_batch_size=BATCH, batch_map_fn=count)
+    seeds = set()
+    for step, batch in enumerate(dataset_fn().take(5).as_numpy_iterator()):
+        assert batch["num"] == BATCH
+        assert [key.decode() for key in batch["keys"]] == dataset_fn.batch_keys(step)
+        seeds.add(tuple(batch["seed"].tolist()))
+    assert len(seeds) == 5
+
+
+def test_replicas_and_workers_mix_with_seeds_of_their_own(flat):
+    def give(element, seed):
+        return seed
+
+    dataset_fn = made(flat, batch_map_fn=give)
+    contexts = [tf.distribute.InputContext(2, worker, 4) for worker in range(2)]
+    seeds = [tuple(seed.tolist()) for context in contexts for seed in dataset_fn(context).take(4).as_numpy_iterator()]
+    assert len(set(seeds)) == 8
+
+
+def test_what_cannot_be_mixed_is_refused(flat):
+    with pytest.raises(CallError, match="num_classes of at least 1 and alpha above 0; found 3 and 0"):
+        reader.mixup(3, alpha=0)
+    with pytest.raises(CallError, match="num_classes of at least 1"):
+        reader.cutmix(0)
+    with pytest.raises(Exception, match="mixing takes training batches of"):
+        made(flat, training=False, batch_map_fn=reader.mixup(3))()
