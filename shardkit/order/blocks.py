@@ -294,7 +294,7 @@ class _Epochs:
         return np.searchsorted(self.epochs, epochs)
 
     def block_of(self, rows: _Ints, ranks: _Ints) -> _Ints:
-        """j with c_j <= rank < c_{j + 1}."""
+        """J with c_j <= rank < c_{j + 1}."""
         behind = np.searchsorted(self.ends, rows * self.layout.num_examples + ranks, side="right")
         behind -= rows * (self.lacking.shape[1] - 1)
         return (ranks + self.lacking[rows, behind]) // self.layout.block_records

@@ -93,7 +93,9 @@ def invert(
     rows, columns = rectangle(num_examples)
     places = np.array(ids, dtype=np.int64)
     if places.size and not 0 <= places.min() <= places.max() < num_examples:
-        raise CallError(f"ids from {places.min()} to {places.max()} were asked for; they go from 0 to {num_examples - 1}")
+        raise CallError(
+            f"ids from {places.min()} to {places.max()} were asked for; they go from 0 to {num_examples - 1}"
+        )
     epochs, which = np.unique(epochs, return_inverse=True)
     words = key_words(seed, epochs, num_rounds(num_examples))
     walking = np.arange(len(places))

@@ -1,6 +1,6 @@
 """`make_dataset_fn` and `make_dataset`: a manifest becomes the input function of a trainer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ from shardkit.reader import checking, pipeline
 from shardkit.reader.options import MAX_STEP, Fit, ImageOptions, ReadOptions
 from shardkit.reader.selecting import select
 from shardkit.reader.table import RecordTable, load_table
+from shardkit.reader.weighing import class_weights
 
 
 class DatasetFn:
@@ -110,6 +111,7 @@ def make_dataset_fn(
     take: int | None = None,
     map_fn: Callable[[dict[str, Any], Any], Any] | None = None,
     batch_map_fn: Callable[[Any, Any], Any] | None = None,
+    sample_weight: str | Mapping[str, float] | None = None,
 ) -> DatasetFn:
     """Make the input function of one split.
 
@@ -151,6 +153,9 @@ def make_dataset_fn(
         map_fn: `map_fn(features, seed)` makes the element of each example itself. `features` are the stored ones,
             `image` decoded and cropped where `image_size` is given, boxes and masks with it; `seed` is int32[2] for
             stateless ops and depends on (seed, epoch, key) only.
+        sample_weight: a third part of each training element, for losses that take it: "balanced" is N / (number of
+            classes * examples of the class), or a weight for each class by name. (Keras refuses `class_weight` for
+            distributed datasets.)
         batch_map_fn: `batch_map_fn(element, seed)` makes what is given of each replica's batch, such as
             `reader.mixup(num_classes)`; `seed` is int32[2] and depends on `seed` and the step. What it mixes are
             examples of one replica's batch, so the result depends on the number of replicas.
@@ -179,12 +184,13 @@ def make_dataset_fn(
             min_visible=min_visible,
             mask_padding=mask_padding,
         )
-    options = ReadOptions(split, global_batch_size, training, seed, order, image, map_fn, batch_map_fn)
     if not 0 <= start_step < MAX_STEP:
         msg = f"start_step must be from 0 to {MAX_STEP - 1}; found {start_step}"
         raise CallError(msg)
     manifest = dataset if isinstance(dataset, Manifest) else read_manifest(dataset)
     table = select(load_table(manifest, split), where=where, fold=fold, take=take, training=training)
+    weights = None if sample_weight is None else class_weights(table, manifest.classes, sample_weight)
+    options = ReadOptions(split, global_batch_size, training, seed, order, image, map_fn, batch_map_fn, weights)
     checking.check_enough(table.num_examples, global_batch_size, training=training)
     return DatasetFn(table, options, start_step)
 

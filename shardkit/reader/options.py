@@ -85,6 +85,7 @@ class ReadOptions:
         seed: of order and augmentation.
         order: name of the training order.
         image: how images are decoded; None for the stored features, images still encoded.
+        class_weights: in label order; each training element ends with its class's. None for no such weight.
         batch_map_fn: per batch of a replica, called with its element and an int32[2] seed.
         map_fn: per example, called with a dict of features and an int32[2] seed; what it returns is the element.
     """
@@ -97,10 +98,17 @@ class ReadOptions:
     image: ImageOptions | None
     map_fn: Callable[[dict[str, Any], Any], Any] | None
     batch_map_fn: Callable[[Any, Any], Any] | None = None
+    class_weights: tuple[float, ...] | None = None
 
     def __post_init__(self) -> None:
         _require(self.global_batch_size >= 1, "global_batch_size", "at least 1", self.global_batch_size)
         _require(0 <= self.seed <= MAX_SEED, "seed", f"from 0 to {MAX_SEED}", self.seed)
+        _require(
+            self.class_weights is None or self.training,
+            "sample_weight",
+            "left out of evaluation, where the weight tells padding",
+            self.class_weights,
+        )
         _require(self.order in TRAINING_ORDERS, "order", f"one of {', '.join(TRAINING_ORDERS)}", self.order)
 
 

@@ -95,6 +95,8 @@ class _Places:
             self._columns = {name: _shared(getattr(table, name)) for name in names}
             if table.is_png is not None:
                 self._columns["is_png"] = tf.constant(table.is_png)
+            weights = options.class_weights
+            self._weights = None if weights is None else tf.constant(weights, tf.float32)
             self._starts = tf.constant(table.starts)
             self._record = None if table.record is None else tf.constant(table.record)
             self._paths = tf.constant(table.paths)
@@ -114,6 +116,8 @@ class _Places:
         place["id"] = ids
         records = ids if self._record is None else tf.gather(self._record, ids)
         place["path"] = tf.gather(self._paths, tf.searchsorted(self._starts, records, side="right") - 1)
+        if self._weights is not None:
+            place["weight"] = tf.gather(self._weights, place["label"])
         if not self._options.training:
             place["weight"] = tf.cast(positions < self._num_examples, tf.float32)
         if self._options.batch_map_fn is not None:

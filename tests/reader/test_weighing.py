@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from shardkit import reader
+from shardkit.errors import CallError
+
+COUNTS = {"ant": 149, "bee": 97, "cat": 61}
+BALANCED = np.array([307 / (3 * count) for count in COUNTS.values()], np.float32)
+
+
+def read(noise, **options):
+    return reader.make_dataset_fn(noise, "train", global_batch_size=10, **options)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "weights"), [("balanced", BALANCED), ({"cat": 5, "ant": 0.5}, np.array([0.5, 1, 5], np.float32))]
+)
+def test_every_training_example_ends_with_the_weight_of_its_class(wanted, weights, noise):
+    for images, labels, given in read(noise, image_size=(8, 8), sample_weight=wanted)().take(5).as_numpy_iterator():
+        assert images.shape == (10, 8, 8, 3)
+        np.testing.assert_array_equal(given, weights[labels])
+    for batch in read(noise, sample_weight=wanted)().take(5).as_numpy_iterator():
+        np.testing.assert_array_equal(batch["weight"], weights[batch["label"]])
+
+
+def test_balanced_weights_have_a_mean_of_one_and_each_class_weighs_the_same():
+    counts = np.array(list(COUNTS.values()))
+    np.testing.assert_allclose(BALANCED * counts, 307 / 3, rtol=1e-6)
+    assert float((BALANCED * counts).sum() / 307) == pytest.approx(1)
+
+
+def test_keras_trains_with_the_weights_under_a_strategy(noise):
+    import keras
+
+    strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(2)])
+    train_fn = read(noise, image_size=(8, 8), sample_weight="balanced")
+    with strategy.scope():
+        model = keras.Sequential([keras.Input([8, 8, 3]), keras.layers.Flatten(), keras.layers.Dense(3)])
+        model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    train = strategy.distribute_datasets_from_function(train_fn)
+    history = model.fit(train, steps_per_epoch=3, epochs=1, shuffle=False, verbose=0)
+    assert np.isfinite(history.history["loss"]).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"sample_weight": "even"}, "sample_weight must be 'balanced' or a mapping of weights by class; found 'even'"),
+        ({"sample_weight": {"cow": 2}}, "sample_weight names the class 'cow'; the dataset has 'ant', 'bee', 'cat'"),
+        ({"sample_weight": {"cat": -1}}, "sample_weight gives 'cat' -1; a weight is a finite number of at least 0"),
+        ({"sample_weight": "balanced", "training": False}, "sample_weight must be left out of evaluation"),
+    ],
+)
+def test_weights_that_cannot_be_used_are_refused(options, said, noise):
+    with pytest.raises(CallError, match=said):
+        read(noise, **options)
