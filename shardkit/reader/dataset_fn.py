@@ -10,6 +10,9 @@ from shardkit.errors import CallError
 from shardkit.manifest import Manifest, read_manifest
 from shardkit.order import TRAINING_ORDERS, BatchLayout, sequential, steps_per_epoch
 from shardkit.reader import checking, pipeline
+from shardkit.reader.caching import ShardCache
+from shardkit.reader.faults import Fault, FaultBudget
+from shardkit.reader.local_copies import copied, reachable
 from shardkit.reader.options import MAX_STEP, Fit, ImageOptions, ReadOptions
 from shardkit.reader.selecting import select
 from shardkit.reader.table import RecordTable, load_table
@@ -25,8 +28,10 @@ class DatasetFn:
         steps_per_epoch: global batches that hold every example at least once, ceil(num_examples / global_batch_size).
     """
 
-    def __init__(self, table: RecordTable, options: ReadOptions, start_step: int) -> None:
+    def __init__(self, table: RecordTable, options: ReadOptions, start_step: int, cache: ShardCache | None) -> None:
+        self._cache = cache  # holds its shards as long as this function is there
         self._table, self._options = table, options
+        self._budget = None if options.max_corrupt is None else FaultBudget(options.max_corrupt)
         self.num_examples = table.num_examples
         self.steps_per_epoch = steps_per_epoch(table.num_examples, options.global_batch_size)
         with tf.device("CPU:0"):
@@ -50,13 +55,18 @@ class DatasetFn:
         )
         layout = checking.layout_of(context, self._options.global_batch_size)
         start_step = self.start_step if self._options.training else int(self.start_step)
-        dataset = pipeline.build(self._table, layout, self._options, start_step)
+        dataset = pipeline.build(self._table, layout, self._options, start_step, self._budget)
         if not self._options.training and layout.replicas_per_worker > 1:
             # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: left
             # as it is, every evaluation would warn that the data ran out, and show half its steps as missing.
             num_steps = tf.constant(max(0, self.steps_per_epoch - start_step), tf.int64)
             dataset.cardinality = lambda: num_steps
         return dataset
+
+    @property
+    def faults(self) -> list[Fault]:
+        """Damaged records that others took the place of, as far as this process has met them; see `on_corrupt`."""
+        return [] if self._budget is None else self._budget.faults
 
     @property
     def element_spec(self) -> Any:
@@ -112,6 +122,10 @@ def make_dataset_fn(
     map_fn: Callable[[dict[str, Any], Any], Any] | None = None,
     batch_map_fn: Callable[[Any, Any], Any] | None = None,
     sample_weight: str | Mapping[str, float] | None = None,
+    on_corrupt: str = "error",
+    max_corrupt: int = 100,
+    cache_dir: str | None = None,
+    cache_bytes: int = 1 << 40,  # 1 TiB
 ) -> DatasetFn:
     """Make the input function of one split.
 
@@ -156,6 +170,13 @@ def make_dataset_fn(
         sample_weight: a third part of each training element, for losses that take it: "balanced" is N / (number of
             classes * examples of the class), or a weight for each class by name. (Keras refuses `class_weight` for
             distributed datasets.)
+        on_corrupt: "error" stops at a damaged record and names it; "skip" puts another example in its place, always the
+            same one, so that no position moves (in evaluation with weight 0). `faults` lists them.
+        max_corrupt: different damaged records that "skip" puts up with.
+        cache_dir: local folder that the split's shards are copied to before reading, verified by their sha256; for
+            stores that are slow at random access, and for s3://, which TensorFlow does not read. Shared by all
+            processes of a host, and by all runs; what was not used for longest goes first.
+        cache_bytes: the most that the folder may hold.
         batch_map_fn: `batch_map_fn(element, seed)` makes what is given of each replica's batch, such as
             `reader.mixup(num_classes)`; `seed` is int32[2] and depends on `seed` and the step. What it mixes are
             examples of one replica's batch, so the result depends on the number of replicas.
@@ -189,10 +210,19 @@ def make_dataset_fn(
         raise CallError(msg)
     manifest = dataset if isinstance(dataset, Manifest) else read_manifest(dataset)
     table = select(load_table(manifest, split), where=where, fold=fold, take=take, training=training)
+    if on_corrupt not in {"error", "skip"}:
+        msg = f"on_corrupt must be 'error' or 'skip'; found {on_corrupt!r}"
+        raise CallError(msg)
+    cache = reachable(table, cache_dir, cache_bytes)
+    if cache is not None:
+        table = copied(table, cache)
+    allowed = max_corrupt if on_corrupt == "skip" else None
     weights = None if sample_weight is None else class_weights(table, manifest.classes, sample_weight)
-    options = ReadOptions(split, global_batch_size, training, seed, order, image, map_fn, batch_map_fn, weights)
+    options = ReadOptions(
+        split, global_batch_size, training, seed, order, image, map_fn, batch_map_fn, weights, allowed
+    )
     checking.check_enough(table.num_examples, global_batch_size, training=training)
-    return DatasetFn(table, options, start_step)
+    return DatasetFn(table, options, start_step, cache)
 
 
 def make_dataset(

@@ -1,14 +1,18 @@
 """Fetch one record by its offset inside the graph; a damaged one is named by shard, record and key."""
 
+import logging
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from shardkit import tfrecord
-from shardkit.errors import RecordError
+from shardkit.errors import DataError, RecordError
+from shardkit.reader.faults import Fault, FaultBudget, replacement
 from shardkit.reader.table import RecordTable
 
+_LOG = logging.getLogger(__name__)
 _TWO_STRINGS: dict[str, Any] = {"output_types": [tf.string] * 2, "output_shapes": [[]] * 2}
 
 
@@ -24,11 +28,48 @@ class Fetcher:
     TensorFlow's own error names neither file nor record, hence the empty string in place of a damaged record.
     """
 
-    def __init__(self, table: RecordTable) -> None:
-        self._table = table
+    def __init__(self, table: RecordTable, budget: FaultBudget | None, seed: int) -> None:
+        """Make one.
 
-    def __call__(self, place: dict[str, Any]) -> Any:
-        """String scalar, for the scalars `path`, `offset` and `id`."""
+        Args:
+            table: of the split.
+            budget: of damaged records that are replaced; None to stop at the first.
+            seed: of the conversion's readers, 0 to 2**63 - 1; decides which example takes a damaged one's place.
+        """
+        self._table, self._budget, self._seed = table, budget, seed
+
+    def __call__(self, place: dict[str, Any], place_of: Callable[[Any, Any], dict[str, Any]]) -> tuple[Any, Any]:
+        """The data of a record, and the place of the example that it is: another one's where it is damaged.
+
+        Args:
+            place: scalars, among them `path`, `offset`, `id` and, where damaged records are replaced, `epoch`.
+            place_of: the columns of examples by ids and epochs, int64[n] each.
+        """
+        record = self._sound(place)
+        is_damaged = tf.equal(tf.strings.length(record), 0)
+        if self._budget is None:
+            data = tf.cond(
+                is_damaged, lambda: tf.numpy_function(self._explain, [place["id"]], tf.string), lambda: record
+            )
+            data.set_shape([])  # numpy_function knows no shape
+            return data, place
+
+        def replaced() -> tuple[Any, dict[str, Any]]:
+            other, found = tf.numpy_function(self._replace, [place["id"]], [tf.int64, tf.string])
+            other.set_shape([])
+            found.set_shape([])
+            columns = place_of(other[tf.newaxis], place["epoch"][tf.newaxis])
+            # What belongs to the position stays; in evaluation, an example that steps in weighs nothing.
+            kept = place | {name: column[0] for name, column in columns.items()}
+            if "weight" in place and "weight" not in columns:
+                kept["weight"] = tf.zeros_like(place["weight"])
+            return found, kept
+
+        found, kept = tf.cond(is_damaged, replaced, lambda: (record, place))
+        return found, kept
+
+    def _sound(self, place: dict[str, Any]) -> Any:
+        """The data of a record; empty where it is damaged."""
         records = tf.raw_ops.TFRecordDatasetV2(
             filenames=place["path"][tf.newaxis],
             compression_type="",
@@ -42,26 +83,47 @@ class Fetcher:
         either = tf.raw_ops.ConcatenateDataset(input_dataset=sound, another_dataset=_nothing(2), **_TWO_STRINGS)
         first = tf.raw_ops.TakeDataset(input_dataset=either, count=1, **_TWO_STRINGS)
         _, record = tf.raw_ops.DatasetToSingleElement(dataset=first, **_TWO_STRINGS)
-        data = tf.cond(
-            tf.equal(tf.strings.length(record), 0),
-            lambda: tf.numpy_function(self._explain, [place["id"]], tf.string),
-            lambda: record,
-        )
-        data.set_shape([])  # numpy_function knows no shape
-        return data
+        return record
 
     def _explain(self, example_id: int) -> bytes:
         """Raise what is wrong with a record; the data if a second reading finds nothing wrong with it."""
-        shard, number = self._table.place(int(example_id))
-        where = f"{self._table.root.url}/{shard.path}: record {number}"
         try:
-            where += f", key {self._table.keys(np.asarray([example_id]))[0]!r}"
+            return self._read(int(example_id))
+        except RecordError as error:
+            fault = self._fault(int(example_id), str(error))
+            msg = f"{self._table.root.url}/{fault}; run `shardkit verify`, then restore the shard or convert again"
+            raise RecordError(msg) from None
+
+    def _replace(self, example_id: int) -> tuple[np.int64, bytes]:
+        """The example that takes the place of a damaged one, and its data; every damaged one met is counted."""
+        assert self._budget is not None  # noqa: S101 - else nobody asks
+        candidate, attempt = int(example_id), 0
+        while True:
+            try:
+                return np.int64(candidate), self._read(candidate)
+            except RecordError as error:
+                if self._budget.spend(fault := self._fault(candidate, str(error))):
+                    _LOG.warning("%s/%s; another example takes its place", self._table.root.url, fault)
+            attempt += 1
+            candidate = replacement(int(example_id), attempt, self._seed, self._table.num_examples)
+
+    def _read(self, example_id: int) -> bytes:
+        shard, _ = self._table.place(example_id)
+        try:
             with self._table.root.open(shard.path) as file:
                 file.seek(int(self._table.offset[example_id]))
-                return next(tfrecord.read_records(file, name="read again"))[1]
+                data: bytes = next(tfrecord.read_records(file, name="read again"))[1]
         except StopIteration:
-            found = "the file ends before it"
-        except (OSError, RecordError) as error:
-            found = str(error)
-        msg = f"{where}: {found}; run `shardkit verify`, then restore the shard or convert again"
-        raise RecordError(msg)
+            msg = "the file ends before it"
+            raise RecordError(msg) from None
+        except OSError as error:
+            raise RecordError(str(error)) from error
+        return data
+
+    def _fault(self, example_id: int, found: str) -> Fault:
+        shard, number = self._table.place(example_id)
+        try:
+            key = self._table.keys(np.asarray([example_id]))[0]
+        except (OSError, DataError) as error:
+            key, found = "unknown", f"{found}; {error}"
+        return Fault(example_id, shard.path, number, key, found)

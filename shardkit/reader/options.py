@@ -86,6 +86,7 @@ class ReadOptions:
         order: name of the training order.
         image: how images are decoded; None for the stored features, images still encoded.
         class_weights: in label order; each training element ends with its class's. None for no such weight.
+        max_corrupt: damaged records that are replaced by others; None to stop at the first.
         batch_map_fn: per batch of a replica, called with its element and an int32[2] seed.
         map_fn: per example, called with a dict of features and an int32[2] seed; what it returns is the element.
     """
@@ -99,6 +100,7 @@ class ReadOptions:
     map_fn: Callable[[dict[str, Any], Any], Any] | None
     batch_map_fn: Callable[[Any, Any], Any] | None = None
     class_weights: tuple[float, ...] | None = None
+    max_corrupt: int | None = None
 
     def __post_init__(self) -> None:
         _require(self.global_batch_size >= 1, "global_batch_size", "at least 1", self.global_batch_size)

@@ -17,6 +17,7 @@ from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.reader import crops, graph_order
 from shardkit.reader.annotations import move_annotations, targets
 from shardkit.reader.decoding import decode_window, finish
+from shardkit.reader.faults import FaultBudget
 from shardkit.reader.fetching import Fetcher
 from shardkit.reader.options import MAX_STEP, ImageOptions, ReadOptions
 from shardkit.reader.parsing import Parser
@@ -29,7 +30,9 @@ _OF_BATCHES = np.int64(-1)
 _BATCH_SEED = "batch_seed"
 
 
-def build(table: RecordTable, layout: BatchLayout, options: ReadOptions, start_step: Any) -> Any:
+def build(
+    table: RecordTable, layout: BatchLayout, options: ReadOptions, start_step: Any, budget: FaultBudget | None
+) -> Any:
     """The dataset of one input pipeline: per-replica batches, of which `layout.replicas_per_worker` make a step.
 
     Args:
@@ -37,12 +40,13 @@ def build(table: RecordTable, layout: BatchLayout, options: ReadOptions, start_s
         layout: which part of every global batch.
         options: what is wanted.
         start_step: an int, or a `tf.Variable` that is read whenever an iterator is made.
+        budget: of damaged records; None to stop at the first.
     """
     steps_per_block = max(1, BLOCK_EXAMPLES // layout.per_worker_batch_size)
     last_step = MAX_STEP if options.training else steps_per_epoch(table.num_examples, layout.global_batch_size)
     places = _Places(table, layout, options, steps_per_block, last_step)
     parser = Parser(table.features, table.num_classes)
-    example = _Example(table, options, parser)
+    example = _Example(table, options, parser, places, budget)
     dataset = (
         _block_starts(start_step, last_step, steps_per_block)
         .map(places)
@@ -112,16 +116,23 @@ class _Places:
             ids, epochs = graph_order.permute(positions, num_examples=self._num_examples, seed=self._options.seed)
         else:
             ids, epochs = tf.minimum(positions, self._num_examples - 1), tf.zeros_like(positions)
+        place = self.of(ids, epochs)
+        if not self._options.training:
+            place["weight"] = tf.cast(positions < self._num_examples, tf.float32)
+        if self._options.batch_map_fn is not None:
+            place[_BATCH_SEED] = graph_order.seeds(positions, tf.fill([1], _OF_BATCHES), self._options.seed)
+        if self._options.max_corrupt is not None:
+            place["epoch"] = epochs
+        return place
+
+    def of(self, ids: Any, epochs: Any) -> dict[str, Any]:
+        """The columns of examples as they are in those epochs."""
         place = {name: tf.gather(column, ids) for name, column in self._columns.items()}
         place["id"] = ids
         records = ids if self._record is None else tf.gather(self._record, ids)
         place["path"] = tf.gather(self._paths, tf.searchsorted(self._starts, records, side="right") - 1)
         if self._weights is not None:
             place["weight"] = tf.gather(self._weights, place["label"])
-        if not self._options.training:
-            place["weight"] = tf.cast(positions < self._num_examples, tf.float32)
-        if self._options.batch_map_fn is not None:
-            place[_BATCH_SEED] = graph_order.seeds(positions, tf.fill([1], _OF_BATCHES), self._options.seed)
         return place | self._random(place, epochs)
 
     def _random(self, place: dict[str, Any], epochs: Any) -> dict[str, Any]:
@@ -148,21 +159,23 @@ class _Places:
 class _Example:
     """The columns of one example to the element it becomes."""
 
-    def __init__(self, table: RecordTable, options: ReadOptions, parser: Parser) -> None:
-        self._options, self._parser = options, parser
+    def __init__(
+        self, table: RecordTable, options: ReadOptions, parser: Parser, places: _Places, budget: FaultBudget | None
+    ) -> None:
+        self._options, self._parser, self._places = options, parser, places
         self._moves = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
-        self._fetch = Fetcher(table)
+        self._fetch = Fetcher(table, budget, options.seed)
         # AutoGraph is for what users write: our own functions need none, and it takes nine tenths of tracing them.
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def __call__(self, place: dict[str, Any]) -> Any:
-        element = self._element(place)
+        record, place = self._fetch(place, self._places.of)
+        element = self._element(record, place)
         return {_BATCH_SEED: place[_BATCH_SEED], "element": element} if _BATCH_SEED in place else element
 
-    def _element(self, place: dict[str, Any]) -> Any:
-        record = self._fetch(place)
+    def _element(self, record: Any, place: dict[str, Any]) -> Any:
         image, map_fn = self._options.image, self._map_fn
         if image is None and map_fn is None:
             return {"record": record} | {name: place[name] for name in ("weight",) if name in place}

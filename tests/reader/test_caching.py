@@ -1,6 +1,7 @@
 import contextlib
 import dataclasses
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -17,6 +18,7 @@ import pytest
 from shardkit.errors import CallError, DataError, MachineError
 from shardkit.manifest import Index, Shard
 from shardkit.reader import make_dataset_fn, shard_copying
+from shardkit.reader.cache_folder import lock_name
 from shardkit.reader.caching import ShardCache
 from shardkit.storage import LocalFolder, open_folder
 
@@ -586,6 +588,30 @@ def test_what_another_process_holds_is_not_evicted_until_it_dies_however_it_does
         user.kill()
     cache.hold(source.root, source.shards[1])
     assert numbers_of(source, directory) == [1]
+
+
+def test_the_room_of_a_copy_in_the_making_is_taken_from_its_first_byte(monkeypatch, source, directory):
+    """Of the limit, and of the disk: two copies that both fit when they begin must not meet its end together."""
+    with users(1, source, directory, 10 * SHARD_BYTES, seconds_a_read=0.5) as (user,):
+        user.order("hold", 0)
+        while not (temporaries(directory) and temporaries(directory)[0].stat().st_size):
+            time.sleep(0.001)
+        assert ShardCache(str(directory), 1).num_bytes == SHARD_BYTES
+        with pytest.raises(MachineError, match=rf"the cache is full: .* shards in use take {SHARD_BYTES}"):
+            ShardCache(str(directory), SHARD_BYTES).hold(source.root, source.shards[1])
+        monkeypatch.setattr(os, "statvfs", lambda _: _Disk(directory, int(1.5 * SHARD_BYTES)))
+        with pytest.raises(MachineError, match="the disk is full"):
+            ShardCache(str(directory), 10 * SHARD_BYTES).hold(source.root, source.shards[1])
+        assert temporaries(directory)  # and all that while the copy was under way
+        user.line()
+
+
+def test_who_wants_a_shard_that_is_being_evicted_waits_and_copies_it(source, directory):
+    cache = ShardCache(str(directory), SHARD_BYTES)
+    evicting = lock_name(f"{directory}/{source.shards[0].sha256}.lock", fcntl.LOCK_EX)
+    threading.Timer(0.1, os.close, [evicting]).start()
+    with cache.hold(source.root, source.shards[0]) as path:
+        assert Path(path).read_bytes() == source.raw(0)
 
 
 def test_processes_that_evict_each_others_shards_stay_within_the_limit(source, directory):

@@ -1,0 +1,50 @@
+import numpy as np
+import pytest
+
+from shardkit import reader
+from shardkit.errors import CallError
+from shardkit.storage import open_folder
+from shardkit.testing import files_of
+
+OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
+
+
+def upload(folder, url):
+    remote = open_folder(url)
+    for path, data in files_of(open_folder(str(folder))).items():
+        with remote.writing(path) as file:
+            file.write(data)
+
+
+def batches(dataset, **options):
+    return list(reader.make_dataset_fn(dataset, "train", **OPTIONS, **options)().take(25).as_numpy_iterator())
+
+
+def same(some, others):
+    for one, other in zip(some, others, strict=True):
+        for part, beside in zip(one, other, strict=True):
+            np.testing.assert_array_equal(part, beside)
+
+
+def test_a_cached_dataset_gives_the_batches_of_the_one_it_copies_and_reads_the_copies(noise, tmp_path):
+    same(batches(noise, cache_dir=str(tmp_path / "cache")), batches(noise))
+    copies = list((tmp_path / "cache").glob("*.tfrecord"))
+    assert len(copies) == 3
+    dataset_fn = reader.make_dataset_fn(noise, "train", **OPTIONS, cache_dir=str(tmp_path / "cache"))
+    assert all(path.startswith(str(tmp_path / "cache")) for path in dataset_fn._table.paths)
+
+
+def test_a_dataset_in_s3_is_read_through_the_cache_and_refused_without_one(noise, s3_bucket, tmp_path):
+    upload(noise, f"{s3_bucket}/noise")
+    with pytest.raises(CallError, match="TensorFlow does not read s3://; give cache_dir"):
+        batches(f"{s3_bucket}/noise")
+    same(batches(f"{s3_bucket}/noise", cache_dir=str(tmp_path / "cache")), batches(noise))
+    # A second run copies nothing.
+    before = {path.name: path.stat().st_ino for path in (tmp_path / "cache").glob("*.tfrecord")}
+    same(batches(f"{s3_bucket}/noise", cache_dir=str(tmp_path / "cache"), start_step=5), batches(noise, start_step=5))
+    assert {path.name: path.stat().st_ino for path in (tmp_path / "cache").glob("*.tfrecord")} == before
+
+
+def test_a_cache_that_is_too_small_is_refused_with_the_numbers(noise, tmp_path):
+    with pytest.raises(CallError, match="bytes"):
+        batches(noise, cache_dir=str(tmp_path / "cache"), cache_bytes=1000)
