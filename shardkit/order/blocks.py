@@ -44,7 +44,6 @@ import numpy.typing as npt
 
 from shardkit.errors import CallError
 from shardkit.order import permutation
-from shardkit.order.batches import check_divisible, worker_part
 from shardkit.order.own_permutation import MAX_STREAMS, derived_seed, permute_each
 
 _Ints = npt.NDArray[np.int64]
@@ -113,23 +112,6 @@ class BlockLayout:
         return self.window_blocks * self.block_records
 
 
-class Piece(NamedTuple):
-    """Records that are read together: a block, or the part of it that belongs to a lane.
-
-    Attributes:
-        epoch: in which it is wanted.
-        slot: in [0, L), of the positions t that it serves, t mod L.
-        window: number of its window in the epoch's lane.
-        start, stop: the ids [start, stop), of one shard.
-    """
-
-    epoch: int
-    slot: int
-    window: int
-    start: int
-    stop: int
-
-
 def block_order(
     positions: _Ints,
     *,
@@ -161,8 +143,8 @@ def block_order(
     if num_examples != layout.num_examples:
         raise CallError(f"num_examples is {num_examples}, but the shards hold {layout.num_examples}")
     positions = _checked(positions)
-    epochs = _Epochs.over(layout, positions // num_examples, seed)
-    window = _windows(layout, epochs, positions)
+    epochs = Epochs.over(layout, positions // num_examples, seed)
+    window = windows_of(layout, epochs, positions)
     rounds = permutation.num_rounds(layout.max_window_records)
     shuffled = permute_each(
         window.rank - window.start,
@@ -175,71 +157,6 @@ def block_order(
     return epochs.ids(window.row, window.start + shuffled)
 
 
-def blocks_of_step(
-    step: int,
-    *,
-    layout: BlockLayout,
-    seed: int,
-    global_batch_size: int,
-    num_workers: int = 1,
-    worker_index: int = 0,
-) -> list[Piece]:
-    """What a worker must have in memory to make its part of a global batch.
-
-    A piece is wanted over consecutive steps and never again in its epoch, so a reader fetches those that are new at
-    steps to come and drops those that no longer occur.
-
-    Raises:
-        CallError: the batch is no multiple of the lanes, or the lanes none of the workers.
-    """
-    check_lanes(layout.lanes, global_batch_size, num_workers)
-    start, stop = worker_part(step, global_batch_size, num_workers, worker_index)
-    positions = lane_positions(np.arange(start, stop), global_batch_size=global_batch_size, lanes=layout.lanes)
-    epochs = _Epochs.over(layout, positions // layout.num_examples, seed)
-    window = _windows(layout, epochs, positions)
-    keys = np.stack([positions // layout.num_examples, positions % layout.lanes, window.number])
-    _, chosen = np.unique(keys, axis=1, return_index=True)
-    pieces = []
-    for i in chosen:
-        epoch, slot, number = (int(key) for key in keys[:, i])
-        blocks = np.arange(window.first_block[i], window.stop_block[i])
-        rows = np.full_like(blocks, window.row[i])
-        first = np.maximum(epochs.records_before(rows, blocks), window.start[i])
-        last = np.minimum(epochs.records_before(rows, blocks + 1), window.stop[i]) - 1
-        ids = zip(epochs.ids(rows, first), epochs.ids(rows, last), strict=True)
-        pieces.extend(Piece(epoch, slot, number, int(a), int(z) + 1) for a, z in ids)
-    return pieces
-
-
-def lane_positions(places: _Ints, *, global_batch_size: int, lanes: int) -> _Ints:
-    """The position of the order that stands at each place of the global batches, lane by lane.
-
-    Place j of batch k is k * G + j. Workers take contiguous parts of a batch (`batches`), which must hold whole slots:
-    so the batch's positions stand in it slot after slot, j = slot * (G / L) + i for position k * G + i * L + slot.
-
-    Raises:
-        CallError: global_batch_size is no multiple of lanes.
-    """
-    check_lanes(lanes, global_batch_size)
-    steps, within = places // global_batch_size, places % global_batch_size
-    per_lane = global_batch_size // lanes
-    return np.asarray(steps * global_batch_size + within % per_lane * lanes + within // per_lane, np.int64)
-
-
-def check_lanes(lanes: int, global_batch_size: int, num_workers: int = 1) -> None:
-    """Refuse a batch that does not deal evenly over the lanes, and workers that would share one.
-
-    Raises:
-        CallError: with the numbers, and what would do.
-    """
-    check_divisible(global_batch_size, lanes, "lanes")
-    if lanes % num_workers:
-        raise CallError(
-            f"{num_workers} workers cannot share {lanes} lanes; use a number of workers that divides it, or "
-            f"lanes={-(-lanes // num_workers) * num_workers} (other lanes make other batches)"
-        )
-
-
 def _checked(positions: _Ints) -> _Ints:
     positions = np.asarray(positions, dtype=np.int64)
     if positions.size and positions.min() < 0:
@@ -248,7 +165,7 @@ def _checked(positions: _Ints) -> _Ints:
 
 
 @dataclass(frozen=True, slots=True)
-class _Epochs:
+class Epochs:
     """The short blocks of some epochs; `rows` below say which of these epochs is meant.
 
     All epochs lie in one sorted array, each raised above the last, so that one search serves them all.
@@ -270,7 +187,8 @@ class _Epochs:
     lacking: _Ints
 
     @classmethod
-    def over(cls, layout: BlockLayout, epochs: _Ints, seed: int) -> "_Epochs":
+    def over(cls, layout: BlockLayout, epochs: _Ints, seed: int) -> "Epochs":
+        """Prepare the epochs in int64[n], which may repeat; O(K log K) for each one."""
         distinct, seed = np.unique(epochs), derived_seed(seed, BLOCKS_PURPOSE)
         short, lacks = layout.short_blocks
         shape = (len(distinct), len(short))
@@ -291,6 +209,7 @@ class _Epochs:
         )
 
     def row(self, epochs: _Ints) -> _Ints:
+        """Which of them each epoch is."""
         return np.searchsorted(self.epochs, epochs)
 
     def block_of(self, rows: _Ints, ranks: _Ints) -> _Ints:
@@ -317,7 +236,7 @@ class _Epochs:
         return starts + ranks - self.records_before(rows, blocks)
 
 
-class _Windows(NamedTuple):
+class Windows(NamedTuple):
     """For every position, int64[n] each: its rank before shuffling, and the window it lies in."""
 
     row: _Ints
@@ -330,7 +249,8 @@ class _Windows(NamedTuple):
     stop: _Ints
 
 
-def _windows(layout: BlockLayout, epochs: _Epochs, positions: _Ints) -> _Windows:
+def windows_of(layout: BlockLayout, epochs: Epochs, positions: _Ints) -> Windows:
+    """The windows of int64[n] positions, in the epochs prepared; steps 3 and 4 of the module's text."""
     size, lanes = layout.window_blocks, layout.lanes
     row, place = epochs.row(positions // layout.num_examples), positions % layout.num_examples
     lane = place % lanes
@@ -345,4 +265,4 @@ def _windows(layout: BlockLayout, epochs: _Epochs, positions: _Ints) -> _Windows
     first_block = np.maximum(first_block, first)
     start = np.maximum(epochs.records_before(row, first_block), lane_start)
     stop = np.minimum(epochs.records_before(row, stop_block), lane_stop)
-    return _Windows(row, lane, rank, number, first_block, stop_block, start, stop)
+    return Windows(row, lane, rank, number, first_block, stop_block, start, stop)

@@ -8,7 +8,8 @@ neighbouring positions lie in different windows or classes. The key of an elemen
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.hashing import hash64
+from shardkit.errors import CallError
+from shardkit.hashing import MAX_SEED, hash64
 from shardkit.order import permutation
 
 MAX_STREAMS = 1 << 32
@@ -20,7 +21,12 @@ def derived_seed(seed: int, purpose: str) -> int:
     Args:
         seed: 0 to 2**63 - 1.
         purpose: up to 16 ASCII characters.
+
+    Raises:
+        CallError: the seed is out of range.
     """
+    if not 0 <= seed <= MAX_SEED:
+        raise CallError(f"seed {seed} is out of range; it must be from 0 to {MAX_SEED}")
     return int(hash64(["seed"], seed=seed, purpose=purpose)[0] >> np.uint64(1))
 
 

@@ -76,7 +76,7 @@ def permute(positions: npt.NDArray[np.int64], *, num_examples: int, seed: int) -
 def invert(
     ids: npt.NDArray[np.int64], epochs: npt.NDArray[np.int64], *, num_examples: int, seed: int
 ) -> npt.NDArray[np.int64]:
-    """Where an epoch puts an example: invert(permute(t), t // N) == t % N.
+    """Find the place that an epoch gives to an example, the inverse of `permute`.
 
     Args:
         ids: int64[n], each in [0, N).

@@ -8,7 +8,8 @@ import tensorflow as tf
 
 from shardkit.errors import CallError
 from shardkit.manifest import Manifest, read_manifest
-from shardkit.order import TRAINING_ORDERS, BatchLayout, sequential, steps_per_epoch
+from shardkit.order import BatchLayout, sequential, steps_per_epoch
+from shardkit.order.blocks import BLOCK_RECORDS, LANES, WINDOW_BLOCKS
 from shardkit.reader import checking, pipeline
 from shardkit.reader.caching import ShardCache
 from shardkit.reader.faults import Fault, FaultBudget
@@ -16,6 +17,7 @@ from shardkit.reader.local_copies import copied, reachable
 from shardkit.reader.options import MAX_STEP, Fit, ImageOptions, ReadOptions
 from shardkit.reader.selecting import select
 from shardkit.reader.table import RecordTable, load_table
+from shardkit.reader.training_orders import TrainingOrder, make_order
 from shardkit.reader.weighing import class_weights
 
 
@@ -28,9 +30,16 @@ class DatasetFn:
         steps_per_epoch: global batches that hold every example at least once, ceil(num_examples / global_batch_size).
     """
 
-    def __init__(self, table: RecordTable, options: ReadOptions, start_step: int, cache: ShardCache | None) -> None:
+    def __init__(
+        self,
+        table: RecordTable,
+        options: ReadOptions,
+        order: TrainingOrder | None,
+        start_step: int,
+        cache: ShardCache | None,
+    ) -> None:
         self._cache = cache  # holds its shards as long as this function is there
-        self._table, self._options = table, options
+        self._table, self._options, self._order = table, options, order
         self._budget = None if options.max_corrupt is None else FaultBudget(options.max_corrupt)
         self.num_examples = table.num_examples
         self.steps_per_epoch = steps_per_epoch(table.num_examples, options.global_batch_size)
@@ -54,8 +63,10 @@ class DatasetFn:
             training=self._options.training,
         )
         layout = checking.layout_of(context, self._options.global_batch_size)
+        if self._order is not None:
+            self._order.check_workers(layout.num_workers)
         start_step = self.start_step if self._options.training else int(self.start_step)
-        dataset = pipeline.build(self._table, layout, self._options, start_step, self._budget)
+        dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
         if not self._options.training and layout.replicas_per_worker > 1:
             # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: left
             # as it is, every evaluation would warn that the data ran out, and show half its steps as missing.
@@ -85,8 +96,8 @@ class DatasetFn:
             msg = f"there is no step {step}; steps count from 0{last}"
             raise CallError(msg)
         positions = np.arange(step * options.global_batch_size, (step + 1) * options.global_batch_size)
-        if options.training:
-            ids = TRAINING_ORDERS[options.order](positions, num_examples=self.num_examples, seed=options.seed)
+        if self._order is not None:
+            ids = self._order.ids(positions)
         else:
             ids, weights = sequential.place(positions, num_examples=self.num_examples)
             ids = ids[weights > 0]
@@ -103,6 +114,10 @@ def make_dataset_fn(
     seed: int = 0,
     start_step: int = 0,
     order: str = "full",
+    sampling: str | Mapping[str, float] = "natural",
+    block_records: int = BLOCK_RECORDS,
+    window_blocks: int = WINDOW_BLOCKS,
+    lanes: int = LANES,
     crop_scale: tuple[float, float] = (0.08, 1.0),
     crop_ratio: tuple[float, float] = (3 / 4, 4 / 3),
     flip: bool = True,
@@ -143,7 +158,13 @@ def make_dataset_fn(
         training: endless with random crops, or one pass.
         seed: of order and augmentation, 0 to 2**63 - 1.
         start_step: global step to start at; costs the same at 0 and at 10,000,000.
-        order: of training; "full" is a permutation of all examples, another one each epoch.
+        order: of training; "full" is a permutation of all examples, another one each epoch; "block" permutes blocks of
+            consecutive records and shuffles a bounded number of them, so that reads stay near each other.
+        sampling: of training; "natural", every example once an epoch; "class_balanced", every class equally often; or
+            weights by class, of which those not named are left out. Shares are exact within one over any 1,000 places.
+        block_records: records of a block, for order="block".
+        window_blocks: blocks that are shuffled together in each lane.
+        lanes: parts of the data that are read side by side; the workers' number has to divide it, and it the batch.
         crop_scale: share of the area that a random crop covers.
         crop_ratio: width / height of a random crop.
         flip: mirror half of the training images.
@@ -218,11 +239,19 @@ def make_dataset_fn(
         table = copied(table, cache)
     allowed = max_corrupt if on_corrupt == "skip" else None
     weights = None if sample_weight is None else class_weights(table, manifest.classes, sample_weight)
-    options = ReadOptions(
-        split, global_batch_size, training, seed, order, image, map_fn, batch_map_fn, weights, allowed
-    )
+    options = ReadOptions(split, global_batch_size, training, seed, image, map_fn, batch_map_fn, weights, allowed)
     checking.check_enough(table.num_examples, global_batch_size, training=training)
-    return DatasetFn(table, options, start_step, cache)
+    training_order = make_order(
+        table,
+        manifest.classes,
+        training=training,
+        order=order,
+        sampling=sampling,
+        seed=seed,
+        global_batch_size=global_batch_size,
+        blocks=(block_records, window_blocks, lanes),
+    )
+    return DatasetFn(table, options, training_order, start_step, cache)
 
 
 def make_dataset(

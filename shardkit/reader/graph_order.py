@@ -25,15 +25,15 @@ def permute(positions: Any, *, num_examples: int, seed: int) -> tuple[Any, Any]:
     rounds = permutation.num_rounds(num_examples)
     epochs = positions // num_examples
     first_epoch = tf.reduce_min(epochs)
-    words = _key_words(tf.range(first_epoch, tf.reduce_max(epochs) + 1), seed, rounds)
+    words = key_words(tf.range(first_epoch, tf.reduce_max(epochs) + 1), seed, rounds)
     keys = tf.reshape(tf.gather(words, epochs - first_epoch, axis=1), [rounds // 2, 4, -1])
 
     # Loops, although unrolled rounds would run a little faster: a graph of a thousand nodes more takes seconds to
     # trace and optimise, for every pipeline anew, before the first batch.
     def two_rounds(i: Any, row: Any, column: Any) -> Any:
         key = keys[i]
-        row = _add_hash(row, rows, column, key[0], key[1])
-        return i + 1, row, _add_hash(column, columns, row, key[2], key[3])
+        row = add_hash(row, rows, column, key[0], key[1])
+        return i + 1, row, add_hash(column, columns, row, key[2], key[3])
 
     def encipher(index: Any) -> Any:
         halves = (0, index // columns, index % columns)
@@ -52,12 +52,12 @@ def permute(positions: Any, *, num_examples: int, seed: int) -> tuple[Any, Any]:
 def uniforms(key_hashes: Any, epochs: Any, seed: int, count: int) -> Any:
     """float32[count, n] in [0, 1) with 24 random bits each, which depend on key, epoch and seed only."""
     first, second = (int(word) for word in permutation.seed_words(seed, 1)[:, 0, 0])
-    state = mix32(_low(key_hashes) ^ first)
-    state = mix32(state ^ _low(_shift(key_hashes, 32)))
-    state = mix32(state ^ _low(epochs) ^ second)
-    state = mix32(state ^ _shift(epochs, 32))
+    state = mix32(low_32(key_hashes) ^ first)
+    state = mix32(state ^ low_32(shift_right(key_hashes, 32)))
+    state = mix32(state ^ low_32(epochs) ^ second)
+    state = mix32(state ^ shift_right(epochs, 32))
     steps = np.arange(1, count + 1, dtype=np.int64).reshape(-1, 1) * _WEYL
-    return tf.cast(_shift(mix32(_low(state + steps)), 8), tf.float32) * np.float32(2**-24)
+    return tf.cast(shift_right(mix32(low_32(state + steps)), 8), tf.float32) * np.float32(2**-24)
 
 
 def seeds(key_hashes: Any, epochs: Any, seed: int) -> Any:
@@ -65,38 +65,41 @@ def seeds(key_hashes: Any, epochs: Any, seed: int) -> Any:
     first, second = (int(word) for word in permutation.seed_words(seed, 1)[:, 0, 1])
     words = []
     for start in (first, second):
-        state = mix32(_low(key_hashes) ^ start)
-        state = mix32(state ^ _low(_shift(key_hashes, 32)))
-        state = mix32(state ^ _low(epochs))
-        words.append(mix32(state ^ _shift(epochs, 32)) - (1 << 31))
+        state = mix32(low_32(key_hashes) ^ start)
+        state = mix32(state ^ low_32(shift_right(key_hashes, 32)))
+        state = mix32(state ^ low_32(epochs))
+        words.append(mix32(state ^ shift_right(epochs, 32)) - (1 << 31))
     return tf.cast(tf.stack(words, axis=1), tf.int32)
 
 
 def mix32(x: Any) -> Any:
     """See permutation.mix32."""
-    x = _low((x ^ _shift(x, permutation.SHIFT_1)) * permutation.MULTIPLIER_1)
-    x = _low((x ^ _shift(x, permutation.SHIFT_2)) * permutation.MULTIPLIER_2)
-    return x ^ _shift(x, permutation.SHIFT_3)
+    x = low_32((x ^ shift_right(x, permutation.SHIFT_1)) * permutation.MULTIPLIER_1)
+    x = low_32((x ^ shift_right(x, permutation.SHIFT_2)) * permutation.MULTIPLIER_2)
+    return x ^ shift_right(x, permutation.SHIFT_3)
 
 
-def _key_words(epochs: Any, seed: int, rounds: int) -> Any:
+def key_words(epochs: Any, seed: int, rounds: int) -> Any:
     """int64[2 * rounds, m]: see permutation.key_words, transposed so that one word is one row."""
     first, second = (word.reshape(-1, 1) for word in permutation.seed_words(seed, rounds))
-    return mix32(mix32(_low(epochs) ^ first) ^ second ^ _shift(epochs, 32))
+    return mix32(mix32(low_32(epochs) ^ first) ^ second ^ shift_right(epochs, 32))
 
 
-def _add_hash(half: Any, size: int, other: Any, word: Any, next_word: Any) -> Any:
+def add_hash(half: Any, size: Any, other: Any, word: Any, next_word: Any) -> Any:
+    """Half a round of the network: a half moved on by the keyed hash of the other, modulo its size."""
     x = other ^ word
-    x = _low((x ^ _shift(x, permutation.SHIFT_1)) * permutation.MULTIPLIER_1)
+    x = low_32((x ^ shift_right(x, permutation.SHIFT_1)) * permutation.MULTIPLIER_1)
     x = x ^ next_word
-    x = _low((x ^ _shift(x, permutation.SHIFT_2)) * permutation.MULTIPLIER_2)
-    total = half + _shift(x * size, 32)
+    x = low_32((x ^ shift_right(x, permutation.SHIFT_2)) * permutation.MULTIPLIER_2)
+    total = half + shift_right(x * size, 32)
     return tf.where(total >= size, total - size, total)
 
 
-def _low(x: Any) -> Any:
+def low_32(x: Any) -> Any:
+    """The low 32 bits of int64."""
     return _BITS.bitwise_and(x, tf.constant(_LOW, tf.int64))
 
 
-def _shift(x: Any, bits: int) -> Any:
+def shift_right(x: Any, bits: int) -> Any:
+    """int64 shifted by as many bits."""
     return _BITS.right_shift(x, tf.constant(bits, tf.int64))

@@ -6,7 +6,6 @@ from typing import Any, Literal
 
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
-from shardkit.order import TRAINING_ORDERS
 
 Fit = Literal["crop", "stretch", "pad"]
 DTYPES = ("uint8", "float32", "bfloat16")
@@ -83,7 +82,6 @@ class ReadOptions:
         global_batch_size: examples a step over all workers and replicas.
         training: endless, in `order`; else one pass in file order, padded with weight 0.
         seed: of order and augmentation.
-        order: name of the training order.
         image: how images are decoded; None for the stored features, images still encoded.
         class_weights: in label order; each training element ends with its class's. None for no such weight.
         max_corrupt: damaged records that are replaced by others; None to stop at the first.
@@ -95,7 +93,6 @@ class ReadOptions:
     global_batch_size: int
     training: bool
     seed: int
-    order: str
     image: ImageOptions | None
     map_fn: Callable[[dict[str, Any], Any], Any] | None
     batch_map_fn: Callable[[Any, Any], Any] | None = None
@@ -111,7 +108,6 @@ class ReadOptions:
             "left out of evaluation, where the weight tells padding",
             self.class_weights,
         )
-        _require(self.order in TRAINING_ORDERS, "order", f"one of {', '.join(TRAINING_ORDERS)}", self.order)
 
 
 def _require(holds: bool, name: str, rule: str, found: Any) -> None:  # noqa: FBT001 - the rule itself

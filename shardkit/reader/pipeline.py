@@ -22,6 +22,7 @@ from shardkit.reader.fetching import Fetcher
 from shardkit.reader.options import MAX_STEP, ImageOptions, ReadOptions
 from shardkit.reader.parsing import Parser
 from shardkit.reader.table import RecordTable
+from shardkit.reader.training_orders import TrainingOrder
 
 # Vectorised ops cost about a millisecond a block, whatever its size up to here: small batches share a block.
 BLOCK_EXAMPLES = 1024
@@ -31,7 +32,12 @@ _BATCH_SEED = "batch_seed"
 
 
 def build(
-    table: RecordTable, layout: BatchLayout, options: ReadOptions, start_step: Any, budget: FaultBudget | None
+    table: RecordTable,
+    layout: BatchLayout,
+    options: ReadOptions,
+    order: TrainingOrder | None,
+    start_step: Any,
+    budget: FaultBudget | None,
 ) -> Any:
     """The dataset of one input pipeline: per-replica batches, of which `layout.replicas_per_worker` make a step.
 
@@ -39,12 +45,13 @@ def build(
         table: of the split.
         layout: which part of every global batch.
         options: what is wanted.
+        order: of training; None in evaluation.
         start_step: an int, or a `tf.Variable` that is read whenever an iterator is made.
         budget: of damaged records; None to stop at the first.
     """
     steps_per_block = max(1, BLOCK_EXAMPLES // layout.per_worker_batch_size)
     last_step = MAX_STEP if options.training else steps_per_epoch(table.num_examples, layout.global_batch_size)
-    places = _Places(table, layout, options, steps_per_block, last_step)
+    places = _Places(table, layout, options, order, steps_per_block, last_step)
     parser = Parser(table.features, table.num_classes)
     example = _Example(table, options, parser, places, budget)
     dataset = (
@@ -88,9 +95,15 @@ class _Places:
     """A block's first step to the columns of its examples, in the order in which they are read."""
 
     def __init__(
-        self, table: RecordTable, layout: BatchLayout, options: ReadOptions, steps_per_block: int, last_step: int
+        self,
+        table: RecordTable,
+        layout: BatchLayout,
+        options: ReadOptions,
+        order: TrainingOrder | None,
+        steps_per_block: int,
+        last_step: int,
     ) -> None:
-        self._layout, self._options, self._last_step = layout, options, last_step
+        self._layout, self._options, self._last_step, self._order = layout, options, last_step, order
         self._steps_per_block = steps_per_block
         self._num_examples = table.num_examples
         with tf.device("CPU:0"):
@@ -112,8 +125,8 @@ class _Places:
         start = layout.worker_index * layout.per_worker_batch_size
         within = np.arange(start, start + layout.per_worker_batch_size)
         positions = tf.reshape(steps[:, tf.newaxis] * layout.global_batch_size + within, [-1])
-        if self._options.training:
-            ids, epochs = graph_order.permute(positions, num_examples=self._num_examples, seed=self._options.seed)
+        if self._order is not None:
+            ids, epochs = self._order.in_graph(positions)
         else:
             ids, epochs = tf.minimum(positions, self._num_examples - 1), tf.zeros_like(positions)
         place = self.of(ids, epochs)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
-from shardkit.order import TRAINING_ORDERS, permutation
+from shardkit.order import permutation
 from shardkit.order.permutation import MAX_NUM_EXAMPLES, key_words, mix32, permute, rectangle
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "permutation.json").read_text(encoding="utf-8"))
@@ -94,7 +94,3 @@ def test_no_product_leaves_int64():
 def test_numbers_out_of_range_are_refused_in_a_sentence(num_examples, seed, position, says):
     with pytest.raises(CallError, match=says):
         permute(np.array([position]), num_examples=num_examples, seed=seed)
-
-
-def test_the_table_of_orders_holds_the_permutation():
-    assert TRAINING_ORDERS["full"] is permute

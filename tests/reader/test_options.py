@@ -27,7 +27,6 @@ READ = {
     "global_batch_size": 8,
     "training": True,
     "seed": 0,
-    "order": "full",
     "image": None,
     "map_fn": None,
 }
@@ -69,7 +68,6 @@ def test_image_options_out_of_range_are_refused(changed, named):
         ({"global_batch_size": 0}, "global_batch_size must be at least 1; found 0"),
         ({"seed": -1}, "seed must be from 0 to 9223372036854775807; found -1"),
         ({"seed": 2**63}, "seed"),
-        ({"order": "shuffled"}, "order must be one of full; found 'shuffled'"),
     ],
 )
 def test_read_options_out_of_range_are_refused(changed, named):

@@ -1,0 +1,182 @@
+"""From the places of endless training to examples: each order as arrays, for listing, and in the graph, for reading.
+
+A place is a number of the sequence that global batches are cut from: batch k holds [k * G, (k + 1) * G).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.errors import CallError, UnknownNameError
+from shardkit.features import CLASS_LABEL, LABEL
+from shardkit.order import permutation
+from shardkit.order.block_reads import check_lanes, lane_positions
+from shardkit.order.blocks import BlockLayout, block_order
+from shardkit.order.sampling import ClassSampling, class_balanced, class_weighted, sample
+from shardkit.reader import graph_blocks, graph_order
+from shardkit.reader.graph_sampling import Sampler
+from shardkit.reader.table import RecordTable
+
+_Ints = npt.NDArray[np.int64]
+
+
+class TrainingOrder(Protocol):
+    """An endless order of examples."""
+
+    def ids(self, places: _Ints) -> _Ints:
+        """The example at each place."""
+        ...
+
+    def in_graph(self, places: Any) -> tuple[Any, Any]:
+        """The example at each place, and how often it came before, which augmentation takes for the epoch."""
+        ...
+
+    def check_workers(self, num_workers: int) -> None:
+        """Refuse a number of workers that would not get the same global batches.
+
+        Raises:
+            CallError: with the numbers that would do.
+        """
+        ...
+
+
+class FullOrder:
+    """A permutation of all examples, another one each epoch."""
+
+    def __init__(self, num_examples: int, seed: int) -> None:
+        self._num_examples, self._seed = num_examples, seed
+
+    def ids(self, places: _Ints) -> _Ints:
+        """See TrainingOrder."""
+        return permutation.permute(places, num_examples=self._num_examples, seed=self._seed)
+
+    def in_graph(self, places: Any) -> tuple[Any, Any]:
+        """See TrainingOrder."""
+        ids, epochs = graph_order.permute(places, num_examples=self._num_examples, seed=self._seed)
+        return ids, epochs
+
+    def check_workers(self, num_workers: int) -> None:
+        """See TrainingOrder; any number will do."""
+
+
+class BlockOrder:
+    """Blocks of records permuted, a bounded number of them shuffled: reads stay near each other."""
+
+    def __init__(self, layout: BlockLayout, seed: int, global_batch_size: int) -> None:
+        check_lanes(layout.lanes, global_batch_size)
+        self._layout, self._seed, self._global_batch_size = layout, seed, global_batch_size
+
+    def ids(self, places: _Ints) -> _Ints:
+        """See TrainingOrder."""
+        layout = self._layout
+        return block_order(
+            lane_positions(places, global_batch_size=self._global_batch_size, lanes=layout.lanes),
+            starts=layout.starts,
+            num_examples=layout.num_examples,
+            seed=self._seed,
+            block_records=layout.block_records,
+            window_blocks=layout.window_blocks,
+            lanes=layout.lanes,
+        )
+
+    def in_graph(self, places: Any) -> tuple[Any, Any]:
+        """See TrainingOrder."""
+        # block_reads.lane_positions, on tensors.
+        lanes, size = self._layout.lanes, self._global_batch_size
+        within = places % size
+        positions = places - within + within % (size // lanes) * lanes + within // (size // lanes)
+        ids, epochs = graph_blocks.block_order(positions, layout=self._layout, seed=self._seed)
+        return ids, epochs
+
+    def check_workers(self, num_workers: int) -> None:
+        """See TrainingOrder."""
+        check_lanes(self._layout.lanes, self._global_batch_size, num_workers)
+
+
+class SampledOrder:
+    """Classes in fixed shares, and within each class its own permutation."""
+
+    def __init__(self, sampling: ClassSampling, seed: int) -> None:
+        self._sampling, self._seed = sampling, seed
+        self._sampler = Sampler(sampling, seed)
+
+    def ids(self, places: _Ints) -> _Ints:
+        """See TrainingOrder."""
+        return sample(places, self._sampling, seed=self._seed)[0]
+
+    def in_graph(self, places: Any) -> tuple[Any, Any]:
+        """See TrainingOrder."""
+        return self._sampler(places)
+
+    def check_workers(self, num_workers: int) -> None:
+        """See TrainingOrder; any number will do."""
+
+
+def make_order(
+    table: RecordTable,
+    classes: Sequence[str],
+    *,
+    training: bool,
+    order: str,
+    sampling: str | Mapping[str, float],
+    seed: int,
+    global_batch_size: int,
+    blocks: tuple[int, int, int],
+) -> TrainingOrder | None:
+    """The order of training that was asked for; None for evaluation, which goes in file order.
+
+    Args:
+        table: of the split.
+        classes: names in label order.
+        training: or evaluation.
+        order: "full" or "block".
+        sampling: "natural", "class_balanced", or weights of classes by name.
+        seed: 0 to 2**63 - 1.
+        global_batch_size: examples a step.
+        blocks: block_records, window_blocks and lanes, for "block".
+
+    Raises:
+        CallError: what does not go together, or a batch that the lanes do not divide.
+        UnknownNameError: a class that there is not.
+    """
+    if order not in {"full", "block"}:
+        msg = f"order must be one of full, block; found {order!r}"
+        raise CallError(msg)
+    if not training:
+        if sampling != "natural":
+            msg = "sampling must be left out of evaluation, which reads every example once"
+            raise CallError(msg)
+        return None
+    if sampling != "natural":
+        if order != "full":
+            msg = "sampling draws each class by itself, in an order of its own: leave out order='block'"
+            raise CallError(msg)
+        return SampledOrder(_sampling(table, classes, sampling, seed), seed)
+    if order == "block":
+        records = table.record
+        # Of a selection, the examples of each shard; shards without any are left out.
+        starts = table.starts if records is None else np.unique(np.searchsorted(records, table.starts))
+        return BlockOrder(BlockLayout(starts, *blocks), seed, global_batch_size)
+    return FullOrder(table.num_examples, seed)
+
+
+def _sampling(
+    table: RecordTable, classes: Sequence[str], sampling: str | Mapping[str, float], seed: int
+) -> ClassSampling:
+    if table.features.get(LABEL) != CLASS_LABEL:
+        msg = "sampling by class needs a dataset whose examples have one class each"
+        raise CallError(msg)
+    if isinstance(sampling, str):
+        if sampling != "class_balanced":
+            msg = f"sampling must be 'natural', 'class_balanced' or weights by class; found {sampling!r}"
+            raise CallError(msg)
+        return class_balanced(table.label, num_classes=len(classes), seed=seed)
+    label_of = {name: label for label, name in enumerate(classes)}
+    for name in sampling:
+        if name not in label_of:
+            msg = f"sampling names the class {name!r}; the dataset has {', '.join(map(repr, classes[:20]))}"
+            raise UnknownNameError(msg)
+    weights = {label_of[name]: weight for name, weight in sampling.items()}
+    return class_weighted(table.label, weights, num_classes=len(classes), seed=seed)
