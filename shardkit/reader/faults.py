@@ -98,12 +98,14 @@ class FaultBudget:
         """
         with self._lock:
             is_new = fault.example_id not in self._faults
-            self._faults.setdefault(fault.example_id, fault)
-            count = len(self._faults)
-        if count > self._max_faults:
+            # What is over the budget is not counted: several threads may meet such a record before training stops.
+            is_over = is_new and len(self._faults) == self._max_faults
+            if is_new and not is_over:
+                self._faults[fault.example_id] = fault
+        if is_over:
             msg = (
-                f"{fault}; that is bad record {count}, and {self._max_faults} are allowed: run `shardkit verify`, then "
-                f"restore the shard or convert again, or raise the budget"
+                f"{fault}; that is bad record {self._max_faults + 1}, and {self._max_faults} are allowed: run "
+                f"`shardkit verify`, then restore the shard or convert again, or raise the budget"
             )
             raise RecordError(msg)
         return is_new
