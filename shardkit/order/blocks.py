@@ -3,7 +3,8 @@ r"""``block`` order, for storage where random access is slow: whole blocks are r
 Memory and reads, for G examples a batch, blocks of R records, windows of W blocks and L lanes:
 
 * at most W blocks of a lane are needed at any position: W * R records a lane, L * W * R over all workers
-  (64 * 16 * 8 = 8,192 records, 820 MB of 100 kB each; a worker of 8 holds 102 MB);
+  (64 * 8 * 8 = 4,096 records, 410 MB of 100 kB each; a worker of 8 holds 51 MB). A reader that fetches the next
+  window of a lane meanwhile holds up to twice that;
 * every record is read once an epoch. Where two lanes meet, each reads its own part of the block that they share; a
   reader that takes whole blocks instead reads at most L - 1 blocks twice an epoch.
 
@@ -48,9 +49,9 @@ from shardkit.order.own_permutation import MAX_STREAMS, derived_seed, permute_ea
 
 _Ints = npt.NDArray[np.int64]
 
-# For records of 100 kB: a request moves 6.4 MB, longer than a store takes to answer, and all lanes hold 820 MB, what
-# a shuffle buffer of 8,192 records does.
-BLOCK_RECORDS, WINDOW_BLOCKS, LANES = 64, 16, 8
+# For records of 100 kB: a request moves 6.4 MB, longer than a store takes to answer, and all lanes hold 410 MB, with
+# the windows to come 820 MB, what a shuffle buffer of 8,192 records does.
+BLOCK_RECORDS, WINDOW_BLOCKS, LANES = 64, 8, 8
 
 BLOCKS_PURPOSE, WINDOWS_PURPOSE = "order/block", "order/window"
 

@@ -1,6 +1,6 @@
 """`make_dataset_fn` and `make_dataset`: a manifest becomes the input function of a trainer."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,11 +12,13 @@ from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.blocks import BLOCK_RECORDS, LANES, WINDOW_BLOCKS
 from shardkit.reader import checking, pipeline
 from shardkit.reader.caching import ShardCache
+from shardkit.reader.elsewhere import Elsewhere, check_traced, elsewhere
 from shardkit.reader.faults import Fault, FaultBudget
 from shardkit.reader.local_copies import copied, reachable
+from shardkit.reader.mixtures import Mixture, make_mixture
 from shardkit.reader.options import MAX_STEP, Fit, ImageOptions, ReadOptions
 from shardkit.reader.selecting import select
-from shardkit.reader.table import RecordTable, load_table
+from shardkit.reader.table import RecordTable, load_table, with_frame_bytes
 from shardkit.reader.training_orders import TrainingOrder, make_order
 from shardkit.reader.weighing import class_weights
 
@@ -37,9 +39,11 @@ class DatasetFn:
         order: TrainingOrder | None,
         start_step: int,
         cache: ShardCache | None,
+        where_read: Elsewhere | None = None,
     ) -> None:
         self._cache = cache  # holds its shards as long as this function is there
         self._table, self._options, self._order = table, options, order
+        self._elsewhere = where_read
         self._budget = None if options.max_corrupt is None else FaultBudget(options.max_corrupt)
         self.num_examples = table.num_examples
         self.steps_per_epoch = steps_per_epoch(table.num_examples, options.global_batch_size)
@@ -55,6 +59,7 @@ class DatasetFn:
         Raises:
             CallError: the batch does not divide over the context's pipelines and replicas.
         """
+        check_traced(self._elsewhere)
         context = tf.distribute.InputContext() if context is None else context
         checking.check(
             context,
@@ -66,7 +71,10 @@ class DatasetFn:
         if self._order is not None:
             self._order.check_workers(layout.num_workers)
         start_step = self.start_step if self._options.training else int(self.start_step)
-        dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
+        if self._elsewhere is None:
+            dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
+        else:
+            dataset = self._elsewhere(self._table, layout, self._options, self._order, self.start_step)
         if not self._options.training and layout.replicas_per_worker > 1:
             # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: left
             # as it is, every evaluation would warn that the data ran out, and show half its steps as missing.
@@ -82,7 +90,8 @@ class DatasetFn:
     @property
     def element_spec(self) -> Any:
         """The spec of a whole global batch, static in every shape."""
-        return self(None).element_spec
+        layout = BatchLayout(self._options.global_batch_size, 1, 0)
+        return pipeline.build(self._table, layout, self._options, self._order, 0, self._budget).element_spec
 
     def batch_keys(self, step: int) -> list[str]:
         """Keys of a global batch in order, without reading any image; padding is left out.
@@ -105,7 +114,7 @@ class DatasetFn:
 
 
 def make_dataset_fn(
-    dataset: str | Manifest,
+    dataset: str | Manifest | Mixture,
     split: str,
     *,
     global_batch_size: int,
@@ -128,6 +137,7 @@ def make_dataset_fn(
     mean: tuple[float, ...] | None = None,
     std: tuple[float, ...] | None = None,
     grey: bool = False,
+    scaled_decoding: bool = False,
     max_boxes: int = 100,
     min_visible: float = 0.25,
     mask_padding: int = 255,
@@ -141,6 +151,9 @@ def make_dataset_fn(
     max_corrupt: int = 100,
     cache_dir: str | None = None,
     cache_bytes: int = 1 << 40,  # 1 TiB
+    service: str | None = None,
+    service_job: str | None = None,
+    independent_workers: bool = False,
 ) -> DatasetFn:
     """Make the input function of one split.
 
@@ -162,8 +175,9 @@ def make_dataset_fn(
             consecutive records and shuffles a bounded number of them, so that reads stay near each other.
         sampling: of training; "natural", every example once an epoch; "class_balanced", every class equally often; or
             weights by class, of which those not named are left out. Shares are exact within one over any 1,000 places.
-        block_records: records of a block, for order="block".
-        window_blocks: blocks that are shuffled together in each lane.
+        block_records: records of a block, for order="block", which a worker reads whole, one request each.
+        window_blocks: blocks that are shuffled together in each lane. A worker holds at most 2 * block_records *
+            window_blocks * lanes / num_workers records: those being given and those being read.
         lanes: parts of the data that are read side by side; the workers' number has to divide it, and it the batch.
         crop_scale: share of the area that a random crop covers.
         crop_ratio: width / height of a random crop.
@@ -175,6 +189,7 @@ def make_dataset_fn(
         mean: of 0..255 values, a number for each channel; the result is (value - mean) / std.
         std: see mean.
         grey: one channel.
+        scaled_decoding: TODO
         max_boxes: of a detection dataset, whose labels are {"boxes": float32[max_boxes, 4], "labels":
             int32[max_boxes]}, padded with 0 and -1; boxes are (ymin, xmin, ymax, xmax) as shares of the image given.
         min_visible: share of a box's area that has to be left in the image for the box to be kept.
@@ -198,6 +213,17 @@ def make_dataset_fn(
             stores that are slow at random access, and for s3://, which TensorFlow does not read. Shared by all
             processes of a host, and by all runs; what was not used for longest goes first.
         cache_bytes: the most that the folder may hold.
+        service: "grpc://host:port" of a tf.data service's dispatcher, whose workers then read and decode. Each global
+            batch comes exactly once, and is the same as without, while no worker is lost; their order is not kept. With
+            several input pipelines, parts of different global batches meet at a step. What a lost worker had been dealt
+            is lost: see `shardkit.reader.service`. The workers need TensorFlow and the dataset under the same path, not
+            shardkit; `map_fn` must do without `py_function`; every record is read by itself in any `order`; the index
+            travels too, 36 bytes an example, up to 2 GB. `start_step` is read when the input is made, and an iterator
+            that finds it moved since stops with an error.
+        service_job: name of a stream that several trainers divide among them, each batch to one of them.
+        independent_workers: for ParameterServerStrategy, which cannot give its workers parts of one stream: each reads
+            its own endless order, from a random epoch on, every example exactly once an epoch; over all workers nothing
+            is promised. `global_batch_size` is then what one worker reads for a step.
         batch_map_fn: `batch_map_fn(element, seed)` makes what is given of each replica's batch, such as
             `reader.mixup(num_classes)`; `seed` is int32[2] and depends on `seed` and the step. What it mixes are
             examples of one replica's batch, so the result depends on the number of replicas.
@@ -221,6 +247,7 @@ def make_dataset_fn(
             mean=mean,
             std=std,
             grey=grey,
+            scaled_decoding=scaled_decoding,
             method=method,
             max_boxes=max_boxes,
             min_visible=min_visible,
@@ -229,21 +256,38 @@ def make_dataset_fn(
     if not 0 <= start_step < MAX_STEP:
         msg = f"start_step must be from 0 to {MAX_STEP - 1}; found {start_step}"
         raise CallError(msg)
-    manifest = dataset if isinstance(dataset, Manifest) else read_manifest(dataset)
-    table = select(load_table(manifest, split), where=where, fold=fold, take=take, training=training)
+    where_read = elsewhere(
+        service=service,
+        service_job=service_job,
+        independent_workers=independent_workers,
+        training=training,
+        start_step=start_step,
+        on_corrupt=on_corrupt,
+        cache_dir=cache_dir,
+    )
+    source = read_manifest(dataset) if isinstance(dataset, str) else dataset
+
+    def load(manifest: Manifest) -> RecordTable:
+        table = load_table(manifest, split)
+        if order == "block":
+            table = with_frame_bytes(table)
+        return select(table, where=where, fold=fold, take=take, training=training)
+
+    table = source.table(load) if isinstance(source, Mixture) else load(source)
     if on_corrupt not in {"error", "skip"}:
         msg = f"on_corrupt must be 'error' or 'skip'; found {on_corrupt!r}"
         raise CallError(msg)
-    cache = reachable(table, cache_dir, cache_bytes)
+    cache = reachable(table, cache_dir, cache_bytes, in_blocks=order == "block")
     if cache is not None:
         table = copied(table, cache)
     allowed = max_corrupt if on_corrupt == "skip" else None
-    weights = None if sample_weight is None else class_weights(table, manifest.classes, sample_weight)
+    weights = None if sample_weight is None else class_weights(table, source.classes, sample_weight)
     options = ReadOptions(split, global_batch_size, training, seed, image, map_fn, batch_map_fn, weights, allowed)
     checking.check_enough(table.num_examples, global_batch_size, training=training)
     training_order = make_order(
         table,
-        manifest.classes,
+        source.classes,
+        shares=source.shares(table) if isinstance(source, Mixture) else None,
         training=training,
         order=order,
         sampling=sampling,
@@ -251,7 +295,7 @@ def make_dataset_fn(
         global_batch_size=global_batch_size,
         blocks=(block_records, window_blocks, lanes),
     )
-    return DatasetFn(table, options, training_order, start_step, cache)
+    return DatasetFn(table, options, training_order, start_step, cache, where_read)
 
 
 def make_dataset(
@@ -289,3 +333,25 @@ def make_dataset(
     distribution.experimental_distribute.auto_shard_policy = policy.DATA if num_workers == 1 else policy.OFF
     made = dataset_fn(tf.distribute.InputContext(num_workers, worker_index, num_workers))
     return made.with_options(distribution)
+
+
+def mix(
+    datasets: Sequence[tuple[str | Manifest, float]], split: str, *, global_batch_size: int, **options: Any
+) -> DatasetFn:
+    """Make the input function of one split of several datasets.
+
+    In training the share of each dataset over any 1,000 positions in a row is its weight's to within one example; each
+    dataset gives all its examples, in its own order, before any comes again. Evaluation reads every example of all of
+    them once. Classes are reconciled by name: labels follow the first dataset's classes, then what the others add.
+
+    Args:
+        datasets: (folder or manifest, weight above 0 in any unit) of each; folders of different datasets.
+        split: of each of them.
+        global_batch_size: see make_dataset_fn.
+        options: all others of make_dataset_fn but `order` and `sampling`; `where`, `fold` and `take` choose from each
+            dataset by itself. `num_examples` counts all, and `steps_per_epoch` are the steps that hold as many.
+
+    Raises:
+        CallError: datasets that do not go together, such as of different features; and see make_dataset_fn.
+    """
+    return make_dataset_fn(make_mixture(datasets), split, global_batch_size=global_batch_size, **options)

@@ -1,6 +1,7 @@
 """One image: decode only the window, resize, cast, flip; every shape static."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -8,8 +9,11 @@ import tensorflow as tf
 
 from shardkit.reader.options import ImageOptions
 
+# By which libjpeg can divide both sides: it inverts 4 x 4, 2 x 2 or 1 of a block's 8 x 8 frequencies.
+RATIOS = (1, 2, 4, 8)
 
-def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int) -> Any:
+
+def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, target: Any | None = None) -> Any:
     """The pixels of a window, uint8[window height, window width, channels].
 
     A JPEG is decoded no further than the window needs; a PNG as a whole, because its format allows no other way.
@@ -19,30 +23,76 @@ def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int) 
         window: int32[4]: top, left, height, width.
         is_png: bool, or None where all images are JPEG.
         channels: 1 or 3.
+        target: (height, width) that the window is resized to afterwards. A JPEG's window comes smaller by the greatest
+            of RATIOS that leaves it as large as the target in both directions. None for never.
     """
 
-    def jpeg() -> Any:
-        return tf.raw_ops.DecodeAndCropJpeg(contents=encoded, crop_window=window, channels=channels)
+    def jpeg(ratio: int = 1) -> Any:
+        at_ratio = scaled_window(window, ratio)
+        return tf.raw_ops.DecodeAndCropJpeg(contents=encoded, crop_window=at_ratio, channels=channels, ratio=ratio)
+
+    def scaled() -> Any:
+        # The ratio is an attribute of the operation, not an input: hence one operation for each.
+        return tf.switch_case(ratio_index(window, target), [partial(jpeg, ratio) for ratio in RATIOS])
 
     def png() -> Any:
         pixels = tf.raw_ops.DecodePng(contents=encoded, channels=channels, dtype=tf.uint8)
         return tf.slice(pixels, [window[0], window[1], 0], [window[2], window[3], channels])
 
-    return jpeg() if is_png is None else tf.cond(is_png, png, jpeg)
+    decode = jpeg if target is None else scaled
+    return decode() if is_png is None else tf.cond(is_png, png, decode)
 
 
-def finish(pixels: Any, flip: Any | None, options: ImageOptions) -> Any:
+def ratio_index(window: Any, target: Any) -> Any:
+    """Index into RATIOS of the greatest ratio that leaves the window as large as the target, int32[]; 0 if none does.
+
+    Args:
+        window: int32[4]: top, left, height, width.
+        target: int32[2] or two ints: height, width.
+    """
+    is_enough = tf.reduce_all(window[2:] // np.array(RATIOS[1:], np.int32)[:, np.newaxis] >= target, axis=1)
+    return tf.math.count_nonzero(is_enough, dtype=tf.int32)  # what is enough at 8 is enough at 4
+
+
+def scaled_window(window: Any, ratio: int) -> Any:
+    """A window in pixels of the image decoded at a ratio, whose sides are ceil(side / ratio); int32[4].
+
+    Pixel i there covers [i * ratio, (i + 1) * ratio) here. Sides are rounded, then the middle is, so that sides and
+    middle are each within half a pixel there of the exact ones. It never leaves the image, if the window does not: an
+    edge that a pixel's rounding moves out by less than one pixel stays below the rounded-up side of the image.
+
+    Args:
+        window: int32[4]: top, left, height, width.
+        ratio: one of RATIOS.
+    """
+    if ratio == 1:
+        return window
+    sides = tf.maximum((2 * window[2:] + ratio) // (2 * ratio), 1)
+    corner = (2 * window[:2] + window[2:] + (1 - sides) * ratio) // (2 * ratio)
+    return tf.concat([corner, sides], axis=0)
+
+
+def target_size(window: Any, options: ImageOptions) -> Any:
+    """What a window is resized to, (height, width): all of `options.size`, except where black is put beside it."""
+    if options.fit == "pad" and not options.training:
+        return pad_geometry(window[2:], options.size)[0]
+    return options.size
+
+
+def finish(pixels: Any, flip: Any | None, options: ImageOptions, shape: Any | None = None) -> Any:
     """Resize to the target, cast to the dtype asked for, and flip; [height, width, channels], static.
 
     Args:
         pixels: uint8[any height, any width, channels].
         flip: bool, whether to mirror left to right, or None for never.
         options: what is wanted.
+        shape: int32[2] of the window before scaled decoding rounded it, which decides what is padded; None for that of
+            pixels.
     """
     height, width = options.size
     resize = _RESIZE[options.method]
     if options.fit == "pad" and not options.training:
-        resized = _padded(pixels, options.size, resize)
+        resized = _padded(pixels, tf.shape(pixels)[:2] if shape is None else shape, options.size, resize)
     else:
         resized = resize(pixels, options.size)
     finished = _cast(resized, options)
@@ -53,12 +103,12 @@ def finish(pixels: Any, flip: Any | None, options: ImageOptions) -> Any:
     return finished
 
 
-def _padded(pixels: Any, size: tuple[int, int], resize: Callable[[Any, Any], Any]) -> Any:
+def _padded(pixels: Any, shape: Any, size: tuple[int, int], resize: Callable[[Any, Any], Any]) -> Any:
     """The whole image in the middle, black beside it.
 
     Not tf.image.resize_with_pad: it rounds a side of very long images down to 0 pixels, and fails.
     """
-    fitted, before = pad_geometry(tf.shape(pixels)[:2], size)
+    fitted, before = pad_geometry(shape, size)
     edges = tf.stack([before, size - fitted - before], axis=1)
     return tf.pad(resize(pixels, fitted), tf.pad(edges, [[0, 1], [0, 0]]))
 

@@ -28,29 +28,29 @@ class Fetcher:
     TensorFlow's own error names neither file nor record, hence the empty string in place of a damaged record.
     """
 
-    def __init__(self, table: RecordTable, budget: FaultBudget | None, seed: int) -> None:
+    def __init__(self, table: RecordTable, budget: FaultBudget | None, seed: int, *, remote: bool = False) -> None:
         """Make one.
 
         Args:
             table: of the split.
             budget: of damaged records that are replaced; None to stop at the first.
             seed: of the conversion's readers, 0 to 2**63 - 1; decides which example takes a damaged one's place.
+            remote: the graph runs in another process, where no function of Python's can be called.
         """
-        self._table, self._budget, self._seed = table, budget, seed
+        self._table, self._budget, self._seed, self._remote = table, budget, seed, remote
 
     def __call__(self, place: dict[str, Any], place_of: Callable[[Any, Any], dict[str, Any]]) -> tuple[Any, Any]:
         """The data of a record, and the place of the example that it is: another one's where it is damaged.
 
         Args:
-            place: scalars, among them `path`, `offset`, `id` and, where damaged records are replaced, `epoch`.
+            place: scalars, among them `path`, `offset`, `id` and, where damaged records are replaced, `epoch`; and
+                `record`, where its data was read already, which is empty where that failed.
             place_of: the columns of examples by ids and epochs, int64[n] each.
         """
-        record = self._sound(place)
+        record = self._given(place) if "record" in place else self._sound(place)
         is_damaged = tf.equal(tf.strings.length(record), 0)
         if self._budget is None:
-            data = tf.cond(
-                is_damaged, lambda: tf.numpy_function(self._explain, [place["id"]], tf.string), lambda: record
-            )
+            data = tf.cond(is_damaged, lambda: self._explained(place), lambda: record)
             data.set_shape([])  # numpy_function knows no shape
             return data, place
 
@@ -67,6 +67,10 @@ class Fetcher:
 
         found, kept = tf.cond(is_damaged, replaced, lambda: (record, place))
         return found, kept
+
+    def _given(self, place: dict[str, Any]) -> Any:
+        record = place.pop("record")
+        return tf.cond(tf.equal(tf.strings.length(record), 0), lambda: self._sound(place), lambda: record)
 
     def _sound(self, place: dict[str, Any]) -> Any:
         """The data of a record; empty where it is damaged."""
@@ -85,13 +89,22 @@ class Fetcher:
         _, record = tf.raw_ops.DatasetToSingleElement(dataset=first, **_TWO_STRINGS)
         return record
 
+    def _explained(self, place: dict[str, Any]) -> Any:
+        if not self._remote:
+            return tf.numpy_function(self._explain, [place["id"]], tf.string)
+        where = tf.strings.join([place["path"], ": the record at byte ", tf.strings.as_string(place["offset"])])
+        msg = where + " is damaged; run `shardkit verify`, then restore the shard or convert again"
+        with tf.control_dependencies([tf.debugging.Assert(condition=False, data=[msg])]):
+            return tf.constant(b"")
+
     def _explain(self, example_id: int) -> bytes:
         """Raise what is wrong with a record; the data if a second reading finds nothing wrong with it."""
         try:
             return self._read(int(example_id))
         except RecordError as error:
             fault = self._fault(int(example_id), str(error))
-            msg = f"{self._table.root.url}/{fault}; run `shardkit verify`, then restore the shard or convert again"
+            url = self._table.root(int(example_id)).url
+            msg = f"{url}/{fault}; run `shardkit verify`, then restore the shard or convert again"
             raise RecordError(msg) from None
 
     def _replace(self, example_id: int) -> tuple[np.int64, bytes]:
@@ -103,14 +116,14 @@ class Fetcher:
                 return np.int64(candidate), self._read(candidate)
             except RecordError as error:
                 if self._budget.spend(fault := self._fault(candidate, str(error))):
-                    _LOG.warning("%s/%s; another example takes its place", self._table.root.url, fault)
+                    _LOG.warning("%s/%s; another example takes its place", self._table.root(candidate).url, fault)
             attempt += 1
             candidate = replacement(int(example_id), attempt, self._seed, self._table.num_examples)
 
     def _read(self, example_id: int) -> bytes:
         shard, _ = self._table.place(example_id)
         try:
-            with self._table.root.open(shard.path) as file:
+            with self._table.root(example_id).open(shard.path) as file:
                 file.seek(int(self._table.offset[example_id]))
                 data: bytes = next(tfrecord.read_records(file, name="read again"))[1]
         except StopIteration:

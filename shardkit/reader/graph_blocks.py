@@ -1,6 +1,6 @@
 """The graph's twin of `shardkit.order.blocks`, held against it in tests; names are those of the reference."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import tensorflow as tf
 
@@ -17,6 +17,36 @@ def block_order(positions: Any, *, layout: BlockLayout, seed: int) -> tuple[Any,
     The short blocks are sought out once for every epoch between the least and the greatest position: as much work as
     permuting so many positions.
     """
+    epochs, tables, window = _windows(positions, layout, seed)
+    shuffled = permute_each(
+        window.rank - window.start,
+        window.stop - window.start,
+        epochs,
+        window.number * layout.lanes + window.lane,
+        seed=derived_seed(seed, WINDOWS_PURPOSE),
+        rounds=permutation.num_rounds(layout.max_window_records),
+    )
+    return tables.ids(window.row, window.start + shuffled), epochs
+
+
+def left_of_window(position: Any, *, layout: BlockLayout, seed: int) -> Any:
+    """int64 from 1: how many positions of its lane are served by the window of an int64 position, from it on."""
+    _, _, window = _windows(position[tf.newaxis], layout, seed)
+    return (window.stop - window.rank)[0]
+
+
+class _Windows(NamedTuple):
+    """See blocks.Windows."""
+
+    row: Any
+    lane: Any
+    rank: Any
+    number: Any
+    start: Any
+    stop: Any
+
+
+def _windows(positions: Any, layout: BlockLayout, seed: int) -> tuple[Any, "_Epochs", _Windows]:
     size, lanes, num_examples = layout.window_blocks, layout.lanes, layout.num_examples
     epochs, place = positions // num_examples, positions % num_examples
     tables = _Epochs(layout, tf.range(tf.reduce_min(epochs), tf.reduce_max(epochs) + 1), seed)
@@ -31,15 +61,7 @@ def block_order(positions: Any, *, layout: BlockLayout, seed: int) -> tuple[Any,
     stop_block = tf.minimum(first_block + size, tables.block_of(row, lane_stop - 1) + 1)
     start = tf.maximum(tables.records_before(row, tf.maximum(first_block, first)), lane_start)
     stop = tf.minimum(tables.records_before(row, stop_block), lane_stop)
-    shuffled = permute_each(
-        rank - start,
-        stop - start,
-        epochs,
-        number * lanes + lane,
-        seed=derived_seed(seed, WINDOWS_PURPOSE),
-        rounds=permutation.num_rounds(layout.max_window_records),
-    )
-    return tables.ids(row, start + shuffled), epochs
+    return epochs, tables, _Windows(row, lane, rank, number, start, stop)
 
 
 class _Epochs:

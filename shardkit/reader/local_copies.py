@@ -1,6 +1,7 @@
 """Where TensorFlow finds the shards: where they lie, or copied into a cache before they are read."""
 
 import logging
+import os
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -10,26 +11,43 @@ from shardkit.reader.table import RecordTable
 
 # Each copies with several requests under way already.
 SHARDS_AT_A_TIME = 4
+READ_AHEAD = "GCS_READAHEAD_BUFFER_SIZE_BYTES"
 _LOG = logging.getLogger(__name__)
 
 
-def reachable(table: RecordTable, cache_dir: str | None, cache_bytes: int) -> ShardCache | None:
+def reachable(table: RecordTable, cache_dir: str | None, cache_bytes: int, *, in_blocks: bool) -> ShardCache | None:
     """The cache, if one is wanted.
+
+    Args:
+        table: of the split.
+        cache_dir: its folder, or None.
+        cache_bytes: the most that it may hold.
+        in_blocks: records are read many at a time.
 
     Raises:
         CallError: TensorFlow cannot read the shards where they lie, and there is no cache.
     """
     if cache_dir is not None:
         return ShardCache(cache_dir, cache_bytes)
-    scheme = table.root.url.partition("://")[0] if "://" in table.root.url else "file"
-    if scheme == "s3":
-        msg = f"{table.root.url}: TensorFlow does not read s3://; give cache_dir, a local folder to copy the shards to"
-        raise CallError(msg)
-    if scheme != "file":
-        _LOG.warning(
-            "%s: records in random order are slow to read from an object store; cache_dir copies the shards to a disk",
-            table.root.url,
-        )
+    for url in dict.fromkeys(root.url for root in table.roots):
+        scheme = url.partition("://")[0] if "://" in url else "file"
+        if scheme == "s3":
+            msg = f"{url}: TensorFlow does not read s3://; give cache_dir, a local folder to copy the shards to"
+            raise CallError(msg)
+        if scheme != "file" and not in_blocks:
+            _LOG.warning(
+                "%s: records are slow to read from an object store one by one; cache_dir copies the shards to a disk, "
+                "order='block' reads many with each request",
+                url,
+            )
+        if scheme == "gs" and READ_AHEAD not in os.environ:
+            # It reads this variable as it is imported: too late to set it here.
+            _LOG.warning(
+                "%s: TensorFlow reads 64 MiB ahead wherever it seeks in gs://, most of it in vain; set %s=0 (for "
+                "order='full': somewhat more than a record's bytes) before Python starts, or give cache_dir",
+                url,
+                READ_AHEAD,
+            )
     return None
 
 
@@ -42,5 +60,5 @@ def copied(table: RecordTable, cache: ShardCache) -> RecordTable:
     """
     cache.check_fits(table.shards)
     with ThreadPoolExecutor(SHARDS_AT_A_TIME) as pool:
-        paths = list(pool.map(lambda shard: cache.fetch(table.root, shard), table.shards))
+        paths = list(pool.map(cache.fetch, table.roots, table.shards))
     return replace(table, paths=paths)

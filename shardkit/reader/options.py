@@ -32,6 +32,7 @@ class ImageOptions:
         min_visible: share of a box that has to lie in the window; of what lies there less, the box is left out.
         mask_padding: class number beside the image, where `fit` pads it.
         method: "bilinear" as the kernel does it, or "antialias", which is slower and smoother where it shrinks.
+        scaled_decoding: JPEGs whose window is at least twice the target are decoded at 1/2, 1/4 or 1/8 of their size.
     """
 
     size: tuple[int, int]
@@ -49,6 +50,7 @@ class ImageOptions:
     max_boxes: int
     min_visible: float
     mask_padding: int
+    scaled_decoding: bool = False
 
     def __post_init__(self) -> None:
         _require(len(self.size) == 2 and min(self.size) >= 1, "image_size", "(height, width) in pixels", self.size)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from shardkit import features
@@ -14,19 +16,31 @@ _NARROW = {"height", "width"}
 
 
 class Parser:
-    """Parses records into dicts of the stored features; lists of any length become ragged batches."""
+    """Parses records into dicts of the stored features; lists of any length become ragged batches.
 
-    def __init__(self, stored: Mapping[str, Feature], num_classes: int) -> None:
-        self._features, self._num_classes = stored, num_classes
+    `dataset` below is the number of each record's dataset, where `labels` says what its labels stand for.
+    """
+
+    def __init__(
+        self, stored: Mapping[str, Feature], num_classes: int, labels: npt.NDArray[np.int64] | None = None
+    ) -> None:
+        """Make one.
+
+        Args:
+            stored: the features.
+            num_classes: of the table.
+            labels: see Relabelling; None where labels hold as they are.
+        """
+        self._features, self._num_classes, self._labels = stored, num_classes, labels
         self._spec = {name: _spec(feature) for name, feature in stored.items()}
 
-    def one(self, record: Any) -> dict[str, Any]:
+    def one(self, record: Any, dataset: Any = None) -> dict[str, Any]:
         """The features of one record: scalars and vectors."""
-        return self._shaped(tf.io.parse_single_example(record, self._spec))
+        return self._shaped(tf.io.parse_single_example(record, self._spec), dataset)
 
-    def batch(self, records: Any) -> dict[str, Any]:
+    def batch(self, records: Any, dataset: Any = None) -> dict[str, Any]:
         """The features of a batch of records."""
-        return self._shaped(tf.io.parse_example(records, self._spec))
+        return self._shaped(tf.io.parse_example(records, self._spec), dataset)
 
     def label(self, parsed: dict[str, Any]) -> Any:
         """What stands beside the image of one record.
@@ -38,15 +52,24 @@ class Parser:
             return tf.reduce_max(tf.concat([rows, tf.zeros([1, self._num_classes])], axis=0), axis=0)
         return parsed[features.LABEL]
 
-    def _shaped(self, parsed: dict[str, Any]) -> dict[str, Any]:
+    def _shaped(self, parsed: dict[str, Any], dataset: Any) -> dict[str, Any]:
         for name, feature in self._features.items():
             value = parsed[name]
             if len(feature.shape) == 2:
                 value = _rows(value, feature.shape[1])
+            if feature.role == "class_label" and self._labels is not None:
+                value = _relabelled(value, dataset, self._labels)
             if feature.role == "class_label" or name in _NARROW:
                 value = tf.cast(value, tf.int32)
             parsed[name] = value
         return parsed
+
+
+def _relabelled(value: Any, dataset: Any, labels: Any) -> Any:
+    """Labels of one record or a batch, after the table's numbers."""
+    if isinstance(value, tf.RaggedTensor):
+        return value.with_values(_relabelled(value.values, tf.gather(dataset, value.value_rowids()), labels))
+    return tf.gather_nd(labels, tf.stack([tf.broadcast_to(dataset, tf.shape(value)), value], axis=-1))
 
 
 def _spec(feature: Feature) -> Any:

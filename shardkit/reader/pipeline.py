@@ -4,9 +4,12 @@
                       all vectorised: order,               fetch, decode the window,
                       lookup, windows, seeds               resize
 
+In block order whole blocks of records are read beside the places and zipped with them: nothing is left to fetch.
+
 The order is arithmetic, so the source is a range of steps: starting at step k costs what starting at 0 costs.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,13 +19,16 @@ from shardkit.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.reader import crops, graph_order
 from shardkit.reader.annotations import move_annotations, targets
-from shardkit.reader.decoding import decode_window, finish
+from shardkit.reader.block_fetching import BlockReader
+from shardkit.reader.decoding import decode_window, finish, target_size
 from shardkit.reader.faults import FaultBudget
 from shardkit.reader.fetching import Fetcher
 from shardkit.reader.options import MAX_STEP, ImageOptions, ReadOptions
 from shardkit.reader.parsing import Parser
+from shardkit.reader.random_start import RandomStart
+from shardkit.reader.run_reading import RunReader
 from shardkit.reader.table import RecordTable
-from shardkit.reader.training_orders import TrainingOrder
+from shardkit.reader.training_orders import BlockOrder, TrainingOrder
 
 # Vectorised ops cost about a millisecond a block, whatever its size up to here: small batches share a block.
 BLOCK_EXAMPLES = 1024
@@ -38,6 +44,8 @@ def build(
     order: TrainingOrder | None,
     start_step: Any,
     budget: FaultBudget | None,
+    *,
+    remote: bool = False,
 ) -> Any:
     """The dataset of one input pipeline: per-replica batches, of which `layout.replicas_per_worker` make a step.
 
@@ -46,19 +54,26 @@ def build(
         layout: which part of every global batch.
         options: what is wanted.
         order: of training; None in evaluation.
-        start_step: an int, or a `tf.Variable` that is read whenever an iterator is made.
+        start_step: an int, or a `tf.Variable` or `RandomStart` that is read whenever an iterator is made.
         budget: of damaged records; None to stop at the first.
+        remote: the graph runs in other processes, each a part of it: nothing calls back into this one, every record is
+            read by itself, and how many batches each process gives is left open.
     """
     steps_per_block = max(1, BLOCK_EXAMPLES // layout.per_worker_batch_size)
     last_step = MAX_STEP if options.training else steps_per_epoch(table.num_examples, layout.global_batch_size)
+    if isinstance(start_step, RandomStart):
+        last_step = start_step.last_step
     places = _Places(table, layout, options, order, steps_per_block, last_step)
-    parser = Parser(table.features, table.num_classes)
-    example = _Example(table, options, parser, places, budget)
+    parser = Parser(table.features, table.num_classes, None if table.relabelling is None else table.relabelling.labels)
+    fetch = Fetcher(table, budget, options.seed, remote=remote)
+    example = _Example(table, options, parser, places, fetch)
+    records = _records(table, layout, options, order, remote=remote)
+
+    def placed(first_step: Any) -> Any:
+        return records(tf.data.Dataset.range(first_step, last_step, steps_per_block).map(places), first_step)
+
     dataset = (
-        _block_starts(start_step, last_step, steps_per_block)
-        .map(places)
-        .prefetch(1)
-        .unbatch()
+        _from(start_step, placed)
         .map(example, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
         .batch(layout.per_replica_batch_size, drop_remainder=True)
     )
@@ -68,16 +83,34 @@ def build(
         whole = _BatchMap(options.batch_map_fn)
         dataset = dataset.map(whole, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
     dataset = dataset.prefetch(tf.data.AUTOTUNE)
+    if remote:
+        return dataset
     return dataset.apply(tf.data.experimental.assert_cardinality(_cardinality(layout, options, start_step, last_step)))
 
 
-def _block_starts(start_step: Any, last_step: int, steps_per_block: int) -> Any:
+def _from(start_step: Any, made: Callable[[Any], Any]) -> Any:
     if isinstance(start_step, int):
-        return tf.data.Dataset.range(start_step, last_step, steps_per_block)
+        return made(start_step)
     # The variable is read here, when an iterator is made, and not when the dataset is: a callback may have moved it.
-    return tf.data.Dataset.from_tensors(0).flat_map(
-        lambda _: tf.data.Dataset.range(start_step.read_value(), last_step, steps_per_block)
-    )
+    return tf.data.Dataset.from_tensors(0).flat_map(lambda _: made(start_step.read_value()))
+
+
+def _records(
+    table: RecordTable, layout: BatchLayout, options: ReadOptions, order: TrainingOrder | None, *, remote: bool
+) -> Any:
+    """Blocks of places, and the step they begin at, to single places; with their records where many are read at once.
+
+    Whoever finds no record there, or an empty one, reads it by itself.
+    """
+    if remote or table.frame_bytes is None:
+        return lambda places, _: places.prefetch(1).unbatch()
+    if isinstance(order, BlockOrder):
+        blocks = BlockReader(table, order.layout, layout, options.seed)
+        return lambda places, first_step: tf.data.Dataset.zip(
+            places.prefetch(1).unbatch(), blocks.records(first_step)
+        ).map(lambda place, record: place | {"record": record})
+    read = RunReader(table)
+    return lambda places, _: places.map(lambda place: place | {"record": read(place["id"])}, 1).unbatch()
 
 
 def _cardinality(layout: BatchLayout, options: ReadOptions, start_step: Any, last_step: int) -> Any:
@@ -117,6 +150,7 @@ class _Places:
             self._starts = tf.constant(table.starts)
             self._record = None if table.record is None else tf.constant(table.record)
             self._paths = tf.constant(table.paths)
+            self._dataset = None if table.relabelling is None else tf.constant(table.relabelling.dataset)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
     def __call__(self, first_step: Any) -> dict[str, Any]:
@@ -143,7 +177,10 @@ class _Places:
         place = {name: tf.gather(column, ids) for name, column in self._columns.items()}
         place["id"] = ids
         records = ids if self._record is None else tf.gather(self._record, ids)
-        place["path"] = tf.gather(self._paths, tf.searchsorted(self._starts, records, side="right") - 1)
+        shard = tf.searchsorted(self._starts, records, side="right") - 1
+        place["path"] = tf.gather(self._paths, shard)
+        if self._dataset is not None:
+            place["dataset"] = tf.gather(self._dataset, shard)
         if self._weights is not None:
             place["weight"] = tf.gather(self._weights, place["label"])
         return place | self._random(place, epochs)
@@ -173,12 +210,12 @@ class _Example:
     """The columns of one example to the element it becomes."""
 
     def __init__(
-        self, table: RecordTable, options: ReadOptions, parser: Parser, places: _Places, budget: FaultBudget | None
+        self, table: RecordTable, options: ReadOptions, parser: Parser, places: _Places, fetch: Fetcher
     ) -> None:
         self._options, self._parser, self._places = options, parser, places
         self._moves = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
-        self._fetch = Fetcher(table, budget, options.seed)
+        self._fetch = fetch
         # AutoGraph is for what users write: our own functions need none, and it takes nine tenths of tracing them.
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
 
@@ -191,9 +228,9 @@ class _Example:
     def _element(self, record: Any, place: dict[str, Any]) -> Any:
         image, map_fn = self._options.image, self._map_fn
         if image is None and map_fn is None:
-            return {"record": record} | {name: place[name] for name in ("weight",) if name in place}
+            return {"record": record} | {name: place[name] for name in ("weight", "dataset") if name in place}
         # The index knows the label of an example's one class: parsing takes a tenth of decoding.
-        features = {} if map_fn is None and self._has_class else self._parser.one(record)
+        features = {} if map_fn is None and self._has_class else self._parser.one(record, place.get("dataset"))
         if image is not None:
             encoded = tf.strings.substr(record, place["image_start"], place["image_bytes"])
             features = move_annotations(features, place["window"], place.get("flip"), image)
@@ -214,9 +251,11 @@ class _Example:
 
 
 def _pixels(encoded: Any, place: dict[str, Any], image: ImageOptions) -> Any:
-    return finish(
-        decode_window(encoded, place["window"], place.get("is_png"), image.channels), place.get("flip"), image
-    )
+    window, is_png, flip = place["window"], place.get("is_png"), place.get("flip")
+    if not image.scaled_decoding:
+        return finish(decode_window(encoded, window, is_png, image.channels), flip, image)
+    scaled = decode_window(encoded, window, is_png, image.channels, target_size(window, image))
+    return finish(scaled, flip, image, shape=window[2:])
 
 
 class _BatchMap:
@@ -240,5 +279,5 @@ class _BatchParser:
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         if "element" in batch:
             return batch | {"element": self(batch["element"])}
-        records = batch.pop("record")
-        return self._parser.batch(records) | batch
+        records, dataset = batch.pop("record"), batch.pop("dataset", None)
+        return self._parser.batch(records, dataset) | batch

@@ -68,7 +68,8 @@ def select(
 
 
 def _selected(table: RecordTable, rows: _Rows) -> RecordTable:
-    columns = ("offset", "key_hash", "label", "height", "width", "image_start", "image_bytes")
+    columns = ["offset", "key_hash", "label", "height", "width", "image_start", "image_bytes"]
+    columns += [] if table.frame_bytes is None else ["frame_bytes"]
     kept: dict[str, Any] = {name: taken(getattr(table, name), rows) for name in columns}
     return replace(
         table,
@@ -90,7 +91,7 @@ def _meeting(table: RecordTable, where: Any) -> _Rows:
 def _indexes(table: RecordTable, columns: list[str]) -> Iterator[tuple[int, pa.Table]]:
     """First row and index of every shard."""
     for shard_index, shard in enumerate(table.shards):
-        yield int(table.starts[shard_index]), read_columns(table.root, shard, columns)
+        yield int(table.starts[shard_index]), read_columns(table.roots[shard_index], shard, columns)
 
 
 def _expression(where: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -31,14 +31,27 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
+class Relabelling:
+    """What the labels in the records of several datasets stand for.
+
+    Attributes:
+        dataset: int64[num_shards], the number of each shard's dataset.
+        labels: int64[num_datasets, num_classes]; for each dataset and label in its records, the label in the table.
+    """
+
+    dataset: npt.NDArray[np.int64]
+    labels: npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
 class RecordTable:
     """One row an example, id by id: shard after shard, in file order. About 40 bytes a row.
 
     Attributes:
         features: what every record stores.
         num_classes: of the dataset.
-        root: the dataset's folder.
         shards: those that are not empty.
+        roots: [num_shards], the folder of each one's dataset.
         paths: [num_shards] of the TFRecord files, as TensorFlow opens them.
         starts: int64[num_shards + 1]; the records of shard s are [starts[s], starts[s + 1]).
         record: int64[N], ascending, the record of each example where they are a selection; None where they are all.
@@ -48,12 +61,14 @@ class RecordTable:
         height, width: int32[N], pixels.
         image_start, image_bytes: int32[N]; the image lies at [start, start + bytes) of the record's data.
         is_png: bool[N], or None where all are JPEG.
+        relabelling: of datasets that number their classes differently; None where a record's labels hold.
+        frame_bytes: int32[N], length of the record's frame; None where nobody needs it, see `with_frame_bytes`.
     """
 
     features: Mapping[str, Feature]
     num_classes: int
-    root: Folder
     shards: list[Shard]
+    roots: list[Folder]
     paths: list[str]
     starts: npt.NDArray[np.int64]
     offset: npt.NDArray[np.int64]
@@ -65,14 +80,21 @@ class RecordTable:
     image_bytes: npt.NDArray[np.int32]
     is_png: npt.NDArray[np.bool_] | None
     record: npt.NDArray[np.int64] | None = None
+    relabelling: Relabelling | None = None
+    frame_bytes: npt.NDArray[np.int32] | None = None
 
     @property
     def num_examples(self) -> int:
         """N."""
         return len(self.offset)
 
+    def root(self, example_id: int) -> Folder:
+        """The folder of an example's dataset."""
+        record = example_id if self.record is None else int(self.record[example_id])
+        return self.roots[int(np.searchsorted(self.starts, record, side="right")) - 1]
+
     def place(self, example_id: int) -> tuple[Shard, int]:
-        """The shard of an example and the record's number in it."""
+        """The shard of an example, and the record's number in it."""
         record = example_id if self.record is None else int(self.record[example_id])
         shard_index = int(np.searchsorted(self.starts, record, side="right")) - 1
         return self.shards[shard_index], record - int(self.starts[shard_index])
@@ -84,7 +106,7 @@ class RecordTable:
         keys = np.empty(len(records), object)
         for shard_index in np.unique(shard_of):
             here = np.flatnonzero(shard_of == shard_index)
-            index = read_columns(self.root, self.shards[shard_index], ["key"])
+            index = read_columns(self.roots[shard_index], self.shards[shard_index], ["key"])
             keys[here] = index["key"].take(pa.array(records[here] - self.starts[shard_index])).to_pylist()
         return list(keys)
 
@@ -102,7 +124,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         raise DataError(msg)
     counts = [shard.num_examples for shard in shards]
     starts = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
-    columns = {name: aligned(int(starts[-1]), dtype) for name, dtype in _COLUMNS.items()}
+    columns: dict[str, Any] = {name: aligned(int(starts[-1]), dtype) for name, dtype in _COLUMNS.items()}
     is_png = np.zeros(int(starts[-1]), np.bool_)
 
     def fill(shard_index: int) -> None:
@@ -120,13 +142,22 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
     return RecordTable(
         features=manifest.features,
         num_classes=len(manifest.classes),
-        root=manifest.root,
         shards=shards,
+        roots=[manifest.root] * len(shards),
         paths=[f"{manifest.root.url}/{shard.path}" for shard in shards],
         starts=starts,
         is_png=is_png if is_png.any() else None,
         **columns,
     )
+
+
+def with_frame_bytes(table: RecordTable) -> RecordTable:
+    """The table of all records with the length of each frame: up to the next one's, or to the end of the shard."""
+    ends = np.append(table.offset[1:], 0)
+    ends[table.starts[1:] - 1] = [shard.num_bytes for shard in table.shards]
+    lengths = aligned(table.num_examples, np.int32)
+    np.subtract(ends, table.offset, out=lengths, casting="same_kind")
+    return replace(table, frame_bytes=lengths)
 
 
 def aligned(count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:

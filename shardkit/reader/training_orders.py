@@ -62,15 +62,19 @@ class FullOrder:
 
 
 class BlockOrder:
-    """Blocks of records permuted, a bounded number of them shuffled: reads stay near each other."""
+    """Blocks of records permuted, a bounded number of them shuffled: reads stay near each other.
+
+    Attributes:
+        layout: of the blocks.
+    """
 
     def __init__(self, layout: BlockLayout, seed: int, global_batch_size: int) -> None:
         check_lanes(layout.lanes, global_batch_size)
-        self._layout, self._seed, self._global_batch_size = layout, seed, global_batch_size
+        self.layout, self._seed, self._global_batch_size = layout, seed, global_batch_size
 
     def ids(self, places: _Ints) -> _Ints:
         """See TrainingOrder."""
-        layout = self._layout
+        layout = self.layout
         return block_order(
             lane_positions(places, global_batch_size=self._global_batch_size, lanes=layout.lanes),
             starts=layout.starts,
@@ -84,19 +88,19 @@ class BlockOrder:
     def in_graph(self, places: Any) -> tuple[Any, Any]:
         """See TrainingOrder."""
         # block_reads.lane_positions, on tensors.
-        lanes, size = self._layout.lanes, self._global_batch_size
+        lanes, size = self.layout.lanes, self._global_batch_size
         within = places % size
         positions = places - within + within % (size // lanes) * lanes + within // (size // lanes)
-        ids, epochs = graph_blocks.block_order(positions, layout=self._layout, seed=self._seed)
+        ids, epochs = graph_blocks.block_order(positions, layout=self.layout, seed=self._seed)
         return ids, epochs
 
     def check_workers(self, num_workers: int) -> None:
         """See TrainingOrder."""
-        check_lanes(self._layout.lanes, self._global_batch_size, num_workers)
+        check_lanes(self.layout.lanes, self._global_batch_size, num_workers)
 
 
 class SampledOrder:
-    """Classes in fixed shares, and within each class its own permutation."""
+    """Classes, or datasets, in fixed shares, and within each its own permutation."""
 
     def __init__(self, sampling: ClassSampling, seed: int) -> None:
         self._sampling, self._seed = sampling, seed
@@ -119,6 +123,7 @@ def make_order(
     classes: Sequence[str],
     *,
     training: bool,
+    shares: tuple[_Ints, Sequence[float]] | None,
     order: str,
     sampling: str | Mapping[str, float],
     seed: int,
@@ -131,6 +136,7 @@ def make_order(
         table: of the split.
         classes: names in label order.
         training: or evaluation.
+        shares: of a mixture, the number of each example's dataset, and the weights of the datasets.
         order: "full" or "block".
         sampling: "natural", "class_balanced", or weights of classes by name.
         seed: 0 to 2**63 - 1.
@@ -144,11 +150,18 @@ def make_order(
     if order not in {"full", "block"}:
         msg = f"order must be one of full, block; found {order!r}"
         raise CallError(msg)
+    if shares is not None and (order != "full" or sampling != "natural"):
+        msg = "a mixture has an order of its own; leave out order and sampling"
+        raise CallError(msg)
     if not training:
         if sampling != "natural":
             msg = "sampling must be left out of evaluation, which reads every example once"
             raise CallError(msg)
         return None
+    if shares is not None:
+        numbers, weights = shares
+        mixed = class_weighted(numbers, dict(enumerate(weights)), num_classes=len(weights), seed=seed)
+        return SampledOrder(mixed, seed)
     if sampling != "natural":
         if order != "full":
             msg = "sampling draws each class by itself, in an order of its own: leave out order='block'"

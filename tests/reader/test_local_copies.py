@@ -1,8 +1,13 @@
+import dataclasses
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from shardkit import reader
+from shardkit import read_manifest, reader
 from shardkit.errors import CallError
+from shardkit.reader.local_copies import reachable
+from shardkit.reader.table import load_table
 from shardkit.storage import open_folder
 from shardkit.testing import files_of
 
@@ -48,3 +53,27 @@ def test_a_dataset_in_s3_is_read_through_the_cache_and_refused_without_one(noise
 def test_a_cache_that_is_too_small_is_refused_with_the_numbers(noise, tmp_path):
     with pytest.raises(CallError, match="bytes"):
         batches(noise, cache_dir=str(tmp_path / "cache"), cache_bytes=1000)
+
+
+@pytest.mark.parametrize(
+    ("url", "in_blocks", "variable", "said"),
+    [
+        ("gs://bucket/a", False, None, ["order='block' reads many", "set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
+        ("gs://bucket/a", True, None, ["set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
+        ("gs://bucket/a", False, "131072", ["cache_dir copies the shards to a disk"]),
+        ("gs://bucket/a", True, "0", []),
+        ("/data/a", False, None, []),
+    ],
+)
+def test_slow_ways_to_read_are_warned_of_with_the_remedy(url, in_blocks, variable, said, noise, monkeypatch, caplog):
+    monkeypatch.delenv("GCS_READAHEAD_BUFFER_SIZE_BYTES", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("GCS_READAHEAD_BUFFER_SIZE_BYTES", variable)
+    table = load_table(read_manifest(noise), "train")
+    # Only its name is asked for: opening a folder of gs:// would look for credentials.
+    table = dataclasses.replace(table, roots=[SimpleNamespace(url=url)] * len(table.shards))
+    assert reachable(table, None, 0, in_blocks=in_blocks) is None
+    assert len(caplog.messages) == len(said)
+    for message, part in zip(caplog.messages, said, strict=True):
+        assert message.startswith(url)
+        assert part in message

@@ -1,4 +1,4 @@
-"""Every Python snippet of README.md, run as it stands, in a folder in which OUT is a converted sample_data/shapes.
+"""Every Python snippet of README.md, run as it stands, in a folder in which OUT and OTHER are a converted sample_data/shapes.
 
 A comment before a snippet names it, and what it needs: `<!-- run: NAME -->`, `<!-- run: NAME, devices=2 -->` (logical
 CPU devices in place of GPUs) or `<!-- run: NAME, workers=2 -->` (processes, each with its TF_CONFIG).
@@ -40,6 +40,10 @@ HOLDS = {
     "resume": "int(step) == int(train_fn.start_step) + 10",
     "keras-resume": "model.optimizer.iterations.numpy() == 9",
     "numpy": "images.shape == (32, 64, 64, 3)",
+    "jax": "images.shape == (64, 64, 64, 3)",
+    "monitor": "batches.summary().num_steps == 100",
+    "service": "images.shape == (64, 64, 64, 3)",
+    "mixture": "train_fn.steps_per_epoch == 6",
     "features": "batch['image'].shape == (64, 64, 64, 3)",
 }
 
@@ -55,8 +59,9 @@ def run_snippet(name, shapes, folder):  # noqa: F811 - the fixture's value
     prelude = DEVICES.format(devices=needs["devices"]) if "devices" in needs else ""
     script = folder / "snippet.py"
     script.write_text(f"{prelude}{SNIPPETS[name]['code']}\nassert {HOLDS[name]}\n", encoding="utf-8")
-    if not (folder / "OUT").exists():
-        os.symlink(shapes, folder / "OUT")
+    for dataset in ("OUT", "OTHER"):
+        if not (folder / dataset).exists():
+            os.symlink(shapes, folder / dataset)
     environments = [environment()]
     if "workers" in needs:
         environments = [environment(TF_CONFIG=config) for config in cluster(int(needs["workers"]))]

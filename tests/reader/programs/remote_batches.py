@@ -1,0 +1,30 @@
+"""What training reads of a dataset in each order, local or remote, as JSON.
+
+remote_batches.py DATASET RESULT GLOBAL_BATCH_SIZE NUM_STEPS
+"""
+
+import hashlib
+import itertools
+import json
+import sys
+
+from shardkit import reader
+
+dataset, result, *numbers = sys.argv[1:]
+global_batch_size, num_steps = map(int, numbers)
+
+
+def facts(order):
+    train_fn = reader.make_dataset_fn(dataset, "train", global_batch_size=global_batch_size, order=order)
+    batches = list(itertools.islice(train_fn().as_numpy_iterator(), num_steps))
+    return {
+        "keys": [[key.decode() for key in batch["key"]] for batch in batches],
+        "labels": [batch["label"].tolist() for batch in batches],
+        "images": [[hashlib.sha256(image).hexdigest() for image in batch["image"]] for batch in batches],
+        "listed": [train_fn.batch_keys(step) for step in range(num_steps)],
+    }
+
+
+found = {order: facts(order) for order in ("full", "block")}
+with open(result, "w") as file:
+    json.dump(found, file)
