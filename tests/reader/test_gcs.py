@@ -46,13 +46,13 @@ def facts(shapes, emulator, tmp_path_factory):  # noqa: F811 - a fixture
     return [json.loads(Path(folder, name).read_text()) for name in datasets]
 
 
-@pytest.mark.parametrize("order", ["full", "block"])
+@pytest.mark.parametrize("order", ["full", "block", "cached"])
 def test_the_batches_of_a_remote_dataset_are_those_of_the_local_one(facts, order):
     local, remote = facts
     assert remote[order] == local[order]
 
 
-@pytest.mark.parametrize("order", ["full", "block"])
+@pytest.mark.parametrize("order", ["full", "block", "cached"])
 def test_a_remote_dataset_is_read_in_the_order_that_is_listed_with_every_example_once_an_epoch(facts, order):
     _, remote = facts
     assert remote[order]["keys"] == remote[order]["listed"]

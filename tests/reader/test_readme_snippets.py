@@ -1,4 +1,4 @@
-"""Every Python snippet of README.md, run as it stands, in a folder in which OUT and OTHER are a converted sample_data/shapes.
+"""Every Python snippet of README.md, run as it stands; OUT and OTHER beside it are a converted sample_data/shapes.
 
 A comment before a snippet names it, and what it needs: `<!-- run: NAME -->`, `<!-- run: NAME, devices=2 -->` (logical
 CPU devices in place of GPUs) or `<!-- run: NAME, workers=2 -->` (processes, each with its TF_CONFIG).

@@ -1,4 +1,4 @@
-"""What training reads of a dataset in each order, local or remote, as JSON.
+"""What training reads of a dataset, local or remote, in each order and through a cache, as JSON.
 
 remote_batches.py DATASET RESULT GLOBAL_BATCH_SIZE NUM_STEPS
 """
@@ -14,8 +14,8 @@ dataset, result, *numbers = sys.argv[1:]
 global_batch_size, num_steps = map(int, numbers)
 
 
-def facts(order):
-    train_fn = reader.make_dataset_fn(dataset, "train", global_batch_size=global_batch_size, order=order)
+def facts(**options):
+    train_fn = reader.make_dataset_fn(dataset, "train", global_batch_size=global_batch_size, **options)
     batches = list(itertools.islice(train_fn().as_numpy_iterator(), num_steps))
     return {
         "keys": [[key.decode() for key in batch["key"]] for batch in batches],
@@ -25,6 +25,7 @@ def facts(order):
     }
 
 
-found = {order: facts(order) for order in ("full", "block")}
+found = {order: facts(order=order) for order in ("full", "block")}
+found["cached"] = facts(cache_dir=f"{result}-cache")
 with open(result, "w") as file:
     json.dump(found, file)
