@@ -190,10 +190,10 @@ def make_dataset_fn(
         std: see mean.
         grey: one channel.
         scaled_decoding: JPEGs whose window is at least 2, 4 or 8 times `image_size` are decoded at 1/2, 1/4 or 1/8 of
-            their size: cheaper, and no longer the same pixels. Crops of 2000 x 1500 to 224 x 224 differ by a PSNR of
-            32 dB (24.7 dB with "bilinear", which sees less aliasing then). With method="antialias" a small network
-            was as accurate with as without, 94 %; with "bilinear" so only where evaluation does as training did, else
-            4 to 8 points less (`bench_scaled_decoding.py`).
+            their size: cheaper, and no longer the same pixels: crops of 2000 x 1500 to 224 x 224 have a PSNR of 32 dB
+            to exact ones with method="antialias", 25 dB with "bilinear". A small network was as accurate with as
+            without, 93 to 94 %; but with "bilinear" 4 to 8 points less where training and evaluation differed in this
+            (`bench_scaled_decoding.py`).
         max_boxes: of a detection dataset, whose labels are {"boxes": float32[max_boxes, 4], "labels":
             int32[max_boxes]}, padded with 0 and -1; boxes are (ymin, xmin, ymax, xmax) as shares of the image given.
         min_visible: share of a box's area that has to be left in the image for the box to be kept.
