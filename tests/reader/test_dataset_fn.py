@@ -3,6 +3,7 @@ import io
 import re
 import subprocess
 import sys
+import weakref
 
 import numpy as np
 import pytest
@@ -141,6 +142,34 @@ def test_a_split_without_examples_is_refused(noise):
     hollow = manifest.model_copy(update={"splits": {"train": empty}})
     with pytest.raises(DataError, match="split 'train' has no examples"):
         make_dataset_fn(hollow, "train", global_batch_size=1)
+
+
+@pytest.mark.parametrize("options", [{}, {"on_corrupt": "skip"}, {"order": "block", "lanes": 4, "block_records": 16}])
+def test_nothing_of_an_input_function_outlives_it_and_its_iterators(noise, options):
+    """Where functions are made by the dozen, fold by fold, one table for each of them would fill the memory."""
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, image_size=(8, 8), **options)
+    iterator = iter(dataset_fn())
+    columns = [weakref.ref(dataset_fn._table.offset), weakref.ref(dataset_fn._table.key_hash)]
+    del dataset_fn
+    gc.collect()
+    next(iterator)
+    assert all(column() is not None for column in columns)  # read from where they are, not from copies
+    del iterator
+    gc.collect()
+    assert all(column() is None for column in columns)
+
+
+def test_a_damaged_record_is_named_when_only_the_iterator_is_left(copied):
+    dataset_fn = make_dataset_fn(str(copied), "train", global_batch_size=16, training=False)
+    shard, _ = dataset_fn._table.place(0)
+    iterator = iter(dataset_fn())
+    with open(copied / shard.path, "r+b") as file:
+        file.seek(int(dataset_fn._table.offset[40]))
+        file.write(b"damage")
+    del dataset_fn
+    gc.collect()
+    with pytest.raises(tf.errors.OpError, match=f"{shard.path}: record 40, key "):
+        list(iterator)
 
 
 def test_make_dataset_gives_a_workers_part(noise):

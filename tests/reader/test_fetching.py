@@ -4,6 +4,7 @@ import tensorflow as tf
 
 from shardkit import read_manifest, tfrecord
 from shardkit.reader.fetching import Fetcher
+from shardkit.reader.rereading import Rereader
 from shardkit.reader.table import load_table
 
 
@@ -12,7 +13,7 @@ class Fetching:
 
     def __init__(self, folder):
         self.table = load_table(read_manifest(str(folder)), "train")
-        fetcher = Fetcher(self.table, None, seed=0)
+        fetcher = Fetcher(Rereader(self.table, None, seed=0))
         self.compiled = tf.function(lambda place: fetcher(place, place_of=None)[0], reduce_retracing=True)
 
     def __call__(self, example_id):
@@ -101,5 +102,4 @@ def test_a_shard_removed_meanwhile_is_told_with_shard_record_and_key(copied):
 def test_a_record_that_a_second_reading_finds_sound_is_used(noise):
     """Stores answer wrongly now and then; nothing is wrong with the record."""
     fetching = Fetching(noise)
-    explained = Fetcher(fetching.table, None, seed=0)._explain(np.int64(EXAMPLE))
-    assert explained == fetching(EXAMPLE)
+    assert Rereader(fetching.table, None, seed=0).explain(np.int64(EXAMPLE)) == fetching(EXAMPLE)

@@ -1,0 +1,39 @@
+"""Calls from a graph into Python by which nothing outlives the graph."""
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from shardkit.reader.gathering import gatherer
+from shardkit.reader.table import aligned
+
+
+class _Memory(np.ndarray[Any, np.dtype[np.int64]]):
+    """Memory that TensorFlow borrows; what is borrowed with it lives as long."""
+
+    owner: Any
+
+
+def callable_in_graph(method: Callable[..., Any], types: list[tf.DType]) -> Callable[..., Any]:
+    """A bound method as a graph calls it, with tensors and for tensors of those types.
+
+    TensorFlow keeps what `tf.numpy_function` is given until the process ends, and with a bound method its object: here
+    a table of 36 MB for a million examples, for each input function that was ever made. So it is given a weak
+    reference, and what keeps the object alive is a variable that the graph reads for the call.
+    """
+    # The object must not refer to what is returned here: no collector sees a circle through TensorFlow.
+    memory = aligned(1, np.int64).view(_Memory)
+    memory[0], memory.owner = 0, method.__self__  # type: ignore[attr-defined]
+    alive = gatherer(memory, remote=False)
+    weak = weakref.WeakMethod(method)
+
+    def call(_: npt.NDArray[np.int64], *values: Any) -> Any:
+        found = weak()
+        assert found is not None  # noqa: S101 - the first argument keeps it
+        return found(*values)
+
+    return lambda *tensors: tf.numpy_function(call, [alive(tf.constant(0, tf.int64)), *tensors], types)
