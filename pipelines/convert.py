@@ -41,11 +41,19 @@ REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """A finished conversion: its manifest and the run's seconds; ``unchanged``: an earlier run had finished it."""
+    """A finished conversion.
+
+    Attributes:
+        manifest: of the dataset.
+        seconds: of this run.
+        finished_before: how many of its shards an earlier run had finished.
+        unchanged: an earlier run had finished the whole of it.
+    """
 
     manifest: Manifest
     seconds: float
-    unchanged: bool
+    finished_before: int
+    unchanged: bool = False
 
 
 def take_inventory(
@@ -145,16 +153,16 @@ class Conversion:
         self._enforce_limit(output, plan.source.num_files, plan.rejected)
         there = self._already_there(output, plan)
         if there is not None:
-            return Outcome(there, self.log.seconds, unchanged=True)
+            return Outcome(there, self.log.seconds, plan.num_shards, unchanged=True)
         self.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards)
         tasks = plan_file.shard_tasks(plan)
-        self._write(source, output, plan, tasks)
+        finished_before = self._write(source, output, plan, tasks)
         late = _late_rejects(output)
         self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
         manifest = publish(output, plan, proved_shards(output, [task.name for task in tasks]), late)
         rate = plan.num_examples / self.log.seconds
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
-        return Outcome(manifest, self.log.seconds, unchanged=False)
+        return Outcome(manifest, self.log.seconds, finished_before)
 
     def _already_there(self, output: Folder, plan: Plan) -> Manifest | None:
         """The finished dataset if it is this conversion's; else the output is made ready, or refused."""
@@ -179,7 +187,8 @@ class Conversion:
         plan_file.write_plan(output, plan)
         return None
 
-    def _write(self, source: Source, output: Folder, plan: Plan, tasks: list[ShardTask]) -> None:
+    def _write(self, source: Source, output: Folder, plan: Plan, tasks: list[ShardTask]) -> int:
+        """Write what is missing; how many shards were there before."""
         unfinished = [task for task in tasks if not writing.is_done(output, task.name)]
         if len(unfinished) < len(tasks):
             self.watch.say(f"going on: {len(tasks) - len(unfinished)} of {len(tasks)} shards are finished already")
@@ -204,6 +213,7 @@ class Conversion:
         )
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))
         _raise_failures(output, unfinished)
+        return len(tasks) - len(unfinished)
 
     def _enforce_limit(self, output: Folder, num_files: int, rejected: pa.Table) -> None:
         rejected = rejected.filter(pc.not_equal(rejected["reason"], DUPLICATE))

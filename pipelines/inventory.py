@@ -74,7 +74,8 @@ def _check(
         measured = inventory.measured(source.folder, listing.table())
         name = inventory.part_name(measured, listing, check)
         with _writing(output):
-            if output.stat(f"{inventory.PARTS}/{name}") is None:
+            path = f"{inventory.PARTS}/{name}"
+            if output.stat(path) is None or inventory.has_mended(source.folder, measured, output.read(path), check):
                 table = inventory.inventory_batch(source.folder, measured, check)
                 inventory.write_part(output, name, table, listing)
         yield 0, name

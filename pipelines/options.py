@@ -5,15 +5,23 @@ import difflib
 import logging
 import os
 import re
+import socket
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
 from apache_beam import Pipeline
-from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions, StandardOptions
+from apache_beam.options.pipeline_options import (
+    GoogleCloudOptions,
+    PipelineOptions,
+    PortableOptions,
+    StandardOptions,
+)
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.worker import sdk_worker
 
 from shardkit.errors import CallError, MachineError
+
+REACH_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +76,7 @@ class Running:
     def pipeline(self) -> Pipeline:
         """An empty pipeline for this runner."""
         if not self.in_process:
+            _reach(PipelineOptions(list(self.flags)).view_as(PortableOptions).job_endpoint)
             try:
                 return Pipeline(options=PipelineOptions(list(self.flags)))
             except ValueError as error:  # how Beam says that there is no such runner, or that it lacks an option
@@ -107,6 +116,23 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise CallError(message)  # argparse would print its usage and leave
+
+
+def _reach(endpoint: str | None) -> None:
+    """Beam waits for a job service for ever, without a word.
+
+    Raises:
+        MachineError: nobody answers there.
+    """
+    host, colon, port = (endpoint or "").rpartition(":")
+    if not colon or not port.isdigit():
+        return  # "embed", or none
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
+    except OSError as error:
+        found = error.strerror or error
+        msg = f"no job service answers at --job_endpoint {endpoint}: {found}; start it, or mend the address"
+        raise MachineError(msg) from error
 
 
 def _subclasses(cls: type[Any]) -> list[type[Any]]:

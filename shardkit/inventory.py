@@ -194,6 +194,22 @@ def count_in_parts(output: Folder) -> int:
     return sum(int(name.partition("-")[2].removesuffix(".arrow")) for name in names if name.endswith(".arrow"))
 
 
+def has_mended(folder: Folder, table: pa.Table, part: bytes, check: Check) -> bool:
+    """Whether an image that an earlier run rejected is good now: a copy from a backup has its old size and time.
+
+    Args:
+        folder: of the source.
+        table: the listing's, measured.
+        part: what the earlier run wrote of it.
+        check: what is looked at.
+    """
+    with pa.ipc.open_file(pa.BufferReader(part)) as reader:
+        found = reader.read_all()
+    rejected = found.filter(pc.is_valid(found["reason"]))["key"].combine_chunks()
+    again = table.filter(pc.and_(pc.is_in(table["key"], rejected), pc.is_null(table["reason"])))
+    return len(again) > 0 and inventory_batch(folder, again, check)["reason"].null_count > 0
+
+
 def write_part(output: Folder, name: str, table: pa.Table, listing: Listing) -> None:
     """Write a part into the work folder."""
     described = table.replace_schema_metadata({_FACTS_KEY: _facts_json(listing)})

@@ -14,6 +14,7 @@ from shardkit.naming import printable
 from shardkit.verification import Problem
 
 MAX_LEAKS = 50  # told one by one
+_REMEDY = "mend it with --dedupe drop, or with --dedupe group where shardkit makes the splits"
 
 
 def leak_problems(manifest: Manifest) -> list[Problem]:
@@ -21,7 +22,7 @@ def leak_problems(manifest: Manifest) -> list[Problem]:
 
     Reads the indexes twice; in between it holds 9 bytes an example and the names of the groups.
     """
-    return _told(_content_leaks(manifest), "mend it with --dedupe") + _told(_group_leaks(manifest), "see --group-by")
+    return _told(_content_leaks(manifest), _REMEDY) + _told(_group_leaks(manifest), "see --group-by")
 
 
 def _told(leaks: Iterator[str], remedy: str) -> list[Problem]:

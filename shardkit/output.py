@@ -27,6 +27,10 @@ def refuse_foreign(output: Folder) -> None:
     Raises:
         CallError: it does; one is named. Nothing in it was touched.
     """
+    there = output.stat("")
+    if there is not None and not there.is_folder:
+        msg = f"{output.url}: is no folder; choose a new or an empty folder"
+        raise CallError(msg)
     for entry in output.scan():
         if not _is_ours(entry.name):
             msg = (

@@ -26,6 +26,7 @@ from shardkit.sources.listing import GROUP
 from shardkit.storage import Folder
 
 REPORTS = f"{naming.WORK_FOLDER}/shards"
+_AT_REST = "convert again with --overwrite when the source is at rest"
 BLOCK_BYTES = 1 << 20  # 1 MiB
 JPEG_START = b"\xff\xd8"
 
@@ -284,11 +285,11 @@ def _read(source: Folder, row: _Row) -> tuple[bytes, bytes]:
         found = f"cannot be read: {error.strerror or error}"
         if row.info is None:
             raise images.BadImage("unreadable", f"The file {found}.") from error
-        msg = f"{where}: was good when it was checked and now {found}; convert again when the source is at rest"
+        msg = f"{where}: was good when it was checked and now {found}; {_AT_REST}"
         raise SourceChangedError(msg) from error
     if row.content_sha256 is None:
         return raw, hashlib.sha256(raw).digest()
     if len(raw) != row.source_bytes or google_crc32c.value(raw) != row.content_crc32c:
-        msg = f"{where}: the file has changed since it was checked; convert again when the source is at rest"
+        msg = f"{where}: the file has changed since it was checked; {_AT_REST}"
         raise SourceChangedError(msg)
     return raw, row.content_sha256

@@ -166,6 +166,9 @@ def running_from(given: dict[str, Any], *paths: str) -> Any:
         CallError: an option that neither shardkit nor Beam knows, or one of Beam's before SOURCE.
     """
     for path in paths:
+        if not path:  # a variable that the shell did not know: not the working directory
+            msg = "SOURCE and OUTPUT may not be empty; for this folder write ."
+            raise CallError(msg)
         if path.startswith("-"):
             msg = f"no such option: {path}; Beam's own options stand behind SOURCE and OUTPUT"
             raise CallError(msg)

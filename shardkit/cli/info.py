@@ -6,11 +6,18 @@ import click
 @click.command()
 @click.argument("dataset")
 @click.option("--json", "as_json", is_flag=True, help="The manifest without the lists of shards, as JSON.")
-def info(dataset: str, as_json: bool) -> None:  # noqa: FBT001 - click's flag
+@click.option("--rejected", is_flag=True, help="What was left out, and why: key, reason and message of each.")
+def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 - click's flags
     """Show what a dataset holds: splits, classes, counts, bytes, balance, image sizes."""
     from shardkit.manifest import read_manifest
 
     manifest = read_manifest(dataset)
+    if rejected:
+        from shardkit.cli.summary import rejected_lines
+
+        for line in rejected_lines(manifest):
+            click.echo(line)
+        return
     if as_json:
         import json
 

@@ -2,19 +2,23 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from shardkit.errors import DataError
+from shardkit.hashing import sha256_hex
 from shardkit.index import read_index
 from shardkit.manifest import Manifest
-from shardkit.naming import printable
+from shardkit.naming import REJECTED, printable
 from shardkit.planning.plan import Plan
 from shardkit.rejecting import RejectLimit
 
@@ -100,12 +104,32 @@ def _within(spread: int) -> str:
 def rejected_line(manifest: Manifest) -> str:
     """What was left out, by reason, and what was passed over."""
     by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
-    line = f"rejected: {by_reason} (see rejected.parquet)" if by_reason else "rejected: none"
+    line = f"rejected: {by_reason} (listed by `shardkit info --rejected`)" if by_reason else "rejected: none"
     skipped = manifest.source.skipped
     if skipped:
         kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
         line += f"; skipped: {kinds}"
     return line
+
+
+def rejected_lines(manifest: Manifest) -> Iterator[str]:
+    """Everything that was left out, a line each.
+
+    Raises:
+        DataError: the list is missing or no longer what was written.
+    """
+    where = f"{manifest.root.url}/{REJECTED}"
+    (wanted,) = (file.sha256 for file in manifest.files if file.path == REJECTED)
+    try:
+        raw = manifest.root.read(REJECTED)
+    except FileNotFoundError:
+        msg = f"{where}: the list is missing; restore it or convert again"
+        raise DataError(msg) from None
+    if sha256_hex(raw) != wanted:
+        msg = f"{where}: the list is not the one that the manifest names; restore it or convert again"
+        raise DataError(msg)
+    for row in pq.read_table(pa.BufferReader(raw)).to_pylist():
+        yield printable(f"{row['key']}: {row['reason']}: {row['message']}")
 
 
 def classes_line(classes: list[str]) -> str:
@@ -125,7 +149,10 @@ def conversion_summary(outcome: Any, output: str) -> Group:
     lines = ["", classes_line(manifest.classes), rejected_line(manifest)]
     if not outcome.unchanged:
         rate, megabytes = num_examples / outcome.seconds, manifest.source.num_bytes / outcome.seconds / 1e6
-        lines.append(f"{outcome.seconds:.1f} s, {rate:,.0f} images/s, {megabytes:,.1f} MB/s")
+        rates = f"{rate:,.0f} images/s, {megabytes:,.1f} MB/s"
+        # What an earlier run did took no time of this one.
+        before = f"{count(outcome.finished_before, 'shard')} finished before"
+        lines.append(f"{outcome.seconds:.1f} s, {before if outcome.finished_before else rates}")
     first = next(iter(manifest.splits))
     lines += [
         "",

@@ -39,7 +39,7 @@ class Terminal:
         """See pipelines.watching.Watch."""
         if self._quiet:
             yield lambda _: None
-        elif sys.stderr.isatty():
+        elif sys.stderr is not None and sys.stderr.isatty():
             with _bar(name, total) as show:
                 yield show
         else:
@@ -48,6 +48,8 @@ class Terminal:
 
 def print_parts(*parts: Any) -> None:
     """Print rich tables and texts; where the output is no terminal, wide enough that no cell wraps."""
+    if sys.stdout is None:  # closed by whoever called, as daemons do
+        return
     from rich.console import Console
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
@@ -63,13 +65,15 @@ class _Lines:
     def __init__(self, name: str, total: int | None, say: Callable[[str], None]) -> None:
         self._name, self._total, self._say = name, total, say
         self._start = self._said = time.monotonic()
+        self._before: int | None = None  # what an earlier run did took no time of this one
 
     def __call__(self, done: int) -> None:
         now = time.monotonic()
+        self._before = done if self._before is None else self._before
         if now - self._said < PLAIN_SECONDS:
             return
         self._said = now
-        rate = done / (now - self._start)
+        rate = (done - self._before) / (now - self._start)
         line = f"{self._name}: {done:,} images, {rate:,.0f}/s"
         if self._total:
             left = f", {(self._total - done) / rate:,.0f} s left" if rate else ""

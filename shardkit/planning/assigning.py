@@ -100,7 +100,8 @@ def assign_splits(
     counts = np.bincount(split_of, minlength=len(names))
     if not counts.all():
         empty = names[int(np.argmin(counts))]
-        what = "use --split-by stratified" if options.split_by == "hash" else "leave out --group-by"
+        what = "leave that split out" if options.group_by is None else "leave out --group-by"
+        what = "use --split-by stratified" if options.split_by == "hash" else what
         msg = f"split {empty!r} would get none of the {len(good)} examples; raise its share, or {what}"
         raise CallError(msg)
     return split_of, names

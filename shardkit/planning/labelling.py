@@ -1,6 +1,7 @@
 """Class names in label order, and the labels of every example: stored ones, and the one that it is dealt by."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +15,7 @@ from shardkit.errors import CallError
 from shardkit.features import LABEL
 from shardkit.planning.options import ConvertOptions
 
+_WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")  # as one is written: '007' is a name
 TARGET_BINS = 10  # of a number to regress on: deciles are dealt, and stratified, as classes are
 
 
@@ -102,17 +104,24 @@ def _label_of_each(names: pa.ChunkedArray, classes: list[str]) -> npt.NDArray[np
 
 
 def _classes(values: pa.ChunkedArray | pa.Array, options: ConvertOptions, given: Sequence[str] | None) -> list[str]:
-    found = sorted(name for name in pc.unique(values).to_pylist() if name is not None)
+    found = sorted_names(name for name in pc.unique(values).to_pylist() if name is not None)
     if options.classes is None and given is None:
         return found
     wanted = list(dict.fromkeys(options.classes or given or ()))
-    unknown = sorted(set(found).difference(wanted))
+    known = set(wanted)
+    unknown = [name for name in found if name not in known]
     if unknown:
         some = ", ".join(map(repr, unknown[:10]))
         what, where = ("--classes", " to the file") if options.classes is not None else ("its own list of classes", "")
         msg = f"the source has {len(unknown)} labels that {what} does not name: {some}; add them{where}"
         raise CallError(msg)
     return wanted
+
+
+def sorted_names(names: Iterable[str]) -> list[str]:
+    """Class names in label order: whole numbers by value, 2 before 10, where all are; as text otherwise."""
+    found = list(names)
+    return sorted(found, key=int if all(map(_WHOLE_NUMBER.fullmatch, found)) else None)
 
 
 def _list_values(table: pa.Table) -> tuple[pa.Array, npt.NDArray[np.int64]]:

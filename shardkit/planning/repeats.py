@@ -62,5 +62,5 @@ def without_repeats(inventory: pa.Table) -> pa.Table:
         messages[i] = f"record {lines[i]} names it again after record {lines[i - 1]}; keep one of them"
     for name, values in (("reason", reasons), ("message", messages)):
         at = inventory.schema.get_field_index(name)
-        inventory = inventory.set_column(at, inventory.schema.field(at), pa.array(values, pa.string()))
+        inventory = inventory.set_column(at, name, pa.array(values, pa.string()))  # a compacted one has no type
     return inventory

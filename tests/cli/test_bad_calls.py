@@ -19,6 +19,7 @@ WRONG_VALUES = [
     (["--splits", "val=0.5,validation=0.5"], "names the split validation twice, as 'val' and 'validation'"),
     (["--splits", "tr/ain=0.5,x=0.5"], "a split's name is a letter followed by letters, digits or '_'; found 'tr/ain'"),
     (["--splits", ""], "--splits"),
+    (["--splits", "train=0.999999999,test=0.000000001", "--split-by", "stratified"], "share, or leave that split out"),
     # A share so small that nobody is in it is a mistake of the call, not an empty split.
     (["--splits", "train=0.999999999,test=0.000000001"], "split 'test' would get none of the 60 examples"),
     (["--split-by", "label"], "'label' is not one of 'hash', 'stratified'"),

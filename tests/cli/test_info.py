@@ -24,7 +24,23 @@ def test_info_shows_splits_classes_counts_sizes_and_rejects(tmp_path):
     assert "width 8 12 64" in lines
     assert "height 7 20 20" in lines
     assert "normalised: 1 format:webp" in lines
-    assert "rejected: 1 empty (see rejected.parquet); skipped: 1 .txt" in lines
+    assert "rejected: 1 empty (listed by `shardkit info --rejected`); skipped: 1 .txt" in lines
+
+
+def test_every_image_that_was_left_out_can_be_listed(tmp_path):
+    bad = {f"a/{i:02d}.png": b"" for i in range(12)}
+    source = write_tree(tmp_path / "source", {"a/good.png": picture(0), "a/new\nline.png": b"", **bad})
+    convert(source, tmp_path / "out", "--max-rejected", "100")
+    result = call("info", tmp_path / "out", "--rejected")
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        *(f"{key}: empty: The file has no bytes; copy it again from its origin or remove it." for key in bad),
+        "a/new\\nline.png: empty: The file has no bytes; copy it again from its origin or remove it.",
+    ]
+    (tmp_path / "out" / "rejected.parquet").write_bytes(b"other")
+    result = call("info", tmp_path / "out", "--rejected")
+    assert result.exit_code == 1
+    assert "the list is not the one that the manifest names" in result.stderr
 
 
 def test_json_is_the_manifest_without_the_lists_of_shards(dataset):

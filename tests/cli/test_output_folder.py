@@ -5,6 +5,7 @@ import pytest
 
 from shardkit.testing import write_class_folders, write_tree
 
+from ..pipelines.crashing import interrupt
 from .calling import call, digests, is_one_sentence, run
 
 
@@ -55,6 +56,24 @@ def test_an_empty_folder_and_a_folder_to_be_made_deep_down_are_fine(source, tmp_
     assert call("convert", source, tmp_path / "a" / "b" / "c").exit_code == 0
 
 
+@pytest.mark.parametrize("command", [["plan", ""], ["convert", "", "out"], ["convert", ".", ""]])
+def test_an_empty_path_is_not_the_working_directory(command, source, monkeypatch):
+    monkeypatch.chdir(source)
+    before = digests(source)
+    result = call(*command)
+    assert result.exit_code == 2
+    assert "SOURCE and OUTPUT may not be empty; for this folder write ." in result.stderr
+    assert digests(source) == before
+
+
+def test_the_rate_of_a_run_counts_nothing_that_an_earlier_one_did(tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"ant": 12})
+    interrupt(monkeypatch, source, tmp_path / "out", "--shards", "4", shards=3)
+    result = call("convert", source, tmp_path / "out", "--shards", "4")
+    assert " s, 3 shards finished before\n" in result.stdout
+    assert "images/s" not in result.stdout
+
+
 @pytest.mark.parametrize("spelling", ["{}", "{}/", "{}/.", "{}/ant/.."])
 def test_the_source_itself_is_no_output(spelling, tmp_path):
     source = write_class_folders(tmp_path / "source", {"ant": 2})
@@ -74,12 +93,18 @@ def test_a_label_folder_is_no_output(tmp_path):
     assert digests(source) == before
 
 
-@pytest.mark.parametrize("below", ["", "/deeper"])
-def test_a_file_in_the_outputs_place_is_refused_by_name(below, source, tmp_path):
+@pytest.mark.parametrize(
+    ("below", "found", "code"),
+    [
+        ("", "is no folder; choose a new or an empty folder", 2),
+        ("/deeper", "cannot write into the output: Not a directory", 3),
+    ],
+)
+def test_a_file_in_the_outputs_place_is_refused_by_name(below, found, code, source, tmp_path):
     (tmp_path / "out").write_text("mine")
     result = call("convert", source, f"{tmp_path}/out{below}")
-    assert result.exit_code == 3
-    assert f"{tmp_path}/out{below}: cannot write into the output: Not a directory" in result.stderr
+    assert result.exit_code == code
+    assert f"{tmp_path}/out{below}: {found}" in result.stderr
     assert is_one_sentence(result.stderr)
     assert (tmp_path / "out").read_text() == "mine"
 

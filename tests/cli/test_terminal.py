@@ -52,6 +52,17 @@ def run_on_terminal(*arguments, stdout_too=False, columns="100"):
     return process.returncode, out, b"".join(sent)
 
 
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_whoever_closed_the_outputs_gets_a_dataset_and_0(closed, tmp_path):
+    source = write_class_folders(tmp_path / "source", {"ant": 3})
+    command = shlex.join([sys.executable, "-m", "shardkit", "convert", str(source), str(tmp_path / "out")])
+    done = subprocess.run(
+        ["/bin/sh", "-c", f"{command} {closed}"], env=environment(), timeout=TIMEOUT_SECONDS, check=False
+    )
+    assert done.returncode == 0
+    assert (tmp_path / "out" / "manifest.json").exists()
+
+
 def test_on_a_terminal_a_live_bar_is_drawn_and_taken_away_and_the_result_is_on_standard_output(slow_source, tmp_path):
     code, out, sent = run_on_terminal("convert", slow_source, tmp_path / "out", "--shards", "20", "--resize", "200")
     assert code == 0

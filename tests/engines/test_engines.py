@@ -56,6 +56,13 @@ def test_verify_by_a_job_service_finds_what_verify_in_this_process_finds(by_defa
     assert theirs.stdout == ours.stdout
 
 
+def test_a_job_service_that_does_not_answer_is_told_and_not_waited_for(source):
+    done = run("plan", source, *portable("localhost:1"))
+    assert done.returncode == 3
+    assert is_one_sentence(done.stderr)
+    assert "no job service answers at --job_endpoint localhost:1: Connection refused; start it" in done.stderr
+
+
 def test_plan_by_a_job_service_prints_what_plan_in_this_process_prints(source, job_service):
     assert call("plan", source, *portable(job_service, *LOOPBACK)).stdout == call("plan", source).stdout
 

@@ -93,6 +93,21 @@ def test_a_file_that_changed_unseen_stops_the_job_once_and_not_for_ever(tmp_path
     assert digests(tmp_path / "out") == digests(tmp_path / "anew")
 
 
+def test_a_file_that_was_mended_unseen_is_good_in_the_next_run(tmp_path):
+    # A copy from a backup has the size and the time of the damaged one.
+    source = write_class_folders(tmp_path / "source", {"ant": 12})
+    mended = source / "ant" / "005.png"
+    raw, times = mended.read_bytes(), mended.stat()
+    mended.write_bytes(b"\0" * len(raw))
+    os.utime(mended, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert "ant/005.png: not_an_image" in convert(source, tmp_path / "out", "--max-rejected", "0", exit_code=1)
+    mended.write_bytes(raw)
+    os.utime(mended, ns=(times.st_atime_ns, times.st_mtime_ns))
+    convert(source, tmp_path / "out", "--max-rejected", "0")
+    convert(source, tmp_path / "anew")
+    assert digests(tmp_path / "out") == digests(tmp_path / "anew")
+
+
 def test_a_file_that_changes_between_its_check_and_its_writing_is_never_written(tmp_path, monkeypatch):
     source = write_class_folders(tmp_path / "source", {"ant": 6})
     write_plan = plan_file.write_plan

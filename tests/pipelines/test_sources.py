@@ -70,6 +70,17 @@ def test_images_outside_of_label_folders_are_rejected_and_other_files_are_counte
     assert manifest["source"]["skipped"] == {".csv": 1, ".txt": 1}
 
 
+def test_a_record_that_repeats_a_key_is_rejected_where_nothing_else_is_wrong(tmp_path):
+    write_class_folders(tmp_path, {"a": 4})
+    lines = ["image,label", *(f"a/{i:03d}.png,a" for i in (0, 1, 2, 3, 1))]
+    (tmp_path / "table.csv").write_text("\n".join(lines))
+    found, _ = converted(tmp_path / "table.csv", tmp_path, "--max-rejected", "1")
+    assert found == {"train": {"a": 4}}
+    (row,) = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
+    assert (row["key"], row["reason"]) == ("a/001.png", "duplicate_key")
+    assert row["message"] == "record 6 names it again after record 3; keep one of them"
+
+
 def test_links_are_followed_and_a_link_that_leads_back_up_ends_nothing(tmp_path):
     source = write_class_folders(tmp_path / "source", {"a": 3})
     elsewhere = write_class_folders(tmp_path / "elsewhere", {"b/deep": 2})

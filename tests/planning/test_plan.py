@@ -155,6 +155,23 @@ def test_classes_are_sorted_names_unless_an_order_is_given():
     assert any("no good image in 1 of 5 classes: 'bird'" in note for note in plan.notes)
 
 
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (["10", "2", "0", "-1"], ["-1", "0", "2", "10"]),
+        (["10", "2", "x"], ["10", "2", "x"]),  # one that is no number makes names of all
+        (["10", "2", "007"], ["007", "10", "2"]),
+        (["10", "2", "1.5"], ["1.5", "10", "2"]),
+    ],
+)
+def test_classes_that_are_whole_numbers_are_in_their_order(names, wanted):
+    plan = plan_of(inventory_table(names))
+    assert plan.classes == wanted
+    assert {row["key"].split("/")[0]: plan.classes[row["label"]] for row in whole(plan).to_pylist()} == {
+        name: name for name in names
+    }
+
+
 def test_a_label_that_the_given_order_lacks_is_named():
     with pytest.raises(CallError, match="1 labels that --classes does not name: 'dog'; add them to the file"):
         plan_of(inventory_table(["dog", "cat"]), classes=("cat",))
