@@ -18,10 +18,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
+from shardkit import google_storage
 from shardkit.errors import CallError, MachineError
 
 TEMPORARY = ".shardkit-tmp-"
 COPY_BYTES = 1 << 20  # 1 MiB
+UPLOAD_BYTES = 16 << 20  # 16 MiB; of gs:// each costs a request, and the store wants a multiple of 256 KiB
 
 
 class Entry(NamedTuple):
@@ -233,11 +235,14 @@ class RemoteFolder(Folder):
         from pyarrow import fs
 
         self._url = url
+        is_google = url.startswith("gs://")
         try:
-            self._filesystem, self._root = fs.FileSystem.from_uri(url)
+            self._filesystem, self._root = fs.FileSystem.from_uri(google_storage.patient(url) if is_google else url)
         except ValueError as error:
-            msg = f"{url}: this URL cannot be read: {error}"
+            said = str(error).replace(google_storage.patient(url), url)
+            msg = f"{url}: this URL cannot be read: {said}"
             raise CallError(msg) from error
+        self._google_folders = google_storage.Folders(self._filesystem) if is_google else None
 
     def __reduce__(self) -> tuple[type["RemoteFolder"], tuple[str]]:
         return RemoteFolder, (self._url,)
@@ -250,11 +255,18 @@ class RemoteFolder(Folder):
     def _at(self, path: str) -> str:
         return f"{self._root}/{path}" if path else str(self._root)
 
+    def _named(self, path: str) -> str:
+        return f"{self._url}/{path}" if path else self._url
+
     def scan(self, path: str = "") -> list[Entry]:
         """See Folder."""
         from pyarrow import fs
 
-        found = self._filesystem.get_file_info(fs.FileSelector(self._at(path), allow_not_found=True))
+        with google_storage.plainly_said(self._named(path)):
+            if self._google_folders is not None:
+                found = self._google_folders.scan(self._at(path))
+            else:
+                found = self._filesystem.get_file_info(fs.FileSelector(self._at(path), allow_not_found=True))
         # Some stores keep an empty object under the folder's own name.
         return sorted((_remote_entry(info) for info in found if info.base_name), key=_name)
 
@@ -262,18 +274,20 @@ class RemoteFolder(Folder):
         """See Folder."""
         from pyarrow import fs
 
-        info = self._filesystem.get_file_info(self._at(path))
+        with google_storage.plainly_said(self._named(path)):
+            info = self._filesystem.get_file_info(self._at(path))
         return None if info.type == fs.FileType.NotFound else _remote_entry(info)
 
     def read(self, path: str) -> bytes:
         """See Folder."""
-        with self._filesystem.open_input_file(self._at(path)) as file:
+        with google_storage.plainly_said(self._named(path)), self._filesystem.open_input_file(self._at(path)) as file:
             data: bytes = file.readall()
         return data
 
     def open(self, path: str) -> Any:
         """See Folder."""
-        return self._filesystem.open_input_file(self._at(path))
+        with google_storage.plainly_said(self._named(path)):
+            return self._filesystem.open_input_file(self._at(path))
 
     def make(self) -> None:
         """See Folder; object stores have none."""
@@ -288,21 +302,36 @@ class RemoteFolder(Folder):
             # in the stream's destructor. So not under the object's own name.
             target = self._at(path)
             temporary = f"{os.path.dirname(target)}/{TEMPORARY}{secrets.token_hex(8)}"
-            upload = self._filesystem.open_output_stream(temporary)
-            while chunk := spool.read(COPY_BYTES):
-                upload.write(chunk)
-            upload.close()
-            self._filesystem.move(temporary, target)
+            with google_storage.plainly_said(self._named(path)):
+                upload = self._filesystem.open_output_stream(temporary)
+                while chunk := spool.read(UPLOAD_BYTES):
+                    upload.write(chunk)
+                upload.close()
+                self._filesystem.move(temporary, target)
+            self._forget_folders()
 
     def remove(self, path: str) -> None:
         """See Folder."""
-        with contextlib.suppress(FileNotFoundError):
+        with contextlib.suppress(FileNotFoundError), google_storage.plainly_said(self._named(path)):
             self._filesystem.delete_file(self._at(path))
+        self._forget_folders()
 
     def remove_tree(self, path: str) -> None:
         """See Folder."""
-        with contextlib.suppress(FileNotFoundError):
-            self._filesystem.delete_dir(self._at(path))
+        with contextlib.suppress(FileNotFoundError), google_storage.plainly_said(self._named(path)):
+            try:
+                self._filesystem.delete_dir(self._at(path))
+            except FileNotFoundError:
+                raise
+            except OSError:
+                # Of gs://, pyarrow has no error of its own for a folder that is not there.
+                if self.stat(path) is not None:
+                    raise
+        self._forget_folders()
+
+    def _forget_folders(self) -> None:
+        if self._google_folders is not None:
+            self._google_folders.forget()
 
     def real(self, path: str) -> str:
         """See Folder; object stores have no links."""

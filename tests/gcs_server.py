@@ -1,19 +1,21 @@
-"""A Google Cloud Storage server on the loopback device: reads only, slow on purpose, every request counted.
+"""A Google Cloud Storage server on the loopback device: slow and broken on purpose, every request counted.
 
 TensorFlow's gs:// knows no address but https://storage.googleapis.com and https://www.googleapis.com. But its libcurl
 goes through `https_proxy` and trusts `CURL_CA_BUNDLE`. So this server is also an HTTP proxy which, asked to CONNECT to
 those, speaks TLS itself, under a certificate made at its start. pyarrow comes without TLS, by
 `CLOUD_STORAGE_EMULATOR_ENDPOINT`, and asks for a token at `GCE_METADATA_ROOT`: here too.
 
-    python tests/gcs_server.py ROOT [--latency-seconds S] [--bytes-per-second N]
+    python tests/gcs_server.py ROOT [--latency-seconds S] [--bytes-per-second N] [--page-size N]
 
 prints its environment as one line of JSON, and ends with its standard input. ROOT's folders are the buckets.
+
+Both read; pyarrow also writes, and of all ways to do so it uses resumable uploads, which it never cancels, rewriting
+and deleting only. What else it may ask for is answered with 501. Broken requests: see Faults.
 
 Not imitated: TensorFlow opens a connection for every request, and opening one takes no round trip here.
 """
 
 import argparse
-import datetime as dt
 import json
 import os
 import re
@@ -22,10 +24,14 @@ import sys
 import tempfile
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from urllib.parse import parse_qs, unquote, urlsplit
+from http.server import ThreadingHTTPServer
+from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-GOOGLE_HOSTS = ("storage.googleapis.com", "www.googleapis.com")
+from gcs_certificate import write_certificate
+from gcs_conditions import Counts, Faults, Link
+from gcs_objects import Objects, Uploads
+from gcs_tunnel import GOOGLE_HOSTS, TunnelledHandler
+
 CHUNK_BYTES = 64 << 10  # 64 KiB; turns on the link
 # What a virtual machine of Google's asks its metadata server for, all in one: its account, and a token.
 METADATA_ANSWER = {
@@ -36,57 +42,21 @@ METADATA_ANSWER = {
     "token_type": "Bearer",
 }
 JSON_OBJECTS = re.compile(r"/(?:download/)?storage/v1/b/([^/]+)/o(?:/(.+))?")
-
-
-class Link:
-    """A line of so many bytes a second; who sends waits until all before it are through."""
-
-    def __init__(self, bytes_per_second):
-        self._bytes_per_second, self._lock, self._free_at = bytes_per_second, threading.Lock(), 0.0
-
-    def wait(self, num_bytes):
-        if self._bytes_per_second is None:
-            return
-        with self._lock:
-            now = time.monotonic()
-            self._free_at = max(now, self._free_at) + num_bytes / self._bytes_per_second
-            seconds = self._free_at - now
-        time.sleep(seconds)
-
-
-class Counts:
-    def __init__(self):
-        self._lock, self._at_once = threading.Lock(), 0
-        names = ("requests", "body_bytes", "reads", "read_bytes", "lists", "stats", "connections", "most_at_once")
-        self._numbers = dict.fromkeys(names, 0)
-
-    def add(self, **numbers):
-        with self._lock:
-            for name, number in numbers.items():
-                self._numbers[name] += number
-
-    def __enter__(self):
-        with self._lock:
-            self._numbers["requests"] += 1
-            self._at_once += 1
-            self._numbers["most_at_once"] = max(self._numbers["most_at_once"], self._at_once)
-
-    def __exit__(self, *_):
-        with self._lock:
-            self._at_once -= 1
-
-    def snapshot(self):
-        with self._lock:
-            return dict(self._numbers)
+REWRITE = re.compile(r"/storage/v1/b/([^/]+)/o/([^/]+)/rewriteTo/b/([^/]+)/o/([^/]+)")
+UPLOAD = re.compile(r"/upload/storage/v1/b/([^/]+)/o")
+CONTENT_RANGE = re.compile(r"bytes (?:(\d+)-\d+|\*)/(\d+|\*)")
+SAID = {403: "testing@example.com does not have access to the object. Permission denied.", 503: "Backend Error"}
 
 
 class Server(ThreadingHTTPServer):
     request_queue_size = 256  # connections opened in one moment; the rest would try again after a second
     daemon_threads = True
 
-    def __init__(self, root, latency_seconds, link, certificate):
+    def __init__(self, arguments, certificate):
         super().__init__(("127.0.0.1", 0), Handler)
-        self.root, self.latency_seconds, self.link, self.counts = root, latency_seconds, link, Counts()
+        self.latency_seconds, self.page_size = arguments.latency_seconds, arguments.page_size
+        self.link, self.counts, self.faults = Link(arguments.bytes_per_second), Counts(), Faults()
+        self.objects, self.uploads = Objects(arguments.root), Uploads()
         self.tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.tls.load_cert_chain(certificate)
 
@@ -96,113 +66,154 @@ class Server(ThreadingHTTPServer):
             super().handle_error(request, client_address)
 
 
-class Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-
-    def setup(self):
-        super().setup()
-        self.server.counts.add(connections=1)
-
-    def log_message(self, *_):
-        pass
-
-    def do_CONNECT(self):
-        if self.path.removesuffix(":443") not in GOOGLE_HOSTS:
-            self.send_error(403, f"this proxy leads to {' and '.join(GOOGLE_HOSTS)} only")
-            self.close_connection = True
-            return
-        self.send_response(200, "Connection established")
-        self.end_headers()
-        # The client speaks only after this answer, so nothing of its handshake is left in the old file's buffer.
-        self.connection = self.request = self.server.tls.wrap_socket(self.connection, server_side=True)
-        super().setup()
-        self.close_connection = False
-
-    def do_GET(self):
+class Handler(TunnelledHandler):
+    def do_GET(self):  # noqa: N802 - http.server's name
         address = urlsplit(self.path)
         if address.path == "/counts":
-            self._answer_json(self.server.counts.snapshot(), through_link=False)
-            return
-        if address.path.startswith("/computeMetadata/"):
+            unfinished = self.server.uploads.num_unfinished()
+            self._answer_json({**self.server.counts.snapshot(), "unfinished": unfinished}, through_link=False)
+        elif address.path.startswith("/computeMetadata/"):
             self._answer_json(METADATA_ANSWER, through_link=False)
-            return
+        else:
+            self._serve(self._get)
+
+    def do_POST(self):  # noqa: N802 - http.server's name
+        if self.path == "/faults":
+            self.server.faults.set(json.loads(self._body()))
+            self._answer_json({}, through_link=False)
+        else:
+            self._serve(self._post)
+
+    def do_PUT(self):  # noqa: N802 - http.server's name
+        self._serve(self._continue_upload)
+
+    def do_DELETE(self):  # noqa: N802 - http.server's name
+        self._serve(self._delete)
+
+    def _serve(self, answer):
         with self.server.counts:
             time.sleep(self.server.latency_seconds)
-            query = {name: values[-1] for name, values in parse_qs(address.query).items()}
-            if found := JSON_OBJECTS.fullmatch(address.path):
-                bucket, name = (unquote(part or "") for part in found.groups())
-                if not name:
-                    self._list(bucket, query)
-                elif query.get("alt") == "media":
-                    self._read(bucket, name)
-                else:
-                    self._stat(bucket, name)
-            elif found := re.fullmatch(r"/storage/v1/b/([^/]+)", address.path):
-                self._stat(unquote(found[1]))
+            address = urlsplit(self.path)
+            # The empty page token is one, too.
+            query = {name: values[-1] for name, values in parse_qs(address.query, keep_blank_values=True).items()}
+            status = self.server.faults.status(
+                f"{self.command} {unquote(self.path)} {self.headers.get('Content-Range', '')}"
+            )
+            if status is not None:
+                self.server.counts.add(failed=1)
+            if status == 0:
+                # Half of what was sent has arrived.
+                half = self.rfile.read(int(self.headers.get("Content-Length", 0)) // 2)
+                if upload := self.server.uploads.get(query.get("upload_id")):
+                    upload.add_broken(half)
+                self.close_connection = True
+            elif status is not None:
+                self._body()
+                self._fail(status, SAID.get(status, "an error"))
             else:
-                bucket, _, name = unquote(address.path).lstrip("/").partition("/")
-                self._read(bucket, name)
+                answer(address.path, query)
 
-    def _at(self, bucket, name=""):
-        """The local path; a path that leaves the root is one of nothing."""
-        parts = [bucket, *name.split("/")]
-        return os.path.join(self.server.root, "nothing" if ".." in parts else os.path.join(*parts))
+    def _get(self, path, query):
+        if found := JSON_OBJECTS.fullmatch(path):
+            bucket, name = (unquote(part or "") for part in found.groups())
+            if not name:
+                self._list(bucket, query)
+            elif query.get("alt") == "media":
+                self._read(bucket, name)
+            else:
+                self._stat(bucket, name)
+        elif found := re.fullmatch(r"/storage/v1/b/([^/]+)", path):
+            self._stat(unquote(found[1]))
+        else:
+            bucket, _, name = unquote(path).lstrip("/").partition("/")
+            self._read(bucket, name)
+
+    def _post(self, path, query):
+        self._body()
+        if (found := UPLOAD.fullmatch(path)) and query.get("uploadType") == "resumable":
+            bucket, name = unquote(found[1]), query["name"]
+            if not self.server.objects.has_bucket(bucket):
+                self._missing("bucket")
+                return
+            self.server.counts.add(uploads=1)
+            scheme = "https" if isinstance(self.connection, ssl.SSLSocket) else "http"
+            words = f"uploadType=resumable&name={quote(name)}&upload_id={self.server.uploads.begin(bucket, name)}"
+            location = f"{scheme}://{self.headers['Host']}{path}?{words}"
+            self._begin(200, "application/json", 0, {"Location": location})
+        elif found := REWRITE.fullmatch(path):
+            bucket, name, to_bucket, to_name = map(unquote, found.groups())
+            if not self.server.objects.has(bucket, name):
+                self._missing("object")
+                return
+            self.server.objects.copy(bucket, name, to_bucket, to_name)
+            self.server.counts.add(copies=1)
+            resource = self.server.objects.metadata(to_bucket, to_name)
+            done = {"done": True, "totalBytesRewritten": resource["size"], "objectSize": resource["size"]}
+            self._answer_json({"kind": "storage#rewriteResponse", **done, "resource": resource})
+        else:
+            self._fail(501, f"{self.command} {path} is not imitated here")
+
+    def _continue_upload(self, path, query):
+        data = self._body()
+        upload = self.server.uploads.get(query.get("upload_id"))
+        given = CONTENT_RANGE.fullmatch(self.headers.get("Content-Range", ""))
+        if upload is None or given is None:
+            self._fail(404 if upload is None else 400, "no such upload" if upload is None else "no Content-Range")
+        elif not upload.add(given[1] and int(given[1]), data):
+            self._fail(503, "bytes are missing before these")
+        elif upload.is_finished or given[2] == str(len(upload.data)):
+            if not upload.is_finished:
+                self.server.objects.put(upload.bucket, upload.name, upload.data)
+                self.server.counts.add(writes=1, written_bytes=len(upload.data))
+                upload.finish()
+            self._answer_json(self.server.objects.metadata(upload.bucket, upload.name))
+        else:
+            kept = {"Range": f"bytes=0-{len(upload.data) - 1}"} if upload.data else {}
+            self._begin(308, "application/json", 0, kept)
+
+    def _delete(self, path, _):
+        self._body()
+        found = JSON_OBJECTS.fullmatch(path)
+        if found is None:
+            self._fail(501, f"{self.command} {path} is not imitated here")
+            return
+        try:
+            self.server.objects.remove(*map(unquote, found.groups()))
+        except FileNotFoundError:
+            self._missing("object")
+            return
+        self.server.counts.add(removals=1)
+        self._begin(204, "application/json", 0, {})
 
     def _stat(self, bucket, name=None):
         self.server.counts.add(stats=1)
-        if name is None and os.path.isdir(self._at(bucket)):
+        if name is None and self.server.objects.has_bucket(bucket):
             self._answer_json({"kind": "storage#bucket", "id": bucket, "name": bucket, "location": "US"})
-        elif name is not None and os.path.isfile(self._at(bucket, name)):
-            self._answer_json(self._metadata(bucket, name))
+        elif name is not None and self.server.objects.has(bucket, name):
+            self._answer_json(self.server.objects.metadata(bucket, name))
         else:
             self._missing("bucket" if name is None else "object")
 
-    def _metadata(self, bucket, name):
-        found = os.stat(self._at(bucket, name))
-        changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(found.st_mtime))
-        return {
-            "kind": "storage#object",
-            "id": f"{bucket}/{name}/{found.st_mtime_ns}",
-            "bucket": bucket,
-            "name": name,
-            "size": str(found.st_size),
-            "generation": str(found.st_mtime_ns),
-            "metageneration": "1",
-            "contentType": "application/octet-stream",
-            "storageClass": "STANDARD",
-            "timeCreated": changed,
-            "updated": changed,
-        }
-
     def _list(self, bucket, query):
         self.server.counts.add(lists=1)
-        if not os.path.isdir(self._at(bucket)):
+        if not self.server.objects.has_bucket(bucket):
             self._missing("bucket")
             return
-        prefix, delimiter = query.get("prefix", ""), query.get("delimiter")
-        found = set()
-        for folder, _, files in os.walk(self._at(bucket)):
-            for file in files:
-                name = os.path.relpath(os.path.join(folder, file), self._at(bucket))
-                rest = name.removeprefix(prefix)
-                if name.startswith(prefix):
-                    is_below = delimiter is not None and delimiter in rest
-                    found.add(prefix + rest.partition(delimiter)[0] + delimiter if is_below else name)
-        start, most = int(query.get("pageToken", 0)), int(query.get("maxResults", 1000))
-        page = sorted(found)[start : start + most]
-        answer = {
-            "kind": "storage#objects",
-            "items": [self._metadata(bucket, name) for name in page if not name.endswith("/")],
-            "prefixes": [name for name in page if name.endswith("/")],
-        }
-        if start + most < len(found):
-            answer["nextPageToken"] = str(start + most)
-        self._answer_json(answer)
+        names, prefixes, following = self.server.objects.page(
+            bucket,
+            prefix=query.get("prefix", ""),
+            delimiter=query.get("delimiter", ""),
+            with_folder_objects=query.get("includeTrailingDelimiter") == "true",
+            token=query.get("pageToken", ""),
+            most=min(int(query.get("maxResults", 1000)), self.server.page_size),
+        )
+        items = [self.server.objects.metadata(bucket, name) for name in names if self.server.objects.has(bucket, name)]
+        answer = {"kind": "storage#objects", "items": items, "prefixes": prefixes}
+        self._answer_json({**answer, "nextPageToken": following} if following else answer)
 
     def _read(self, bucket, name):
         self.server.counts.add(reads=1)
-        path = self._at(bucket, name)
+        path = self.server.objects.path(bucket, name)
         if not os.path.isfile(path):
             self._missing("object")
             return
@@ -211,7 +222,7 @@ class Handler(BaseHTTPRequestHandler):
         if asked := re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", "")):
             start, stop, status = int(asked[1]), min(size, int(asked[2] or size) + 1), 206
             if start >= size:
-                self._answer_json({"error": {"code": 416, "message": "Range not satisfiable"}}, status=416)
+                self._fail(416, "Range not satisfiable")
                 return
         headers = {"x-goog-generation": str(os.stat(path).st_mtime_ns)}
         if status == 206:
@@ -224,59 +235,18 @@ class Handler(BaseHTTPRequestHandler):
                 self.server.counts.add(read_bytes=len(chunk))
                 start += len(chunk)
 
-    def _missing(self, what):
-        message = f"The specified {what} does not exist."
-        self._answer_json({"error": {"code": 404, "message": message, "errors": [{"reason": "notFound"}]}}, status=404)
-
-    def _answer_json(self, answer, *, status=200, through_link=True):
-        body = json.dumps(answer).encode()
-        self._begin(status, "application/json", len(body), {})
-        (self._send if through_link else self.wfile.write)(body)
-
-    def _begin(self, status, kind, num_bytes, headers):
-        self.send_response(status)
-        for name, value in {"Content-Type": kind, "Content-Length": str(num_bytes), **headers}.items():
-            self.send_header(name, value)
-        self.end_headers()
-
-    def _send(self, data):
-        self.server.link.wait(len(data))
-        self.wfile.write(data)
-        self.server.counts.add(body_bytes=len(data))
-
-
-def write_certificate(path):
-    """A key and a certificate of Google's hosts, signed by itself: who trusts this file trusts this server."""
-    from cryptography import x509
-    from cryptography.hazmat.primitives import hashes, serialization
-    from cryptography.hazmat.primitives.asymmetric import ec
-
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, GOOGLE_HOSTS[0])])
-    now = dt.datetime.now(dt.timezone.utc)
-    builder = (
-        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(days=1))
-        .not_valid_after(now + dt.timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.DNSName(host) for host in GOOGLE_HOSTS]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-    )
-    encodings = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    with open(path, "wb") as file:
-        file.write(key.private_bytes(*encodings))
-        file.write(builder.sign(key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM))
-
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("root")
     parser.add_argument("--latency-seconds", type=float, default=0.0)
     parser.add_argument("--bytes-per-second", type=float)
+    parser.add_argument("--page-size", type=int, default=1000)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         certificate = os.path.join(folder, "certificate.pem")
-        write_certificate(certificate)
-        server = Server(arguments.root, arguments.latency_seconds, Link(arguments.bytes_per_second), certificate)
+        write_certificate(certificate, GOOGLE_HOSTS)
+        server = Server(arguments, certificate)
         address = f"http://127.0.0.1:{server.server_port}"
         environment = {
             "CLOUD_STORAGE_EMULATOR_ENDPOINT": address,
