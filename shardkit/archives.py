@@ -10,12 +10,14 @@ import io
 import tempfile
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from typing import Any, BinaryIO, NoReturn
+from dataclasses import dataclass
+from typing import Any
 
-from shardkit.errors import CallError, DataError
-from shardkit.storage import COPY_BYTES, Entry, Folder, explained
-from shardkit.zip_members import LOCAL_HEADER, Member, Table, load_table, located
+from shardkit.archive_folder import ArchiveFolder, Table, archive_root, located
+from shardkit.storage import COPY_BYTES, Folder
+from shardkit.zip_members import LOCAL_HEADER, Member, load_table
+
+__all__ = ["MAX_MEMBER_BYTES", "ZipFolder", "archive_root"]
 
 MAX_MEMBER_BYTES = 1 << 30  # 1 GiB: a larger member is refused
 _MAX_RATIO = 1000  # more than any picture shrinks by, unless it is small and of one colour; deflate's limit is 1032
@@ -26,67 +28,11 @@ _STORED, _DEFLATED = 0, 8  # compression methods (APPNOTE 4.4.5)
 
 
 @dataclass(frozen=True, slots=True)
-class ZipFolder(Folder):
-    """A folder in a .zip, by default the outermost.
+class ZipFolder(ArchiveFolder):
+    """A folder in a .zip; see ArchiveFolder. Symbolic links are files that hold a path."""
 
-    Symbolic links in an archive are not followed: they are files that hold a path. Of two members of one name the last
-    one counts, as it does when the archive is unpacked. Entries whose names lead out of it (``../x``, absolute, with a
-    drive) are not followed either: ``scan("")`` lists them under their full names, which hold a "/", for layouts to
-    reject.
-
-    Attributes:
-        archive: path or URL of the .zip.
-        num_bytes: its size when it was opened; -1: as it is now.
-        mtime_ns: its time of change then.
-        root: path of the folder in it; '' for the outermost.
-    """
-
-    archive: str
-    num_bytes: int = -1
-    mtime_ns: int = 0
-    root: str = ""
-
-    def __post_init__(self) -> None:
-        if self.num_bytes < 0:
-            # Looked up once, not before every read: in workers this comes with the pickled folder.
-            beside, name = located(self.archive)
-            with explained("read the archive", self.archive):
-                found = beside.stat(name)
-            if found is None or found.is_folder:
-                msg = f"{self.archive}: there is no such archive"
-                raise DataError(msg)
-            # Absolute: a worker may have another working folder.
-            object.__setattr__(self, "archive", f"{beside.url.rstrip('/')}/{name}")
-            object.__setattr__(self, "num_bytes", found.num_bytes)
-            object.__setattr__(self, "mtime_ns", found.mtime_ns)
-
-    @property
-    def url(self) -> str:
-        """See Folder."""
-        return f"{self.archive}/{self.root}" if self.root else self.archive
-
-    def _at(self, path: str) -> str:
-        return f"{self.root}/{path}" if self.root and path else path or self.root
-
-    @property
-    def _table(self) -> Table:
+    def _table(self) -> Table[Member]:
         return load_table(self.archive, self.num_bytes, self.mtime_ns)
-
-    def scan(self, path: str = "") -> list[Entry]:
-        """See Folder; of '' also the entries that lead out of the archive."""
-        table = self._table
-        found = table.folders.get(self._at(path), [])
-        return sorted(found + table.strange) if not path and table.strange else list(found)
-
-    def stat(self, path: str) -> Entry | None:
-        """See Folder."""
-        at = self._at(path)
-        name = at.rpartition("/")[2]
-        table = self._table
-        if at in table.folders:
-            return Entry(name, is_folder=True, num_bytes=0, mtime_ns=self.mtime_ns)
-        member = table.files.get(at)
-        return None if member is None else Entry(name, False, member.num_bytes, member.mtime_ns)  # noqa: FBT003
 
     def read(self, path: str) -> bytes:
         """See Folder.
@@ -102,7 +48,7 @@ class ZipFolder(Folder):
         Raises:
             OSError: as ``read``.
         """
-        member = self._table.files.get(self._at(path))
+        member = self._table().files.get(self._at(path))
         if member is None or member.num_bytes <= _IN_MEMORY_BYTES:
             return io.BytesIO(self.read(path))
         with contextlib.ExitStack() as stack:
@@ -115,7 +61,7 @@ class ZipFolder(Folder):
 
     def _blocks(self, path: str) -> Iterator[bytes]:
         """The file's content, checked."""
-        table = self._table
+        table = self._table()
         member = table.files.get(self._at(path))
         if member is None:
             if self._at(path) in table.folders:
@@ -141,47 +87,6 @@ class ZipFolder(Folder):
             raise _damaged(f"holds {more} bytes of this member than the {member.num_bytes} it announces")
         if crc != member.crc:
             raise _damaged("holds a member whose bytes contradict its CRC")
-
-    def real(self, path: str) -> str:
-        """See Folder; nothing in an archive is a link that is followed."""
-        beside, name = located(self.archive)
-        at = self._at(path)
-        return f"{beside.real(name)}/{at}" if at else beside.real(name)
-
-    def _refuse_writing(self) -> NoReturn:
-        msg = f"{self.archive}: an archive is only read, not written; choose a folder for what shardkit writes"
-        raise CallError(msg)
-
-    def make(self) -> None:
-        """Refused."""
-        self._refuse_writing()
-
-    def writing(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
-        """Refused."""
-        self._refuse_writing()
-
-    def remove(self, path: str) -> None:
-        """Refused."""
-        self._refuse_writing()
-
-    def remove_tree(self, path: str) -> None:
-        """Refused."""
-        self._refuse_writing()
-
-
-def archive_root(folder: ZipFolder) -> ZipFolder:
-    """The only top folder of an archive, if there is just one and no file beside it; else the archive itself.
-
-    What macOS adds (``__MACOSX``), hidden files, and entries that lead out of the archive do not count.
-    """
-    entries = [
-        one
-        for one in folder.scan()
-        if not (one.name.startswith(".") or "/" in one.name or one.name.lower() == "__macosx")
-    ]
-    if len(entries) != 1 or not entries[0].is_folder:
-        return folder
-    return replace(folder, root=f"{folder.root}/{entries[0].name}".lstrip("/"))
 
 
 @contextlib.contextmanager

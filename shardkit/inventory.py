@@ -51,7 +51,7 @@ def inventory_schema(listing_schema: pa.Schema) -> pa.Schema:
 
 
 class Facts(NamedTuple):
-    """What listings say beside their rows: files skipped, by ending, and classes by their number in the format."""
+    """What listings say beside their rows: files skipped, by ending or why; classes by their number in the format."""
 
     skipped: dict[str, int]
     classes: dict[int, str]
@@ -75,7 +75,10 @@ def measured(folder: Folder, table: pa.Table) -> pa.Table:
             columns["source_bytes"][i] = 0
             if columns["reason"][i] is None:
                 columns["reason"][i] = "missing"
-                columns["message"][i] = f"there is no file {folder.url}/{paths[i]}; restore it, or take out its line"
+                columns["message"][i] = (
+                    f"there is no file {folder.url}/{paths[i]}; restore it, take out its line, or name the folder that "
+                    f"paths start at with --root"
+                )
         else:
             columns["source_bytes"][i], columns["mtime_ns"][i] = entry.num_bytes, entry.mtime_ns
     for name, values in columns.items():

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from shardkit import archives
 from shardkit.archives import ZipFolder, archive_root
 from shardkit.errors import CallError, DataError, SourceChangedError
+from shardkit.naming import printable
 from shardkit.sources.class_folders import open_class_folders
 from shardkit.storage import Entry, open_folder
 from shardkit.testing import files_of, write_tree
@@ -160,30 +161,46 @@ def test_names_are_read_as_written_and_those_that_lead_out_are_seen_but_not_foll
     if path is not None:
         assert files_of(folder) == {path: b"x", "other.jpg": b"x"}
         return
-    strange = [entry for entry in folder.scan() if "/" in entry.name]
-    assert len(strange) == 1
-    assert strange[0].name.removeprefix("./").encode() == raw.removeprefix(b"./")
-    assert not strange[0].is_folder
-    assert [entry.name for entry in folder.scan() if "/" not in entry.name] == ["other.jpg"]
+    assert [entry.name for entry in folder.scan()] == ["other.jpg"]
+    [problem] = folder.problems()
+    assert (problem.name.encode(), problem.reason, problem.num_bytes) == (raw, "bad_name", 1)
+    assert printable(problem.name) in problem.message
+    assert "of a.zip has a name that may not be followed: it " in problem.message
+    assert folder.stat(problem.name) is None
     with pytest.raises(FileNotFoundError):
-        folder.read(strange[0].name)
+        folder.read(problem.name)
     assert list(tmp_path.iterdir()) == [tmp_path / "a.zip"]
 
 
-def test_a_file_where_a_folder_has_to_be_is_seen_but_not_read(tmp_path):
-    folder = opened(zipped(tmp_path / "a.zip", {"a": b"1", "a/b": b"2"}))
-    assert [(entry.name, entry.is_folder) for entry in folder.scan()] == [("a", True), ("a/", False)]
+def test_a_file_where_a_folder_has_to_be_is_a_problem_and_is_not_read(tmp_path):
+    folder = opened(zipped(tmp_path / "a.zip", {"a": b"12", "a/b": b"2"}))
+    assert [(entry.name, entry.is_folder) for entry in folder.scan()] == [("a", True)]
     assert folder.read("a/b") == b"2"
+    message = "the entry a of a.zip is a file where others need a folder; pack it again"
+    assert folder.problems() == [("a", "bad_name", message, 2)]
 
 
-def test_of_two_members_of_one_name_the_last_counts(tmp_path):
+def test_of_two_members_of_one_name_the_last_counts_and_the_first_is_a_problem(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
-        archive.writestr("a", b"first")
+        archive.writestr("top/a", b"first")
         with pytest.warns(UserWarning, match="Duplicate name"):
-            archive.writestr("a", b"second")
+            archive.writestr("top/a", b"second")
     folder = opened(tmp_path / "a.zip")
-    assert folder.read("a") == b"second"
-    assert [entry.num_bytes for entry in folder.scan()] == [6]
+    assert folder.read("top/a") == b"second"
+    assert [entry.num_bytes for entry in folder.scan("top")] == [6]
+    assert [one[:2] + one[3:] for one in folder.problems()] == [("top/a", "duplicate_key", 5)]
+    assert [one.name for one in archive_root(folder).problems()] == ["a"]  # by its path below the folder
+
+
+def test_folders_said_twice_or_by_backslashes_are_no_problem(tmp_path):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
+        for name in ("a/", "./", "b\\", "a/1.jpg"):
+            archive.writestr(zipfile.ZipInfo(name), b"")
+        with pytest.warns(UserWarning, match="Duplicate name"):
+            archive.writestr(zipfile.ZipInfo("a/"), b"")
+    folder = opened(tmp_path / "a.zip")
+    assert [(entry.name, entry.is_folder) for entry in folder.scan()] == [("a", True), ("b", True)]
+    assert folder.problems() == []
 
 
 def test_links_in_an_archive_are_not_followed(tmp_path):
@@ -356,20 +373,9 @@ def test_a_single_top_folder_is_found(tmp_path, names, root):
     folder = archive_root(opened(zipped(tmp_path / "a.zip", dict.fromkeys(names, b"1"))))
     assert folder.root == root
     inside = [name.removeprefix("top/") for name in names if name.startswith("top/")] if root else names
-    assert {name.removeprefix("./") for name in files_of_plain(folder)} == {
-        name for name in inside if not name.startswith("..")
-    }
+    assert set(files_of(folder)) == {name for name in inside if not name.startswith("..")}
     assert folder.url == f"{tmp_path}/a.zip" + (f"/{root}" if root else "")
     assert folder.real("").endswith(root)
-
-
-def files_of_plain(folder):
-    return [
-        f"{path}/{entry[0]}".lstrip("/")
-        for path, entries in members(folder).items()
-        for entry in entries
-        if "/" not in entry[0]
-    ]
 
 
 def test_two_folders_of_an_archive_are_told_apart_by_where_they_are(tmp_path):

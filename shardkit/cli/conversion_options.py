@@ -30,7 +30,9 @@ def conversion_options(command: Command) -> Command:
                 metavar="REGEX",
                 help="Label in a file's name: the first group, or the one named label.",
             ),
-            click.option("--root", metavar="FOLDER", help="Where relative paths of a table or COCO file begin."),
+            click.option(
+                "--root", metavar="FOLDER", help="Where relative paths of a table, COCO file or data.yaml begin."
+            ),
             click.option("--image-column", metavar="NAME", help="Of a table.  [default: image, path, file_name …]"),
             click.option(
                 "--label-column",

@@ -276,5 +276,5 @@ def _nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> str:
         return f"none of the {len(rejected)} images is good; the first, {first['key']}: {first['message']}"
     if skipped:
         kinds = ", ".join(f"{count} {kind}" for kind, count in skipped.items())
-        return f"there are no images in the source, only other files ({kinds})"
+        return f"there are no images to convert in the source; skipped: {kinds}"
     return "there are no images in the source; its folders are empty"

@@ -1,11 +1,15 @@
 """Class folders: ``SOURCE/<label>/**/image`` and ``SOURCE/<split>/<label>/**/image``."""
 
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shardkit.archive_folder import ArchiveFolder
 from shardkit.errors import DataError
-from shardkit.naming import MANIFEST, RUN_LOG, split_of_folder
+from shardkit.naming import MANIFEST, RUN_LOG, printable, split_of_folder
+from shardkit.sources.annotation_signs import annotation_sign
 from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Source, ending, is_ignored, unicode_problem
+from shardkit.sources.tables import TABLE_ENDINGS
 from shardkit.storage import Entry, Folder, explained
 
 _DATASET = {MANIFEST, RUN_LOG}
@@ -73,8 +77,6 @@ class ClassFolders(Source):
             key, reason, message = path, None, None
             if problem := unicode_problem(path):
                 key, reason, message = problem
-            elif "/" in entry.name:  # of an archive: see archives.ZipFolder
-                reason, message = "bad_name", "the archive's entry climbs out of it; pack it again"
             elif part.label_name is None:
                 reason, message = "no_label", "the image lies outside every label folder; move it into one"
             label_name = None if reason else part.label_name
@@ -112,22 +114,46 @@ class ClassFolders(Source):
                     yield from self._files(prefix + name, recursive, (*above, here))
 
 
-def open_class_folders(folder: Folder, excluded: str | None) -> ClassFolders:
+def open_class_folders(folder: Folder, excluded: str | None, *, is_sure: bool = True) -> ClassFolders:
     """Look at the first levels of a tree and decide how to read it.
 
+    Args:
+        folder: the source.
+        excluded: path below it that is left out.
+        is_sure: whether the user said that these are class folders; else they may hold annotated images.
+
     Raises:
-        DataError: there is no folder to take labels from.
+        DataError: there is no folder to take labels from, or there are signs that the folders are no classes.
     """
     names = _folders(folder, "", excluded)
     if not names:
+        in_table = (
+            f"those in {command}" if (command := _table_command(folder)) else "those in a table the table as SOURCE"
+        )
         msg = (
             f"{folder.url}: there are no label folders; "
             "shardkit reads SOURCE/<label>/image or SOURCE/<split>/<label>/image, one folder a label; "
-            "labels in the files' names need --label-pattern, those in a table the table as SOURCE"
+            f"labels in the files' names need --label-pattern, {in_table}"
         )
         raise DataError(msg)
     as_splits = [name for name in names if split_of_folder(name)]
-    if len(as_splits) == len(names) and any(_folders(folder, name, excluded) for name in names):
+    labels = [("", names)]
+    with_splits = False
+    if len(as_splits) == len(names):
+        below = [(name, _folders(folder, name, excluded)) for name in names]
+        if with_splits := any(inner for _, inner in below):
+            labels = below
+    if not is_sure and (sign := annotation_sign(folder, labels)):
+        in_table = f"; labels in {command}" if (command := _table_command(folder)) else ""
+        msg = (
+            f"{folder.url}: this looks like annotated images, not like class folders: it holds {sign}; shardkit reads "
+            "COCO (annotations/*.json), Pascal VOC (Annotations/*.xml beside JPEGImages/), YOLO (data.yaml, or images/ "
+            "beside labels/ with classes.txt) and masks (masks/*.png, TIFF or BMP, beside images/): arrange it so, or "
+            f"give the folder that holds the label folders as SOURCE{in_table}; where each folder is a class after "
+            "all, add --layout class-folders"
+        )
+        raise DataError(msg)
+    if with_splits:
         return ClassFolders(folder, with_splits=True, excluded=excluded, remark="")
     remark = ""
     if as_splits:
@@ -135,6 +161,18 @@ def open_class_folders(folder: Folder, excluded: str | None) -> ClassFolders:
         why = f"because of {others[0]!r} beside them" if others else "because they hold no label folders"
         remark = f"; note: {', '.join(map(repr, as_splits))} read as label, not as split, {why}"
     return ClassFolders(folder, with_splits=False, excluded=excluded, remark=remark)
+
+
+def _table_command(folder: Folder) -> str:
+    """The first table in the source's own folder, and how to convert by it; '' without one."""
+    with explained("list the folder", folder.url):
+        tables = [one.name for one in folder.scan() if not one.is_folder and ending(one.name) in TABLE_ENDINGS]
+    tables = [name for name in tables if not is_ignored(name)]
+    if not tables:
+        return ""
+    if isinstance(folder, ArchiveFolder):
+        return f"{printable(tables[0])}: unpack the archive, then shardkit convert FOLDER/{printable(tables[0])} OUTPUT"
+    return f"{printable(tables[0])}: shardkit convert {shlex.quote(f'{folder.url}/{tables[0]}')} OUTPUT"
 
 
 def _folders(folder: Folder, path: str, excluded: str | None) -> list[str]:

@@ -2,7 +2,9 @@
 
 The split comes from the file's or its folder's name: ``annotations/instances_train2017.json`` is ``train``. Boxes are
 (y, x, y + height, x + width) in pixels as the file gives them, checked against the image later. Categories that share
-a name are one class; the order of the classes is that of the categories' ids.
+a name are one class; the order of the classes is that of the categories' ids. Backslashes in ``file_name`` part
+folders, and an absolute one is followed where it leads below the folder of the images. An image beside named ones that
+has no record is rejected; those of other folders, or of a folder of several files, are counted as skipped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,11 +16,12 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.naming import printable
-from shardkit.sources.coco_columns import CocoColumns, called, read_coco
-from shardkit.sources.coco_files import CocoFile, Found, find_files, is_coco, place_images
+from shardkit.sources.coco_columns import CocoColumns, called, image_names, read_coco
+from shardkit.sources.coco_files import CocoFile, Found, find_files, is_coco, is_within, place_images
 from shardkit.sources.detection import Row, batches, detection_schema, problem_row
 from shardkit.sources.listing import IMAGE_ENDINGS, LINE, Listing, Source, ending, unicode_problem
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.uncovered import Rest, count_uncovered
 from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage import Entry, Folder, explained
 
@@ -30,6 +33,7 @@ _OBJECT_FIELDS = (
     pa.field("is_crowd", pa.bool_()),
     pa.field("segmentation", pa.string()),  # the source's JSON without blanks: polygons or RLE; '' where there is none
 )
+_UNCOVERED = "that no annotation names"
 _SCHEMA = pa.schema([*detection_schema(_OBJECT_FIELDS), LINE])
 
 
@@ -41,12 +45,14 @@ class Coco(Source):
         folder: that all images are below.
         files_folder: that the files of annotations are below.
         files: of annotations.
+        is_whole: whether images that no file names are counted: SOURCE is a folder, and the images are below it.
         remark: what the user should know besides; '' for nothing.
     """
 
     folder: Folder
     files_folder: Folder
     files: tuple[CocoFile, ...]
+    is_whole: bool
     remark: str
 
     @property
@@ -68,16 +74,20 @@ class Coco(Source):
         ]
         return f"{self.files_folder.url}: read {'; '.join(read)}{self.remark}"
 
-    def parts(self) -> list[CocoFile]:
-        """One part a file of annotations."""
-        return list(self.files)
+    def parts(self) -> list[CocoFile | Rest]:
+        """One part a file of annotations, and one for the rest."""
+        has_rest = self.is_whole or not all(file.owns_images for file in self.files)
+        return [*self.files, *([Rest()] if has_rest else [])]
 
-    def list_part(self, part: CocoFile, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: CocoFile | Rest, batch_rows: int) -> Iterator[Listing]:
         """See Source; images in the file's order, then what is wrong with its records, then images it does not name."""
+        if isinstance(part, Rest):
+            yield from batches(_SCHEMA, (), batch_rows, self._rest())
+            return
         url = f"{self.files_folder.url}/{part.path}"
         with explained("read", url), self.files_folder.open(part.path) as file:
-            columns = read_coco(file, url, part.path)
-        folders = _scanned(self.folder, part.images, columns.image_names)
+            columns = read_coco(file, url, part.path, join(self.folder.url, part.images))
+        folders, inner = _scanned(self.folder, part.images, columns.image_names)
         classes: dict[int, str] = {}
         for number, name in sorted(columns.categories.items()):
             if name not in classes.values():
@@ -94,19 +104,43 @@ class Coco(Source):
         skipped: dict[str, int] = {}
         if part.owns_images:
             problems = chain(problems, list(_unnamed(part, folders, columns.image_names, skipped)))
+            if self.is_whole:
+                covered = {join(part.images, path) for path in folders}
+                below = [part.images, *inner]
+                skipped |= count_uncovered(self.folder, _UNCOVERED, below=below, covered=covered)
         yield from batches(_SCHEMA, ((*row, None) for row in problems), batch_rows, skipped)
+
+    def _rest(self) -> dict[str, int]:
+        """Images outside of the files' folders, and those in folders of several files that none of these names."""
+        named = set[str]()
+        for file in self.files:
+            if not file.owns_images:
+                # Read again, for no other part knows what all of them name.
+                url = f"{self.files_folder.url}/{file.path}"
+                with explained("read", url), self.files_folder.open(file.path) as opened:
+                    names, _ = image_names(opened, url, join(self.folder.url, file.images))
+                named.update(join(file.images, name) for name in names)
+        covered = {file.images for file in self.files if file.owns_images}
+        shared = {file.images for file in self.files if not file.owns_images}
+        # Of folders one inside the other, the inner one is come upon in the outer one.
+        outer = [path for path in sorted(shared) if not any(is_within(path, other) for other in shared - {path})]
+        below = [""] if self.is_whole else outer
+        return count_uncovered(self.folder, _UNCOVERED, below=below, covered=covered, named=named)
 
 
 _Folders = dict[str, dict[str, Entry]]  # path below the images' folder: files there, by name
 
 
-def _scanned(folder: Folder, images: str, names: Iterable[str]) -> _Folders:
+def _scanned(folder: Folder, images: str, names: Iterable[str]) -> tuple[_Folders, list[str]]:
+    """Files of the folders that names lead to, and paths of the folders in these."""
     # One listing of a folder costs far less on a remote store than a question for each image.
     wanted = sorted({parent_of(name) for name in names if name})
-    return {
-        path: {entry.name: entry for entry in children(folder, join(images, path)) if not entry.is_folder}
-        for path in wanted
-    }
+    files, inner = _Folders(), list[str]()
+    for path in wanted:
+        entries = children(folder, join(images, path))
+        files[path] = {entry.name: entry for entry in entries if not entry.is_folder}
+        inner += [join(images, path, entry.name) for entry in entries if entry.is_folder]
+    return files, inner
 
 
 def _images_table(
@@ -195,4 +229,5 @@ def open_coco(folder: Folder, options: SourceOptions, json_path: str | None = No
     root, files = place_images(folder, found.paths, options, may_leave=json_path is not None)
     left_out = ", ".join(map(printable, found.left_out))
     remark = f"; left out {left_out}, which are of other tasks" if left_out else ""
-    return Coco(root, folder, files, remark)
+    is_whole = json_path is None and options.root is None
+    return Coco(root, folder, files, is_whole, remark)

@@ -38,6 +38,7 @@ class CocoColumns:
     """
 
     url: str
+    root_url: str = ""  # of the folder that paths are below; absolute ones below it are cut off there
     categories: dict[int, str] = field(default_factory=dict)
     image_names: list[str] = field(default_factory=list)
     image_lines: list[int] = field(default_factory=list)
@@ -91,15 +92,12 @@ class CocoColumns:
         name = record.get("file_name")
         problem = "the record has none" if not isinstance(name, str) else None
         if isinstance(name, str):
-            while name.startswith("./"):
-                name = name[2:]
+            name = _relative(name, self.root_url)
             problem = relative_path_problem(name) or ("it is not Unicode" if encodable(name) != name else None)
         if problem:
-            self.add_problem(
-                what,
-                "bad_name",
-                f"`file_name` {_shown(name)} is no path below the folder of images: {problem}; mend it",
-            )
+            shown = _shown(record.get("file_name"))
+            message = f"`file_name` {shown} is no path below the folder of images: {problem}; mend it"
+            self.add_problem(what, "bad_name", message)
             name = ""
         self.image_names.append(str(name))
         self.image_lines.append(line)
@@ -169,18 +167,19 @@ def called(number: int) -> str:
     return "an annotation without id" if number == NO_ID else f"annotation {number}"
 
 
-def read_coco(file: BinaryIO, url: str, path: str) -> CocoColumns:
+def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "") -> CocoColumns:
     """Read a file of object annotations.
 
     Args:
         file: opened.
         url: what it is called in an error.
         path: what its records are called by.
+        root_url: of the folder that the images' paths are below.
 
     Raises:
         DataError: it is no JSON, or holds no images.
     """
-    columns = CocoColumns(path)
+    columns = CocoColumns(path, root_url)
     num_images = 0
     for name, record in array_items(file, url, {"images", "annotations", "categories"}):
         if name == "annotations":
@@ -193,14 +192,26 @@ def read_coco(file: BinaryIO, url: str, path: str) -> CocoColumns:
     return columns
 
 
-def first_names(file: BinaryIO, url: str, count: int) -> list[str]:
-    """The first paths of images in a file, at most so many, without bad ones; reads no further."""
-    columns = CocoColumns(url)
+def image_names(
+    file: BinaryIO, url: str, root_url: str, count: int | None = None
+) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """Paths of a file's images, without bad ones, and problems; with `count`, reads no further than so many."""
+    columns = CocoColumns(url, root_url)
     for line, (_, record) in enumerate(array_items(file, url, {"images"}), 1):
         columns.add_image(record, line)
         if line == count:
             break
-    return [name for name in columns.image_names if name]
+    return [name for name in columns.image_names if name], columns.problems
+
+
+def _relative(name: str, root_url: str) -> str:
+    # Tools on Windows write backslashes; a path that holds one is followed on no system, so nothing is lost by it.
+    name = name.replace("\\", "/")
+    if root_url and name.startswith(f"{root_url}/"):
+        return name[len(root_url) + 1 :]
+    while name.startswith("./"):
+        name = name[2:]
+    return name
 
 
 def _is_int64(value: Any) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
-from shardkit.sources.coco_columns import first_names
+from shardkit.sources.coco_columns import image_names
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import children, file_or_folder, folders_in, join, parent_of
 from shardkit.storage import Folder, explained, open_folder
@@ -149,7 +149,7 @@ def place_images(
         root, places = folder, [place[len(prefix) + 1 :] for place in places]
     files = []
     for path, place in zip(paths, places, strict=True):
-        is_shared = sum(_is_within(place, other) or _is_within(other, place) for other in places) > 1
+        is_shared = sum(is_within(place, other) or is_within(other, place) for other in places) > 1
         files.append(CocoFile(path, split_of(path), place, not is_shared))
     return root, tuple(files)
 
@@ -172,7 +172,13 @@ def _tried(path: str, prefix: str, *, is_root: bool) -> list[str]:
 def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) -> str:
     url = f"{folder.url}/{path}"
     with explained("read", url), folder.open(path) as file:
-        names = first_names(file, url, _TRIED_IMAGES)
+        names, problems = image_names(file, url, root.url, _TRIED_IMAGES)
+    if not names and problems:
+        msg = (
+            f"{url}: none of its first images can be looked for: {problems[0][2]}, or give the folder that absolute "
+            f"paths are below by --root; without it they are followed below {root.url}"
+        )
+        raise DataError(msg)
     if not names:
         msg = f"{url}: its `images` name no file; is it a file of COCO's object annotations?"
         raise DataError(msg)
@@ -188,5 +194,6 @@ def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) ->
     raise DataError(msg)
 
 
-def _is_within(path: str, folder: str) -> bool:
+def is_within(path: str, folder: str) -> bool:
+    """Whether a path is a folder, or in it or below."""
     return not folder or path == folder or path.startswith(f"{folder}/")

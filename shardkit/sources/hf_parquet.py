@@ -19,24 +19,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from shardkit.errors import DataError, UnknownNameError
-from shardkit.naming import WORK_FOLDER, split_of_folder
+from shardkit.naming import WORK_FOLDER
+from shardkit.sources.hf_parquet_paths import configurations, parquet_paths
 from shardkit.sources.listing import LISTING_SCHEMA, OFFSET, PATH, Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.shard_names import split_of_path
-from shardkit.sources.table_columns import LABEL_COLUMNS
-from shardkit.sources.table_labels import Labels, decide_labels
+from shardkit.sources.table_columns import Annotation, Columns, Row
 from shardkit.sources.table_parquet import ParquetFile, open_parquet
 from shardkit.sources.table_records import PREFIX_RECORDS, BadRecord, Record
-from shardkit.sources.walking import children, join
+from shardkit.sources.table_roles import Every, roles_beside
 from shardkit.storage import COPY_BYTES, Folder, explained
 
 _USUAL_IMAGES = ("image", "img", "pixel_values")
 _BATCH_RECORDS = 16  # decoded at once, images and all
-# Folders, beside those of splits, that are looked into: the usual one, and the one of the Hub's own conversion.
-_FOLDERS = frozenset({"data", "default"})
 _SPOOL = f"{WORK_FOLDER}/images"
-
-_Row = tuple[Any, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,26 +51,23 @@ class HfParquet(Source):
         folder: where images are once they are listed: a work folder.
         files: the Parquet files.
         mtimes_ns: their times of change.
-        image: name of the column of images.
-        labels: how labels are read.
+        columns: what their columns are, the same in all.
     """
 
     folder: Folder
     files: tuple[ParquetFile, ...]
     mtimes_ns: tuple[int, ...]
-    image: str
-    labels: Labels
+    columns: Columns
 
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        more = [] if self.labels.field is None else [self.labels.field]
-        return pa.schema([*LISTING_SCHEMA, PATH, OFFSET, *more])
+        return pa.schema([*LISTING_SCHEMA, PATH, OFFSET, *self.columns.fields])
 
     @property
     def classes(self) -> tuple[str, ...] | None:
         """See Source; of ClassLabel columns."""
-        return self.labels.class_names or None
+        return self.columns.labels.class_names or None
 
     @property
     def layout(self) -> str:
@@ -85,7 +78,11 @@ class HfParquet(Source):
         """See Source."""
         num, first = len(self.files), self.files[0]
         what = first.url if num == 1 else f"{first.folder.url}: {num} files"
-        return f"{what} read as {self.layout}: the image from column {self.image!r}; {self.labels.describe()}"
+        return f"{what} read as {self.layout}: {self.columns.describe()}"
+
+    @property
+    def _image(self) -> str:
+        return self.columns.names[self.columns.image]
 
     def parts(self) -> list[RowGroup]:
         """One part a row group."""
@@ -102,18 +99,20 @@ class HfParquet(Source):
         for start in range(0, len(rows), batch_rows):
             yield Listing(schema, rows[start : start + batch_rows])
 
-    def _spooled(self, part: RowGroup) -> list[_Row]:
+    def _spooled(self, part: RowGroup) -> list[Row]:
         file = self.files[part.file]
         # A name that only the same bytes have: what an earlier, broken-off conversion left may be written over.
-        seen = f"{file.url}\n{self.mtimes_ns[part.file]}\n{self.image}\n{part.row_group}"
+        seen = f"{file.url}\n{self.mtimes_ns[part.file]}\n{self._image}\n{part.row_group}"
         blob = f"{_SPOOL}/{hashlib.sha256(seen.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}"
-        rows: list[_Row] = []
+        rows: list[Row] = []
         offset = 0
         with self.folder.writing(blob) as spool:
-            records = file.records(part.row_group, frozenset(self.labels.columns))
+            annotation = self.columns.annotations()
+            records = file.records(part.row_group)
             for record, (data, path) in zip(records, self._images(file, part.row_group), strict=True):
                 num_bytes = 0 if data is None else len(data)
-                rows.append(self._row(part.file, record, path, blob, None if data is None else (offset, num_bytes)))
+                place = None if data is None else (offset, num_bytes)
+                rows.append(self._row(part.file, record, path, blob, place, annotation))
                 if data is not None:
                     spool.write(data)
                 offset += num_bytes
@@ -125,7 +124,7 @@ class HfParquet(Source):
             try:
                 # With a buffer it is read page by page; without one the whole column would be, compressed, at once.
                 reader = pq.ParquetFile(opened, buffer_size=COPY_BYTES)
-                for batch in reader.iter_batches(_BATCH_RECORDS, row_groups=[row_group], columns=[self.image]):
+                for batch in reader.iter_batches(_BATCH_RECORDS, row_groups=[row_group], columns=[self._image]):
                     images = batch.column(0)
                     content = pc.struct_field(images, "bytes")
                     named = images.type.get_field_index("path") >= 0
@@ -139,13 +138,14 @@ class HfParquet(Source):
                 msg = f"{file.url}: the Parquet file is damaged in row group {row_group}: {str(error).splitlines()[0]}"
                 raise DataError(msg) from error
 
-    def _row(self, file: int, record: Record, path: str, blob: str, place: tuple[int, int] | None) -> _Row:
+    def _row(
+        self, file: int, record: Record, path: str, blob: str, place: tuple[int, int] | None, annotation: Annotation
+    ) -> Row:
         stem = posixpath.splitext(self.files[file].path)[0]
         key = f"{stem}/{record.line - 1:08d}"
         if name := posixpath.basename(path.replace("\\", "/")):
             key = f"{key}-{name}"
         split, mtime_ns = split_of_path(self.files[file].path), self.mtimes_ns[file]
-        more = () if self.labels.field is None else (None,)
         try:
             if problem := unicode_problem(key):
                 key = problem[0]
@@ -155,14 +155,15 @@ class HfParquet(Source):
                 raise BadRecord("missing", f"the record holds no image{pointing}; embed it, or take the record out")
             if record.problem:
                 raise BadRecord("bad_line", record.problem)
-            label = self.labels.read(record.values)
+            if self.columns.split is not None:
+                split = self.columns.split_of(record.values)
+            label_name, more = annotation(record.values)
         except BadRecord as error:
             num_bytes = place[1] if place else 0
-            return (key, split, None, num_bytes, mtime_ns, error.reason, str(error), None, None, *more)
+            nothing = (None,) * len(self.columns.fields)
+            return (key, split, None, num_bytes, mtime_ns, error.reason, str(error), None, None, *nothing)
         offset, num_bytes = place
-        if more:
-            return (key, split, None, num_bytes, mtime_ns, None, None, blob, offset, label)
-        return (key, split, label, num_bytes, mtime_ns, None, None, blob, offset)
+        return (key, split, label_name, num_bytes, mtime_ns, None, None, blob, offset, *more)
 
 
 def _text(path: Any) -> str:
@@ -174,8 +175,8 @@ def _text(path: Any) -> str:
 
 def is_hf_parquet(folder: Folder) -> bool:
     """Whether a folder holds Parquet files with images in them, by the first file's schema."""
-    path = next(_paths(folder), None)
-    return path is not None and has_embedded_images(folder, path)
+    paths = next(iter(configurations(folder).values()), [])
+    return bool(paths) and has_embedded_images(folder, paths[0])
 
 
 def has_embedded_images(folder: Folder, path: str) -> bool:
@@ -191,7 +192,7 @@ def open_hf_parquet(folder: Folder, options: SourceOptions, spool: Folder, name:
 
     Args:
         folder: the source, or the folder that the file lies in.
-        options: image_column and label_columns are the columns, if not the usual ones.
+        options: names of columns, if not the usual ones; a column tells splits where no path does, or the user says so.
         spool: work folder that listing may write images into.
         name: of the file that is the source; None for all in the folder.
 
@@ -199,13 +200,12 @@ def open_hf_parquet(folder: Folder, options: SourceOptions, spool: Folder, name:
         DataError: there is none, one is damaged, or they differ.
         UnknownNameError: a column that the options name is not there.
     """
-    paths = [name] if name is not None else list(_paths(folder))
+    paths = [name] if name is not None else parquet_paths(folder)
     if not paths:
-        msg = f"{folder.url}: there is no .parquet file in it, in data/ or in its split folders"
+        msg = f"{folder.url}: there is no .parquet file in it, in data/, in its split folders or in a configuration's"
         raise DataError(msg)
     first = open_parquet(folder, paths[0])
     image = _image_column(first, _image_columns(folder, paths[0]), options.image_column)
-    labels = _labels(first, options)
     files, mtimes_ns = [], []
     for path in paths:
         file = open_parquet(folder, path)
@@ -216,7 +216,11 @@ def open_hf_parquet(folder: Folder, options: SourceOptions, spool: Folder, name:
             found = folder.stat(path)
         files.append(file)
         mtimes_ns.append(found.mtime_ns if found else 0)
-    return HfParquet(spool, tuple(files), tuple(mtimes_ns), image, labels)
+    every: Every = lambda wanted: (record for file in files for record in file.all_records(wanted))  # noqa: E731
+    prefix = [record for record in islice(first.all_records(), PREFIX_RECORDS) if record.problem is None]
+    usual_splits = not any(map(split_of_path, paths))
+    columns = roles_beside(first.columns.index(image), first, prefix, options, every, usual_splits=usual_splits)
+    return HfParquet(spool, tuple(files), tuple(mtimes_ns), columns)
 
 
 def _image_columns(folder: Folder, path: str) -> list[str]:
@@ -241,28 +245,3 @@ def _image_column(file: ParquetFile, found: list[str], wanted: str | None) -> st
         msg = f"{file.url}: there is no column of image{{bytes, path}} in it"
         raise DataError(msg)
     return next((name for usual in _USUAL_IMAGES for name in found if name.lower() == usual), found[0])
-
-
-def _labels(file: ParquetFile, options: SourceOptions) -> Labels:
-    if missing := [name for name in options.label_columns if name not in file.columns]:
-        msg = f"{file.url}: there is no column {missing[0]!r}; there are {', '.join(map(repr, file.columns))}"
-        raise UnknownNameError(msg)
-    lower = {name.lower(): name for name in reversed(file.columns)}
-    chosen = options.label_columns or tuple(lower[name] for name in LABEL_COLUMNS if name in lower)[:1]
-    if not chosen:
-        msg = f"{file.url}: there is no column of labels ({', '.join(LABEL_COLUMNS)}); name it with --label-column"
-        raise DataError(msg)
-    columns = tuple(file.columns.index(name) for name in chosen)
-    prefix = list(islice(file.all_records(frozenset(columns)), PREFIX_RECORDS))
-    return decide_labels(file, [record for record in prefix if record.problem is None], columns, options)
-
-
-def _paths(folder: Folder, path: str = "") -> Iterator[str]:
-    """Parquet files in a folder and, where it holds none itself, in data/ and in its split folders."""
-    entries = children(folder, path)
-    found = [join(path, one.name) for one in entries if not one.is_folder and one.name.lower().endswith(".parquet")]
-    yield from found
-    if not found:
-        for one in entries:
-            if one.is_folder and (one.name in _FOLDERS or split_of_folder(one.name)) and path.count("/") == 0:
-                yield from _paths(folder, join(path, one.name))

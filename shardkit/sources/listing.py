@@ -95,7 +95,7 @@ class Listing:
         schema: of the table: the source's.
         rows: tuples in the schema's order; or
         columns: the rows as a table, where a layout has them in columns.
-        skipped: files that are no images, counted by ending.
+        skipped: files that are no images, counted by ending; images that nothing speaks of, counted by why.
         classes: names by their number in the format, where the format numbers classes (COCO's category id).
     """
 
@@ -205,3 +205,9 @@ def unicode_problem(path: str) -> tuple[str, str, str] | None:
         key = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
         return key, "bad_name", "the file's name is not valid UTF-8; rename it"
     return None
+
+
+def encodable_path(path: str) -> str:
+    """A path as it can stand in a table: bytes that are not UTF-8 are written out."""
+    problem = unicode_problem(path)
+    return problem[0] if problem else path

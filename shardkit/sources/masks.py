@@ -4,17 +4,20 @@ SOURCE/images/a/1.jpg           SOURCE/masks/a/1.png              a pair of the 
 SOURCE/images/2.jpg             SOURCE/masks/2_mask.png           or with a usual suffix at the mask
 SOURCE/train/images/3.jpg       SOURCE/train/masks/3.png          splits above the two folders,
 SOURCE/images/train/3.jpg       SOURCE/masks/train/3.png          or below them
+SOURCE/JPEGImages/4.jpg         SOURCE/SegmentationClass/4.png    and ImageSets/Segmentation/*.txt: Pascal VOC's
+
+Images anywhere else are counted as skipped.
 """
 
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
-from shardkit.naming import split_of_folder
+from shardkit.naming import printable, split_of_folder
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
     LISTING_SCHEMA,
@@ -25,6 +28,8 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.uncovered import Rest, count_uncovered
+from shardkit.sources.voc_folders import read_lists, split_in_lists
 from shardkit.sources.walking import children, files_below, folders_in, join
 from shardkit.storage import Entry, Folder
 
@@ -35,6 +40,9 @@ _MASKS = ("masks", "mask", "segmentationclass", "segmentations", "segmentation",
 _MASK_ENDINGS = frozenset({".bmp", ".dib", ".png", ".tif", ".tiff"})
 _SUFFIX = re.compile(r"[_-](?:masks?|seg(?:mentation)?|labels?|gt|labelids|labeltrainids)\Z", re.IGNORECASE)
 _MAX_DEPTH = 3  # folders below a folder of masks that are looked into for the first one
+_LISTS = ("ImageSets", "Segmentation")  # of Pascal VOC
+_UNCOVERED = "outside the folders of images and masks"
+_UNLISTED = "(in no list of a split)"
 
 _Row = tuple[str, str | None, None, int, int, str | None, str | None, str | None]
 
@@ -48,12 +56,14 @@ class Part:
         masks: path; None where there is none, so that no image has a mask.
         split: of all of it.
         with_splits: whether the first folder below both is the split.
+        lists: path of Pascal VOC's lists of splits; None for none.
     """
 
     images: str
     masks: str | None
     split: str | None
     with_splits: bool
+    lists: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,19 +95,24 @@ class Masks(Source):
         pairs = [
             f"{part.images}/ with {f'{part.masks}/' if part.masks else 'no masks'}"
             + (f" as {part.split}" if part.split else ", the split from the folders in them" * part.with_splits)
+            + (f", splits by {part.lists}" if part.lists else "")
             for part in self.found
         ]
         return f"{self.folder.url}: read as {self.layout}, paired by stem: {'; '.join(pairs)}"
 
-    def parts(self) -> list[Part]:
-        """One part a pair of folders."""
-        return list(self.found)
+    def parts(self) -> list[Part | Rest]:
+        """One part a pair of folders, and one for the rest."""
+        return [*self.found, Rest()]
 
-    def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
         """See Source; images sorted by path, folder by folder, then masks that have none.
 
         Memory grows with the masks, by about 300 bytes each.
         """
+        if isinstance(part, Rest):
+            if skipped := self._uncovered():
+                yield Listing(_SCHEMA, skipped=skipped)
+            return
         batch = Listing(_SCHEMA)
         for row in self._rows(part, batch.skipped):
             batch.rows.append(row)
@@ -107,27 +122,47 @@ class Masks(Source):
         if batch.rows or batch.skipped:
             yield batch
 
+    def _uncovered(self) -> dict[str, int]:
+        covered = {path for part in self.found for path in (part.images, part.masks) if path is not None}
+        if self.excluded is not None:
+            covered.add(self.excluded)
+        return count_uncovered(self.folder, _UNCOVERED, covered=covered)
+
     def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[_Row]:
-        masks = _MaskFiles()
+        masks, lists = _MaskFiles(), read_lists(self.folder, part.lists) if part.lists else {}
+        listed = set[str]()
         for path, below, entry in self._files(part.masks, skipped):
             masks.add(_stem(below, part), path, entry)
         for bad in masks.problems:
             yield (bad[0], part.split, None, 0, 0, *bad[1:], None)
         for path, below, entry in self._files(part.images, skipped):
-            key, reason, message = path, None, None
-            candidates = masks.of(_stem(below, part))
+            key, reason, message, split = path, None, None, _split(below, part)
+            stem = _stem(below, part)
+            candidates = masks.of(stem)
+            if lists and stem not in lists:  # VOC's own releases hold five times more images than have masks
+                skipped[_UNLISTED] = skipped.get(_UNLISTED, 0) + 1
+                continue
+            if lists:
+                listed.add(stem)
+                split, reason, message = split_in_lists(lists[stem])
             if problem := unicode_problem(path):
                 key, reason, message = problem
+            elif reason:
+                pass
             elif not candidates:
                 reason, message = "no_label", "there is no mask of its name; add one, or move the image away"
             elif len(candidates) > 1:
                 names = " and ".join(sorted(candidates))
                 reason, message = "bad_mask", f"{names} are both masks of it by their names; keep one"
             mask = candidates[0] if not reason else None
-            yield (key, _split(below, part), None, entry.num_bytes, entry.mtime_ns, reason, message, mask)
+            yield (key, split, None, entry.num_bytes, entry.mtime_ns, reason, message, mask)
         for path, entry, split in masks.unpaired(part):
             message = "there is no image that this mask is of; restore the image, or take the mask out"
             yield (path, split, None, entry.num_bytes, entry.mtime_ns, "missing", message, None)
+        for stem in sorted(lists.keys() - listed):
+            for split, where in lists[stem]:
+                message = f"there is no image {printable(stem)!r}; restore it, or take the line out"
+                yield (where, split, None, 0, 0, "missing", message, None)
 
     def _files(self, above: str | None, skipped: dict[str, int]) -> Iterator[tuple[str, str, Entry]]:
         """Path, path below the folder, and entry of every image; counts other files."""
@@ -218,7 +253,8 @@ def open_masks(folder: Folder, excluded: str | None, options: SourceOptions) -> 
 
 def _find(folder: Folder) -> tuple[Part, ...]:
     if part := _pair(folder, "", None):
-        return (part,)
+        lists = join(*_LISTS)
+        return (replace(part, lists=lists),) if read_lists(folder, lists) else (part,)
     splits = [(name, split) for name in folders_in(folder) if (split := split_of_folder(name))]
     # A split without masks is read too: its images are reported, not lost.
     return tuple(part for name, split in splits if (part := _pair(folder, name, split)))

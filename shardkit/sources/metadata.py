@@ -5,22 +5,23 @@ that are named and fails at the first missing one, images without a record and r
 """
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from shardkit.errors import DataError
+from shardkit.errors import DataError, UnknownNameError
 from shardkit.naming import MANIFEST, RUN_LOG, split_of_folder
 from shardkit.sources.class_folders import ClassFolders, Part
 from shardkit.sources.listing import LISTING_SCHEMA, Listing, Source, is_ignored
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.table_columns import Columns, Row, find_columns, read_prefix
+from shardkit.sources.table_columns import Columns, Row
 from shardkit.sources.table_json import JsonLinesFile
 from shardkit.sources.table_parquet import ParquetFile
-from shardkit.sources.table_paths import Keys
-from shardkit.sources.table_records import TableFile
-from shardkit.sources.tables import open_table_file, root_of
+from shardkit.sources.table_paths import Keys, root_of
+from shardkit.sources.table_records import Record, TableFile
+from shardkit.sources.table_roles import find_columns, read_prefix
+from shardkit.sources.tables import open_table_file
 from shardkit.storage import Folder, explained
 
 _NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
@@ -34,7 +35,7 @@ class Metadata(Source):
     Attributes:
         folder: the source's root.
         files: the tables, each for the images below the folder that it lies in and below no other one's.
-        columns: what their columns are, the same in all.
+        columns: what their columns are, the same in all; their places are those in the first.
         split_folders: whether the first folder of a key is its split.
         excluded: path below the root that is left out, because the output is written there; None for none.
     """
@@ -112,7 +113,7 @@ class Metadata(Source):
             above = posixpath.dirname(file.path)
             prefix = f"{above}/" if above else ""
             keys = Keys(root_of(self.folder) + prefix)
-            row_of = self.columns.rows(file.name, lambda path: prefix + keys.key(path))
+            row_of = self.columns.placed(file.columns).rows(file.name, lambda path: prefix + keys.key(path))
             for record in file.all_records():
                 row = row_of(record)
                 unnamed.discard(row[0])
@@ -181,17 +182,31 @@ def open_metadata(folder: Folder, options: SourceOptions, excluded: str | None =
     if len({posixpath.basename(path) for path in paths}) > 1:
         msg = f"{folder.url}: it holds {' and '.join(paths)}; keep those of one kind, and one a folder"
         raise DataError(msg)
+    try:
+        return _opened(folder, paths, options, excluded)
+    except UnknownNameError:
+        raise
+    except DataError as error:
+        if options.layout is not None or not _child_folders(folder, excluded):
+            raise
+        what = "if the file does not describe the images and their folders are the labels, say --layout class-folders"
+        msg = f"{error}; {what}"
+        raise DataError(msg) from error
+
+
+def _opened(folder: Folder, paths: list[str], options: SourceOptions, excluded: str | None) -> Metadata:
     files = _with_equal_columns([open_table_file(folder, path, options) for path in paths])
-    prefix = [record for file in files for record in read_prefix(file)]
+    names = files[0].columns
+    prefix = [record for file in files for record in _in_order(read_prefix(file), file.columns, names)]
     if options.image_column is None and _IMAGE_COLUMN in files[0].columns:
         options = replace(options, image_column=_IMAGE_COLUMN)
-    columns = find_columns(files[0], prefix, options)
+    columns = find_columns(files[0], prefix, options, lambda wanted: _every(files, wanted))
     split_folders = any("/" in path for path in paths)
     if split_folders:  # the folder that a table lies in counts, not what its columns say
         columns = replace(columns, split=None)
     elif columns.split is None:
-        names = _child_folders(folder, excluded)
-        split_folders = bool(names) and all(split_of_folder(name) for name in names)
+        children = _child_folders(folder, excluded)
+        split_folders = bool(children) and all(split_of_folder(name) for name in children)
     return Metadata(folder, files, columns, split_folders, excluded)
 
 
@@ -223,11 +238,33 @@ def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:
         union = tuple(dict.fromkeys(name for file in files for name in file.columns))
         return tuple(replace(file, columns=union) for file in files)
     for file in files[1:]:
-        if file.columns != first.columns or _types(file) != _types(first):
-            msg = f"{file.url}: its columns are not those of {first.url}, in the same order and of the same types"
+        if sorted(file.columns) != sorted(first.columns) or _types(file) != _types(first):
+            msg = f"{file.url}: its columns are not those of {first.url}, of the same names and types"
             raise DataError(msg)
     return tuple(files)
 
 
 def _types(file: TableFile) -> object:
-    return (file.arrow_types, file.numbered) if isinstance(file, ParquetFile) else None
+    """What the names of a file's columns do not tell."""
+    if not isinstance(file, ParquetFile):
+        return None
+    classes = {file.columns[i]: names for i, names in file.numbered}
+    return dict(zip(file.columns, file.arrow_types, strict=True)), classes
+
+
+def _every(files: tuple[TableFile, ...], wanted: frozenset[int]) -> Iterator[Record]:
+    """Records of all files, in the order of the first one's columns."""
+    names = files[0].columns
+    for file in files:
+        there = frozenset(file.columns.index(names[i]) for i in wanted)
+        yield from _in_order(file.all_records(there), file.columns, names)
+
+
+def _in_order(records: Iterable[Record], names: tuple[str, ...], wanted: tuple[str, ...]) -> Iterator[Record]:
+    """Records of a table with columns of these names, in the order of the wanted ones."""
+    if names == wanted:
+        yield from records
+        return
+    at = [names.index(name) for name in wanted]
+    for record in records:
+        yield record if record.problem else record._replace(values=[record.values[i] for i in at])

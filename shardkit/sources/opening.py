@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from dataclasses import fields
 
-from shardkit.archives import ZipFolder, archive_root
+from shardkit.archive_folder import archive_root
+from shardkit.archives import ZipFolder
 from shardkit.errors import CallError, DataError
+from shardkit.sources.archived import with_problems
 from shardkit.sources.class_folders import open_class_folders
 from shardkit.sources.coco import is_coco, open_coco
 from shardkit.sources.file_names import open_file_names
@@ -14,8 +16,9 @@ from shardkit.sources.masks import is_masks, open_masks
 from shardkit.sources.metadata import has_metadata, open_metadata
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables import TABLE_ENDINGS, open_table
+from shardkit.sources.tar_folder import TarFolder
 from shardkit.sources.voc import is_voc, open_voc
-from shardkit.sources.webdataset import is_webdataset, open_webdataset
+from shardkit.sources.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.sources.yolo import is_yolo, open_yolo
 from shardkit.storage import Folder, explained, open_folder
 
@@ -37,7 +40,9 @@ _FITTING = {
     "table": {"root", *_OF_TABLES},
     "metadata": _OF_TABLES,
     "coco": {"root"},
-    "hf-parquet": {"image_column", "label_columns"},
+    "yolo": {"root"},
+    "webdataset": {"label_columns"},
+    "hf-parquet": {"image_column", *_OF_TABLES},
 }
 
 
@@ -75,8 +80,10 @@ def open_source(
 
 def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work: Folder | None) -> Source:
     kind = name.lower()
-    if kind.endswith(".zip"):
-        return _open_folder(archive_root(ZipFolder(url)), options, None, work)
+    is_tree = kind.endswith(".tar") and options.layout != "webdataset" and not holds_samples(folder, name)
+    if is_tree or kind.endswith(".zip"):
+        archive = archive_root(TarFolder(url) if is_tree else ZipFolder(url))
+        return with_problems(_open_folder(archive, options, None, work), archive)
     openers: dict[str, tuple[tuple[str, ...], Callable[[], Source]]] = {
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
         "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),
@@ -108,7 +115,7 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         else:
             layout = next((name for name, recognises in _RECOGNISERS if recognises(folder)), "class-folders")
     openers: dict[str, Callable[[], Source]] = {
-        "class-folders": lambda: open_class_folders(folder, excluded),
+        "class-folders": lambda: open_class_folders(folder, excluded, is_sure=options.layout is not None),
         "file-names": lambda: open_file_names(folder, excluded, options),
         "metadata": lambda: open_metadata(folder, options, excluded),
         "coco": lambda: open_coco(folder, options),

@@ -13,7 +13,7 @@ class SourceOptions:
     Attributes:
         layout: one of naming.LAYOUTS; None to find out.
         label_pattern: regular expression with one group, or a group named ``label``, that is searched in a file's name.
-        root: folder or URL that a table's or a COCO file's relative paths start at; None: see each layout.
+        root: folder or URL that relative paths of a table, COCO file or data.yaml start at; None: see each layout.
         image_column: of a table; None: the first of the usual names.
         label_columns: of a table, several for several labels; none: the first of the usual names.
         label_separator: what parts several labels in one column.

@@ -1,25 +1,20 @@
-"""Which column of a table is what, and the row of the listing that a record becomes."""
+"""What the columns of a table are, and the row of the listing that a record becomes."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
 
-from shardkit.errors import DataError, UnknownNameError
 from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, feature_field
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.table_labels import Labels, decide_labels
-from shardkit.sources.table_records import PREFIX_RECORDS, BadRecord, Record, TableFile, shown
-from shardkit.sources.table_splits import split_of_text
+from shardkit.sources.table_labels import Labels
+from shardkit.sources.table_records import BadRecord, Record, shown
+from shardkit.sources.table_splits import is_discard, split_of_text
 from shardkit.sources.table_values import as_text, describe_type, reading, unfit
 
-IMAGE_COLUMNS = ("image", "image_uri", "image_path", "file_name", "path", "filepath", "filename")
-LABEL_COLUMNS = ("label", "labels", "class", "class_name", "category", "target", "label_name")
-SPLIT_COLUMNS = ("split", "ml_use", "set", "partition", "subset")
-
 Row = tuple[Any, ...]
+# From a record's values to its one class, if it has one, and the values of Columns.fields; raises BadRecord.
+Annotation = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +26,7 @@ class Columns:
         image: the column of paths.
         labels: how labels are read.
         split: the column of splits; None where there is none, or where it assigns none.
+        discards: the column that may hold DISCARD instead of a split; None for none.
         group: the column of groups; None for none.
         features: columns that are carried along, and their types.
         left_out: columns that are not, because they hold neither text nor numbers.
@@ -41,6 +37,7 @@ class Columns:
     image: int
     labels: Labels
     split: int | None
+    discards: int | None
     group: int | None
     features: tuple[tuple[int, pa.DataType], ...]
     left_out: tuple[int, ...]
@@ -48,13 +45,33 @@ class Columns:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of the listing."""
-        fields = [*LISTING_SCHEMA, LINE]
-        if self.labels.field is not None:
-            fields.append(self.labels.field)
+        """Of a table's listing."""
+        return pa.schema([*LISTING_SCHEMA, LINE, *self.fields])
+
+    @property
+    def fields(self) -> list[pa.Field]:
+        """Columns of a listing besides the usual ones: of labels, of groups, and those that are carried along."""
+        fields = [] if self.labels.field is None else [self.labels.field]
         if self.group is not None:
             fields.append(GROUP)
-        return pa.schema(fields + [feature_field(self.names[i], type_) for i, type_ in self.features])
+        return fields + [feature_field(self.names[i], type_) for i, type_ in self.features]
+
+    def placed(self, names: tuple[str, ...]) -> "Columns":
+        """The same columns in a table that has them in the order of names."""
+        if names == self.names:
+            return self
+        at = [names.index(name) for name in self.names]
+        return replace(
+            self,
+            names=names,
+            image=at[self.image],
+            labels=replace(self.labels, columns=tuple(at[i] for i in self.labels.columns)),
+            split=None if self.split is None else at[self.split],
+            discards=None if self.discards is None else at[self.discards],
+            group=None if self.group is None else at[self.group],
+            features=tuple((at[i], type_) for i, type_ in self.features),
+            left_out=tuple(at[i] for i in self.left_out),
+        )
 
     def describe(self) -> str:
         """A part of a sentence."""
@@ -77,10 +94,8 @@ class Columns:
             file_name: what the table is called in messages.
             key_of: from the image column's value to the key; may raise BadRecord.
         """
-        names, labels, image = self.names, self.labels, self.image
-        features = [(i, type_, reading(type_, holds_text=self.holds_text)) for i, type_ in self.features]
-        nothing = (None,) * (len(self.schema) - len(LISTING_SCHEMA) - 1)
-        one_class = labels.kind == "class"
+        image, annotation = self.image, self.annotations()
+        nothing = (None,) * len(self.fields)
 
         def row(record: Record) -> Row:
             line, values, problem = record
@@ -89,27 +104,48 @@ class Columns:
                 if problem:
                     raise BadRecord("bad_line", problem)
                 key = key_of(values[image])
-                if self.split is not None:
-                    split = self._split(values[self.split])
-                label = labels.read(values)
-                carried = []
-                if self.group is not None:
-                    carried.append(self._group(values[self.group]))
-                for i, type_, read in features:
-                    try:
-                        carried.append(read(values[i]))
-                    except ValueError:  # noqa: PERF203 - a try block that nothing is raised in costs nothing
-                        raise unfit(names[i], values[i], type_) from None
+                split = self.split_of(values)
+                label_name, more = annotation(values)
             except BadRecord as error:
                 place = f"{file_name}, line {line}"
                 # The place is told once: it is the key where the record leads to no image.
                 message = f"{place}: {error}" if key else str(error)
                 return (key or place, split, None, UNMEASURED, 0, error.reason, message, line, *nothing)
-            if one_class:
-                return (key, split, label, UNMEASURED, 0, None, None, line, *carried)
-            return (key, split, None, UNMEASURED, 0, None, None, line, label, *carried)
+            return (key, split, label_name, UNMEASURED, 0, None, None, line, *more)
 
         return row
+
+    def is_discarded(self, record: Record) -> bool:
+        """Whether the table says that a record is to be left out."""
+        return self.discards is not None and not record.problem and is_discard(record.values[self.discards])
+
+    def annotations(self) -> Annotation:
+        """The function that reads labels, groups and what is carried along."""
+        names, labels = self.names, self.labels
+        features = [(i, type_, reading(type_, holds_text=self.holds_text)) for i, type_ in self.features]
+        one_class = labels.field is None
+
+        def annotation(values: Sequence[Any]) -> tuple[str | None, list[Any]]:
+            label = labels.read(values)
+            more = [] if one_class else [label]
+            if self.group is not None:
+                more.append(self._group(values[self.group]))
+            for i, type_, read in features:
+                try:
+                    more.append(read(values[i]))
+                except ValueError:  # noqa: PERF203 - a try block that nothing is raised in costs nothing
+                    raise unfit(names[i], values[i], type_) from None
+            return (label if one_class else None), more
+
+        return annotation
+
+    def split_of(self, values: Sequence[Any]) -> str | None:
+        """The split that a record names; None without a column of splits.
+
+        Raises:
+            BadRecord: ``bad_split``.
+        """
+        return None if self.split is None else self._split(values[self.split])
 
     def _split(self, value: Any) -> str:
         try:
@@ -129,93 +165,3 @@ class Columns:
             return as_text(value) or None
         except ValueError:
             raise unfit(self.names[self.group or 0], value, pa.string()) from None
-
-
-def read_prefix(file: TableFile) -> list[Record]:
-    """The first records that can be read, out of the first 1,000.
-
-    Raises:
-        DataError: there is none.
-    """
-    first = list(islice(file.all_records(), PREFIX_RECORDS))
-    good = [record for record in first if record.problem is None]
-    if not good:
-        why = f"line {first[0].line}: {first[0].problem}" if first else "only columns"
-        msg = f"{file.url}: the table has no records that can be read; {why}"
-        raise DataError(msg)
-    return good
-
-
-def find_columns(file: TableFile, prefix: Sequence[Record], options: SourceOptions) -> Columns:
-    """Decide what each column is, from its name and the first records.
-
-    Raises:
-        UnknownNameError: the user names a column that is not there.
-        DataError: there is no column of paths, or none of labels.
-    """
-    image = _image(file, options)
-    chosen = tuple(_named(file, name) for name in options.label_columns)
-    usual = _usual(file, LABEL_COLUMNS)
-    if not chosen and usual is None:
-        msg = f"{file.url}: none of the columns {_listed(file)} is called like a label; name it with --label-column"
-        raise DataError(msg)
-    labels = decide_labels(file, prefix, chosen or (usual or 0,), options)
-    split = _named(file, options.split_column) if options.split_column else _usual(file, SPLIT_COLUMNS)
-    if split in {image, *labels.columns}:
-        split = None
-    group = file.columns.index(options.group_by) if options.group_by in file.columns else None
-    types = file.types(prefix)
-    roles = {image, *labels.columns, split, group}
-    others = [i for i, name in enumerate(file.columns) if i not in roles and name]
-    return Columns(
-        names=file.columns,
-        image=image,
-        labels=labels,
-        split=split if split is None or _assigns_splits(file, prefix, split) else None,
-        group=group,
-        features=tuple((i, type_) for i in others if (type_ := types[i]) is not None),
-        left_out=tuple(i for i in others if types[i] is None),
-        holds_text=file.holds_text,
-    )
-
-
-def _image(file: TableFile, options: SourceOptions) -> int:
-    if options.image_column:
-        return _named(file, options.image_column)
-    found = _usual(file, IMAGE_COLUMNS)
-    if found is None:
-        msg = f"{file.url}: none of the columns {_listed(file)} is called like a path; name it with --image-column"
-        raise DataError(msg)
-    return found
-
-
-def _assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
-    # Usually the first record tells; a table of UNASSIGNED is read to its end.
-    if any(_is_assigned(record.values[column]) for record in prefix):
-        return True
-    every = file.all_records(frozenset({column}))
-    return any(record.problem is None and _is_assigned(record.values[column]) for record in every)
-
-
-def _is_assigned(value: Any) -> bool:
-    try:
-        return split_of_text(as_text(value)) is not None
-    except ValueError:  # a bad one is meant as one
-        return True
-
-
-def _named(file: TableFile, name: str) -> int:
-    if name not in file.columns:
-        msg = f"{file.url}: there is no column {name!r}; there are {_listed(file)}"
-        raise UnknownNameError(msg)
-    return file.columns.index(name)
-
-
-def _usual(file: TableFile, usual: Sequence[str]) -> int | None:
-    """The first usual name that is there, in this or any other case."""
-    lower = [name.lower() for name in file.columns]
-    return next((where.index(name) for name in usual for where in (file.columns, lower) if name in where), None)
-
-
-def _listed(file: TableFile) -> str:
-    return ", ".join(repr(name) for name in file.columns if name)

@@ -2,21 +2,22 @@
 
 import csv
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, islice
 from typing import ClassVar
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
-from shardkit.sources.table_lines import Line, read_lines
-from shardkit.sources.table_records import Record, TableFile, check_columns
+from shardkit.sources.table_lines import MAX_LINE_BYTES, Line, read_lines
+from shardkit.sources.table_records import Record, TableFile, check_columns, shown
 from shardkit.sources.table_splits import is_split
-from shardkit.sources.table_values import type_of_texts
+from shardkit.sources.table_values import kind_of_text, type_of_kinds
 from shardkit.storage import Folder
 
+_CHUNK_RECORDS = 8192  # of values that stand there more than once in so many records, the kind is found once
 _DELIMITERS = (",", ";", "\t", "|")
 _WITH_SPLIT = ("split", "image_uri", "label")
 
@@ -55,9 +56,18 @@ class CsvFile(TableFile):
             else:
                 yield record
 
-    def types(self, prefix: Sequence[Record]) -> tuple[pa.DataType | None, ...]:
+    def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
         """See TableFile; guessed from the texts."""
-        return tuple(type_of_texts([record.values[i] for record in prefix]) for i in range(len(self.columns)))
+        kinds: dict[int, set[str]] = {i: set() for i in columns}
+        good = (record.values for record in records if record.problem is None)
+        while chunk := list(islice(good, _CHUNK_RECORDS)):
+            for i, found in kinds.items():
+                found.update(map(kind_of_text, {values[i] for values in chunk}))
+        return {i: type_of_kinds(found) for i, found in kinds.items()}
+
+    def may_widen(self, type_: pa.DataType | None) -> bool:
+        """See TableFile; every text is one."""
+        return type_ is not None and not pa.types.is_string(type_)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,8 @@ def split_records(lines: Iterator[Line], delimiter: str, *, spaced: bool) -> Ite
 
     Where quotes do not match up, only the line that the record starts on is given up, and reading goes on behind it.
     """
+    # Python's limit of 131,072 characters is the process's: it is raised to what a line may be, never lowered.
+    csv.field_size_limit(max(MAX_LINE_BYTES, csv.field_size_limit()))
     again: deque[Line] = deque()
     held: list[Line] = []
 
@@ -118,7 +130,7 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
         known: lower-case names of which a header holds at least one.
 
     Raises:
-        DataError: nothing in it, or the first line cannot be read.
+        DataError: nothing in it, the first line cannot be read, or it is a record of a form that needs a header.
     """
     url = f"{folder.url}/{path}"
     lines = read_lines(folder, path)
@@ -137,6 +149,12 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
     names = [name.strip() for name in header.values]
     spaced = len(names) > 1 and all(name.startswith(" ") for name in header.values[1:])
     found = _columns_without_header(names, known)
+    if found is None and (record := _sign_of_record(names, known)):
+        msg = (
+            f"{url}: the table has no header line: line {header.line} holds {shown(record)}, no column's name; "
+            f"put a line above it that names its {len(names)} columns, such as image,label or {','.join(_WITH_SPLIT)}"
+        )
+        raise DataError(msg)
     columns = found or check_columns(url, names)
     kind = TsvFile if tabs else CsvFile
     return kind(folder, path, columns, delimiter, has_header=not found, spaced=spaced)
@@ -151,10 +169,21 @@ def _width(text: str, delimiter: str) -> int:
 
 
 def _columns_without_header(first: list[str], known: frozenset[str]) -> tuple[str, ...] | None:
-    if any(value.lower() in known for value in first):
+    if any(value.lower() in known for value in first) and not any(map(_is_image, first)):
         return None
     if len(first) == len(_WITH_SPLIT) and is_split(first[0]):
         return _WITH_SPLIT
-    if len(first) == len(_WITH_SPLIT) - 1 and ending(first[0]) in IMAGE_ENDINGS:
+    if len(first) == len(_WITH_SPLIT) - 1 and _is_image(first[0]):
         return _WITH_SPLIT[1:]
     return None
+
+
+def _sign_of_record(first: list[str], known: frozenset[str]) -> str | None:
+    """What tells that the first line is a record: a path to an image, or a split where no column has a usual name."""
+    images = (value for value in first if _is_image(value))
+    split = first[0] if is_split(first[0]) and not any(value.lower() in known for value in first) else None
+    return next(images, split)
+
+
+def _is_image(value: str) -> bool:
+    return ending(value) in IMAGE_ENDINGS

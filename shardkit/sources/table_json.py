@@ -1,7 +1,7 @@
 """JSON Lines tables: one object a line."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any, ClassVar
@@ -11,13 +11,13 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.sources.table_lines import Line, read_lines
 from shardkit.sources.table_records import PREFIX_RECORDS, Record, TableFile, shown
-from shardkit.sources.table_values import type_of_values
+from shardkit.sources.table_values import kinds_of_value, type_of_kinds
 from shardkit.storage import Folder
 
 
 @dataclass(frozen=True, slots=True)
 class JsonLinesFile(TableFile):
-    """A text file of JSON objects; its columns are the names in the first 1,000 of them."""
+    """A text file of JSON objects; its columns are the names in them."""
 
     format_name: ClassVar[str] = "JSON Lines"
     holds_text: ClassVar[bool] = False
@@ -34,18 +34,25 @@ class JsonLinesFile(TableFile):
                 yield Record(number, (), found)
                 continue
             if not known.issuperset(found) and (others := [name for name in found if name not in known]):
-                yield Record(
-                    number,
-                    (),
-                    f"it names {shown(others[0])}, which none of the first {PREFIX_RECORDS:,} records does; "
-                    "give that column to an earlier record as well",
-                )
+                yield Record(number, (), f"it names {shown(others[0])} beside {len(known):,} columns; put it into one")
                 continue
             yield Record(number, [found.get(name) for name in self.columns], None)
 
-    def types(self, prefix: Sequence[Record]) -> tuple[pa.DataType | None, ...]:
+    def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
         """See TableFile; as the values are."""
-        return tuple(type_of_values([record.values[i] for record in prefix]) for i in range(len(self.columns)))
+        kinds: dict[int, set[str]] = {i: set() for i in columns}
+        for record in records:
+            if record.problem is None:
+                for i, found in kinds.items():
+                    found.update(kinds_of_value(record.values[i]))
+        return {i: type_of_kinds(found) for i, found in kinds.items()}
+
+    def may_widen(self, type_: pa.DataType | None) -> bool:
+        """See TableFile; an object does not go with texts."""
+        return type_ is not None
+
+
+_MAX_COLUMNS = 1000  # beyond, names are data, such as each line's image: later lines add none
 
 
 class _NamedTwiceError(ValueError):
@@ -95,18 +102,22 @@ def _parse(text: str) -> dict[str, Any] | str:
 
 
 def open_json_lines(folder: Folder, path: str) -> JsonLinesFile:
-    """Find out the columns.
+    """Find out the columns, from all lines: what one alone names is a column too.
 
     Raises:
-        DataError: none of the first records is an object.
+        DataError: none of the first lines is an object with columns.
     """
     url = f"{folder.url}/{path}"
     columns: dict[str, None] = {}
     problems: list[str] = []
-    for number, found in islice(_objects(read_lines(folder, path)), PREFIX_RECORDS):
+    objects = _objects(read_lines(folder, path))
+    for number, found in islice(objects, PREFIX_RECORDS):
         if isinstance(found, str):
             problems.append(f"line {number}: {found}")
         else:
+            columns.update(dict.fromkeys(found))
+    for _, found in objects if columns else ():
+        if len(columns) < _MAX_COLUMNS and not isinstance(found, str):
             columns.update(dict.fromkeys(found))
     if not columns:
         msg = (

@@ -28,6 +28,7 @@ class Labels:
         separator: between several classes in one field; None for none.
         class_names: what integers stand for; none where they are their own text.
         num_targets: numbers an image; 0 for classes.
+        may_be_classes: whether the numbers were taken for such by their decimal points, and are whole ones.
     """
 
     columns: tuple[int, ...]
@@ -36,6 +37,7 @@ class Labels:
     separator: str | None
     class_names: tuple[str, ...]
     num_targets: int
+    may_be_classes: bool = False
 
     @property
     def field(self) -> pa.Field | None:
@@ -55,7 +57,8 @@ class Labels:
         if self.kind == "classes":
             parted = f", parted by {self.separator!r}" if self.separator else ""
             return f"several classes an image from {many}{parted}"
-        return f"{self.num_targets} number{'s' * (self.num_targets > 1)} to regress on from {many}"
+        remark = " (whole ones: --label-type class makes classes of them)" if self.may_be_classes else ""
+        return f"{self.num_targets} number{'s' * (self.num_targets > 1)} to regress on from {many}{remark}"
 
     def read(self, values: Sequence[Any]) -> Any:
         """A record's class name, names, or numbers.
@@ -94,8 +97,9 @@ class Labels:
 
     def _name(self, value: Any, column: str) -> str:
         if self.class_names and isinstance(value, int):
-            if value == -1:  # how `datasets` writes an unknown label
-                raise _no_label(column)
+            if value == -1:
+                msg = f"column {column!r} holds -1, Hugging Face's number for no label; give it one or leave it out"
+                raise BadRecord("no_label", msg)
             if not 0 <= value < len(self.class_names):
                 msg = f"column {column!r} holds {value} where the file names {len(self.class_names)} classes"
                 raise BadRecord("bad_label", msg)
@@ -151,23 +155,23 @@ def decide_labels(
     """
     names = tuple(file.columns[i] for i in columns)
     found = [[record.values[i] for record in prefix] for i in columns]
-    present = [value for column in found for value in column if value is not None and value != ""]
+    present = [value for column in found for value in column if value is not None and value != "" and _is_label(value)]
     separator = options.label_separator
     if separator is not None and (not separator or options.label_type == "number"):
         msg = "label_separator parts class names: it is one or more characters, and goes with no label_type 'number'"
         raise CallError(msg)
     class_names = file.class_names(columns[0]) if len(columns) == 1 else ()
-    types = file.types(prefix)
-    # Of a type that cannot be carried, Parquet's values are not even read.
-    unread = not present and any(types[i] is None for i in columns)
-    if unread or any(isinstance(value, dict) for value in present):
+    types = file.types(prefix, columns)
+    # Of a type that cannot be carried, Parquet's values are not even read; what is odd in a few records rejects those.
+    if not present and any(types[i] is None for i in columns):
         msg = f"{file.url}: {_columns(names)} neither text nor numbers; name the label's column with --label-column"
         raise DataError(msg)
     if options.label_type == "number" or (
         options.label_type == "auto" and not separator and len(columns) == 1 and _are_fractions(file, present)
     ):
         width = max((len(value) if isinstance(value, list) else 1 for value in present), default=1) or 1
-        return Labels(columns, names, "numbers", None, (), width if len(columns) == 1 else len(columns))
+        whole = options.label_type == "auto" and all(map(_is_whole, present))
+        return Labels(columns, names, "numbers", None, (), width if len(columns) == 1 else len(columns), whole)
     if len(columns) > 1:
         if not separator and present and all(_is_indicator(value) for value in present):
             return Labels(columns, names, "indicators", None, (), 0)
@@ -176,6 +180,12 @@ def decide_labels(
             raise DataError(msg)
     several = len(columns) > 1 or separator is not None or _are_lists(types[columns[0]], present)
     return Labels(columns, names, "classes" if several else "class", separator, class_names, 0)
+
+
+def _is_label(value: Any) -> bool:
+    """Whether a value can be a label, or a list of labels."""
+    one_by_one = value if isinstance(value, list) else [value]
+    return not any(isinstance(one, list | dict) for one in one_by_one)
 
 
 def _are_lists(type_: pa.DataType | None, present: Sequence[Any]) -> bool:
@@ -187,6 +197,14 @@ def _are_fractions(file: TableFile, present: Sequence[Any]) -> bool:
         return all(map(is_number, present)) and any(map(is_fraction, present))
     flat = [one for value in present for one in (value if isinstance(value, list) else [value])]
     return all(type(one) in {int, float} for one in flat) and float in map(type, flat)
+
+
+def _is_whole(value: Any) -> bool:
+    """Whether a number could be a class, as pandas writes it beside missing ones."""
+    if isinstance(value, list):
+        return False
+    number = float(value)
+    return math.isnan(number) or number.is_integer()
 
 
 def _is_indicator(value: Any) -> bool:

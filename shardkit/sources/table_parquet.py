@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
 from shardkit.sources.table_records import Record, TableFile, check_columns
-from shardkit.sources.table_values import with_missing
+from shardkit.sources.table_values import kinds_of_value, widened
 from shardkit.storage import Folder, explained
 
 _BATCH_RECORDS = 8192
@@ -60,13 +60,18 @@ class ParquetFile(TableFile):
                     yield Record(line, () if problem else record, problem)
                     line += 1
 
-    def types(self, prefix: Sequence[Record]) -> tuple[pa.DataType | None, ...]:
-        """See TableFile; as the file declares them."""
-        found = [carried_type(type_) for type_ in self.arrow_types]
-        return tuple(
-            with_missing(type_) if any(record.values[i] is None for record in prefix) else type_
-            for i, type_ in enumerate(found)
-        )
+    def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
+        """See TableFile; as the file declares them, but where values are missing or too large."""
+        kinds: dict[int, set[str]] = {i: set() for i in columns}
+        for record in records:
+            if record.problem is None:
+                for i, found in kinds.items():
+                    found.update(kinds_of_value(record.values[i]))
+        return {i: widened(carried_type(self.arrow_types[i]), found) for i, found in kinds.items()}
+
+    def may_widen(self, type_: pa.DataType | None) -> bool:
+        """See TableFile; texts are texts."""
+        return type_ is not None and type_ not in (pa.string(), pa.list_(pa.string()))
 
     def class_names(self, column: int) -> tuple[str, ...]:
         """See TableFile."""

@@ -1,6 +1,7 @@
 """From a table's image paths to keys: the folder that all of them lie below, and each one's path from there."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -22,9 +23,11 @@ class Keys:
 
     Attributes:
         root: URL of the folder that absolute paths have to lie below, with a '/' behind it.
+        absolute_only: whether relative paths start nowhere, for the root is only what the absolute ones have in common.
     """
 
     root: str
+    absolute_only: bool = False
 
     def key(self, path: object) -> str:
         """The path below the root.
@@ -35,9 +38,14 @@ class Keys:
         if not isinstance(path, str):
             msg = "the path of the image is missing" if path is None else f"{shown(path)} is no path of an image"
             raise BadRecord("bad_path", msg)
-        if _PLAIN.fullmatch(path):
+        if not self.absolute_only and _PLAIN.fullmatch(path):
             return path
         absolute = absolute_form(path)
+        if absolute is None and self.absolute_only:
+            msg = (
+                f"the path {shown(path)} is relative where those of the first records are absolute; write it like them"
+            )
+            raise BadRecord("bad_path", msg)
         if absolute is None:
             relative = path.replace("\\", "/")  # of a table made on Windows
             while relative.startswith("./"):
@@ -65,10 +73,13 @@ def absolute_form(path: str) -> str | None:
     return path
 
 
-def folder_of_paths(
+def keys_of_paths(
     url: str, beside: Folder, root: str | None, first: list[Numbered], every: Iterable[Numbered]
-) -> Folder:
-    """The folder that keys start at.
+) -> tuple[Folder, Keys]:
+    """The folder that keys start at, and how they are formed.
+
+    Where over half of the first paths are of one kind (relative, of this machine, or of one bucket), a path of another
+    kind is its record's fault alone.
 
     Args:
         url: of the table, for messages.
@@ -78,30 +89,36 @@ def folder_of_paths(
         every: paths of all records; read only where the first ones are absolute and there is no root.
 
     Raises:
-        DataError: absolute and relative paths, or paths of two stores, in one table.
+        DataError: no kind of path is that of over half of the first ones.
     """
     if root is not None:
-        return open_folder(root)
-    places = {_place(path): (line, path) for line, path in reversed(first)}
-    if len(places) > 1:
-        raise _mixed(url, *sorted(places.values())[:2])
-    if None in places:
-        return beside
+        return _keys_below(open_folder(root), absolute_only=False)
+    places = Counter(_place(path) for _, path in first)
+    place, count = places.most_common(1)[0]
+    if 2 * count <= len(first):
+        raise _mixed(url, first)
+    if place is None:
+        return _keys_below(beside, absolute_only=False)
     common: list[str] | None = None
     above = ""
-    start = first[0]
-    place = _place(start[1])
-    for line, path in every:
-        if common is not None and path.startswith(above):
+    for _, path in every:
+        if (common is not None and path.startswith(above)) or _place(path) != place:
             continue
-        if _place(path) != place:
-            raise _mixed(url, start, (line, path))
         parts = (absolute_form(path) or "").split("/")[:-1]
         if ".." in parts:
             continue  # rejected later
         common = parts if common is None else _common(common, parts)
         above = "/".join(common) + "/"
-    return open_folder("/".join(common or []) or "/")
+    return _keys_below(open_folder("/".join(common or []) or "/"), absolute_only=True)
+
+
+def _keys_below(folder: Folder, *, absolute_only: bool) -> tuple[Folder, Keys]:
+    return folder, Keys(root_of(folder), absolute_only)
+
+
+def root_of(folder: Folder) -> str:
+    """A folder's URL with one '/' behind it."""
+    return folder.url.rstrip("/") + "/"
 
 
 def _common(one: list[str], other: list[str]) -> list[str]:
@@ -119,7 +136,8 @@ def _place(path: str) -> str | None:
     return "/" if absolute.startswith("/") else "/".join(absolute.split("/")[:3])
 
 
-def _mixed(url: str, one: Numbered, other: Numbered) -> DataError:
+def _mixed(url: str, first: list[Numbered]) -> DataError:
+    one, other = sorted({_place(path): (line, path) for line, path in reversed(first)}.values())[:2]
     return DataError(
         f"{url}: line {one[0]} names {shown(one[1])} and line {other[0]} {shown(other[1])}; the paths of one table are "
         "all relative, all absolute, or all in one bucket"

@@ -2,7 +2,7 @@
 
 import abc
 import reprlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple
 
@@ -86,8 +86,15 @@ class TableFile(abc.ABC):
         """
 
     @abc.abstractmethod
-    def types(self, prefix: Sequence[Record]) -> tuple[pa.DataType | None, ...]:
-        """Of each column the type that it is carried in, as in ``feature_field``; None where it cannot be."""
+    def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
+        """Of these columns the type that fits all these records, as in ``feature_field``; None where none does.
+
+        Records with a problem do not count.
+        """
+
+    @abc.abstractmethod
+    def may_widen(self, type_: pa.DataType | None) -> bool:
+        """Whether further records may change the type of a column that has this one so far."""
 
     def class_names(self, column: int) -> tuple[str, ...]:
         """Names that the column's integers stand for, where the file says so; else none."""

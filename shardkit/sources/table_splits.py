@@ -1,4 +1,4 @@
-"""Splits as tables name them: the usual words in any case, and UNASSIGNED."""
+"""Splits as tables name them: the usual words in any case, UNASSIGNED and DISCARD."""
 
 from functools import lru_cache
 
@@ -7,13 +7,19 @@ from shardkit.naming import check_split_name, split_of_folder
 from shardkit.sources.table_records import BadRecord
 
 _UNASSIGNED = {"", "unassigned"}  # TFRecorder's and AutoML's word
+_DISCARD = "discard"  # TFRecorder's word for what is to be left out
 _ALSO = {"validate": "validation"}  # AutoML's word
 
 
 def is_split(text: str) -> bool:
     """Whether a text is one of the words that stand for a split, or for none yet; an empty text is not."""
     word = text.strip().lower()
-    return word == "unassigned" or word in _ALSO or split_of_folder(word) is not None
+    return word in {"unassigned", _DISCARD} or word in _ALSO or split_of_folder(word) is not None
+
+
+def is_discard(value: object) -> bool:
+    """Whether a split's field says that the record is to be left out."""
+    return isinstance(value, str) and value.strip().lower() == _DISCARD
 
 
 @lru_cache(maxsize=256)

@@ -1,13 +1,14 @@
 """Values of a table's columns: which type a column has, and whether a value fits it.
 
-Missing values: in a column of texts '', in a list column the empty list, in a float32 column NaN. There is none for
-int64, so a column of integers with a missing value among the first 1,000 is carried as text; where the first one comes
-later, its record is rejected.
+The type is the narrowest of int64, float32 and string that fits every record of the table, so that no image is lost to
+a column that is only carried along. Missing values: in a column of texts '', in a list column the empty list, in a
+float32 column NaN. There is none for int64, so a column of integers with a missing value is carried as text.
 """
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import pyarrow as pa
@@ -23,40 +24,67 @@ _NUMBER = re.compile(
 )
 
 
-def type_of_texts(texts: Sequence[str]) -> pa.DataType:
-    """int64, float32 or string, whatever fits all texts."""
-    present = [text for text in texts if text]
-    if not present:
-        return pa.string()
-    if all(_INTEGER.fullmatch(text) and int(text) in _INT64 for text in present):
-        return pa.int64() if len(present) == len(texts) else pa.string()
+def kind_of_text(text: str) -> str:
+    """What a field of a text file holds, in one word: see ``type_of_kinds``."""
+    if not text:
+        return "missing"
+    if _INTEGER.fullmatch(text) and int(text) in _INT64:
+        return "integer"
     # Integers too large for int64 are identifiers; as floats they would run into each other.
-    numbers = all(_NUMBER.fullmatch(text) and not (text.isdecimal() and int(text) not in _INT64) for text in present)
-    return pa.float32() if numbers else pa.string()
+    return "number" if not text.isdecimal() and _fits_float32(text) else "text"
 
 
-def type_of_values(values: Sequence[Any]) -> pa.DataType | None:
-    """The type of JSON values; None where there is none for all of them, as for objects."""
-    present = [value for value in values if value is not None]
-    kinds = {type(value) for value in present}
-    if kinds == {list}:
-        flat = [one for value in present for one in value]
-        # Not by asking for the type of these: they may be nested deeper than functions can call themselves.
-        inner = None if {type(one) for one in flat} & {list, dict} else type_of_values(flat)
-        return None if inner is None else pa.list_(inner)
-    if kinds & {list, dict}:
+def kinds_of_value(value: Any) -> set[str]:
+    """What a value holds; of a list ``[``, and each element's kind behind one."""
+    if not isinstance(value, list):
+        return {_kind(value)}
+    # Not by calling itself: lists may be nested deeper than functions can call themselves.
+    return {"[", *("[object" if isinstance(one, list) else f"[{_kind(one)}" for one in value)}
+
+
+def _kind(value: Any) -> str:
+    if value is None:
+        return "missing"
+    if isinstance(value, bool):
+        return "truth"
+    if isinstance(value, int) and value in _INT64:
+        return "integer"
+    if isinstance(value, int | float) and _fits_float32(value):
+        return "number" if isinstance(value, float) else "large"
+    return "text" if isinstance(value, str | int | float) else "object"
+
+
+def _fits_float32(value: Any) -> bool:
+    try:
+        as_float(value)
+    except ValueError:
+        return False
+    return True
+
+
+def type_of_kinds(kinds: AbstractSet[str]) -> pa.DataType | None:
+    """The type of a column of these kinds of values; None where there is none for all of them, as for objects."""
+    present = kinds - {"missing"}
+    if "[" in present:
+        inner = {kind[1:] for kind in present} - {""}
+        several = all(kind.startswith("[") for kind in present) and "object" not in inner
+        return pa.list_(type_of_kinds(inner)) if several else None
+    if "object" in present:
         return None
-    if kinds <= {int, bool} and kinds:
-        fits = all(value in _INT64 for value in present)
-        return pa.int64() if fits and len(present) == len(values) else pa.string()
-    if kinds <= {int, float} and kinds:
-        return pa.float32()
-    return pa.string()
+    if present and present <= {"integer", "truth"}:
+        return pa.int64() if present == kinds else pa.string()
+    return pa.float32() if "number" in present and present <= {"integer", "large", "number"} else pa.string()
 
 
-def with_missing(type_: pa.DataType | None) -> pa.DataType | None:
-    """The type that a column of this one is carried in where values are missing."""
-    return pa.string() if type_ is not None and pa.types.is_integer(type_) else type_
+def widened(type_: pa.DataType | None, kinds: AbstractSet[str]) -> pa.DataType | None:
+    """The type that a column which is declared as this one is carried in, where it holds these kinds of values."""
+    if type_ is None:
+        return None
+    if pa.types.is_list(type_):
+        return pa.list_(widened(type_.value_type, {kind[1:] for kind in kinds if kind.startswith("[")} - {""}))
+    if pa.types.is_integer(type_):
+        return type_ if kinds <= {"integer", "truth"} else pa.string()
+    return pa.string() if pa.types.is_floating(type_) and "text" in kinds else type_
 
 
 def is_fraction(text: str) -> bool:
@@ -155,9 +183,7 @@ def reading(type_: pa.DataType, *, holds_text: bool) -> Reading:
 def unfit(name: str, value: Any, type_: pa.DataType) -> BadRecord:
     """What is said of a value that the column's reading refuses."""
     found = "nothing" if value is None or value == "" else f"{shown(value)}"
-    return BadRecord(
-        "bad_value", f"column {name!r} holds {found} where the table's first records have {describe_type(type_)}"
-    )
+    return BadRecord("bad_value", f"column {name!r} holds {found} where the table has {describe_type(type_)}")
 
 
 def describe_type(type_: pa.DataType) -> str:

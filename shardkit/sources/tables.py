@@ -1,23 +1,30 @@
 """Tables: SOURCE is a CSV, TSV, JSON Lines or Parquet file with a column of image paths and columns of labels."""
 
+import contextlib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.naming import printable
 from shardkit.sources.listing import Listing, Source
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.table_columns import IMAGE_COLUMNS, Columns, find_columns, read_prefix
+from shardkit.sources.table_columns import Columns
 from shardkit.sources.table_csv import open_csv
 from shardkit.sources.table_json import open_json_lines
+from shardkit.sources.table_lookup import Names, Whereabouts, look_up
 from shardkit.sources.table_parquet import open_parquet
-from shardkit.sources.table_paths import Keys, Numbered, absolute_form, folder_of_paths
-from shardkit.sources.table_records import TableFile
+from shardkit.sources.table_paths import Keys, Numbered, absolute_form, keys_of_paths
+from shardkit.sources.table_records import BadRecord, TableFile
+from shardkit.sources.table_roles import IMAGE_COLUMNS, find_columns, read_prefix
+from shardkit.sources.table_unnamed import count_unnamed
 from shardkit.storage import Folder, explained, open_folder
 
 TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+_UNNAMED = -1  # the part that counts images; others are numbers from 0
+_DISCARDED = "records of the split DISCARD"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +35,15 @@ class Table(Source):
         folder: what keys start at.
         file: the table.
         columns: what its columns are.
+        keys: how paths become keys.
+        whereabouts: where the images are.
     """
 
     folder: Folder
     file: TableFile
     columns: Columns
+    keys: Keys
+    whereabouts: Whereabouts
 
     @property
     def schema(self) -> pa.Schema:
@@ -51,24 +62,50 @@ class Table(Source):
 
     def describe(self) -> str:
         """See Source."""
-        return f"{self.file.url}: read as {self.layout}: {self.columns.describe()}"
+        return f"{self.file.url}: read as {self.layout}: {self.columns.describe()}{self.whereabouts.remark}"
 
     def parts(self) -> list[int]:
-        """Row groups of a Parquet file; other files are one part."""
-        return self.file.parts()
+        """Row groups of a Parquet file, other files as one; and the images that the table does not name."""
+        return [*self.file.parts(), _UNNAMED]
 
     def list_part(self, part: int, batch_rows: int) -> Iterator[Listing]:
-        """See Source; records in the file's order. Whether images are there is not looked up."""
+        """See Source; records in the file's order. Whether images are there is not looked up.
+
+        Records of the split DISCARD are left out and counted, and so are images that lie beside named ones.
+        """
         schema = self.schema
-        row = self.columns.rows(self.file.name, Keys(root_of(self.folder)).key)
+        key_of = self._key_of()
+        if part == _UNNAMED:
+            if count := count_unnamed(self.folder, self._keys(key_of)):
+                what = f"{'image' if count == 1 else 'images'} that {printable(self.file.name)} does not name"
+                yield Listing(schema, skipped={what: count})
+            return
+        row = self.columns.rows(self.file.name, key_of)
         batch = Listing(schema)
         for record in self.file.records(part):
+            if self.columns.is_discarded(record):
+                batch.skipped[_DISCARDED] = batch.skipped.get(_DISCARDED, 0) + 1
+                continue
             batch.rows.append(row(record))
             if len(batch.rows) == batch_rows:
                 yield batch
                 batch = Listing(schema)
-        if batch.rows:
+        if batch.rows or batch.skipped:
             yield batch
+
+    def _key_of(self) -> Callable[[object], str]:
+        if not self.whereabouts.by_name:
+            return self.keys.key
+        names = Names(self.folder)
+        return lambda path: names.key(self.keys.key(path))
+
+    def _keys(self, key_of: Callable[[object], str]) -> Iterator[str]:
+        """Of all records that lead to one."""
+        image = self.columns.image
+        for record in self.file.all_records(frozenset({image})):
+            if record.problem is None:
+                with contextlib.suppress(BadRecord):
+                    yield key_of(record.values[image])
 
 
 def open_table(path_url: str, options: SourceOptions) -> Table:
@@ -88,13 +125,14 @@ def open_table(path_url: str, options: SourceOptions) -> Table:
     beside, path = _split_url(path_url)
     file = open_table_file(beside, path, options)
     prefix = read_prefix(file)
-    columns = find_columns(file, prefix, options)
+    columns = find_columns(file, prefix, options, file.all_records)
     first = [(record.line, text) for record in prefix if (text := _path(record.values[columns.image]))]
     if not first:
         name = file.columns[columns.image]
         msg = f"{file.url}: column {name!r} holds no path in the first records; name another one with --image-column"
         raise DataError(msg)
-    return Table(folder_of_paths(file.url, beside, options.root, first, _paths(file, columns.image)), file, columns)
+    folder, keys = keys_of_paths(file.url, beside, options.root, first, _paths(file, columns.image))
+    return Table(folder, file, columns, keys, look_up(folder, _good_keys(keys, first)))
 
 
 def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
@@ -121,11 +159,6 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     return open_csv(folder, path, tabs=kind == ".tsv", known=known)
 
 
-def root_of(folder: Folder) -> str:
-    """A folder's URL with one '/' behind it."""
-    return folder.url.rstrip("/") + "/"
-
-
 def _split_url(url: str) -> tuple[Folder, str]:
     local = absolute_form(url) if "://" in url else os.path.abspath(os.path.expanduser(url))
     above, _, name = (local or url).rpartition("/")
@@ -134,6 +167,12 @@ def _split_url(url: str) -> tuple[Folder, str]:
 
 def _path(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
+
+
+def _good_keys(keys: Keys, paths: Iterable[Numbered]) -> Iterator[str]:
+    for _, path in paths:
+        with contextlib.suppress(BadRecord):
+            yield keys.key(path)
 
 
 def _paths(file: TableFile, column: int) -> Iterator[Numbered]:

@@ -1,7 +1,8 @@
 """Pascal VOC: one XML file an image, paired by stem.
 
 Read are ``Annotations/`` with ``JPEGImages/`` and, where it is there, ``ImageSets/Main/``; the same below ``VOC2012/``
-or ``VOCdevkit/VOC2012/``, several years together; and split folders where the XML files lie beside the images.
+or ``VOCdevkit/VOC2012/``, several years together; folders that both ``Annotations/`` and ``JPEGImages/`` hold, such as
+splits; and split folders where the XML files lie beside the images. Images anywhere else are counted as skipped.
 
 Boxes are (ymin, xmin, ymax, xmax) as they stand in the file, as in TFDS: VOC counts pixels from 1 and includes the last
 one, so that a side is off by one pixel at most, but tools that write VOC today count from 0, and no file tells which.
@@ -18,7 +19,8 @@ from shardkit.naming import printable
 from shardkit.sources.detection import Row, batches, detection_schema, encodable, image_row, problem_row
 from shardkit.sources.listing import Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.voc_folders import Files, VocFolder, find_folders, is_voc, read_lists, scan_files
+from shardkit.sources.uncovered import Rest, count_uncovered
+from shardkit.sources.voc_folders import Files, VocFolder, find_folders, is_voc, read_lists, scan_files, split_in_lists
 from shardkit.sources.voc_xml import MAX_BYTES, Annotation, parse_annotation
 from shardkit.sources.walking import join, num_slices, slice_bounds
 from shardkit.storage import Entry, Folder, explained
@@ -31,6 +33,8 @@ _OBJECT_FIELDS = (
     pa.field("pose", pa.string()),  # as written; '' where there is none
 )
 _SCHEMA = detection_schema(_OBJECT_FIELDS)
+_UNCOVERED = "that no annotation names"
+_FOLDERS_SHOWN = 8
 _Lists = dict[str, list[tuple[str, str]]]
 
 
@@ -68,7 +72,7 @@ class Voc(Source):
     def describe(self) -> str:
         """See Source."""
         read = []
-        for found in self.folders:
+        for found in self.folders[:_FOLDERS_SHOWN]:
             text = f"{printable(found.annotations) or '.'}/*.xml"
             if found.images != found.annotations:
                 text += f" with the images in {printable(found.images)}"
@@ -77,22 +81,27 @@ class Voc(Source):
             elif found.split:
                 text += f" as {found.split}"
             read.append(text)
+        if len(self.folders) > _FOLDERS_SHOWN:
+            read.append(f"{len(self.folders) - _FOLDERS_SHOWN:,} folders more")
         return f"{self.folder.url}: read {'; '.join(read)}"
 
-    def parts(self) -> list[Part]:
-        """Slices of every folder's XML files, and one part a folder for what has no partner."""
-        parts = []
+    def parts(self) -> list[Part | Rest]:
+        """Slices of every folder's XML files, one part a folder for what has no partner, and one for the rest."""
+        parts: list[Part | Rest] = [Rest()]
         for found in self.folders:
             num = num_slices(len(scan_files(self.folder, found).annotations))
             parts += [Part(found, index, num) for index in range(-1, num)]
         return parts
 
-    def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
         """See Source; sorted by stem."""
+        if isinstance(part, Rest):
+            yield from batches(_SCHEMA, (), batch_rows, self._uncovered([""]))
+            return
         files = scan_files(self.folder, part.found)
         lists = read_lists(self.folder, part.found.lists) if part.found.lists else {}
         if part.index < 0:
-            skipped = dict(files.skipped)
+            skipped = files.skipped | self._uncovered(files.folders)
             # VOC's own releases hold a third more images than their lists of one task name.
             if lists and (unlisted := sum(len(images) for stem, images in files.images.items() if stem not in lists)):
                 skipped["(in no list of a split)"] = unlisted
@@ -102,6 +111,10 @@ class Voc(Source):
         stems = stems[slice_bounds(len(stems), part.index, part.num_slices)]
         rows = (row for stem in stems for row in self._pair(part.found, files, lists, stem, stem))
         yield from batches(_SCHEMA, rows, batch_rows)
+
+    def _uncovered(self, below: Sequence[str]) -> dict[str, int]:
+        covered = {path for found in self.folders for path in (found.annotations, found.images)}
+        return count_uncovered(self.folder, _UNCOVERED, below=below, covered=covered)
 
     def _pair(self, found: VocFolder, files: Files, lists: _Lists, stem: str, image_stem: str) -> Iterator[Row]:
         """Rows of an XML file and its image, or images of one stem."""
@@ -184,11 +197,8 @@ def _split(found: VocFolder, lists: _Lists, stem: str) -> tuple[str | None, tupl
     """The split of an image, and what is wrong with it."""
     if not lists:
         return found.split, None
-    places = lists[stem]
-    if len({split for split, _ in places}) > 1:
-        where = " and ".join(printable(place) for _, place in places)
-        return None, ("no_split", f"it is in two splits: {where}; leave it in one")
-    return places[0][0], None
+    split, reason, message = split_in_lists(lists[stem])
+    return split, (reason, message) if reason and message else None
 
 
 def _shown(text: str) -> str:

@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shardkit.naming import split_of_folder
+from shardkit.naming import printable, split_of_folder
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children, folders_in, is_folder, join
 from shardkit.storage import Entry, Folder, explained
@@ -36,8 +36,8 @@ class VocFolder:
 
 def is_voc(folder: Folder) -> bool:
     """Whether a folder holds Pascal VOC's annotations: by names, and the head of one file."""
-    for found in _places(folder):
-        for entry in children(folder, found.annotations):
+    for found, entries in _listed(folder):
+        for entry in entries:
             if _is_xml(entry):
                 path = join(found.annotations, entry.name)
                 with explained("read", f"{folder.url}/{path}"), folder.open(path) as file:
@@ -47,7 +47,25 @@ def is_voc(folder: Folder) -> bool:
 
 def find_folders(folder: Folder) -> list[VocFolder]:
     """Folders of XML files in a source: VOC's own, and splits' with images and XML files side by side."""
-    return [found for found in _places(folder) if any(_is_xml(entry) for entry in children(folder, found.annotations))]
+    return [found for found, entries in _listed(folder) if any(_is_xml(entry) for entry in entries)]
+
+
+def _listed(folder: Folder) -> Iterator[tuple[VocFolder, list[Entry]]]:
+    """Folders that may hold XML files, with their entries; a folder in both Annotations/ and JPEGImages/ is one too."""
+    for found in _places(folder):
+        entries = children(folder, found.annotations)
+        yield found, entries
+        if found.images == found.annotations or found.lists:
+            continue  # lists name stems, without a folder
+        for entry in entries:
+            if entry.is_folder and is_folder(folder, join(found.images, entry.name)):
+                inner = VocFolder(
+                    join(found.annotations, entry.name),
+                    join(found.images, entry.name),
+                    None,
+                    split_of_folder(entry.name) or found.split,
+                )
+                yield inner, children(folder, inner.annotations)
 
 
 def _places(folder: Folder) -> Iterator[VocFolder]:
@@ -89,19 +107,22 @@ class Files:
         annotations: XML files.
         images: file names and entries, sorted.
         skipped: other files, counted by ending.
+        folders: paths of the folders in it.
     """
 
     annotations: dict[str, Entry]
     images: dict[str, list[Entry]]
     skipped: dict[str, int]
+    folders: list[str]
 
 
 def scan_files(folder: Folder, found: VocFolder) -> Files:
     """The files of a folder of XML files."""
-    files = Files({}, {}, {})
+    files = Files({}, {}, {}, [])
     for path in dict.fromkeys((found.annotations, found.images)):
         for entry in children(folder, path):
             if entry.is_folder:
+                files.folders.append(join(path, entry.name))
                 continue
             stem, kind = posixpath.splitext(entry.name)[0], ending(entry.name)
             if path == found.annotations and kind == ".xml":
@@ -114,7 +135,7 @@ def scan_files(folder: Folder, found: VocFolder) -> Files:
 
 
 def read_lists(folder: Folder, path: str) -> dict[str, list[tuple[str, str]]]:
-    """(split, where it says so) by stem, out of ``ImageSets/Main``; empty where it holds no list of a split."""
+    """(split, where it says so) by stem, out of a folder such as ``ImageSets/Main``; empty where no list is there."""
     there = {
         posixpath.splitext(entry.name)[0]: entry.name for entry in children(folder, path) if entry.name[-4:] == ".txt"
     }
@@ -130,3 +151,11 @@ def read_lists(folder: Folder, path: str) -> dict[str, list[tuple[str, str]]]:
             if stem := line.strip():
                 splits.setdefault(stem, []).append((split, f"{join(path, there[name])}, line {number}"))
     return splits
+
+
+def split_in_lists(places: list[tuple[str, str]]) -> tuple[str | None, str | None, str | None]:
+    """Split, reason and message of what stands in lists at those places: one split, or a problem."""
+    if len({split for split, _ in places}) > 1:
+        where = " and ".join(printable(place) for _, place in places)
+        return None, "no_split", f"it is in two splits: {where}; leave it in one"
+    return places[0][0], None, None

@@ -2,45 +2,42 @@
 
     train-000000.tar    cat/0001.jpg  cat/0001.cls  cat/0001.json      image, class, and what else is known of it
 
-The class is the text of ``.cls``, else ``label``, ``class`` or ``label_name`` of the ``.json``, else the member's first
-folder. As in WebDataset itself, the members of a sample stand one behind the other.
+As in WebDataset itself, the members of a sample stand one behind the other. Where the first labels are lists, samples
+have any number of classes.
 """
 
-import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import BinaryIO
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
 
 import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.detection import encodable
+from shardkit.sources.detection import counted
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
+    LABEL_NAMES,
     LISTING_SCHEMA,
     OFFSET,
     PATH,
     Listing,
     Source,
+    encodable_path,
     ending,
-    is_ignored,
     unicode_problem,
 )
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.shard_names import split_of_path
 from shardkit.sources.tar_members import BrokenTar, TarMember, buffered, tar_members
 from shardkit.sources.walking import children, folders_in, join
-from shardkit.storage import Folder, explained
+from shardkit.sources.webdataset_labels import JSON_KEYS, BadSample, LabelReader
+from shardkit.sources.webdataset_samples import is_junk, labels_of, probe, samples, suffix
+from shardkit.storage import Entry, Folder, explained
 
-_SCHEMA = pa.schema([*LISTING_SCHEMA, PATH, OFFSET])
-_LABEL_ENDINGS = ("cls", "cls.txt")
-_JSON_KEYS = ("label", "class", "label_name")
-_MAX_LABEL_BYTES = 4 << 10  # 4 KiB: no class name is as long
-_MAX_JSON_BYTES = 16 << 20  # 16 MiB
 _COMPRESSED = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 
-_Row = tuple[str, str | None, str | None, int, int, str | None, str | None, str | None, int | None]
+_Row = tuple[Any, ...]  # of the source's schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,16 +61,23 @@ class WebDataset(Source):
         folder: that their paths are below.
         tars: the shards.
         json_keys: of a .json, what may be the class; the first that is there counts.
+        is_multi_label: whether samples have any number of classes.
+        is_file: whether the only shard is what the user called the source.
+        beside: files that lie beside the shards, counted by ending.
     """
 
     folder: Folder
     tars: tuple[Tar, ...]
     json_keys: tuple[str, ...]
+    is_multi_label: bool
+    is_file: bool
+    beside: tuple[tuple[str, int], ...]
 
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        return _SCHEMA
+        several = [LABEL_NAMES] if self.is_multi_label else []
+        return pa.schema([*LISTING_SCHEMA, PATH, OFFSET, *several])
 
     @property
     def layout(self) -> str:
@@ -82,12 +86,18 @@ class WebDataset(Source):
 
     def describe(self) -> str:
         """See Source."""
+        several = ", any number of classes a sample" if self.is_multi_label else ""
+        if self.is_file:
+            [tar] = self.tars
+            return f"{self.folder.url}/{tar.path}: read as {self.layout} ({tar.split or 'no split'}){several}"
         counts: dict[str, int] = {}
         for tar in self.tars:
             name = tar.split or "no split"
             counts[name] = counts.get(name, 0) + 1
-        splits = ", ".join(f"{count} of {name}" for name, count in counts.items())
-        return f"{self.folder.url}: read as {self.layout}, {len(self.tars)} tar files ({splits})"
+        several_splits = ", ".join(f"{count} of {name}" for name, count in counts.items())
+        splits = several_splits if len(counts) > 1 else next(iter(counts))
+        files = counted(len(self.tars), "tar file")
+        return f"{self.folder.url}: read as {self.layout}, {files} ({splits}){several}"
 
     def parts(self) -> list[Tar]:
         """One part a .tar."""
@@ -95,7 +105,8 @@ class WebDataset(Source):
 
     def list_part(self, part: Tar, batch_rows: int) -> Iterator[Listing]:
         """See Source; samples in the order of the .tar. No image is read; labels are."""
-        batch = Listing(_SCHEMA)
+        schema = self.schema
+        batch = Listing(schema, skipped=dict(self.beside) if part == self.tars[0] else {})
         url = f"{self.folder.url}/{part.path}"
         with explained("read the archive", url):
             found = self.folder.stat(part.path)
@@ -103,19 +114,17 @@ class WebDataset(Source):
                 msg = f"{url}: the archive is gone; convert again"
                 raise DataError(msg)
             with self.folder.open(part.path) as raw:
-                reader = _Reader(part, buffered(raw), found.num_bytes, self.json_keys, batch.skipped)
+                file = buffered(raw)
+                labels = LabelReader(file, self.json_keys, self.is_multi_label)
+                reader = _Reader(part, file, found.num_bytes, labels, batch.skipped)
                 for row in reader.rows():
                     batch.rows.append(row)
                     if len(batch.rows) == batch_rows:
                         yield batch
-                        batch = Listing(_SCHEMA)
+                        batch = Listing(schema)
                         reader.skipped = batch.skipped
         if batch.rows or batch.skipped:
             yield batch
-
-
-class _Bad(Exception):  # noqa: N818 - what is found in the data, not what goes wrong here
-    """A sample that is no example: reason and message."""
 
 
 @dataclass(slots=True)
@@ -125,40 +134,44 @@ class _Reader:
     tar: Tar
     file: BinaryIO
     num_bytes: int
-    json_keys: tuple[str, ...]
+    labels: LabelReader
     skipped: dict[str, int]
+    problems: list[_Row] = field(default_factory=list)  # met since the last sample
+    broken: str | None = None
 
     def rows(self) -> Iterator[_Row]:
-        sample: list[TarMember] = []
-        prefix = ""
+        for sample in samples(self._members()):
+            yield from self.problems
+            self.problems.clear()
+            yield from self._sample(sample)
+        yield from self.problems
+        if self.broken:
+            message = (
+                f"the archive {self.broken}; what stands before is read. Copy it again from its origin, or pack it"
+            )
+            yield self._row(encodable_path(self.tar.path), 0, 0, reason="truncated", message=f"{message} anew")
+
+    def _members(self) -> Iterator[TarMember]:
         try:
             for member in tar_members(self.file, self.num_bytes):
-                if any(is_ignored(part) for part in member.name.split("/") if part not in {".", ".."}):
+                if is_junk(member):
                     continue
                 if member.problem:
-                    yield self._problem(member.name, "bad_name", f"the member {member.problem}")
-                    continue
-                found = _prefix(member.name)
-                if found != prefix:
-                    yield from self._sample(sample)
-                    sample, prefix = [], found
-                sample.append(member)
+                    self.problems.append(self._problem(member.name, "bad_name", f"the member {member.problem}"))
+                else:
+                    yield member
         except BrokenTar as error:
-            yield from self._sample(sample)
-            message = f"the archive {error}; what stands before is read. Copy it again from its origin, or pack it anew"
-            yield (encodable_path(self.tar.path), self.tar.split, None, 0, 0, "truncated", message, None, None)
-        else:
-            yield from self._sample(sample)
+            self.broken = str(error)
 
     def _sample(self, members: Sequence[TarMember]) -> Iterator[_Row]:
         images = [one for one in members if ending(one.name) in IMAGE_ENDINGS]
-        labels = {_suffix(one.name): one for one in members if _suffix(one.name) in {*_LABEL_ENDINGS, "json"}}
+        labels = labels_of(members)
         for one in members:
             kind = ending(one.name)
-            if kind not in IMAGE_ENDINGS and _suffix(one.name) not in labels:
+            if kind not in IMAGE_ENDINGS and suffix(one.name) not in labels:
                 self.skipped[kind] = self.skipped.get(kind, 0) + 1
         # Of "1.jpg" and "1.seg.png" the first is the image, the other one of its annotations.
-        plain = [one for one in images if "." not in _suffix(one.name)]
+        plain = [one for one in images if "." not in suffix(one.name)]
         if not images:
             if labels:
                 name = next(iter(labels.values())).name
@@ -169,82 +182,49 @@ class _Reader:
         try:
             if len(plain or images) > 1:
                 others = " and ".join(printable(one.name) for one in plain or images)
-                raise _Bad("bad_annotation", f"{others} are images of one sample; keep one, or name them apart")
+                raise BadSample("bad_annotation", f"{others} are images of one sample; keep one, or name them apart")
             if problem := unicode_problem(key):
                 key = problem[0]
-                raise _Bad(*problem[1:])
-            label_name = self._label(image, labels)
-        except _Bad as error:
-            yield (key, self.tar.split, None, image.num_bytes, image.mtime_ns, *error.args, None, None)
+                raise BadSample(*problem[1:])
+            names = self.labels.read(image, labels)
+        except BadSample as error:
+            reason, message = error.args
+            yield self._row(key, image.num_bytes, image.mtime_ns, reason=reason, message=message)
         else:
-            place = (self.tar.path, image.offset)
-            yield (key, self.tar.split, label_name, image.num_bytes, image.mtime_ns, None, None, *place)
+            yield self._row(key, image.num_bytes, image.mtime_ns, names=names, offset=image.offset)
 
-    def _label(self, image: TarMember, labels: dict[str, TarMember]) -> str:
-        for suffix in _LABEL_ENDINGS:
-            if suffix in labels:
-                text = self._text(labels[suffix], _MAX_LABEL_BYTES).strip()
-                if not text:
-                    raise _Bad("no_label", f"{printable(labels[suffix].name)} is empty; write the class into it")
-                return text
-        if "json" in labels and (found := self._label_of_json(labels["json"])):
-            return found
-        above, separator, _ = image.name.partition("/")
-        if not separator:
-            raise _Bad("no_label", "the sample has no .cls, no label in a .json, and lies in no folder; add one")
-        return above
-
-    def _label_of_json(self, member: TarMember) -> str | None:
-        name = printable(member.name)
-        try:
-            content = json.loads(self._text(member, _MAX_JSON_BYTES))
-        except (ValueError, RecursionError) as error:
-            raise _Bad("bad_label", f"{name} is no JSON ({error}); mend it") from error
-        for key in self.json_keys:
-            value = content.get(key) if isinstance(content, dict) else None
-            if isinstance(value, str) and value.strip():
-                return encodable(value.strip())
-            if isinstance(value, int) and not isinstance(value, bool):
-                return str(value)
-            if value not in (None, ""):
-                raise _Bad("bad_label", f"{key!r} in {name} is neither text nor a whole number; write one class")
-        return None
-
-    def _text(self, member: TarMember, max_bytes: int) -> str:
-        if member.num_bytes > max_bytes:
-            raise _Bad("bad_label", f"{printable(member.name)} has {member.num_bytes} bytes, too many for a label")
-        self.file.seek(member.offset)
-        try:
-            return self.file.read(member.num_bytes).decode("utf-8-sig")
-        except UnicodeDecodeError:
-            raise _Bad("bad_label", f"{printable(member.name)} is not UTF-8; write it as such") from None
+    def _row(
+        self,
+        key: str,
+        num_bytes: int,
+        mtime_ns: int,
+        *,
+        names: list[str] | None = None,
+        offset: int | None = None,
+        reason: str | None = None,
+        message: str | None = None,
+    ) -> _Row:
+        path = None if offset is None else self.tar.path
+        label_name = names[0] if names and not self.labels.is_multi_label else None
+        row = (key, self.tar.split, label_name, num_bytes, mtime_ns, reason, message, path, offset)
+        return (*row, names) if self.labels.is_multi_label else row
 
     def _key(self, name: str) -> str:
         return f"{self.tar.path[: -len('.tar')]}/{name}"
 
     def _problem(self, name: str, reason: str, message: str) -> _Row:
-        return (encodable_path(self._key(name)), self.tar.split, None, 0, 0, reason, message, None, None)
-
-
-def encodable_path(path: str) -> str:
-    """A path as it can stand in a table: bytes that are not UTF-8 are written out."""
-    problem = unicode_problem(path)
-    return problem[0] if problem else path
-
-
-def _prefix(name: str) -> str:
-    above, separator, base = name.rpartition("/")
-    return f"{above}{separator}{base.partition('.')[0]}"
-
-
-def _suffix(name: str) -> str:
-    return name.rpartition("/")[2].partition(".")[2].lower()
+        return self._row(encodable_path(self._key(name)), 0, 0, reason=reason, message=message)
 
 
 def is_webdataset(folder: Folder) -> bool:
     """Whether a folder holds tar files, itself or in folders of splits, and no other folders."""
     names = folders_in(folder)
-    return bool(_tars(folder)) and all(split_of_folder(name) for name in names)
+    return any(_is_tar(entry) for _, entry in _files(folder)) and all(split_of_folder(name) for name in names)
+
+
+def holds_samples(folder: Folder, name: str) -> bool:
+    """Whether a .tar that is the source holds a WebDataset's samples; else it is a tree of folders like any other."""
+    return name.lower().endswith(_COMPRESSED) or not probe(folder, name, JSON_KEYS).is_plain_tree
 
 
 def open_webdataset(
@@ -260,13 +240,23 @@ def open_webdataset(
 
     Raises:
         CallError: several label_columns.
-        DataError: there is no .tar, or a compressed one.
+        DataError: there is no .tar, or a compressed one, or the first one holds folders in folders and no labels.
     """
     if len(options.label_columns) > 1:
-        msg = "a WebDataset's samples have one class each; give one --label-column, the key in the .json"
+        msg = "a WebDataset's samples have their label at one key; give one --label-column, the key in the .json"
         raise CallError(msg)
-    paths = _tars(folder) if name is None else [name]
-    paths = [path for path in paths if not (excluded and path.startswith(f"{excluded}/"))]
+    skipped: dict[str, int] = {}
+    if name is None:
+        paths = []
+        for path, entry in _files(folder):
+            if excluded and path.startswith(f"{excluded}/"):
+                continue
+            if _is_tar(entry):
+                paths.append(path)
+            else:
+                skipped[ending(entry.name)] = skipped.get(ending(entry.name), 0) + 1
+    else:
+        paths = [name]
     for path in paths:
         if path.lower().endswith(_COMPRESSED):
             msg = f"{folder.url}/{path}: shards are read in place, which a compressed archive does not allow"
@@ -277,16 +267,25 @@ def open_webdataset(
     if bad := next((problem for path in paths if (problem := unicode_problem(path))), None):
         msg = f"{folder.url}/{bad[0]}: {bad[2]}"
         raise DataError(msg)
+    json_keys = options.label_columns or JSON_KEYS
+    first = probe(folder, paths[0], json_keys)
+    if first.is_deep_tree:
+        msg = f"{folder.url}/{paths[0]}: its images lie in folders in folders, with no .cls or .json beside them"
+        raise DataError(
+            f"{msg}: that is no WebDataset; give the .tar itself as SOURCE, or unpack it and give the folder"
+        )
+    tars = tuple(Tar(path, split_of_path(path)) for path in paths)
     return WebDataset(
-        folder, tuple(Tar(path, split_of_path(path)) for path in paths), options.label_columns or _JSON_KEYS
+        folder, tars, json_keys, first.have_lists, is_file=name is not None, beside=tuple(sorted(skipped.items()))
     )
 
 
-def _tars(folder: Folder) -> list[str]:
+def _files(folder: Folder) -> Iterator[tuple[str, Entry]]:
+    """Path and entry of the files in a source and in its folders of splits."""
     places = ["", *(name for name in folders_in(folder) if split_of_folder(name))]
-    return [
-        join(place, entry.name)
-        for place in places
-        for entry in children(folder, place)
-        if not entry.is_folder and entry.name.lower().endswith((".tar", *_COMPRESSED))
-    ]
+    for place in places:
+        yield from ((join(place, one.name), one) for one in children(folder, place) if not one.is_folder)
+
+
+def _is_tar(entry: Entry) -> bool:
+    return entry.name.lower().endswith((".tar", *_COMPRESSED))

@@ -2,8 +2,10 @@
 
 The label file of ``…/images/…/1.jpg`` is ``…/labels/…/1.txt``, else the one beside it; an image without one is
 background. Read are the folders and lists of data.yaml, or, without one, ``images/`` and ``labels/`` with classes.txt
-or obj.names. ``path`` of a data.yaml that was moved is passed over, and so is a ``../`` that Roboflow puts before
-folders which lie beside the file.
+or obj.names, or the lists of Darknet's obj.data. ``path`` of a data.yaml that was moved is passed over, and so is a
+``../`` that Roboflow puts before folders which lie beside the file. A ``path`` out of the YAML's folder is followed
+only with ``--root``: no file that came with the data leads out of it by itself. Other images in SOURCE are counted as
+skipped.
 """
 
 from collections.abc import Iterator
@@ -11,14 +13,16 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.detection import Row, batches, detection_schema, encodable, image_row, problem_row
 from shardkit.sources.listing import Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import num_slices, slice_bounds
-from shardkit.sources.yolo_folders import YoloImages, YoloSource, is_yolo, read_source
+from shardkit.sources.uncovered import Rest, count_uncovered
+from shardkit.sources.walking import num_slices, parent_of, slice_bounds
+from shardkit.sources.yolo_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
 from shardkit.sources.yolo_labels import parse_labels
-from shardkit.sources.yolo_pairs import LabelFiles, labels_without_image, listed_images
+from shardkit.sources.yolo_pairs import LabelFiles, labels_without_image, listed_images, missing_labels
 from shardkit.storage import Entry, Folder, explained
 
 __all__ = ["Yolo", "is_yolo", "open_yolo"]
@@ -72,16 +76,19 @@ class Yolo(Source):
         remarks = "".join(f"; note: {remark}" for remark in self.found.remarks)
         return f"{self.folder.url}: read {', '.join(read)}, classes of {printable(self.found.named_by)}{remarks}"
 
-    def parts(self) -> list[Part]:
-        """Slices of every split's images, and one part a split for what has none."""
-        parts = []
+    def parts(self) -> list[Part | Rest]:
+        """Slices of every split's images, one part a split for what has none, and one for the rest."""
+        parts: list[Part | Rest] = [Rest()] if self.found.uncovered else []
         for images in self.found.images:
             num = num_slices(len(listed_images(self.folder, images, self.found.base).images))
             parts += [Part(images, index, num) for index in range(-1, num)]
         return parts
 
-    def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
         """See Source; folders' images sorted by path, lists' in their order."""
+        if isinstance(part, Rest):
+            yield from batches(_SCHEMA, (), batch_rows, self._rest())
+            return
         listed = listed_images(self.folder, part.images, self.found.base)
         if part.index >= 0:
             chosen = listed.images[slice_bounds(len(listed.images), part.index, part.num_slices)]
@@ -96,6 +103,17 @@ class Yolo(Source):
             paths = labels_without_image(self.folder, part.images.path, listed.images)
             rows += [problem_row(_shown(path), split, "missing", message) for path in paths]
         yield from batches(_SCHEMA, rows, batch_rows, listed.skipped)
+
+    def _rest(self) -> dict[str, int]:
+        covered, named = set[str](), set[str]()
+        for images in self.found.images:
+            if images.is_list:
+                named.update(path for path, _ in listed_images(self.folder, images, self.found.base).images)
+            else:
+                covered |= {images.path, label_folder(images.path)}
+        places = {parent_of(path) for path in named}
+        covered |= {label_folder(place) for place in places} - places
+        return count_uncovered(self.folder, self.found.uncovered, covered=covered, named=named)
 
     def _rows(self, split: str | None, images: list[tuple[str, Entry]]) -> Iterator[Row]:
         files, names = LabelFiles(self.folder), dict(self.found.names)
@@ -136,7 +154,13 @@ def open_yolo(folder: Folder, options: SourceOptions, yaml_path: str | None = No
         yaml_path: of the file that is the source, below the folder; None to look for data.yaml.
 
     Raises:
-        DataError: there are no names of classes, or no images.
+        DataError: there are no names of classes, no images, or no label file at all.
     """
     root, found = read_source(folder, options, yaml_path)
+    if looked := missing_labels(root, found.images, found.base):
+        msg = (
+            f"{folder.url}: there is no label file of YOLO; looked for *.txt in {looked}: an image without one is "
+            "background, and all of them would be; put them there"
+        )
+        raise DataError(msg)
     return Yolo(root, found)

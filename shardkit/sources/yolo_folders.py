@@ -1,14 +1,16 @@
 """Where YOLO's images and label files are, and which classes there are."""
 
 import re
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join
-from shardkit.sources.yolo_yaml import base_of, checked_names, read_yaml, resolve
+from shardkit.sources.yolo_darknet import darknet_data, darknet_paths, read_darknet
+from shardkit.sources.yolo_yaml import base_of, base_outside, checked_names, read_yaml, resolve
 from shardkit.storage import Folder, explained, open_folder
 
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
@@ -44,6 +46,7 @@ class YoloSource:
         base: path that relative entries of lists start at.
         num_keypoint_fields: that follow each box.
         remarks: what the user should know.
+        uncovered: what is said of the source's other images; '' where they are not counted.
     """
 
     names: tuple[tuple[int, str], ...]
@@ -52,11 +55,12 @@ class YoloSource:
     base: str = ""
     num_keypoint_fields: int = 0
     remarks: tuple[str, ...] = ()
+    uncovered: str = ""
 
 
 def is_yolo(folder: Folder) -> bool:
-    """Whether a folder holds YOLO's data.yaml, or images/ and labels/ with text files; by names, and a file's head."""
-    if find_yaml(folder) is not None:
+    """Whether a folder holds data.yaml, obj.data, or images/ and labels/ with text files: by names, and heads."""
+    if find_yaml(folder) is not None or darknet_data(folder) is not None:
         return True
     return any(_has_labels(folder, join(base, LABELS)) for base in _bases(folder))
 
@@ -93,7 +97,7 @@ def _has_labels(folder: Folder, path: str) -> bool:
 
 
 def _is_label(name: str) -> bool:
-    return name.endswith(".txt") and name not in _CLASS_FILES
+    return name.lower().endswith(".txt") and name not in _CLASS_FILES
 
 
 def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -> tuple[Folder, YoloSource]:
@@ -102,9 +106,14 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
     Raises:
         DataError: no names of classes, or no images.
     """
+    is_whole = yaml_path is None and options.root is None
     yaml_path = yaml_path or find_yaml(folder)
     if yaml_path is None:
-        return folder, _without_yaml(folder)
+        if options.root is not None:
+            msg = f"--root is where entries of a data.yaml start; {folder.url} has none: leave the option out"
+            raise CallError(msg)
+        data_path = darknet_data(folder)
+        return folder, _without_yaml(folder) if data_path is None else _darknet(folder, data_path)
     root = folder if options.root is None else open_folder(options.root)
     data = read_yaml(folder, yaml_path)
 
@@ -117,10 +126,12 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
         path = resolve(root.url, at, entry, exists)
         if path is None:
             if split == "train" or len(data.entries) == 1:
-                msg = (
-                    f"{folder.url}/{yaml_path}: the images {entry!r} of {split} are not in {join(root.url, at)}; mend "
-                    "the entry, or give the folder that it starts at by --root"
-                )
+                msg = f"{folder.url}/{yaml_path}: the images {entry!r} of {split} are not in {join(root.url, at)}; "
+                outside = base_outside(folder.url, data.base) if options.root is None else None
+                if outside:
+                    msg += f"its `path` leads out of there, which only you may allow: add --root {shlex.quote(outside)}"
+                else:
+                    msg += "mend the entry, or give the folder that it starts at by --root"
                 raise DataError(msg)
             remarks.append(f"{printable(entry)} of {split} is not there")
             continue
@@ -131,8 +142,23 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
             images.append(YoloImages(path, split, not is_folder(root, path)))
     if data.num_keypoint_fields:
         remarks.append("keypoints are left out")
-    source = YoloSource(data.names, tuple(images), yaml_path, at, data.num_keypoint_fields, tuple(remarks))
+    uncovered = f"that {printable(yaml_path)} does not name" if is_whole else ""
+    source = YoloSource(data.names, tuple(images), yaml_path, at, data.num_keypoint_fields, tuple(remarks), uncovered)
     return root, source
+
+
+def _darknet(folder: Folder, data_path: str) -> YoloSource:
+    def exists(path: str) -> bool:
+        return file_or_folder(folder, path) is not None
+
+    named_by, lists = darknet_paths(read_darknet(folder, data_path), folder.url, exists)
+    if named_by is None or not lists:
+        what = "file of `names`" if named_by is None else "list of images"
+        msg = f"{folder.url}/{data_path}: its {what} is not in {folder.url}; restore it, or mend the line"
+        raise DataError(msg)
+    images = tuple(YoloImages(path, split, is_list=True) for split, path in lists)
+    uncovered = f"that the lists of {printable(data_path)} do not name"
+    return YoloSource(_names_in(folder, named_by), images, named_by, uncovered=uncovered)
 
 
 def _without_yaml(folder: Folder) -> YoloSource:
@@ -148,25 +174,34 @@ def _without_yaml(folder: Folder) -> YoloSource:
         else:
             images.append(YoloImages(join(base, IMAGES), split_of_folder(base), is_list=False))
     for path in _class_files(folder, bases):
-        with explained("read", f"{folder.url}/{path}"):
-            data = folder.read(path)
-        try:
-            names = [line.strip() for line in data.decode("utf-8-sig").split("\n")]
-        except UnicodeDecodeError as error:
-            msg = f"{folder.url}/{path}: byte {error.start + 1:,} is not UTF-8; save the file as UTF-8"
-            raise DataError(msg) from None
-        while names and not names[-1]:
-            names.pop()
-        if not names or not all(names):
-            msg = (
-                f"{folder.url}/{path}: line {names.index('') + 1 if names else 1} is empty; one name a line is expected"
-            )
-            raise DataError(msg)
-        return YoloSource(checked_names(list(enumerate(names)), f"{folder.url}/{path}"), tuple(images), path)
+        return YoloSource(
+            _names_in(folder, path), tuple(images), path, uncovered=f"outside the {IMAGES}/ that were read"
+        )
     msg = (
         f"{folder.url}: nothing tells the names of YOLO's classes; add classes.txt with one name a line, or a data.yaml"
     )
     raise DataError(msg)
+
+
+def _names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
+    """Names of classes, one a line.
+
+    Raises:
+        DataError: a line is empty, or a name is there twice.
+    """
+    with explained("read", f"{folder.url}/{path}"):
+        data = folder.read(path)
+    try:
+        names = [line.strip() for line in data.decode("utf-8-sig").split("\n")]
+    except UnicodeDecodeError as error:
+        msg = f"{folder.url}/{path}: byte {error.start + 1:,} is not UTF-8; save the file as UTF-8"
+        raise DataError(msg) from None
+    while names and not names[-1]:
+        names.pop()
+    if not names or not all(names):
+        msg = f"{folder.url}/{path}: line {names.index('') + 1 if names else 1} is empty; one name a line is expected"
+        raise DataError(msg)
+    return checked_names(list(enumerate(names)), f"{folder.url}/{path}")
 
 
 def _class_files(folder: Folder, bases: list[str]) -> Iterator[str]:

@@ -10,6 +10,7 @@ MAX_BYTES = 64 << 20  # 64 MiB of one image's labels; polygons are long
 _BOX = 5  # fields: class, centre x, centre y, width, height
 _SHORTEST_POLYGON = 7  # fields: class and three corners
 _SHOWN = 80  # characters of a bad line
+_INDEX = re.compile(r"([0-9]{1,9})(?:\.0*)?")  # numpy.savetxt writes a class as 0.0
 # float() takes 1_000, infinity and other scripts' digits besides.
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
@@ -43,10 +44,11 @@ def parse_labels(
 
 
 def _parse(fields: list[str], names: Mapping[int, str], num_keypoint_fields: int) -> Object | str:
-    index, coordinates = fields[0], fields[1:]
-    if not (index.isascii() and index.isdecimal()) or len(index) > 9:
-        return f"the class {index[:_SHOWN]!r} is not an index of a class"
-    if int(index) not in names:
+    whole, coordinates = _INDEX.fullmatch(fields[0]), fields[1:]
+    if not whole:
+        return f"the class {fields[0][:_SHOWN]!r} is not an index of a class"
+    index = int(whole[1])
+    if index not in names:
         return f"there is no class {index} among the {counted(len(names), 'name')} of classes"
     if num_keypoint_fields:
         if len(fields) != _BOX + num_keypoint_fields:
@@ -64,11 +66,11 @@ def _parse(fields: list[str], names: Mapping[int, str], num_keypoint_fields: int
     if len(values) == _BOX - 1:
         x, y, width, height = values
         box = [y - height / 2, x - width / 2, y + height / 2, x + width / 2]
-        return {"bbox": box, "label_name": names[int(index)], "segmentation": ""}
+        return {"bbox": box, "label_name": names[index], "segmentation": ""}
     across, down = values[::2], values[1::2]
     segmentation = f"[[{','.join(map(_json_number, coordinates))}]]"
     box = [min(down), min(across), max(down), max(across)]
-    return {"bbox": box, "label_name": names[int(index)], "segmentation": segmentation}
+    return {"bbox": box, "label_name": names[index], "segmentation": segmentation}
 
 
 def _json_number(text: str) -> str:

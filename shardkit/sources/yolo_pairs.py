@@ -1,7 +1,7 @@
 """Which images a split of a YOLO source has, and which label file belongs to each."""
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from shardkit.naming import printable, relative_path_problem
@@ -10,6 +10,7 @@ from shardkit.sources.walking import children, file_or_folder, files_below, is_f
 from shardkit.sources.yolo_folders import YoloImages, is_class_file, label_folder
 from shardkit.storage import Entry, Folder, explained
 
+_PLACES_SHOWN = 4
 _TRIED = 8  # lines of a list: one missing image does not hide where the others are
 
 
@@ -24,23 +25,29 @@ class Listed:
 
 @dataclass(slots=True)
 class LabelFiles:
-    """Label files by the image's path; every folder of them is listed once."""
+    """Label files by the image's path, whatever the case of their ending; every folder of them is listed once."""
 
     folder: Folder
     _listed: dict[str, dict[str, Entry]] = field(default_factory=dict)
 
     def of(self, image: str) -> tuple[str, Entry | None]:
         """The path of an image's label file, and what is there: in labels/, or beside it where there is no labels/."""
-        place, name = parent_of(image), posixpath.splitext(posixpath.basename(image))[0] + ".txt"
+        place, stem = parent_of(image), posixpath.splitext(posixpath.basename(image))[0]
         labels = label_folder(place)
         if labels != place and not self._in(labels):
             labels = place
-        return join(labels, name), self._in(labels).get(name)
+        found = self._in(labels).get(stem)
+        return join(labels, found.name if found else f"{stem}.txt"), found
 
     def _in(self, path: str) -> dict[str, Entry]:
         if path not in self._listed:
             entries = children(self.folder, path)
-            self._listed[path] = {one.name: one for one in entries if one.name.endswith(".txt") and not one.is_folder}
+            # Sorted, "1.TXT" stands before "1.txt", which counts where both are there.
+            self._listed[path] = {
+                posixpath.splitext(one.name)[0]: one
+                for one in entries
+                if ending(one.name) == ".txt" and not one.is_folder
+            }
         return self._listed[path]
 
 
@@ -114,9 +121,36 @@ def labels_without_image(folder: Folder, path: str, images: list[tuple[str, Entr
     """Label files below a folder's labels that belong to none of its images."""
     files = LabelFiles(folder)
     expected = {files.of(image)[0] for image, _ in images}
-    labels = label_folder(path)
-    if labels != path and not is_folder(folder, labels):
-        labels = path
-    for below, entry in files_below(folder, labels):
+    for below, entry in files_below(folder, labels_of(folder, path)):
         if ending(entry.name) == ".txt" and below not in expected and not is_class_file(entry.name):
             yield below
+
+
+def labels_of(folder: Folder, path: str) -> str:
+    """The folder of the labels of a folder of images: labels/, or the same where there is no labels/."""
+    labels = label_folder(path)
+    return labels if labels == path or is_folder(folder, labels) else path
+
+
+def missing_labels(folder: Folder, images: Iterable[YoloImages], base: str) -> str:
+    """Where labels were looked for in vain; '' where one image at least has some, or where there are no images."""
+    looked, has_images = list[str](), False
+    for one in images:
+        if one.is_list:
+            files = LabelFiles(folder)
+            for image, _ in listed_images(folder, one, base).images:
+                has_images = True
+                path, found = files.of(image)
+                if found:
+                    return ""
+                looked += [label_folder(parent_of(image)), parent_of(path)]
+        else:
+            place = labels_of(folder, one.path)
+            for _, entry in files_below(folder, place):
+                if ending(entry.name) == ".txt" and not is_class_file(entry.name):
+                    return ""
+            looked += [label_folder(one.path), place]
+            inside = files_below(folder, one.path)
+            has_images = has_images or any(ending(entry.name) in IMAGE_ENDINGS for _, entry in inside)
+    shown = [printable(join(folder.url, place)) for place in dict.fromkeys(looked)] if has_images else []
+    return ", ".join([*shown[:_PLACES_SHOWN], *(["…"] if len(shown) > _PLACES_SHOWN else [])])

@@ -1,6 +1,8 @@
 """YOLO's data.yaml: names of classes, and where the images of each split are."""
 
+import os
 import posixpath
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +15,7 @@ from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder, explained
 
 _MAX_BYTES = 16 << 20  # 16 MiB
+_SHOWN = 80  # characters of a wrong value
 _SPLITS = {"train": "train", "val": "validation", "valid": "validation", "test": "test"}
 
 
@@ -96,7 +99,7 @@ def checked_names(pairs: list[tuple[int, str]], url: str) -> tuple[tuple[int, st
     """
     names = [name for _, name in pairs]
     if len(set(names)) < len(names):
-        twice = next(name for name in names if names.count(name) > 1)
+        twice = Counter(names).most_common(1)[0][0]
         msg = f"{url}: two classes are called {twice!r}; give each a name of its own"
         raise DataError(msg)
     return tuple((index, encodable(name)) for index, name in pairs)
@@ -107,7 +110,9 @@ def _keypoint_fields(value: Any, url: str) -> int:
         return 0
     if isinstance(value, list) and len(value) == 2 and all(isinstance(one, str) and one.isdecimal() for one in value):
         return int(value[0]) * int(value[1])
-    msg = f"{url}: `kpt_shape` must be two numbers: keypoints, and values of each; found {value!r}"
+    # Aliases make a value of a few bytes a billion long when it is written out.
+    found = repr(value[:_SHOWN]) if isinstance(value, str) else f"a {type(value).__name__} of {len(value):,}"
+    msg = f"{url}: `kpt_shape` must be two numbers, keypoints and values of each, such as [17, 3]; found {found}"
     raise DataError(msg)
 
 
@@ -142,7 +147,10 @@ def resolve(root: str, at: str, entry: str, exists: Callable[[str], bool]) -> st
 
 
 def base_of(root: str, yaml_path: str, base: str, exists: Callable[[str], bool]) -> str:
-    """The folder below the source that entries start at: `path` where it is there, else the YAML's own."""
+    """The folder below the source that entries start at: `path` where it is there, else the YAML's own.
+
+    A `path` that leads out of the source is not followed: see base_outside.
+    """
     own = parent_of(yaml_path)
     if not base or base == ".":
         return own
@@ -153,3 +161,13 @@ def base_of(root: str, yaml_path: str, base: str, exists: Callable[[str], bool])
         )
     found = resolve(root, own, base, exists)
     return own if found is None else found
+
+
+def base_outside(url: str, base: str) -> str | None:
+    """The folder that `path` of a YAML in the local folder `url` means, where it is there; None for none.
+
+    It may be anywhere: a file that came with the data must not lead shardkit out of its folder by itself, so this is
+    only told to the user.
+    """
+    place = os.path.normpath(os.path.join(url, base))
+    return place if base and "://" not in url and os.path.isdir(place) else None

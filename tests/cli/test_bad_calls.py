@@ -138,7 +138,7 @@ def make_only_bad(path):
         (lambda path: path.mkdir(), "there are no label folders; shardkit reads SOURCE/<label>/image"),
         (make_loose_images, "there are no label folders; shardkit reads SOURCE/<label>/image"),
         (make_empty_classes, "there are no images in the source; its folders are empty"),
-        (make_texts, "there are no images in the source, only other files (1 (none), 2 .txt)"),
+        (make_texts, "there are no images to convert in the source; skipped: 1 (none), 2 .txt"),
         (make_only_bad, "none of the 2 images is good; the first, a/1.jpg: The file has no bytes"),
     ],
 )

@@ -3,6 +3,7 @@
 import contextlib
 import io
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -144,3 +145,24 @@ def test_header_mode_places_the_same_boxes(tmp_path, converted):
     wanted = examples(converted("coco"))
     for key, one in examples(tmp_path / "out").items():
         np.testing.assert_array_equal(one["objects/bbox"], wanted[key]["objects/bbox"])
+
+
+def test_images_that_no_annotation_names_are_told_and_stand_in_the_manifest(tmp_path):
+    source = shutil.copytree(SAMPLES / "coco", tmp_path / "coco")
+    unlabelled = source / "extra2017"
+    unlabelled.mkdir()
+    for i, path in enumerate(sorted((source / "test2017").iterdir())):
+        shutil.copy(path, unlabelled / f"{i}{path.suffix}")
+    result = call("convert", source, tmp_path / "out")
+    assert "skipped: 2 images in extra2017/ that no annotation names" in result.output
+    skipped = read_manifest(str(tmp_path / "out")).source.skipped
+    assert skipped == {"images in extra2017/ that no annotation names": 2}
+
+
+def test_the_same_images_are_found_uncovered_in_an_archive(tmp_path):
+    source = shutil.copytree(SAMPLES / "yolo", tmp_path / "yolo")
+    shutil.copytree(source / "test" / "images", source / "more" / "images")
+    shutil.make_archive(str(tmp_path / "yolo"), "zip", tmp_path, "yolo")
+    for url in (source, tmp_path / "yolo.zip"):
+        result = call("convert", url, tmp_path / f"out-{url.name}")
+        assert "skipped: 2 images in more/ that data.yaml does not name" in result.output

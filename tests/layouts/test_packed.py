@@ -144,19 +144,67 @@ def test_a_plan_of_a_parquet_file_leaves_no_images_behind(tmp_path, monkeypatch)
     assert [path for path in tmp_path.iterdir() if path.name.startswith("shardkit")] == []
 
 
-def test_entries_that_climb_out_of_archives_are_rejected_by_name(tmp_path):
+def picture(name):
+    """A PNG of a grey of its own."""
     data = io.BytesIO()
-    Image.new("RGB", (4, 4)).save(data, "PNG")
-    with zipfile.ZipFile(tmp_path / "bad.zip", "w") as archive:
-        for name in ("cat/a.png", "dog/b.png", "../evil.png", "cat/../../evil.png"):
-            archive.writestr(name, data.getvalue())
-    said = convert(tmp_path / "bad.zip", tmp_path / "out", exit_code=1)
-    assert "../evil.png: bad_name: " in said
-    with tarfile.open(tmp_path / "bad.tar", "w") as tar:
-        for name in ("cat/a.png", "../evil.png", "/etc/evil.png"):
-            member = tarfile.TarInfo(name)
-            member.size = len(data.getvalue())
-            tar.addfile(member, io.BytesIO(data.getvalue()))
-    said = convert(tmp_path / "bad.tar", tmp_path / "out2", exit_code=1)
-    assert said.count("bad_name") >= 2
+    Image.new("L", (4, 4), hash_of(name)).save(data, "PNG")
+    return data.getvalue()
+
+
+def hash_of(name):
+    return sum(name.encode()) % 256
+
+
+def packed(path, names):
+    """An archive of that kind, of a picture for each name."""
+    if path.suffix == ".zip":
+        with zipfile.ZipFile(path, "w") as archive:
+            for name in names:
+                archive.writestr(name, picture(name))
+    else:
+        with tarfile.open(path, "w") as tar:
+            for name in names:
+                member = tarfile.TarInfo(name)
+                member.size = len(picture(name))
+                tar.addfile(member, io.BytesIO(picture(name)))
+    return path
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+@pytest.mark.parametrize("kind", ["zip", "tar"])
+def test_entries_that_climb_out_of_archives_or_stand_twice_are_rejected_by_name(tmp_path, kind):
+    climbing = ["../evil/x.png", "/abs.png", "cat/../../evil.png", "..\\w.png", "C:\\a\\b.png"]
+    path = packed(tmp_path / f"bad.{kind}", ["cat/a.png", "dog/b.png", *climbing, "cat/a.png"])
+    said = convert(path, tmp_path / "out", exit_code=1)
+    for name in climbing:
+        assert said.count(f"  {name}: bad_name: the entry {name} of bad.{kind} ") == 1
+    assert said.count(f"  cat/a.png: duplicate_key: bad.{kind} holds the entry again") == 1
+    assert "6 of 8 images and records are bad" in said
     assert not (tmp_path / "evil.png").exists()
+
+
+@pytest.mark.parametrize("top", ["", "ds/"])
+def test_a_tar_of_split_and_class_folders_gives_the_records_of_the_same_zip(tmp_path, top):
+    names = [f"{top}{split}/{label}/{i}.png" for split in ("train", "test") for label in ("cat", "dog") for i in "01"]
+    for kind in ("zip", "tar"):
+        convert(packed(tmp_path / f"a.{kind}", names), tmp_path / kind, "--name", "a")
+    found, manifest = examples(tmp_path / "tar"), read_manifest(str(tmp_path / "tar"))
+    assert (list(manifest.splits), manifest.classes) == (["train", "test"], ["cat", "dog"])
+    assert {f"{top}{key}": one["image"] for key, one in found.items()} == {name: picture(name) for name in names}
+    records = sorted((tmp_path / "tar").glob("*.tfrecord"))
+    assert len(records) == 2
+    assert all(path.read_bytes() == (tmp_path / "zip" / path.name).read_bytes() for path in records)
+
+
+def test_samples_with_lists_of_labels_have_several_labels(tmp_path):
+    with tarfile.open(tmp_path / "a.tar", "w") as tar:
+        for name, labels in {"1": ["cat", "dog"], "2": [], "3": ["dog"]}.items():
+            for kind, data in (("png", picture(name)), ("json", json.dumps({"label": labels}).encode())):
+                member = tarfile.TarInfo(f"{name}.{kind}")
+                member.size = len(data)
+                tar.addfile(member, io.BytesIO(data))
+    said = convert(tmp_path / "a.tar", tmp_path / "out")
+    assert f"{tmp_path}/a.tar: read as WebDataset (no split), any number of classes a sample" in said
+    classes = read_manifest(str(tmp_path / "out")).classes
+    found = {key: [classes[i] for i in one["labels"]] for key, one in examples(tmp_path / "out").items()}
+    assert found == {"a/1.png": ["cat", "dog"], "a/2.png": [], "a/3.png": ["dog"]}

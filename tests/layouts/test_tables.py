@@ -131,3 +131,18 @@ def test_a_table_may_lie_apart_from_its_images(tmp_path):
     options = ["--root", SAMPLES / "shapes", "--image-column", "name", "--label-column", "kind"]
     convert(table, tmp_path / "out", *options)
     assert sorted(examples(tmp_path / "out")) == ["circle/circle_000.jpg", "star/star_000.jpg"]
+
+
+def test_identifiers_name_their_files_and_images_without_a_record_are_counted(tmp_path):
+    table = tmp_path / "train.csv"
+    table.write_text("id_code,diagnosis,age\ncircle_000,0,30\ncircle_001,2,\n")
+    options = ["--root", SAMPLES / "shapes/circle", "--image-column", "id_code", "--label-column", "diagnosis"]
+    said = convert(table, tmp_path / "out", *options)
+    assert "images are found by names without endings or in another case, such as 'circle_000.jpg'" in said
+    found = examples(tmp_path / "out")
+    assert_same_images(found, SAMPLES / "shapes/circle")
+    assert {key: one["age"] for key, one in found.items()} == {"circle_000.jpg": b"30", "circle_001.jpg": b""}
+    there = sum(path.suffix in {".jpg", ".png"} for path in (SAMPLES / "shapes/circle").iterdir())
+    assert read_manifest(str(tmp_path / "out")).source.skipped == {
+        "images that train.csv does not name": there - 2,
+    }

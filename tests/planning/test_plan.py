@@ -288,7 +288,7 @@ def test_more_shards_than_examples_are_refused():
     ("table", "skipped", "sentence"),
     [
         (inventory_table([]), {}, "there are no images in the source; its folders are empty"),
-        (inventory_table([]), {".txt": 2, ".csv": 1}, r"only other files \(2 \.txt, 1 \.csv\)"),
+        (inventory_table([]), {".txt": 2, ".csv": 1}, r"no images to convert in the source; skipped: 2 \.txt, 1 \.csv"),
         (
             inventory_table(["cat", "cat"], reasons=["empty", "truncated"]),
             {},

@@ -115,7 +115,9 @@ def test_a_bad_annotation_is_reported_and_its_image_stays(annotation, key, reaso
 BAD_IMAGES = {
     "above the folder": ({"id": 2, "file_name": "../b.jpg"}, "instances.json, image 2", "bad_name"),
     "absolute": ({"id": 2, "file_name": "/etc/b.jpg"}, "instances.json, image 2", "bad_name"),
-    "backslash": ({"id": 2, "file_name": "x\\b.jpg"}, "instances.json, image 2", "bad_name"),
+    "backslash": ({"id": 2, "file_name": "x\\b.jpg"}, "x/b.jpg", "missing"),  # as on Windows
+    "backslashes above the folder": ({"id": 2, "file_name": "..\\b.jpg"}, "instances.json, image 2", "bad_name"),
+    "absolute on Windows": ({"id": 2, "file_name": "C:\\b.jpg"}, "instances.json, image 2", "bad_name"),
     "empty": ({"id": 2, "file_name": ""}, "instances.json, image 2", "bad_name"),
     "none": ({"id": 2}, "instances.json, image 2", "bad_name"),
     "a number": ({"id": 2, "file_name": 3}, "instances.json, image 2", "bad_name"),
@@ -308,9 +310,7 @@ def test_files_of_other_tasks_are_left_out_and_named(tmp_path):
         tmp_path / "s", {"val2017/a.jpg": b"x", **{f"annotations/{name}.json": document() for name in names}}
     )
     source = opened(root)
-    assert [(part.path, part.split) for part in source.parts()] == [
-        ("annotations/instances_val2017.json", "validation")
-    ]
+    assert [(part.path, part.split) for part in source.files] == [("annotations/instances_val2017.json", "validation")]
     assert "images in" in source.describe()
     assert "left out annotations/captions_val2017.json, annotations/image_info_test2017.json" in source.describe()
 
@@ -497,3 +497,56 @@ def test_an_object_store_is_read_the_same(s3_bucket):
     ):
         rows, _, _ = listed(source)
         assert [(row["key"], row["reason"]) for row in rows] == [("train/a.jpg", None), ("train/b.jpg", "no_label")]
+
+
+def test_backslashes_in_file_names_part_folders(tmp_path):
+    data = document(images=[IMAGE | {"file_name": "images\\b\\a.jpg"}])
+    rows, _ = read(tmp_path, data, images=["images/b/a.jpg"])
+    assert [(row["key"], len(row["objects"])) for row in rows] == [("images/b/a.jpg", 1)]
+
+
+@pytest.mark.parametrize("place", ["", "images/"])
+def test_absolute_file_names_below_the_source_are_followed(place, tmp_path):
+    data = document(images=[IMAGE | {"file_name": f"{tmp_path}/s/{place}a.jpg"}])
+    rows, _ = read(tmp_path, data, images=[f"{place}a.jpg"])
+    assert [(row["key"], len(row["objects"])) for row in rows] == [(f"{place}a.jpg", 1)]
+
+
+def test_absolute_file_names_are_followed_below_the_root_given(tmp_path):
+    data = document(images=[IMAGE | {"file_name": f"{tmp_path}/elsewhere/x/a.jpg"}])
+    write_tree(tmp_path / "elsewhere", {"x/a.jpg": b"x"})
+    root = write_tree(tmp_path / "s", {"train.json": data})
+    with pytest.raises(
+        DataError, match=r'looked for: `file_name` "/.*a.jpg" .*: it is absolute; mend it, or .* by --root'
+    ):
+        opened(root)
+    assert [row["key"] for row in listed(opened(root, root=str(tmp_path / "elsewhere")))[0]] == ["x/a.jpg"]
+
+
+def test_a_folder_of_images_that_no_file_names_is_counted(tmp_path):
+    files = {"train/_annotations.coco.json": document(), "train/a.jpg": b"x", "train/deep/b.jpg": b"x"}
+    root = write_tree(tmp_path / "s", files | {"test/c.jpg": b"x", "test/sub/d.png": b"x", "other/notes.txt": b"x"})
+    rows, skipped, _ = listed(opened(root))
+    assert [row["key"] for row in rows] == ["train/a.jpg"]
+    assert skipped == {
+        "images in test/ that no annotation names": 2,
+        "image in train/deep/ that no annotation names": 1,
+    }
+
+
+def test_of_a_folder_of_several_files_images_that_none_of_them_names_are_counted(tmp_path):
+    val = document(images=[IMAGE | {"file_name": "sub/b.jpg"}])
+    files = dict.fromkeys(
+        ("images/a.jpg", "images/sub/b.jpg", "images/sub/c.jpg", "images/d.jpg", "images/e/f.jpg"), b"x"
+    )
+    root = write_tree(tmp_path / "s", {"train.json": document(), "val.json": val, **files})
+    rows, skipped, _ = listed(opened(root))
+    assert sorted(row["key"] for row in rows) == ["images/a.jpg", "images/sub/b.jpg"]
+    assert skipped == {f"image in images/{place} that no annotation names": 1 for place in ("", "sub/", "e/")}
+    assert listed(opened(root, root=str(root)))[1] == skipped
+
+
+def test_of_a_file_as_source_no_other_folder_is_looked_into(tmp_path):
+    root = write_tree(tmp_path / "s", {"train.json": document(), "train/a.jpg": b"x", "val/b.jpg": b"x"})
+    rows, skipped, _ = listed(opened(root, "train.json"))
+    assert ([row["key"] for row in rows], skipped) == (["train/a.jpg"], {})

@@ -126,6 +126,33 @@ def test_a_number_that_no_class_has_is_reported(tmp_path, number, reason):
     assert [row[2] for row in rows(opened(source_of(tmp_path, a=data)))] == [reason, "c"]
 
 
+def test_the_hubs_number_for_no_label_is_told_as_such(tmp_path):
+    data = table([picture(0), picture(1)], pa.array([-1, 2], pa.int64()), names=["a", "b", "c"])
+    message = listed(opened(source_of(tmp_path, a=data)))["message"][0].as_py()
+    assert message == "column 'label' holds -1, Hugging Face's number for no label; give it one or leave it out"
+
+
+def test_further_columns_are_carried_along_and_what_is_not_is_named(tmp_path):
+    data = table([picture(i) for i in range(3)], ["x", "y", "x"])
+    data = data.append_column("patient", pa.array(["p", None, "q"])).append_column("age", [[30, 40, 50]])
+    data = data.append_column("objects", pa.array([{"bbox": [[1.0, 2.0, 3.0, 4.0]], "category": [1]}] * 3))
+    source = opened(source_of(tmp_path, a=data), group_by="patient")
+    found = listed(source)
+    assert found["feature:age"].to_pylist() == [30, 40, 50]
+    assert found["group"].to_pylist() == ["p", None, "q"]
+    assert source.describe().endswith("the group from 'patient'; carried along 'age' (int64); left out 'objects'")
+
+
+def test_a_column_tells_splits_where_no_path_does_or_where_it_is_named(tmp_path):
+    data = table([picture(0), picture(1)], ["x", "y"])
+    data = data.append_column("split", [["test", "Val"]]).append_column("fold", [["a", "a-b"]])
+    plain, in_train = (source_of(tmp_path / name, **{name: data}) for name in ("a", "train"))
+    assert [row[1] for row in rows(opened(plain))] == ["test", "validation"]
+    assert [row[1] for row in rows(opened(in_train))] == ["train", "train"]
+    assert listed(opened(in_train))["feature:split"].to_pylist() == ["test", "Val"]
+    assert [row[1:3] for row in rows(opened(in_train, split_column="fold"))] == [("a", "x"), ("train", "bad_split")]
+
+
 def test_integers_without_names_are_their_own_text(tmp_path):
     source = opened(source_of(tmp_path, a=table([picture(0)], [7])))
     assert (rows(source)[0][2], source.classes) == ("7", None)
@@ -158,6 +185,8 @@ def test_columns_can_be_named(tmp_path):
         (["train__0000", "val__0000"], "train validation"),
         (["default__train__0000", "default__test__0000"], "test train"),
         (["data__0000"], ""),
+        (["mnist__train_00000_of_00001", "mnist__test_00000_of_00001"], "test train"),
+        (["plain__train__0000", "plain__validation__0000"], "train validation"),
     ],
 )
 def test_files_are_found_where_the_hub_has_them_and_tell_their_split(tmp_path, names, splits):
@@ -166,6 +195,14 @@ def test_files_are_found_where_the_hub_has_them_and_tell_their_split(tmp_path, n
     found = [row[1] for row in rows(opened(root))]
     assert sorted(split for split in found if split) == splits.split()
     assert len(found) == len(names)
+
+
+def test_of_several_configurations_one_has_to_be_named(tmp_path):
+    data = table([picture(0)], ["x"])
+    root = source_of(tmp_path, fine__train_0=data, coarse__train_0=data)
+    assert is_hf_parquet(open_folder(str(root)))
+    with pytest.raises(DataError, match=r"it holds 2 configurations of one data set \(coarse, fine\); SOURCE is one"):
+        opened(root)
 
 
 def test_one_file_can_be_the_source(tmp_path):
@@ -212,7 +249,7 @@ def test_other_layouts_are_not_taken_for_parquet(tmp_path):
 
 
 def test_images_without_a_column_of_labels_are_refused(tmp_path):
-    with pytest.raises(DataError, match=r"there is no column of labels .*; name it with --label-column"):
+    with pytest.raises(DataError, match=r"'caption' is called like a label; name it with --label-column"):
         opened(source_of(tmp_path, a=table([picture(0)], ["x"], column="caption")))
 
 

@@ -172,7 +172,7 @@ def test_other_layouts_are_not_taken_for_masks(tmp_path, paths):
 def test_what_is_listed_of_a_file(tmp_path):
     root = tree(tmp_path, "images/1.jpg", "images/notes.txt", "masks/1.png", "masks/2.png", "masks/x.TXT")
     source = opened(root)
-    [listing] = source.list_part(*source.parts(), 1000)
+    [listing] = source.list_part(source.parts()[0], 1000)
     assert listing.skipped == {".txt": 2}
     image, mask = listing.table().to_pylist()
     assert (image["source_bytes"], image["mtime_ns"]) == (5, (root / "images/1.jpg").stat().st_mtime_ns)
@@ -212,3 +212,35 @@ def test_the_user_is_told_how_it_was_read(tmp_path):
     )
     below = tree(tmp_path / "below", "images/val/1.jpg", "masks/val/1.png")
     assert opened(below).describe().endswith("images/ with masks/, the split from the folders in them")
+
+
+def skipped(source):
+    return {
+        kind: n for part in source.parts() for one in source.list_part(part, 1000) for kind, n in one.skipped.items()
+    }
+
+
+def test_images_outside_the_pairs_of_folders_are_counted(tmp_path):
+    paths = ["train/images/1.jpg", "train/masks/1.png", "test/2.jpg", "test/3.jpg", "extra/a/4.jpg", "out/5.jpg"]
+    source = opened(tree(tmp_path, *paths, "readme.txt"), excluded="out")
+    assert rows(source) == [("train/images/1.jpg", "train", "train/masks/1.png")]
+    assert skipped(source) == {
+        "images in test/ outside the folders of images and masks": 2,
+        "image in extra/ outside the folders of images and masks": 1,
+    }
+
+
+def test_lists_of_voc_tell_the_splits_of_images_and_masks(tmp_path):
+    files = {f"JPEGImages/{i}.jpg": b"x" for i in "12345"} | {f"SegmentationClass/{i}.png": b"x" for i in "125"}
+    lists = {"train.txt": b"1\n3\n5\n", "val.txt": b"2\n5\n6\n"}
+    files |= {f"ImageSets/Segmentation/{name}": text for name, text in lists.items()}
+    source = opened(write_tree(tmp_path / "source", files))
+    assert rows(source) == [
+        ("ImageSets/Segmentation/val.txt, line 3", "validation", "missing"),
+        ("JPEGImages/1.jpg", "train", "SegmentationClass/1.png"),
+        ("JPEGImages/2.jpg", "validation", "SegmentationClass/2.png"),
+        ("JPEGImages/3.jpg", "train", "no_label"),
+        ("JPEGImages/5.jpg", None, "no_split"),
+    ]
+    assert skipped(source) == {"(in no list of a split)": 1}
+    assert source.describe().endswith("JPEGImages/ with SegmentationClass/, splits by ImageSets/Segmentation")

@@ -101,6 +101,15 @@ TREES = {
         {"metadata.csv": "file_name,label,split\ntrain/a.png,x,test\n", "train/a.png": 1},
         [("train/a.png", "test", "x", 1)],
     ),
+    "columns in another order": (
+        {
+            "train/metadata.csv": "file_name,label,age\na.png,x,1\n",
+            "train/a.png": 1,
+            "test/metadata.csv": "age,label,file_name\n2,y,a.png\n",
+            "test/a.png": 2,
+        },
+        [("test/a.png", "test", "y", 2), ("train/a.png", "train", "x", 1)],
+    ),
     "a table at the root and one below": (
         {"metadata.jsonl": [B], "b.png": 1, "train/metadata.jsonl": [A], "train/a.png": 2},
         [("b.png", None, "bad_split", 1), ("train/a.png", "train", "x", 2)],
@@ -189,12 +198,43 @@ def test_metadata_that_do_not_go_together_are_refused(files, message, tmp_path):
         metadata(tree(tmp_path, files))
 
 
+def test_parquet_metadata_may_differ_in_the_order_of_columns(tmp_path):
+    root = tree(tmp_path, {"train/a.png": 1, "test/a.png": 2})
+    names = {"info": {"features": {"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}}}}
+    for split, order in [("train", ["file_name", "label", "age"]), ("test", ["age", "label", "file_name"])]:
+        table = pa.table({"file_name": ["a.png"], "label": [1], "age": [7]}).select(order)
+        table = table.replace_schema_metadata({b"huggingface": json.dumps(names).encode()})
+        write_parquet(root / split, table, "metadata.parquet")
+    assert [(row["key"], row["label_name"], row["feature:age"]) for row in listed(metadata(root)).to_pylist()] == [
+        ("test/a.png", "dog", 7),
+        ("train/a.png", "dog", 7),
+    ]
+
+
 def test_columns_that_differ_in_type_are_refused(tmp_path):
     root = tree(tmp_path, {"train/a.png": 1, "test/a.png": 2})
     for split, label in [("train", 1), ("test", "x")]:
         write_parquet(root / split, {"file_name": ["a.png"], "label": [label]}, "metadata.parquet")
-    with pytest.raises(DataError, match="of the same types"):
+    with pytest.raises(DataError, match="of the same names and types"):
         metadata(root)
+
+
+def test_metadata_of_something_else_beside_class_folders_are_refused_with_the_option_that_reads_these(tmp_path):
+    files = {"metadata.csv": "id,photographer\n1,Bob\n", "cat/a.png": 1, "dog/b.png": 1}
+    hint = "if the file does not describe the images and their folders are the labels, say --layout class-folders"
+    root = tree(tmp_path, files)
+    with pytest.raises(DataError, match=f"'photographer' is called like a path; .*; {hint}$"):
+        metadata(root)
+    for source, options in [(root, {"layout": "metadata"}), (tree(tmp_path / "2", {"metadata.csv": ""}), {})]:
+        with pytest.raises(DataError) as caught:
+            metadata(source, **options)
+        assert "class-folders" not in str(caught.value)
+
+
+def test_columns_of_all_tables_decide_the_type_that_a_column_is_carried_in(tmp_path):
+    later = "file_name,label,age\n" + "a.png,x,1\n" * 1000 + "b.png,x,\n"
+    files = {"test/metadata.csv": "age,file_name,label\n1,a.png,x\n", "train/metadata.csv": later}
+    assert metadata(tree(tmp_path, files)).schema.field("feature:age").type == pa.string()
 
 
 def test_an_option_that_names_no_column_is_refused(tmp_path):

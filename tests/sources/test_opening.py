@@ -1,7 +1,11 @@
+import io
+import tarfile
+
 import pytest
 
 from shardkit.errors import DataError
 from shardkit.sources import open_source
+from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
@@ -42,3 +46,92 @@ def test_a_source_that_is_a_file_is_named(tmp_path):
         DataError, match=r"/photos\.rar: shardkit does not know how to read this file; SOURCE is a folder"
     ):
         open_source(f"{tmp_path}/photos.rar")
+
+
+def test_root_is_taken_for_yolo_and_the_label_key_for_webdataset(tmp_path):
+    yaml = b"names: [cat]\ntrain: images\n"
+    images = {"images/1.jpg": b"x", "labels/1.txt": b"0 .5 .5 .1 .1"}
+    root = write_tree(tmp_path, {"yaml/data.yaml": yaml, **{f"data/{path}": data for path, data in images.items()}})
+    source = open_source(str(root / "yaml"), SourceOptions(root=str(root / "data")))
+    assert source.folder.url == str(root / "data")
+    with tarfile.open(root / "train.tar", "w") as tar:
+        for name, data in (("1.jpg", b"x"), ("1.json", b'{"kind": "cat"}')):
+            info = tarfile.TarInfo(name)
+            info.size = len(data)
+            tar.addfile(info, io.BytesIO(data))
+    source = open_source(str(root / "train.tar"), SourceOptions(label_columns=("kind",)))
+    rows = [row for part in source.parts() for one in source.list_part(part, 9) for row in one.table().to_pylist()]
+    assert [row["label_name"] for row in rows] == ["cat"]
+
+
+# what a tree holds, and what the refusal names
+ANNOTATED = {
+    "Cityscapes": (["gtFine/train/a/1_labelIds.png", "leftImg8bit/train/a/1.png"], "folders gtFine/ and leftImg8bit/"),
+    "Oxford Pets": (
+        ["annotations/list.txt", "annotations/trimaps/1.png", "images/1.jpg"],
+        "folders annotations/ and images/",
+    ),
+    "CamVid": (
+        ["train/1.png", "train_labels/1_L.png", "val/2.png", "val_labels/2_L.png"],
+        "train_labels/ and val_labels/",
+    ),
+    "SegNet's CamVid": (["train/1.png", "trainannot/1.png"], "a folder trainannot/, which would be a class"),
+    "Carvana": (["train/1.jpg", "train_masks/1_mask.gif"], "a folder train_masks/, which would be a class"),
+    "masks as JPEG": (["images/1.jpg", "masks/1.jpg"], "folders images/ and masks/, which would be classes"),
+    "key points of COCO": (["annotations/person_keypoints_train.json", "train/1.jpg"], "a folder annotations/"),
+    "metadata a folder too deep": (
+        ["data/train/metadata.jsonl", "data/train/1.jpg"],
+        r"metadata.jsonl in data/train/, for which /.*/data is to be SOURCE",
+    ),
+    "ImageNet's boxes": (["ILSVRC/Annotations/a/1.xml", "ILSVRC/Data/a/1.jpg"], "a folder Annotations/ in ILSVRC/"),
+    "labels beside images": (
+        ["a/1.jpg", "a/1.json", "a/2.jpg", "b/3.jpg"],
+        "1.json beside the images of the same names in a/",
+    ),
+    "a split's images in one folder": (
+        ["train/a/1.jpg", "train/b/2.jpg", "val/images/3.jpg"],
+        "a folder images/ in val/, which would be a class",
+    ),
+    "masks in a class": (
+        ["COVID/images/1.png", "COVID/masks/1.png", "Normal/images/2.png"],
+        "a folder masks/ in COVID/",
+    ),
+}
+
+
+@pytest.mark.parametrize(("paths", "named"), ANNOTATED.values(), ids=ANNOTATED.keys())
+def test_annotated_images_are_not_taken_for_class_folders_unless_forced(paths, named, tmp_path):
+    root = write_tree(tmp_path, dict.fromkeys(paths, b"x"))
+    with pytest.raises(
+        DataError,
+        match=f"looks like annotated images, not like class folders: it holds .*{named}.*--layout class-folders",
+    ):
+        open_source(str(root))
+    assert open_source(str(root), SourceOptions(layout="class-folders")).layout.endswith("class folders")
+
+
+CLASSES = {
+    "a class among many is called masks": ["hats/1.jpg", "masks/2.jpg", "shoes/3.jpg", "socks/4.jpg"],
+    "masks worn and not": ["mask/1.jpg", "no_mask/2.jpg"],
+    "masks worn, by with": ["with_mask/1.jpg", "without_mask/2.jpg"],
+    "a folder of images in each class": ["cat/images/1.jpg", "dog/images/2.jpg"],
+    "a note in a class": ["cat/1.jpg", "cat/2.jpg", "cat/3.jpg", "cat/1.txt", "dog/4.jpg"],
+    "other text files in a class": ["cat/1.jpg", "cat/a.txt", "cat/b.json", "dog/2.jpg"],
+}
+
+
+@pytest.mark.parametrize("paths", CLASSES.values(), ids=CLASSES.keys())
+def test_classes_with_such_names_or_files_are_still_class_folders(paths, tmp_path):
+    assert open_source(str(write_tree(tmp_path, dict.fromkeys(paths, b"x")))).layout == "class folders"
+
+
+def test_of_a_flat_folder_with_a_table_the_command_is_told(tmp_path):
+    root = write_tree(tmp_path / "my photos", {"1.jpg": b"x", "labels.csv": b"image,label\n1.jpg,cat\n"})
+    with pytest.raises(DataError, match=f"those in labels.csv: shardkit convert '{root}/labels.csv' OUTPUT"):
+        open_source(str(root))
+
+
+def test_of_images_in_one_folder_beside_a_table_the_command_is_told(tmp_path):
+    root = write_tree(tmp_path, {"images/1.jpg": b"x", "labels.csv": b"image,label\n1.jpg,cat\n"})
+    with pytest.raises(DataError, match=f"labels in labels.csv: shardkit convert {root}/labels.csv OUTPUT"):
+        open_source(str(root))

@@ -46,8 +46,12 @@ LINES = {
         b'{"image":"a","label":"x"}\n{"image":"\xff","label":"x"}',
         [("a", "x"), ("labels.jsonl, line 2", "bad_line")],
     ),
-    "a name that comes too late": (
+    "a name that comes late": (
         '{"image":"a","label":"x"}\n' * 1000 + '{"image":"b","label":"x","new":1}',
+        [("a", "x")] * 1000 + [("b", "x")],
+    ),
+    "names that are data": (
+        "".join(f'{{"image":"a","label":"x","{i}":1}}\n' for i in range(1001)),
         [("a", "x")] * 1000 + [("labels.jsonl, line 1001", "bad_line")],
     ),
 }
@@ -106,27 +110,58 @@ def test_json_values_are_carried_in_the_type_that_fits_all(values, type_, expect
     assert [None if one != one else one for one in column.to_pylist()] == expected  # None for NaN
 
 
-@pytest.mark.parametrize(
-    ("first", "later"),
-    [
-        (1, "x"),
-        (1, None),
-        (1, 1.5),
-        (1, 2**63),
-        (0.5, "1"),
-        (0.5, True),
-        (0.5, 10**400),
-        (0.5, 1e39),
-        ("x", ["y"]),
-        ([1], 1),
-        ([1], ["x"]),
-        ([1], [None]),
-    ],
-)
-def test_a_json_value_that_does_not_fit_later_rejects_its_record(first, later, tmp_path):
+# a value that the first 1,000 records have, one that only a later record has, and the type of all of them
+LATER = [
+    (1, "x", pa.string()),
+    (1, None, pa.string()),
+    (1, 1.5, pa.float32()),
+    (1, 2**63, pa.string()),
+    (0.5, None, pa.float32()),
+    (0.5, "1", pa.string()),
+    (0.5, True, pa.string()),
+    (0.5, 10**400, pa.string()),
+    (0.5, 1e39, pa.string()),
+    (0.5, 2**63, pa.float32()),
+    (None, "x", pa.string()),
+    (None, 1, pa.string()),
+    ([1], ["x"], pa.list_(pa.string())),
+    ([1], [None], pa.list_(pa.string())),
+    ([1], [0.5], pa.list_(pa.float32())),
+    ([], [1], pa.list_(pa.int64())),
+    ([1], 1, None),
+    ([1], [[1]], None),
+    ("x", ["y"], None),
+    ("x", {"y": 1}, None),
+]
+
+
+@pytest.mark.parametrize(("first", "later", "type_"), LATER)
+def test_a_json_value_that_comes_late_widens_its_column_and_costs_no_image(first, later, type_, tmp_path):
     values = [first] * 1000 + [later]
     path = write(tmp_path, [{"image": "a", "label": "x", "extra": value} for value in values], "labels.jsonl")
-    assert [reason for _, reason in rows(path, "key", "reason")] == [None] * 1000 + ["bad_value"]
+    assert rows(path, "key") == [("a",)] * 1001
+    fields = {field.name: field.type for field in opened(path).schema}
+    assert fields.get("feature:extra") == type_
+
+
+# columns of two row groups, and the type of all of it
+LATER_PARQUET = [
+    (pa.array([1, None]), pa.string()),
+    (pa.array([0.5, None]), pa.float32()),
+    (pa.array([0.5, 1e39]), pa.string()),
+    (pa.array([1, 2**63], pa.uint64()), pa.string()),
+    (pa.array([[1], [None]]), pa.list_(pa.string())),
+    (pa.array([[1], None]), pa.list_(pa.int64())),
+    (pa.array([[0.5], [None]]), pa.list_(pa.float32())),
+]
+
+
+@pytest.mark.parametrize(("column", "type_"), LATER_PARQUET)
+def test_a_parquet_value_that_comes_late_widens_its_column_and_costs_no_image(column, type_, tmp_path):
+    column = column.take(pa.array([0] * 1000 + [1]))
+    path = write_parquet(tmp_path, {"image": ["a"] * 1001, "label": ["x"] * 1001, "extra": column}, row_group_size=900)
+    assert rows(path, "key") == [("a",)] * 1001
+    assert opened(path).schema.field("feature:extra").type == type_
 
 
 # name: a Parquet column, and how it is carried
@@ -174,6 +209,7 @@ def test_row_groups_are_parts_and_lines_count_through(tmp_path):
         [1, 2, 3, 4],
         [5, 6, 7, 8],
         [9, 10],
+        [],  # of images that the table does not name
     ]
 
 
@@ -233,8 +269,12 @@ def test_values_nested_as_deep_as_json_can_are_told_in_short(column, tmp_path):
     ]
     path = write(tmp_path, "\n".join(lines), "labels.jsonl")
     row = listed(opened(path, group_by="patient")).to_pylist()[-1]
-    assert row["reason"] in {"bad_path", "bad_label", "bad_split", "bad_value"}
-    assert len(row["message"]) < 300
+    if column in {"extra", "whole"}:  # only carried along
+        assert row["reason"] is None
+        assert f"feature:{column}" not in row
+    else:
+        assert row["reason"] in {"bad_path", "bad_label", "bad_split", "bad_value"}
+        assert len(row["message"]) < 300
     if column in {"patient", "extra"}:  # also where it is among those that decide
         assert rows(write(tmp_path, lines[-1], "one.jsonl"), "key") == [("a",)]
 

@@ -88,6 +88,9 @@ VALUES = {
     "lists beside texts": ([["x"], "y"], {}, [["x"], ["y"]]),
     "lists of floats are targets": ([[0.5, 1.0], [2.0, 3.0], [1.0]], {}, [[0.5, 1], [2, 3], "bad_label"]),
     "a separator": (["x|y", ["z"], ""], {"label_separator": "|"}, [["x", "y"], ["z"], []]),
+    "an object among the first": (["x", {"y": 1}, "z", [["x"]]], {}, ["x", "bad_label", "z", "bad_label"]),
+    "a list of lists among lists": ([["x"], [["y"]]], {}, [["x"], "bad_label"]),
+    "an object among targets": ([0.5, {"y": 1}], {}, [[0.5], "bad_label"]),
     "an object later": (["x"] * 1000 + [{"y": 1}], {}, ["x"] * 1000 + ["bad_label"]),
     "NaN": ([0.5, math.nan, math.inf], {}, [[0.5], "bad_label", "bad_label"]),
     "an integer beyond every float": ([0.5, 10**400], {}, [[0.5], "bad_label"]),
@@ -188,6 +191,12 @@ def test_a_separator_and_numbers_do_not_go_together(tmp_path):
         ("image,label\na,x\n", {}, "the class from column 'label'"),
         ("image,a,b\nc,1,0\n", {"label_columns": ("a", "b")}, "several classes an image, a column each ('a', 'b')"),
         ("image,label\na,x\n", {"label_separator": ";"}, "several classes an image from column 'label', parted by ';'"),
+        (
+            "image,label\na,1.0\nb,\nc,2.0\n",
+            {},
+            "1 number to regress on from column 'label' (whole ones: --label-type class makes classes of them)",
+        ),
+        ("image,label\na,1.0\n", {"label_type": "number"}, "1 number to regress on from column 'label'"),
         ("image,label\na,0.5\n", {}, "1 number to regress on from column 'label'"),
         (
             "image,a,b\nc,1,0\n",

@@ -50,20 +50,47 @@ TABLES = {
         "image,label,set\n" + "a.jpg,x,\n" * 1001 + "b.jpg,x,test\n",
         [("a.jpg", "bad_split")] * 1001 + [("b.jpg", "test", "x")],
     ),
+    "TFRecorder's DISCARD is left out": (
+        "split,image,label\nDISCARD,a.jpg,x\ntrain,b.jpg,x\n discard,c.jpg,x\n",
+        [("b.jpg", "train", "x")],
+    ),
+    "nothing but DISCARD and no split": (
+        "DISCARD,a.jpg,x\nUNASSIGNED,b.jpg,x\n",
+        [("b.jpg", None, "x")],
+    ),
     "AutoML's without header": (
         "TRAIN,a.jpg,x\nUNASSIGNED,b.jpg,y\n,c.jpg,z\n",
         [("a.jpg", "train", "x"), ("b.jpg", "bad_split"), ("c.jpg", "bad_split")],
     ),
     "TFRecorder's with header": ("split,image_uri,label\nVALIDATION,a.jpg,x\n", [("a.jpg", "validation", "x")]),
+    "a column that is called like a split": ("train,path,label\n1,a.jpg,x\n", [("a.jpg", None, "x")]),
+    "a class that is called like a column, without header": (
+        "a.jpg,image\nb.jpg,label\n",
+        [("a.jpg", None, "image"), ("b.jpg", None, "label")],
+    ),
     "two columns without header": ("a.JPG,x\nb,y\n", [("a.JPG", None, "x"), ("b", None, "y")]),
     "the path of a headerless table looks like a column": ("path,label\npath,x\n", [("path", None, "x")]),
     "no label": (
         "image,label\na.jpg,\nb.jpg,  \nc.jpg,x\n",
         [("a.jpg", "no_label"), ("b.jpg", "no_label"), ("c.jpg", None, "x")],
     ),
-    "bad paths": (
-        "image,label\n./a.jpg,x\n../b.jpg,x\n,x\nc\\d.jpg,x\n.\\e.jpg,x\nf/./g.jpg,x\nC:\\h.jpg,x\nf//i.jpg,x\n/j.jpg,x\n",
-        "are all relative, all absolute",
+    "one absolute path among relative ones": (
+        "image,label\na.jpg,x\n/b.jpg,x\nc.jpg,x\n",
+        [("a.jpg", None, "x"), ("labels.csv, line 3", "bad_path"), ("c.jpg", None, "x")],
+    ),
+    "one relative path among absolute ones, and one of a store": (
+        "image,label\n/x/a.jpg,x\nb.jpg,x\n/x/c.jpg,x\ns3://b/d.jpg,x\n/x/y/e.jpg,x\n",
+        [
+            ("a.jpg", None, "x"),
+            ("labels.csv, line 3", "bad_path"),
+            ("c.jpg", None, "x"),
+            ("labels.csv, line 5", "bad_path"),
+            ("y/e.jpg", None, "x"),
+        ],
+    ),
+    "a relative path after absolute ones": (
+        "image,label\n" + "/x/a.jpg,x\n" * 1001 + "b.jpg,x\n",
+        [("a.jpg", None, "x")] * 1001 + [("labels.csv, line 1003", "bad_path")],
     ),
     "bad paths, relative": (
         "image,label\n./a.jpg,x\n../b.jpg,x\n,x\nc\\d.jpg,x\n.\\e.jpg,x\nf/./g.jpg,x\nC:\\h.jpg,x\n..,x\nü/ 猫.jpg,x\n",
@@ -142,30 +169,36 @@ def test_a_message_names_the_file_the_line_and_what_was_found(tmp_path):
     ]
 
 
-def test_a_value_that_does_not_fit_later_rejects_its_record_with_line_and_column(tmp_path):
-    path = write(
-        tmp_path, "image,label,age,size\n" + "a.jpg,x,1,0.5\n" * 1000 + "b.jpg,x,y,1\nc.jpg,x,,1\nd.jpg,x,1,big\n"
-    )
-    bad = listed(opened(path)).to_pylist()[1000:]
-    assert [(row["key"], row["reason"], row["message"], row["feature:age"]) for row in bad] == [
-        (
-            "b.jpg",
-            "bad_value",
-            "labels.csv, line 1002: column 'age' holds 'y' where the table's first records have int64",
-            None,
-        ),
-        (
-            "c.jpg",
-            "bad_value",
-            "labels.csv, line 1003: column 'age' holds nothing where the table's first records have int64",
-            None,
-        ),
-        (
-            "d.jpg",
-            "bad_value",
-            "labels.csv, line 1004: column 'size' holds 'big' where the table's first records have float",
-            None,
-        ),
+# the first 1,000 values of a column, a later one, and the type that all of them are carried in
+LATER = [
+    ("1", "2", pa.int64()),
+    ("1", "", pa.string()),
+    ("1", "2.5", pa.float32()),
+    ("1", "x", pa.string()),
+    ("1", "007", pa.string()),
+    ("1", str(2**63), pa.string()),
+    ("0.5", "", pa.float32()),
+    ("0.5", "big", pa.string()),
+    ("0.5", "1e39", pa.string()),
+    ("", "1", pa.string()),
+]
+
+
+@pytest.mark.parametrize(("first", "later", "type_"), LATER)
+def test_a_value_that_comes_late_widens_its_column_and_costs_no_image(first, later, type_, tmp_path):
+    path = write(tmp_path, "image,label,extra\n" + f"a.jpg,x,{first}\n" * 1000 + f"b.jpg,x,{later}\na.jpg\n")
+    found = listed(opened(path))
+    assert found["reason"].to_pylist() == [None] * 1001 + ["bad_line"]
+    assert found["feature:extra"].type == type_
+    if type_ == pa.string():
+        assert found["feature:extra"].to_pylist()[999:1001] == [first, later]
+
+
+def test_a_field_may_be_as_long_as_a_line(tmp_path):
+    path = write(tmp_path, f'image,label,note\na.jpg,x,{"y" * 200_000}\nb.jpg,x,"{"z," * 100_000}"\n')
+    assert [(key, len(note)) for key, note in rows(path, "key", "feature:note")] == [
+        ("a.jpg", 200_000),
+        ("b.jpg", 200_000),
     ]
 
 
@@ -203,7 +236,21 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
     [
         ("", {}, "the table is empty"),
         ("\n\n", {}, "the table is empty"),
+        (
+            "filename,width,class,xmin,ymin,xmax,ymax\na.jpg,9,x,1,2,3,4\n",
+            {},
+            "'xmin', 'ymin', 'xmax', 'ymax' are boxes; .* COCO JSON, Pascal VOC and YOLO, .*--label-column",
+        ),
+        ("ImageID,LabelName,XMin,XMax,YMin,YMax\n0,x,.1,.5,.2,.4\n", {}, "'XMin', 'YMin', 'XMax', 'YMax' are boxes"),
+        ("image,bbox\na.jpg,1 2 3 4\n", {}, "is called like a label; .*; boxes are read from COCO JSON"),
         ("image,label\n", {}, "no records that can be read; only columns"),
+        # Of a table without header, not even a column that the user names may cost the first record.
+        ("0.jpg,k0,x\n1.jpg,k1,x\n", {}, "no header line: line 1 holds '0.jpg', .* its 3 columns, such as image,label"),
+        ("0.jpg,k0,x\n1.jpg,k1,x\n", {"image_column": "0.jpg", "label_columns": ("k0",)}, "no header line"),
+        ("x,k0,0.jpg\nx,k1,1.jpg\n", {"image_column": "0.jpg", "label_columns": ("k0",)}, "no header line"),
+        ("TRAIN,0.jpg,cat,dog\n", {}, "no header line: line 1 holds '0.jpg'"),
+        ("TRAIN,gs://b/0,cat,0.1,0.1,,,0.5,0.5,,\n", {}, "no header line: line 1 holds 'TRAIN', .* its 11 columns"),
+        ("\nk0,0.jpg,path\n", {}, "no header line: line 2 holds '0.jpg'"),
         ("image,label\na\nb\n", {}, "no records that can be read; line 2: it has 1 field"),
         ("image,label\na.jpg,x\n".encode("utf-16"), {}, "the file is UTF-16; save it as UTF-8"),
         ("image,label\na.jpg,x\n".encode("utf-16-le"), {}, "line 1 cannot be read: it holds a NUL character"),
@@ -223,7 +270,6 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ("image,label\na.jpg,x\n/b.jpg,x\n", {}, r"line 3 names '/b.jpg' and line 2 'a.jpg'|line 2 .* and line 3"),
         ("image,label\n/a.jpg,x\ns3://b/c.jpg,x\n", {}, "the paths of one table"),
         ("image,label\ns3://a/a.jpg,x\ns3://b/c.jpg,x\n", {}, "all in one bucket"),
-        ("image,label\n" + "/a.jpg,x\n" * 1001 + "b.jpg,x\n", {}, "line 2 names '/a.jpg' and line 1003 'b.jpg'"),
         ("image,label\nhttp://a/b.jpg,x\n", {}, "not http://"),
         ("image,label\na.jpg,x\n", {"label_separator": ""}, "one or more characters"),
     ],
@@ -295,3 +341,17 @@ def test_batches_are_the_same_on_every_call_and_after_the_trip_to_a_worker(batch
     there = pickle.loads(pickle.dumps(source))  # noqa: S301 - our own
     assert listed(source, batch_rows) == listed(there, batch_rows) == listed(source)
     assert len(pickle.dumps(source)) < 4000
+
+
+def test_boxes_are_carried_along_where_the_user_names_the_class(tmp_path):
+    path = write(tmp_path, "image,class,xmin,ymin,xmax,ymax\na.jpg,x,1,2,3,4\n")
+    assert rows(path, "label_name", "feature:ymax", label_columns=("class",)) == [("x", 4)]
+
+
+def test_discarded_records_are_counted(tmp_path):
+    path = write(tmp_path, "image,label,split\n" + "a.jpg,x,DISCARD\n" * 3 + "b.jpg,x,train\n")
+    assert skipped(opened(path)) == [{"records of the split DISCARD": 3}]
+
+
+def skipped(source):
+    return [one.skipped for part in source.parts() for one in source.list_part(part, 2) if one.skipped]

@@ -286,7 +286,7 @@ def test_slices_list_every_file_once(min_slice, tmp_path, monkeypatch):
     whole = read(tmp_path, files)
     monkeypatch.setattr(walking, "MIN_SLICE", min_slice)
     source = opened(tmp_path / "s")
-    assert len(source.parts()) == 1 + min(16, max(1, 40 // min_slice))
+    assert len(source.parts()) == 2 + min(16, max(1, 40 // min_slice))
     assert listed(source, batch_rows=3)[0] == whole
     assert len(whole) == 45
 
@@ -348,3 +348,44 @@ def test_a_name_that_is_not_utf_8_is_rejected(tmp_path):
         ("Annotations/lone\\xe9.xml", "missing"),
         ("JPEGImages/caf\\xe9.jpg", "bad_name"),
     ]
+
+
+def test_folders_in_both_annotations_and_images_are_read_and_named_splits_are_splits(tmp_path):
+    files = {"Annotations/1.xml": xml(), "JPEGImages/1.jpg": b"x"}
+    files |= {"Annotations/a/2.xml": xml(), "JPEGImages/a/2.jpg": b"x", "JPEGImages/a/3.jpg": b"x"}
+    files |= {"Annotations/Val/2.xml": xml(), "JPEGImages/Val/2.jpg": b"x"}
+    assert short(read(tmp_path, files)) == [
+        ("JPEGImages/1.jpg", None, None),
+        ("JPEGImages/Val/2.jpg", "validation", None),
+        ("JPEGImages/a/2.jpg", None, None),
+        ("JPEGImages/a/3.jpg", None, "no_label"),
+    ]
+
+
+def test_annotations_that_lie_in_folders_of_splits_alone_are_recognised(tmp_path):
+    files = {"annotations/train/1.xml": xml(), "images/train/1.jpg": b"x"}
+    root = write_tree(tmp_path / "s", files)
+    assert is_voc(open_folder(str(root)))
+    assert short(listed(opened(root))[0]) == [("images/train/1.jpg", "train", None)]
+
+
+def test_images_that_no_annotation_leads_to_are_counted_by_folder(tmp_path):
+    files = {"Annotations/1.xml": xml(), "JPEGImages/1.jpg": b"x", "JPEGImages/notes.txt": b"x"}
+    files |= {"JPEGImages/a/2.jpg": b"x", "JPEGImages/a/b/3.jpg": b"x", "Test/4.jpg": b"x", "5.jpg": b"x"}
+    rows, skipped = listed(opened(write_tree(tmp_path / "s", files)))
+    assert short(rows) == [("JPEGImages/1.jpg", None, None)]
+    assert skipped == {
+        ".txt": 1,
+        "images in JPEGImages/a/ that no annotation names": 2,
+        "image in Test/ that no annotation names": 1,
+        "image in the source's own folder that no annotation names": 1,
+    }
+
+
+def test_of_many_folders_only_some_are_named(tmp_path):
+    files = {
+        f"{part}/{i:02}/1.{end}": xml() for i in range(20) for part, end in (("Annotations", "xml"), ("images", "jpg"))
+    }
+    source = opened(write_tree(tmp_path / "s", files))
+    assert source.describe().endswith("; Annotations/07/*.xml with the images in images/07; 12 folders more")
+    assert len(listed(source)[0]) == 20

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
+from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.shard_names import split_of_path
-from shardkit.sources.webdataset import is_webdataset, open_webdataset
+from shardkit.sources.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
@@ -50,8 +51,8 @@ def rows(source, batch_rows=1000):
             assert content.startswith(b"image")
             assert len(content) == row["source_bytes"]
         else:
-            assert row["label_name"] is row["path"] is row["offset"] is None
-        found.append((row["key"], row["reason"] or row["label_name"]))
+            assert row["label_name"] is row["path"] is row["offset"] is row.get("label_names") is None
+        found.append((row["key"], row["reason"] or row["label_name"] or row["label_names"]))
     return found
 
 
@@ -62,6 +63,9 @@ TARS = {
     "a class file": ([("1.jpg", IMAGE), ("1.cls", b"7")], [("a/1.jpg", "7")]),
     "a class file before the image": ([("1.cls", b" cat\n"), ("1.png", IMAGE)], [("a/1.png", "cat")]),
     "a class file of another ending": ([("1.cls.txt", b"cat"), ("1.jpg", IMAGE)], [("a/1.jpg", "cat")]),
+    "a file of the label": ([("1.jpg", IMAGE), ("1.label", b"cat")], [("a/1.jpg", "cat")]),
+    "a text of the label": ([("1.jpg", IMAGE), ("1.label.txt", b"cat\r\n")], [("a/1.jpg", "cat")]),
+    "a caption is no label": ([("cat/1.jpg", IMAGE), ("cat/1.txt", b"a dog")], [("a/cat/1.jpg", "cat")]),
     "endings in upper case": ([("1.CLS", b"cat"), ("1.JPG", IMAGE)], [("a/1.JPG", "cat")]),
     "a number in JSON": ([("1.jpg", IMAGE), ("1.json", b'{"label": 7}')], [("a/1.jpg", "7")]),
     "a name in JSON": ([("1.jpg", IMAGE), ("1.json", b'{"label_name": " cat ", "x": [1]}')], [("a/1.jpg", "cat")]),
@@ -97,7 +101,36 @@ TARS = {
     "no image": ([("1.cls", b"a"), ("2.cls", b"a"), ("2.jpg", IMAGE)], [("a/1.cls", "missing"), ("a/2.jpg", "a")]),
     "a label that is not UTF-8": ([("1.jpg", IMAGE), ("1.cls", b"\xff")], [("a/1.jpg", "bad_label")]),
     "a label that is a file": ([("1.jpg", IMAGE), ("1.cls", b"x" * 5000)], [("a/1.jpg", "bad_label")]),
-    "several labels": ([("1.jpg", IMAGE), ("1.json", b'{"label": ["a", "b"]}')], [("a/1.jpg", "bad_label")]),
+    "a number that is no text": ([("1.jpg", IMAGE), ("1.cls", b"\5\0\0\0")], [("a/1.jpg", "bad_label")]),
+    "several lines": ([("1.jpg", IMAGE), ("1.cls", b"cat\ndog")], [("a/1.jpg", "bad_label")]),
+    "a list of labels": (
+        [("1.jpg", IMAGE), ("1.json", b'{"label": [" a ", 7]}'), ("2.jpg", IMAGE), ("2.json", b'{"label": "b"}')],
+        [("a/1.jpg", ["a", "7"]), ("a/2.jpg", ["b"])],
+    ),
+    "a list after one label": (
+        [("1.jpg", IMAGE), ("1.json", b'{"label": 7}'), ("2.jpg", IMAGE), ("2.json", b'{"label": []}')],
+        [("a/1.jpg", ["7"]), ("a/2.jpg", [])],
+    ),
+    "lists and other labels": (
+        [
+            *[("1.json", b'{"label": [1]}'), ("1.jpg", IMAGE), ("2.jpg", IMAGE), ("2.cls", b"b")],
+            *[("cat/3.jpg", IMAGE), ("4.jpg", IMAGE), ("../5.jpg", IMAGE)],
+        ],
+        [
+            *[("a/1.jpg", ["1"]), ("a/2.jpg", ["b"]), ("a/cat/3.jpg", ["cat"])],
+            *[("a/../5.jpg", "bad_name"), ("a/4.jpg", "no_label")],
+        ],
+    ),
+    "a list that is a 0 or 1 for each class": (
+        [("1.jpg", IMAGE), ("1.json", b'{"label": [0, 1, 0]}')],
+        [("a/1.jpg", "bad_label")],
+    ),
+    "a list in a list": ([("1.jpg", IMAGE), ("1.json", b'{"label": [["a"]]}')], [("a/1.jpg", "bad_label")]),
+    "a blank in a list": ([("1.jpg", IMAGE), ("1.json", b'{"label": ["a", " "]}')], [("a/1.jpg", "bad_label")]),
+    "a list beside a class file": (  # the class file counts, so samples have one class each
+        [("1.cls", b"a"), ("1.jpg", IMAGE), ("1.json", b'{"label": [1, 2]}')],
+        [("a/1.jpg", "a")],
+    ),
     "a label that is a fraction": ([("1.jpg", IMAGE), ("1.json", b'{"label": 0.5}')], [("a/1.jpg", "bad_label")]),
     "a label that is a truth": ([("1.jpg", IMAGE), ("1.json", b'{"label": true}')], [("a/1.jpg", "bad_label")]),
     "JSON that is none": ([("1.jpg", IMAGE), ("1.json", b'{"label": ')], [("a/1.jpg", "bad_label")]),
@@ -251,7 +284,7 @@ def test_tars_in_split_folders_are_parts_of_those_splits(tmp_path):
         ("x-test-1/cat/1.jpg", "test"),
     }
     assert len(source.parts()) == 3
-    assert source.describe() == (f"{root}: read as WebDataset, 3 tar files (1 of test, 1 of train, 1 of validation)")
+    assert source.describe() == f"{root}: read as WebDataset, 3 tar files (1 of test, 1 of train, 1 of validation)"
     assert len(opened(root, excluded="val").parts()) == 2
 
 
@@ -289,6 +322,7 @@ def test_the_key_of_the_class_in_json_can_be_named(tmp_path):
     content = json.dumps({"label": "wrong", "breed": "pug"}).encode()
     root = source_of(tmp_path, a=tarred([("1.jpg", IMAGE), ("1.json", content)]))
     assert rows(opened(root, label_columns=("breed",))) == [("a/1.jpg", "pug")]
+    assert rows(open_source(str(root), SourceOptions(label_columns=("breed",)))) == [("a/1.jpg", "pug")]
     with pytest.raises(CallError, match="give one --label-column"):
         opened(root, label_columns=("breed", "label"))
 
@@ -327,3 +361,86 @@ def test_every_member_is_listed_or_skipped_or_a_label_and_every_key_is_listed_on
         assert (row["reason"] == "missing") == (kind in {"cls", "json"})
         if row["reason"] is None:
             assert source.folder.read_range("a.tar", row["offset"], row["source_bytes"]) == IMAGE
+
+
+def test_a_list_behind_the_first_samples_is_refused_by_name(tmp_path):
+    samples = [member for i in range(300) for member in ((f"{i:03}.jpg", IMAGE), (f"{i:03}.json", b'{"label": 1}'))]
+    samples[-1] = ("299.json", b'{"label": [1, 2]}')
+    found = listed(opened(source_of(tmp_path, a=tarred(samples)))).to_pylist()
+    assert [row["label_name"] for row in found[:-1]] == ["1"] * 299
+    assert found[-1]["reason"] == "bad_label"
+    assert "'label' in 299.json is a list, and the first samples have one class each" in found[-1]["message"]
+
+
+def test_a_binary_class_is_shown_and_text_asked_for(tmp_path):
+    source = opened(source_of(tmp_path, a=tarred([("1.jpg", IMAGE), ("1.cls", b"\5\0\0\0")])))
+    [row] = listed(source).to_pylist()
+    assert row["message"] == (
+        "1.cls holds b'\\x05\\x00\\x00\\x00', no line of text; write the class as text, such as 5 or cat"
+    )
+
+
+def test_files_beside_the_shards_are_counted_once(tmp_path):
+    data = tarred([("cat/1.jpg", IMAGE)])
+    shards = {"a-train.tar": data, "b-train.tar": data, "val/c.tar": data}
+    beside = {"l0.jpg": b"", "l1.jpg": b"", "val/l2.JPG": b"", "val/sizes.json": b"", ".DS_Store": b"", "README": b""}
+    source = opened(write_tree(tmp_path / "source", shards | beside))
+    assert skipped(source) == [{"(none)": 1, ".jpg": 3, ".json": 1}, {}, {}]
+    assert skipped(opened(tmp_path / "source", excluded="val")) == [{"(none)": 1, ".jpg": 2}, {}]
+    # What lies beside a file that is the source is not in it.
+    assert skipped(opened(tmp_path / "source", name="a-train.tar")) == [{}]
+
+
+def skipped(source):
+    return [listing.skipped for part in source.parts() for listing in source.list_part(part, 10)]
+
+
+@pytest.mark.parametrize(
+    ("tars", "name", "said"),
+    [
+        (["a"], None, ": read as WebDataset, 1 tar file (no split)"),
+        (["train-0", "train-1"], None, ": read as WebDataset, 2 tar files (train)"),
+        (["a"], "a.tar", "/a.tar: read as WebDataset (no split)"),
+        (["a", "val-0"], "val-0.tar", "/val-0.tar: read as WebDataset (validation)"),
+    ],
+)
+def test_what_the_user_called_the_source_is_announced(tmp_path, tars, name, said):
+    root = source_of(tmp_path, **dict.fromkeys(tars, tarred([("1.jpg", IMAGE), ("1.cls", b"x")])))
+    assert opened(root, name=name).describe() == f"{root}{said}"
+
+
+def test_several_classes_a_sample_are_announced(tmp_path):
+    root = source_of(tmp_path, a=tarred([("1.jpg", IMAGE), ("1.json", b'{"label": [1]}')]))
+    assert opened(root).describe().endswith(", any number of classes a sample")
+
+
+DEEP = [("ds/train/cat/1.jpg", IMAGE), ("ds/val/dog/2.jpg", IMAGE)]
+
+
+@pytest.mark.parametrize(
+    ("members", "are_samples"),
+    [
+        (DEEP, False),
+        ([("cat/1.jpg", IMAGE)], False),
+        ([("images/1.jpg", IMAGE), ("labels/1.txt", b"0 1 1 1 1")], False),  # YOLO's
+        ([("1.jpg", IMAGE), ("cat/2.jpg", IMAGE)], False),
+        ([("annotations/all.json", b"{}"), ("images/1.jpg", IMAGE)], False),  # COCO's
+        ([*DEEP, ("ds/val/3.cls", b"x"), ("ds/val/3.jpg", IMAGE)], True),
+        ([("cat/1.jpg", IMAGE), ("cat/1.json", b"{}")], True),
+        ([("1.jpg", IMAGE)], True),  # no folder that could be its class: reported sample by sample
+        ([], True),
+    ],
+)
+def test_samples_are_told_from_trees_by_labels_beside_images(tmp_path, members, are_samples):
+    root = source_of(tmp_path, a=tarred(members), broken=b"no archive")
+    assert holds_samples(open_folder(str(root)), "a.tar") == are_samples
+    assert holds_samples(open_folder(str(root)), "broken.tar")
+
+
+def test_shards_that_are_trees_are_refused_with_the_remedy(tmp_path):
+    root = source_of(tmp_path, a=tarred(DEEP))
+    for name in (None, "a.tar"):
+        with pytest.raises(
+            DataError, match=r"a\.tar: its images lie in folders in folders.*; give the \.tar itself as"
+        ):
+            opened(root, name=name)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
 from shardkit.sources import walking
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.yolo import is_yolo, open_yolo
@@ -164,7 +164,10 @@ LINES = [
     (b"0 0 0 1 0 1 1 1", "8 fields"),
     (b"2 0.5 0.5 0.1 0.1", "no class 2 among the 2 names"),
     (b"-1 0.5 0.5 0.1 0.1", "class '-1' is not an index"),
-    (b"1.0 0.5 0.5 0.1 0.1", "class '1.0' is not an index"),
+    (b"1.0 0.5 0.5 0.1 0.1", None),  # as numpy writes a whole number
+    (b"1. 0.5 0.5 0.1 0.1", None),
+    (b"1.5 0.5 0.5 0.1 0.1", "class '1.5' is not an index"),
+    (b"2.0 0.5 0.5 0.1 0.1", "no class 2 among the 2 names"),
     (b"cat 0.5 0.5 0.1 0.1", "class 'cat' is not an index"),
     (b"99999999999999999999 0.5 0.5 0.1 0.1", "is not an index"),
     (b"0 nan 0.5 0.1 0.1", "'nan' is not a finite number"),
@@ -261,9 +264,9 @@ def test_labels_without_an_image_are_reported_and_class_files_are_not(tmp_path):
     ],
 )
 def test_a_line_of_a_list_that_leads_to_no_image_is_reported(line, reason, tmp_path):
-    root = tree(tmp_path, {"images/a.jpg": b"x", "list.txt": f"images/a.jpg\n{line}\n"}, NAMES + "train: list.txt\n")
-    rows, _ = listed(opened(root))
-    assert short(rows) == [("images/a.jpg", "train", 0), ("list.txt, line 2", "train", reason)]
+    files = {"images/a.jpg": b"x", "labels/a.txt": BOX, "list.txt": f"images/a.jpg\n{line}\n"}
+    rows, _ = listed(opened(tree(tmp_path, files, NAMES + "train: list.txt\n")))
+    assert short(rows) == [("images/a.jpg", "train", 1), ("list.txt, line 2", "train", reason)]
 
 
 @pytest.mark.parametrize(
@@ -276,7 +279,7 @@ def test_a_line_of_a_list_that_leads_to_no_image_is_reported(line, reason, tmp_p
     ],
 )
 def test_names_are_text_in_the_order_of_their_indexes(names, classes, tmp_path):
-    root = tree(tmp_path, {"images/a.jpg": b"x"}, f"{names}\ntrain: images\n")
+    root = tree(tmp_path, {"images/a.jpg": b"x", "labels/a.txt": BOX}, f"{names}\ntrain: images\n")
     assert opened(root).classes == classes
 
 
@@ -302,9 +305,10 @@ def test_a_bad_yaml_is_refused_with_what_is_expected(yaml, message, tmp_path):
 
 
 def test_entries_that_are_not_there_and_folders_named_twice_are_told(tmp_path):
-    root = tree(tmp_path, {"images/a.jpg": b"x"}, NAMES + "train: images\nval: images\ntest: test/images\n")
+    files = {"images/a.jpg": b"x", "labels/a.txt": BOX}
+    root = tree(tmp_path, files, NAMES + "train: images\nval: images\ntest: test/images\n")
     source = opened(root)
-    assert short(listed(source)[0]) == [("images/a.jpg", "train", 0)]  # not in two splits
+    assert short(listed(source)[0]) == [("images/a.jpg", "train", 1)]  # not in two splits
     assert source.describe() == (
         f"{root}: read images as train, classes of data.yaml"
         "; note: validation is the same images as train, and left out; note: test/images of test is not there"
@@ -363,9 +367,9 @@ def test_the_last_folder_called_images_becomes_labels(images, labels):
 
 
 def test_a_link_that_leads_back_up_adds_nothing(tmp_path):
-    root = tree(tmp_path, {"images/a.jpg": b"x"}, NAMES + "train: images\n")
+    root = tree(tmp_path, {"images/a.jpg": b"x", "labels/a.txt": BOX}, NAMES + "train: images\n")
     (root / "images/loop").symlink_to("..")
-    assert short(listed(opened(root))[0]) == [("images/a.jpg", "train", 0)]
+    assert short(listed(opened(root))[0]) == [("images/a.jpg", "train", 1)]
 
 
 def test_the_sample_gives_its_images_and_its_problem():
@@ -378,3 +382,95 @@ def test_the_sample_gives_its_images_and_its_problem():
     assert any(not row["objects"] for row in good)
     assert all(0 <= side <= 1 for row in good for one in row["objects"] for side in one["bbox"])
     assert any(one["segmentation"] for row in good for one in row["objects"])
+
+
+@pytest.mark.parametrize(
+    ("yaml", "why"),
+    [
+        (NAMES + "train: images/train\nval: images/val\n", "that data.yaml does not name"),
+        (NAMES + "train: train.txt\nval: images/val\n", "that data.yaml does not name"),
+        (None, None),  # images/test is read like the others
+    ],
+    ids=["folders", "a list", "no data.yaml"],
+)
+def test_images_that_nothing_names_are_counted_by_folder(yaml, why, tmp_path):
+    more = {"images/test/c.jpg": b"x", "images/test/d.jpg": b"x", "labels/test/c.txt": BOX, "classes.txt": "cat\ndog\n"}
+    root = tree(tmp_path, ULTRALYTICS | more | {"train.txt": "images/train/a.jpg\n"}, yaml)
+    rows, skipped = listed(opened(root))
+    assert len(rows) == (2 if why else 4)
+    assert skipped == ({f"images in images/test/ {why}": 2} if why else {})
+
+
+def test_images_beside_those_of_a_list_are_counted_unless_another_list_names_them(tmp_path):
+    files = {f"images/{name}.jpg": b"x" for name in "abc"} | {"labels/a.txt": BOX}
+    files |= {"train.txt": "images/a.jpg\n", "val.txt": "images/b.jpg\n"}
+    _, skipped = listed(opened(tree(tmp_path, files, NAMES + "train: train.txt\nval: val.txt\n")))
+    assert skipped == {"image in images/ that data.yaml does not name": 1}
+
+
+@pytest.mark.parametrize("yaml", [NAMES + "train: images\n", NAMES + "train: list.txt\n", None])
+def test_images_without_any_label_file_are_refused_with_the_places_looked_at(yaml, tmp_path):
+    files = {"images/a.jpg": b"x", "labels/classes.txt": "cat\n", "list.txt": "images/a.jpg"}
+    with pytest.raises(DataError, match=r"there is no label file of YOLO; looked for \*\.txt in /.*/s/labels"):
+        opened(tree(tmp_path, files, yaml))
+
+
+def test_label_files_may_end_in_upper_case(tmp_path):
+    files = {"images/a.JPG": b"x", "labels/a.TXT": BOX, "labels/b.TXT": BOX}
+    root = tree(tmp_path, files | {"classes.txt": "cat\ndog\n"})
+    assert is_yolo(open_folder(str(root)))
+    assert short(listed(opened(root))[0]) == [("images/a.JPG", None, 1), ("labels/b.TXT", None, "missing")]
+
+
+def test_aliases_do_not_write_out_what_they_stand_for(tmp_path):
+    levels = [f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 40)]  # 9 ** 39 texts
+    yaml = "a0: &a0 [x, x]\n" + "".join(levels) + NAMES + "train: images\nkpt_shape: *a39\n"
+    with pytest.raises(DataError, match=r"`kpt_shape` must be two numbers, .*; found a list of 9"):
+        opened(tree(tmp_path, {"images/a.jpg": b"x"}, yaml))
+
+
+@pytest.mark.parametrize("is_absolute", [True, False])
+def test_a_path_out_of_the_folder_of_the_yaml_is_followed_by_root_alone(is_absolute, tmp_path):
+    elsewhere = write_tree(tmp_path / "else where", ULTRALYTICS)
+    base = elsewhere if is_absolute else "../else where"
+    yaml = f"{NAMES}path: {base}\ntrain: images/train\nval: images/val\n"
+    root = write_tree(tmp_path / "s", {"pets.yaml": yaml.encode()})
+    with pytest.raises(DataError, match=f"only you may allow: add --root '{elsewhere}'"):
+        opened(root, "pets.yaml")
+    assert short(listed(opened(root, "pets.yaml", root=str(elsewhere)))[0]) == ULTRALYTICS_ROWS
+
+
+DARKNET = {
+    "obj.data": "classes = 2\ntrain = data/train.txt\nvalid = data/valid.txt\nnames = data/obj.names\nbackup = x/\n",
+    "obj.names": "cat\ndog\n",
+    "train.txt": "data/obj_train_data/a.jpg\n",
+    "valid.txt": "data/obj_valid_data/b.jpg\n",
+    "obj_train_data/a.jpg": b"x",
+    "obj_train_data/a.txt": BOX,
+    "obj_valid_data/b.jpg": b"x",
+    "obj_valid_data/b.txt": BOX,
+    "obj_valid_data/c.jpg": b"x",
+}
+
+
+def test_lists_and_names_of_darknet_are_read(tmp_path):
+    root = tree(tmp_path, DARKNET)
+    assert is_yolo(open_folder(str(root)))
+    source = opened(root)
+    rows, skipped = listed(source)
+    assert short(rows) == [("obj_train_data/a.jpg", "train", 1), ("obj_valid_data/b.jpg", "validation", 1)]
+    assert [row["objects"][0]["label_name"] for row in rows] == ["dog", "dog"]
+    assert source.classes == ("cat", "dog")
+    assert skipped == {"image in obj_valid_data/ that the lists of obj.data do not name": 1}
+
+
+@pytest.mark.parametrize(("lost", "what"), [("obj.names", "file of `names`"), ("train.txt", "list of images")])
+def test_a_file_that_darknet_names_and_that_is_not_there_is_named(lost, what, tmp_path):
+    files = {path: data for path, data in DARKNET.items() if path not in {lost, "valid.txt"}}
+    with pytest.raises(DataError, match=f"obj.data: its {what} is not in"):
+        opened(tree(tmp_path, files))
+
+
+def test_root_without_a_yaml_is_refused(tmp_path):
+    with pytest.raises(CallError, match=r"--root is where entries of a data.yaml start; .* has none"):
+        opened(tree(tmp_path, ULTRALYTICS | {"classes.txt": "cat\ndog\n"}), root=str(tmp_path))
