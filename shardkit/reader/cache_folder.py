@@ -2,10 +2,11 @@
 
     <sha256>.tfrecord          a whole shard, under the checksum of its manifest: equal shards of two datasets are one
                                file, and versions of one dataset never mix
-    <sha256>.lock              locked (shared) by whoever uses the shard; its time of change is when that last was
+    <sha256>.used              empty; its time of change is when the shard was last taken or given back
+    <random>.lease             the shards that one holder uses, locked by it, see `leases`
     .shardkit-tmp-<sha256>     a copy in the making, locked by its maker; as long as the shard will be, so that the room
                                it will take is counted from the start
-    lock                       held for as long as it takes to count, to evict and to rename
+    lock                       held for as long as it takes to count, to evict, to rename and to add to a lease
 
 All locks are the kernel's: they die with their holders, however that be, so what a killed process leaves is told from
 what a living one uses, and no daemon and no file of process numbers is needed. Other files in the folder are not
@@ -20,39 +21,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from shardkit.errors import MachineError
+from shardkit.reader.kernel_locks import lock_name
+from shardkit.reader.leases import in_use
 from shardkit.storage import TEMPORARY
 
 _SHARD = re.compile(r"(?P<sha256>[0-9a-f]{64})\.tfrecord")
-_LOCK = re.compile(r"(?P<sha256>[0-9a-f]{64})\.lock")
+_STAMP = re.compile(r"(?P<sha256>[0-9a-f]{64})\.used")
 _TEMPORARY = re.compile(re.escape(TEMPORARY) + r"(?P<sha256>[0-9a-f]{64})")
 BLOCK_BYTES = 512  # what st_blocks counts, whatever the file system's own blocks are
-
-
-def lock_name(path: str, operation: int) -> int:
-    """Open a file, made where there is none, and lock it; the lock belongs to the name and not to a file removed since.
-
-    Args:
-        path: of the file.
-        operation: of `fcntl.flock`.
-
-    Returns:
-        The descriptor; closing it gives the lock back.
-
-    Raises:
-        BlockingIOError: the operation has LOCK_NB, and another holds it.
-    """
-    while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-        try:
-            fcntl.flock(descriptor, operation)
-            # Removed or renamed between our open and our lock, it would be a lock that nobody else can find.
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                    return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +59,13 @@ class CacheFolder:
         """Path of a shard that is here as a whole."""
         return f"{self.path}/{sha256}.tfrecord"
 
-    def lock(self, sha256: str) -> str:
-        """Path of what a shard's users lock."""
-        return f"{self.path}/{sha256}.lock"
+    def stamp(self, sha256: str, *, make: bool = False) -> None:
+        """Note that a shard is used now; `make` where that was never noted before, which is for whom is `alone`."""
+        path = f"{self.path}/{sha256}.used"
+        with contextlib.suppress(OSError):  # another user's, or evicted: it only decides what is evicted first
+            if make:
+                os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666))
+            os.utime(path)
 
     def temporary(self, sha256: str) -> str:
         """Path of a copy in the making."""
@@ -119,19 +99,20 @@ class CacheFolder:
         Raises:
             MachineError: what is in use leaves too little of the limit or of the disk.
         """
-        self._remove_leftovers()
+        used = in_use(self.path)
+        self._remove_leftovers(used)
         content = self._count()
         content.shards.pop(sha256, None)
         for oldest in self._by_use(content.shards):
             if content.num_bytes + num_bytes <= self.limit_bytes and num_bytes <= self._free(content):
                 return
-            if self._evict(oldest):
+            if oldest not in used and self._evict(oldest):
                 del content.shards[oldest]
-        used, free = content.num_bytes, self._free(content)
-        if used + num_bytes > self.limit_bytes:
+        taken, free = content.num_bytes, self._free(content)
+        if taken + num_bytes > self.limit_bytes:
             msg = (
-                f"{self.path}: the cache is full: its limit is {self.limit_bytes} bytes, shards in use take {used}, "
-                f"{name} needs {num_bytes} more; raise the limit to at least {used + num_bytes} bytes, or give each "
+                f"{self.path}: the cache is full: its limit is {self.limit_bytes} bytes, shards in use take {taken}, "
+                f"{name} needs {num_bytes} more; raise the limit to at least {taken + num_bytes} bytes, or give each "
                 f"job a folder of its own"
             )
             raise MachineError(msg)
@@ -141,6 +122,11 @@ class CacheFolder:
                 f"the cache are in use; free at least {num_bytes - free} bytes, or choose a folder on a larger disk"
             )
             raise MachineError(msg)
+
+    def evict_oldest(self) -> bool:
+        """Remove the least recently used shard that is not in use, and only for whom is `alone`; False without any."""
+        used = in_use(self.path)
+        return any(sha256 not in used and self._evict(sha256) for sha256 in self._by_use(self._count().shards))
 
     def _count(self) -> _Content:
         shards: dict[str, int] = {}
@@ -169,33 +155,27 @@ class CacheFolder:
 
     def _last_used(self, sha256: str) -> int:
         try:
-            return os.stat(self.lock(sha256)).st_mtime_ns
+            return os.stat(f"{self.path}/{sha256}.used").st_mtime_ns
         except FileNotFoundError:
             return 0
 
     def _evict(self, sha256: str) -> bool:
-        """Remove a shard and its lock, unless it is in use."""
-        try:
-            descriptor = lock_name(self.lock(sha256), fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return False
-        try:
-            path = self.shard(sha256)
-            with contextlib.suppress(FileNotFoundError):
-                if os.lstat(path).st_nlink > 1:
-                    return False
-                os.remove(path)
-            os.remove(self.lock(sha256))
-        finally:
-            os.close(descriptor)
+        """Remove a shard that is not in use, unless its room would not come free."""
+        path = self.shard(sha256)
+        with contextlib.suppress(FileNotFoundError):
+            if os.lstat(path).st_nlink > 1:
+                return False
+            os.remove(path)
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(f"{self.path}/{sha256}.used")
         return True
 
-    def _remove_leftovers(self) -> None:
-        """Remove copies whose maker was killed, and locks of shards that are not here."""
+    def _remove_leftovers(self, used: set[str]) -> None:
+        """Remove copies whose maker was killed, and stamps of shards that are not here."""
         for name in os.listdir(self.path):
-            lock, made = _LOCK.fullmatch(name), _TEMPORARY.fullmatch(name)
-            if lock and not os.path.lexists(self.shard(lock["sha256"])):
-                self._evict(lock["sha256"])
+            stamp, made = _STAMP.fullmatch(name), _TEMPORARY.fullmatch(name)
+            if stamp and stamp["sha256"] not in used and not os.path.lexists(self.shard(stamp["sha256"])):
+                self._evict(stamp["sha256"])
             elif made:
                 # Who is about to lock it finds it gone, and makes another.
                 with contextlib.suppress(BlockingIOError):

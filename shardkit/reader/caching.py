@@ -15,7 +15,9 @@ from dataclasses import dataclass
 
 from shardkit.errors import CallError, MachineError
 from shardkit.manifest import Shard
-from shardkit.reader.cache_folder import CacheFolder, lock_name
+from shardkit.reader.cache_folder import CacheFolder
+from shardkit.reader.kernel_locks import lock_name
+from shardkit.reader.leases import Lease
 from shardkit.reader.shard_copying import READS_AT_A_TIME, copy_shard
 from shardkit.storage import COPY_BYTES, Folder, LocalFolder, explained, is_out_of_space, open_folder
 
@@ -35,15 +37,14 @@ class Held:
     """
 
     path: str
-    _descriptor: int
+    _sha256: str
+    _lease: Lease | None
 
     def close(self) -> None:
         """Give it back; it stays in the cache until its room is needed."""
-        descriptor, self._descriptor = self._descriptor, -1
-        if descriptor >= 0:
-            with contextlib.suppress(OSError):
-                os.utime(descriptor)  # last used now, and not when it was opened
-            os.close(descriptor)
+        lease, self._lease = self._lease, None
+        if lease is not None:
+            lease.give_back(self._sha256)
 
     def __enter__(self) -> str:
         return self.path
@@ -55,7 +56,8 @@ class Held:
 class ShardCache:
     """A folder of copies that processes of one host share. All methods may be called from any thread.
 
-    `hold` is for who is done with a shard at a known time, `fetch` for who is not: it holds until `release` or `close`.
+    `hold` is for who is done with a shard at a known time, `fetch` for who is not: it holds until `release` or `close`,
+    or until nobody refers to the cache any more.
     """
 
     def __init__(self, directory: str, limit_bytes: int) -> None:
@@ -81,6 +83,7 @@ class ShardCache:
         with explained("make the folder of the cache", folder.url):
             folder.make()
         self._folder = CacheFolder(folder.url, limit_bytes)
+        self._lease = Lease(self._folder)
         self._readers = ThreadPoolExecutor(READS_AT_A_TIME, thread_name_prefix="shardkit-cache")
         self._kept: dict[str, Held] = {}
         self._lock = threading.Lock()
@@ -122,10 +125,9 @@ class ShardCache:
         self._check(root, shard)
         with explained("use the cache", self._folder.path):
             os.makedirs(self._folder.path, exist_ok=True)  # someone may have emptied the disk since
-            descriptor = lock_name(self._folder.lock(shard.sha256), fcntl.LOCK_SH)
-            held = Held(self._folder.shard(shard.sha256), descriptor)
+            self._lease.take(shard.sha256)
+            held = Held(self._folder.shard(shard.sha256), shard.sha256, self._lease)
             try:
-                os.utime(descriptor)
                 for _ in range(ATTEMPTS):
                     if self._is_whole(shard):
                         return held

@@ -5,6 +5,7 @@ from typing import Any
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.batches import check_divisible
+from shardkit.reader.arguments import checked
 
 
 def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
@@ -29,6 +30,7 @@ def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
     return BatchLayout(global_batch_size, pipelines, context.input_pipeline_id, replicas // pipelines)
 
 
+@checked
 def check(context: Any, *, global_batch_size: int, num_examples: int, training: bool = True) -> str:
     """Explain what an input pipeline will get; `make_dataset_fn` calls this for every pipeline.
 
@@ -61,15 +63,21 @@ def check(context: Any, *, global_batch_size: int, num_examples: int, training: 
     return text + f"It ends after {steps:,} steps; the last {padding:,} places are padding of weight 0."
 
 
-def check_enough(num_examples: int, global_batch_size: int, *, training: bool) -> None:
-    """Refuse to train on fewer examples than a global batch: it would hold one of them twice.
+def check_enough(num_examples: int, global_batch_size: int, *, training: bool, source: str = "the split has") -> None:
+    """Refuse to train on fewer examples than a global batch: every batch would hold one of them twice.
+
+    Args:
+        num_examples: that can come.
+        global_batch_size: examples a step over all workers and replicas.
+        training: in evaluation there is padding instead.
+        source: of what they are, for the message.
 
     Raises:
         CallError: so it would.
     """
     if training and num_examples < global_batch_size:
         msg = (
-            f"the split has {num_examples:,} examples, fewer than the global batch of {global_batch_size:,}, which "
+            f"{source} {num_examples:,} examples, fewer than the global batch of {global_batch_size:,}, which "
             f"would hold some twice; use a global_batch_size of at most {num_examples:,}"
         )
         raise CallError(msg)

@@ -1,26 +1,21 @@
-"""`make_dataset_fn` and `make_dataset`: a manifest becomes the input function of a trainer."""
+"""The input function of a trainer: what makes the dataset of each input pipeline."""
 
-from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
 from shardkit.errors import CallError
-from shardkit.manifest import Manifest, read_manifest
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
-from shardkit.order.blocks import BLOCK_RECORDS, LANES, WINDOW_BLOCKS
 from shardkit.reader import checking, pipeline
+from shardkit.reader.argument_checks import whole_number
 from shardkit.reader.caching import ShardCache
-from shardkit.reader.elsewhere import Elsewhere, check_traced, elsewhere
+from shardkit.reader.elsewhere import Elsewhere, check_traced
 from shardkit.reader.faults import Fault, FaultBudget
-from shardkit.reader.local_copies import copied, reachable
-from shardkit.reader.mixtures import Mixture, make_mixture
-from shardkit.reader.options import MAX_STEP, Fit, ImageOptions, ReadOptions
-from shardkit.reader.selecting import select
-from shardkit.reader.table import RecordTable, load_table, with_frame_bytes
-from shardkit.reader.training_orders import TrainingOrder, make_order
-from shardkit.reader.weighing import class_weights
+from shardkit.reader.options import MAX_STEP, ReadOptions
+from shardkit.reader.start_steps import CheckedStart, check_start, warn_of_left_out
+from shardkit.reader.table import RecordTable
+from shardkit.reader.training_orders import TrainingOrder
 
 
 class DatasetFn:
@@ -28,8 +23,9 @@ class DatasetFn:
 
     Attributes:
         start_step: int64 variable, the global step that the next iterator starts at; assign to it to move on.
-        num_examples: of the split.
-        steps_per_epoch: global batches that hold every example at least once, ceil(num_examples / global_batch_size).
+        num_examples: that are read; in training with `sampling`, of the classes that are drawn.
+        steps_per_epoch: ceil(num_examples / global_batch_size): global batches that hold every example at least once,
+            but with `sampling`, or of a mixture, only as many.
     """
 
     def __init__(
@@ -45,8 +41,11 @@ class DatasetFn:
         self._table, self._options, self._order = table, options, order
         self._elsewhere = where_read
         self._budget = None if options.max_corrupt is None else FaultBudget(options.max_corrupt)
-        self.num_examples = table.num_examples
-        self.steps_per_epoch = steps_per_epoch(table.num_examples, options.global_batch_size)
+        self.num_examples = table.num_examples if order is None else order.num_examples
+        self.steps_per_epoch = steps_per_epoch(self.num_examples, options.global_batch_size)
+        check_start(start_step, self._num_steps)
+        if not options.training:
+            warn_of_left_out(start_step, self.steps_per_epoch, options.split)
         with tf.device("CPU:0"):
             self.start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
 
@@ -57,7 +56,8 @@ class DatasetFn:
             context: a `tf.distribute.InputContext`; None for a pipeline alone, with one replica.
 
         Raises:
-            CallError: the batch does not divide over the context's pipelines and replicas.
+            CallError: the batch does not divide over the context's pipelines and replicas, or `start_step` was assigned
+                a step that there is not.
         """
         check_traced(self._elsewhere)
         context = tf.distribute.InputContext() if context is None else context
@@ -70,7 +70,11 @@ class DatasetFn:
         layout = checking.layout_of(context, self._options.global_batch_size)
         if self._order is not None:
             self._order.check_workers(layout.num_workers)
-        start_step = self.start_step if self._options.training else int(self.start_step)
+        start_step: Any = CheckedStart(self.start_step)
+        if tf.executing_eagerly():
+            first_step = int(self.start_step.numpy())
+            check_start(first_step, self._num_steps)
+            start_step = start_step if self._options.training else first_step
         if self._elsewhere is None:
             dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
         else:
@@ -81,6 +85,10 @@ class DatasetFn:
             num_steps = tf.constant(max(0, self.steps_per_epoch - start_step), tf.int64)
             dataset.cardinality = lambda: num_steps
         return dataset
+
+    @property
+    def _num_steps(self) -> int | None:
+        return None if self._options.training else self.steps_per_epoch
 
     @property
     def faults(self) -> list[Fault]:
@@ -97,11 +105,13 @@ class DatasetFn:
         """Keys of a global batch in order, without reading any image; padding is left out.
 
         Raises:
-            CallError: the step is negative, or behind the end of an evaluation.
+            CallError: the step is no whole number, negative, or behind the end of an evaluation.
         """
         options = self._options
-        if step < 0 or (not options.training and step >= self.steps_per_epoch):
-            last = "" if options.training else f" to {self.steps_per_epoch - 1}"
+        step = whole_number()("step", step)
+        stop = self._num_steps or MAX_STEP
+        if not 0 <= step < stop:
+            last = "" if options.training and step < 0 else f" to {stop - 1}"
             msg = f"there is no step {step}; steps count from 0{last}"
             raise CallError(msg)
         positions = np.arange(step * options.global_batch_size, (step + 1) * options.global_batch_size)
@@ -111,251 +121,3 @@ class DatasetFn:
             ids, weights = sequential.place(positions, num_examples=self.num_examples)
             ids = ids[weights > 0]
         return self._table.keys(ids)
-
-
-def make_dataset_fn(
-    dataset: str | Manifest | Mixture,
-    split: str,
-    *,
-    global_batch_size: int,
-    image_size: tuple[int, int] | None = None,
-    training: bool = True,
-    seed: int = 0,
-    start_step: int = 0,
-    order: str = "full",
-    sampling: str | Mapping[str, float] = "natural",
-    block_records: int = BLOCK_RECORDS,
-    window_blocks: int = WINDOW_BLOCKS,
-    lanes: int = LANES,
-    crop_scale: tuple[float, float] = (0.08, 1.0),
-    crop_ratio: tuple[float, float] = (3 / 4, 4 / 3),
-    flip: bool = True,
-    fit: Fit = "crop",
-    crop_fraction: float = 0.875,
-    method: str = "bilinear",
-    dtype: str = "float32",
-    mean: tuple[float, ...] | None = None,
-    std: tuple[float, ...] | None = None,
-    grey: bool = False,
-    scaled_decoding: bool = False,
-    max_boxes: int = 100,
-    min_visible: float = 0.25,
-    mask_padding: int = 255,
-    where: Any = None,
-    fold: tuple[int, int] | None = None,
-    take: int | None = None,
-    map_fn: Callable[[dict[str, Any], Any], Any] | None = None,
-    batch_map_fn: Callable[[Any, Any], Any] | None = None,
-    sample_weight: str | Mapping[str, float] | None = None,
-    on_corrupt: str = "error",
-    max_corrupt: int = 100,
-    cache_dir: str | None = None,
-    cache_bytes: int = 1 << 40,  # 1 TiB
-    service: str | None = None,
-    service_job: str | None = None,
-    independent_workers: bool = False,
-) -> DatasetFn:
-    """Make the input function of one split.
-
-    In training its elements follow one endless order of all examples: every example exactly once an epoch, the same
-    global batches on any number of workers and replicas, from any `start_step` at once. In evaluation it is one pass in
-    which every example comes exactly once, padded with weight 0 to whole global batches.
-
-    Args:
-        dataset: folder or manifest of a dataset that `shardkit convert` wrote.
-        split: name of the split.
-        global_batch_size: examples a step over all workers and replicas; a multiple of the number of replicas.
-        image_size: (height, width): elements are (images, labels), in evaluation (images, labels, weights); boxes and
-            masks follow their image. None:
-            elements are dicts of the stored features, images still encoded, in evaluation with `weight`.
-        training: endless with random crops, or one pass.
-        seed: of order and augmentation, 0 to 2**63 - 1.
-        start_step: global step to start at; costs the same at 0 and at 10,000,000.
-        order: of training; "full" is a permutation of all examples, another one each epoch; "block" permutes blocks of
-            consecutive records and shuffles a bounded number of them, so that reads stay near each other.
-        sampling: of training; "natural", every example once an epoch; "class_balanced", every class equally often; or
-            weights by class, of which those not named are left out. Shares are exact within one over any 1,000 places.
-        block_records: records of a block, for order="block", which a worker reads whole, one request each.
-        window_blocks: blocks that are shuffled together in each lane. A worker holds at most 2 * block_records *
-            window_blocks * lanes / num_workers records: those being given and those being read.
-        lanes: parts of the data that are read side by side; the workers' number has to divide it, and it the batch.
-        crop_scale: share of the area that a random crop covers.
-        crop_ratio: width / height of a random crop.
-        flip: mirror half of the training images.
-        fit: how evaluation fits an image: "crop" out of its centre, "stretch" it, "pad" it with black.
-        crop_fraction: share of the largest centred window that "crop" keeps.
-        method: "bilinear", or "antialias", smoother where it shrinks, and slower.
-        dtype: "float32", "bfloat16" or "uint8"; values from 0 to 255.
-        mean: of 0..255 values, a number for each channel; the result is (value - mean) / std.
-        std: see mean.
-        grey: one channel.
-        scaled_decoding: JPEGs whose window is at least 2, 4 or 8 times `image_size` are decoded at 1/2, 1/4 or 1/8 of
-            their size: cheaper, and no longer the same pixels: crops of 2000 x 1500 to 224 x 224 have a PSNR of 32 dB
-            to exact ones with method="antialias", 25 dB with "bilinear". A small network was as accurate with as
-            without, 93 to 94 %; but with "bilinear" 4 to 8 points less where training and evaluation differed in this
-            (`bench_scaled_decoding.py`).
-        max_boxes: of a detection dataset, whose labels are {"boxes": float32[max_boxes, 4], "labels":
-            int32[max_boxes]}, padded with 0 and -1; boxes are (ymin, xmin, ymax, xmax) as shares of the image given.
-        min_visible: share of a box's area that has to be left in the image for the box to be kept.
-        mask_padding: of a segmentation dataset, whose labels are int32[height, width]: the class number beside the
-            image where `fit="pad"` pads it.
-        where: reads only what meets a condition on the index: SQL as a string, such as "label_name in ('cat', 'dog')
-            and height >= 64" (DuckDB, without access to anything else), or a pyarrow.compute expression.
-        fold: (index, count) for cross-validation: evaluation reads that fold, training all others. Stratified by
-            class; groups stay whole.
-        take: as many examples, those whose keys' hashes are least: a random few, always the same.
-        map_fn: `map_fn(features, seed)` makes the element of each example itself. `features` are the stored ones,
-            `image` decoded and cropped where `image_size` is given, boxes and masks with it; `seed` is int32[2] for
-            stateless ops and depends on (seed, epoch, key) only.
-        sample_weight: a third part of each training element, for losses that take it: "balanced" is N / (number of
-            classes * examples of the class), or a weight for each class by name. (Keras refuses `class_weight` for
-            distributed datasets.)
-        on_corrupt: "error" stops at a damaged record and names it; "skip" puts another example in its place, always the
-            same one, so that no position moves (in evaluation with weight 0). `faults` lists them.
-        max_corrupt: different damaged records that "skip" puts up with.
-        cache_dir: local folder that the split's shards are copied to before reading, verified by their sha256; for
-            stores that are slow at random access, and for s3://, which TensorFlow does not read. Shared by all
-            processes of a host, and by all runs; what was not used for longest goes first.
-        cache_bytes: the most that the folder may hold.
-        service: "grpc://host:port" of a tf.data service's dispatcher, whose workers then read and decode. Each global
-            batch comes exactly once, and is the same as without, while no worker is lost; their order is not kept. With
-            several input pipelines, parts of different global batches meet at a step. What a lost worker had been dealt
-            is lost: see `shardkit.reader.service`. The workers need TensorFlow and the dataset under the same path, not
-            shardkit; `map_fn` must do without `py_function`; every record is read by itself in any `order`; the index
-            travels too, 36 bytes an example, up to 2 GB. `start_step` is read when the input is made, and an iterator
-            that finds it moved since stops with an error.
-        service_job: name of a stream that several trainers divide among them, each batch to one of them.
-        independent_workers: for ParameterServerStrategy, which cannot give its workers parts of one stream: each reads
-            its own endless order, from a random epoch on, every example exactly once an epoch; over all workers nothing
-            is promised. `global_batch_size` is then what one worker reads for a step.
-        batch_map_fn: `batch_map_fn(element, seed)` makes what is given of each replica's batch, such as
-            `reader.mixup(num_classes)`; `seed` is int32[2] and depends on `seed` and the step. What it mixes are
-            examples of one replica's batch, so the result depends on the number of replicas.
-
-    Raises:
-        UnknownNameError: there is no such split.
-        ManifestError, DataError: the dataset is damaged; the file is named.
-        CallError: an argument, or a batch that the split cannot fill.
-    """
-    image = None
-    if image_size is not None:
-        image = ImageOptions(
-            size=image_size,
-            training=training,
-            scale=crop_scale,
-            ratio=crop_ratio,
-            flip=flip,
-            fit=fit,
-            crop_fraction=crop_fraction,
-            dtype=dtype,
-            mean=mean,
-            std=std,
-            grey=grey,
-            scaled_decoding=scaled_decoding,
-            method=method,
-            max_boxes=max_boxes,
-            min_visible=min_visible,
-            mask_padding=mask_padding,
-        )
-    if not 0 <= start_step < MAX_STEP:
-        msg = f"start_step must be from 0 to {MAX_STEP - 1}; found {start_step}"
-        raise CallError(msg)
-    where_read = elsewhere(
-        service=service,
-        service_job=service_job,
-        independent_workers=independent_workers,
-        training=training,
-        start_step=start_step,
-        on_corrupt=on_corrupt,
-        cache_dir=cache_dir,
-    )
-    source = read_manifest(dataset) if isinstance(dataset, str) else dataset
-
-    def load(manifest: Manifest) -> RecordTable:
-        table = load_table(manifest, split)
-        if order == "block":
-            table = with_frame_bytes(table)
-        return select(table, where=where, fold=fold, take=take, training=training)
-
-    table = source.table(load) if isinstance(source, Mixture) else load(source)
-    if on_corrupt not in {"error", "skip"}:
-        msg = f"on_corrupt must be 'error' or 'skip'; found {on_corrupt!r}"
-        raise CallError(msg)
-    cache = reachable(table, cache_dir, cache_bytes, in_blocks=order == "block")
-    if cache is not None:
-        table = copied(table, cache)
-    allowed = max_corrupt if on_corrupt == "skip" else None
-    weights = None if sample_weight is None else class_weights(table, source.classes, sample_weight)
-    options = ReadOptions(split, global_batch_size, training, seed, image, map_fn, batch_map_fn, weights, allowed)
-    checking.check_enough(table.num_examples, global_batch_size, training=training)
-    training_order = make_order(
-        table,
-        source.classes,
-        shares=source.shares(table) if isinstance(source, Mixture) else None,
-        training=training,
-        order=order,
-        sampling=sampling,
-        seed=seed,
-        global_batch_size=global_batch_size,
-        blocks=(block_records, window_blocks, lanes),
-    )
-    return DatasetFn(table, options, training_order, start_step, cache, where_read)
-
-
-def make_dataset(
-    dataset: str | Manifest,
-    split: str,
-    *,
-    global_batch_size: int,
-    num_workers: int = 1,
-    worker_index: int = 0,
-    **options: Any,
-) -> Any:
-    """A plain `tf.data.Dataset` of one worker's part of every global batch, for JAX and for loops of one's own.
-
-    Made without `num_workers`, its elements are whole global batches, and `strategy.experimental_distribute_dataset`
-    gives every replica its right part of them (on several workers each reads all of it: `make_dataset_fn` does not).
-    Do not give that function a dataset made with `num_workers`: it would take parts of parts.
-
-    Args:
-        dataset: see make_dataset_fn.
-        split: see make_dataset_fn.
-        global_batch_size: examples a step over all workers; elements hold global_batch_size / num_workers.
-        num_workers: processes that each read their part.
-        worker_index: this one, from 0.
-        options: all others of make_dataset_fn.
-
-    Raises:
-        CallError: the batch is no multiple of the workers; and see make_dataset_fn.
-    """
-    BatchLayout(global_batch_size, num_workers, worker_index)
-    dataset_fn = make_dataset_fn(dataset, split, global_batch_size=global_batch_size, **options)
-    distribution = tf.data.Options()
-    # DATA cuts every global batch into contiguous parts, in order. AUTO (the default) keeps the batches but not the
-    # order inside them, OFF gives every worker everything. Of parts DATA would drop all but one: there OFF.
-    policy = tf.data.experimental.AutoShardPolicy
-    distribution.experimental_distribute.auto_shard_policy = policy.DATA if num_workers == 1 else policy.OFF
-    made = dataset_fn(tf.distribute.InputContext(num_workers, worker_index, num_workers))
-    return made.with_options(distribution)
-
-
-def mix(
-    datasets: Sequence[tuple[str | Manifest, float]], split: str, *, global_batch_size: int, **options: Any
-) -> DatasetFn:
-    """Make the input function of one split of several datasets.
-
-    In training the share of each dataset over any 1,000 positions in a row is its weight's to within one example; each
-    dataset gives all its examples, in its own order, before any comes again. Evaluation reads every example of all of
-    them once. Classes are reconciled by name: labels follow the first dataset's classes, then what the others add.
-
-    Args:
-        datasets: (folder or manifest, weight above 0 in any unit) of each; folders of different datasets.
-        split: of each of them.
-        global_batch_size: see make_dataset_fn.
-        options: all others of make_dataset_fn but `order` and `sampling`; `where`, `fold` and `take` choose from each
-            dataset by itself. `num_examples` counts all, and `steps_per_epoch` are the steps that hold as many.
-
-    Raises:
-        CallError: datasets that do not go together, such as of different features; and see make_dataset_fn.
-    """
-    return make_dataset_fn(make_mixture(datasets), split, global_batch_size=global_batch_size, **options)

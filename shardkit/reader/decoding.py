@@ -1,5 +1,6 @@
 """One image: decode only the window, resize, cast, flip; every shape static."""
 
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -41,6 +42,25 @@ def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, 
 
     decode = jpeg if target is None else scaled
     return decode() if is_png is None else tf.cond(is_png, png, decode)
+
+
+def decoding_error(encoded: bytes, window: Any, *, is_png: bool, image: ImageOptions) -> str | None:
+    """What keeps a window from being decoded, outside any graph; None for nothing.
+
+    Args:
+        encoded: see decode_window.
+        window: see decode_window.
+        is_png: see decode_window.
+        image: how it is decoded.
+    """
+    with tf.device("CPU:0"):
+        target = target_size(tf.constant(window), image) if image.scaled_decoding else None
+        try:
+            decode_window(tf.constant(encoded), tf.constant(window), tf.constant(is_png), image.channels, target)
+        except tf.errors.OpError as error:
+            # Names of the operation stand before the sentence and behind it.
+            return re.sub(r"\{\{.*?\}\}|\[Op:.*", "", str(error.message)).strip()
+    return None
 
 
 def ratio_index(window: Any, target: Any) -> Any:

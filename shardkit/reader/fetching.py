@@ -39,12 +39,15 @@ class Fetcher:
         """The data of a record, and the place of the example that it is: another one's where it is damaged.
 
         Args:
-            place: scalars, among them `path`, `offset`, `id` and, where damaged records are replaced, `epoch`; and
-                `record`, where its data was read already, which is empty where that failed.
+            place: scalars, among them `path`, `offset`, `id` and, where damaged records are replaced, `epoch` and, of
+                images, `is_undecodable`; and `record`, where its data was read already, which is empty where that
+                failed.
             place_of: the columns of examples by ids and epochs, int64[n] each.
         """
         record = self._given(place) if "record" in place else self._sound(place)
         is_damaged = tf.equal(tf.strings.length(record), 0)
+        if "is_undecodable" in place:
+            is_damaged = tf.logical_or(is_damaged, place["is_undecodable"])
         replace = self._replace
         if replace is None:
             data = tf.cond(is_damaged, lambda: self._explained(place), lambda: record)

@@ -7,7 +7,7 @@ import numpy.typing as npt
 import tensorflow as tf
 
 # The name by which TensorFlow knows a variable that lives no longer than those who refer to it.
-_ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
+ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 
 
 def gatherer(column: npt.NDArray[Any], *, remote: bool) -> Callable[[Any], Any]:
@@ -25,7 +25,7 @@ def gatherer(column: npt.NDArray[Any], *, remote: bool) -> Callable[[Any], Any]:
             return lambda ids: tf.gather(tensor, ids)
         # tf.data copies the tensors of a pipeline for each iterator, because it rewrites its graph, but no variables.
         # Not tf.Variable, which a strategy would give to each of its devices; not ResourceGather, which copies too.
-        variable = tf.raw_ops.VarHandleOp(dtype=tensor.dtype, shape=tensor.shape, shared_name=_ANONYMOUS)
+        variable = tf.raw_ops.VarHandleOp(dtype=tensor.dtype, shape=tensor.shape, shared_name=ANONYMOUS)
         tf.raw_ops.AssignVariableOp(resource=variable, value=tensor)
 
         def rows(ids: Any) -> Any:

@@ -15,6 +15,16 @@ READ_AHEAD = "GCS_READAHEAD_BUFFER_SIZE_BYTES"
 _LOG = logging.getLogger(__name__)
 
 
+class HeldPaths(list[str]):
+    """Paths of copies that are not evicted as long as this list is there.
+
+    The record table has it, and a graph keeps the table (see `python_calls`): so the copies stay as long as the input
+    function, one of its datasets or one of their iterators, whichever is the last.
+    """
+
+    cache: ShardCache
+
+
 def reachable(table: RecordTable, cache_dir: str | None, cache_bytes: int, *, in_blocks: bool) -> ShardCache | None:
     """The cache, if one is wanted.
 
@@ -60,5 +70,6 @@ def copied(table: RecordTable, cache: ShardCache) -> RecordTable:
     """
     cache.check_fits(table.shards)
     with ThreadPoolExecutor(SHARDS_AT_A_TIME) as pool:
-        paths = list(pool.map(cache.fetch, table.roots, table.shards))
+        paths = HeldPaths(pool.map(cache.fetch, table.roots, table.shards))
+    paths.cache = cache
     return replace(table, paths=paths)

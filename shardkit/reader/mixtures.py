@@ -1,7 +1,13 @@
-"""Several datasets as one: their tables joined, and their classes reconciled by name."""
+"""Several datasets as one: their tables joined, and their classes reconciled by name.
 
+In training each dataset is an endless stream of its own, in which no example comes again before all have; of one that
+has fewer examples than its share of a global batch, a batch holds some twice.
+"""
+
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -52,26 +58,45 @@ class Mixture:
         return of_shard[np.searchsorted(table.starts, records, side="right") - 1], self.weights
 
 
-def make_mixture(datasets: Sequence[tuple[str | Manifest, float]]) -> Mixture:
+def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, float]]) -> Mixture:
     """Read the manifests.
 
     Raises:
-        CallError: no datasets, one of them twice, or a weight that is none.
+        CallError: no datasets, what is no (dataset, weight), one of them twice, or a weight that is none.
         ManifestError: a dataset is damaged; the file is named.
     """
-    manifests = [one if isinstance(one, Manifest) else read_manifest(one) for one, _ in datasets]
-    weights = [float(weight) for _, weight in datasets]
-    if not manifests:
+    if not datasets:
         msg = "mix needs at least one (dataset, weight)"
         raise CallError(msg)
-    for number, (manifest, weight) in enumerate(zip(manifests, weights, strict=True)):
-        if not (np.isfinite(weight) and weight > 0):
-            msg = f"{manifest.root.url}: weight {weight!r} must be finite and above 0; or leave the dataset out"
-            raise CallError(msg)
-        if manifest.root.url in {other.root.url for other in manifests[:number]}:
-            msg = f"{manifest.root.url} is given twice; add up its weights"
-            raise CallError(msg)
-    return Mixture(tuple(manifests), tuple(weights))
+    pairs = [_pair(one) for one in datasets]
+    for number, (manifest, _) in enumerate(pairs):
+        for other, _ in pairs[:number]:
+            # By digest: the same folder has many spellings, and a copy holds the same examples.
+            if manifest.digest == other.digest:
+                place = "" if manifest.root.url == other.root.url else f", first as {other.root.url}"
+                msg = f"{manifest.root.url} is given twice{place}; leave one out and add up the weights"
+                raise CallError(msg)
+    return Mixture(tuple(manifest for manifest, _ in pairs), tuple(weight for _, weight in pairs))
+
+
+def _pair(given: Any) -> tuple[Manifest, float]:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        msg = f"mix takes pairs of (dataset, weight), as in [('OUT', 3), ('OTHER', 1)]; found {_shown(given)}"
+        raise CallError(msg)
+    dataset, weight = given
+    if not isinstance(dataset, str | os.PathLike | Manifest):
+        msg = f"mix takes folders or manifests as datasets; found {dataset!r}"
+        raise CallError(msg)
+    manifest = dataset if isinstance(dataset, Manifest) else read_manifest(os.fspath(dataset))
+    is_number = isinstance(weight, Real) and not isinstance(weight, bool)
+    if not (is_number and np.isfinite(float(weight)) and weight > 0):
+        msg = f"{manifest.root.url}: weight {weight!r} must be a finite number above 0; or leave the dataset out"
+        raise CallError(msg)
+    return manifest, float(weight)
+
+
+def _shown(given: Any) -> str:
+    return given.root.url if isinstance(given, Manifest) else repr(given)
 
 
 def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: list[str]) -> RecordTable:

@@ -4,13 +4,53 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
+from shardkit.reader.argument_checks import Check, flag, one_of, optional, real_number, refused, several, whole_number
 
 Fit = Literal["crop", "stretch", "pad"]
 DTYPES = ("uint8", "float32", "bfloat16")
 METHODS = ("bilinear", "antialias")
 MAX_STEP = 1 << 40
+MAX_SIDE = 1 << 16  # of an image, pixels; JPEG has no larger ones
+MAX_BATCH = 1 << 22  # so that no position reaches 2**62, where the orders end
+
+_CHANNELS = several(real_number("finite"), "finite numbers, one for each channel", bool)
+# By the names that trainers know them by: `make_dataset_fn` checks what it is given with these too.
+IMAGE_CHECKS: dict[str, Check] = {
+    "image_size": several(
+        whole_number(1, MAX_SIDE),
+        f"(height, width) in pixels, whole numbers from 1 to {MAX_SIDE}",
+        lambda size: len(size) == 2,
+    ),
+    "training": flag,
+    "crop_scale": several(
+        real_number("finite"),
+        "(least, greatest) with 0 < least <= greatest <= 1",
+        lambda scale: len(scale) == 2 and 0 < scale[0] <= scale[1] <= 1,
+    ),
+    "crop_ratio": several(
+        real_number("finite"),
+        "(least, greatest) with 0 < least <= greatest, both finite",
+        lambda ratio: len(ratio) == 2 and 0 < ratio[0] <= ratio[1],
+    ),
+    "flip": flag,
+    "fit": one_of("crop", "stretch", "pad"),
+    "crop_fraction": real_number("a number above 0 and at most 1", lambda share: 0 < share <= 1),
+    "dtype": one_of(*DTYPES),
+    "mean": optional(_CHANNELS),
+    "std": optional(_CHANNELS),
+    "grey": flag,
+    "method": one_of(*METHODS),
+    "max_boxes": whole_number(1, (1 << 31) - 1),
+    "min_visible": real_number("a number from 0 to 1", lambda share: 0 <= share <= 1),
+    "mask_padding": whole_number(-(1 << 31), (1 << 31) - 1),  # int32, as the labels are
+    "scaled_decoding": flag,
+}
+READ_CHECKS: dict[str, Check] = {
+    "global_batch_size": whole_number(1, MAX_BATCH),
+    "seed": whole_number(0, MAX_SEED),
+}
+_FIELDS = {"image_size": "size", "crop_scale": "scale", "crop_ratio": "ratio"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +93,14 @@ class ImageOptions:
     scaled_decoding: bool = False
 
     def __post_init__(self) -> None:
-        _require(len(self.size) == 2 and min(self.size) >= 1, "image_size", "(height, width) in pixels", self.size)
-        _require(0 < self.scale[0] <= self.scale[1] <= 1, "crop_scale", "0 < least <= greatest <= 1", self.scale)
-        _require(0 < self.ratio[0] <= self.ratio[1], "crop_ratio", "0 < least <= greatest", self.ratio)
-        _require(self.fit in {"crop", "stretch", "pad"}, "fit", "'crop', 'stretch' or 'pad'", self.fit)
-        _require(0 < self.crop_fraction <= 1, "crop_fraction", "above 0 and at most 1", self.crop_fraction)
-        _require(self.dtype in DTYPES, "dtype", f"one of {', '.join(DTYPES)}", self.dtype)
-        _require(self.method in METHODS, "method", f"one of {', '.join(METHODS)}", self.method)
+        for name, check in IMAGE_CHECKS.items():
+            check(name, getattr(self, _FIELDS.get(name, name)))
         _require((self.mean is None) == (self.std is None), "mean and std", "given together", (self.mean, self.std))
-        _require(self.max_boxes >= 1, "max_boxes", "at least 1", self.max_boxes)
-        _require(0 <= self.min_visible <= 1, "min_visible", "from 0 to 1", self.min_visible)
         if self.mean is not None and self.std is not None:
-            rule = f"{self.channels} numbers each, for the {self.channels} channels, std above 0"
+            rule = "1 number each, for the one channel" if self.grey else "3 numbers each, one for each channel"
             right = len(self.mean) == len(self.std) == self.channels and min(self.std) > 0
-            _require(right, "mean and std", rule, (self.mean, self.std))
-            _require(self.dtype != "uint8", "dtype", "float32 or bfloat16 with mean and std", self.dtype)
+            _require(right, "mean and std", f"{rule}, std above 0", (self.mean, self.std))
+            _require(self.dtype != "uint8", "dtype", "'float32' or 'bfloat16' with mean and std", self.dtype)
 
     @property
     def channels(self) -> int:
@@ -102,8 +135,8 @@ class ReadOptions:
     max_corrupt: int | None = None
 
     def __post_init__(self) -> None:
-        _require(self.global_batch_size >= 1, "global_batch_size", "at least 1", self.global_batch_size)
-        _require(0 <= self.seed <= MAX_SEED, "seed", f"from 0 to {MAX_SEED}", self.seed)
+        for name, check in READ_CHECKS.items():
+            check(name, getattr(self, name))
         _require(
             self.class_weights is None or self.training,
             "sample_weight",
@@ -114,5 +147,4 @@ class ReadOptions:
 
 def _require(holds: bool, name: str, rule: str, found: Any) -> None:  # noqa: FBT001 - the rule itself
     if not holds:
-        msg = f"{name} must be {rule}; found {found!r}"
-        raise CallError(msg)
+        raise refused(name, rule, found)

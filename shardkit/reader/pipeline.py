@@ -12,20 +12,20 @@ The order is arithmetic, so the source is a range of steps: starting at step k c
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
 from shardkit.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
 from shardkit.order import BatchLayout, steps_per_epoch
-from shardkit.reader import crops, graph_order
 from shardkit.reader.annotations import move_annotations, targets
 from shardkit.reader.block_fetching import BlockReader
 from shardkit.reader.decoding import decode_window, finish, target_size
 from shardkit.reader.faults import FaultBudget
 from shardkit.reader.fetching import Fetcher
-from shardkit.reader.gathering import gatherer
+from shardkit.reader.guarding import guarded
+from shardkit.reader.map_results import check_weight, returned
 from shardkit.reader.options import MAX_STEP, ImageOptions, ReadOptions
 from shardkit.reader.parsing import Parser
+from shardkit.reader.places import BATCH_SEED, Places
 from shardkit.reader.random_start import RandomStart
 from shardkit.reader.rereading import Rereader
 from shardkit.reader.run_reading import RunReader
@@ -34,9 +34,9 @@ from shardkit.reader.training_orders import BlockOrder, TrainingOrder
 
 # Vectorised ops cost about a millisecond a block, whatever its size up to here: small batches share a block.
 BLOCK_EXAMPLES = 1024
-# Stands for the epoch where positions are hashed for batches: no epoch has this number.
-_OF_BATCHES = np.int64(-1)
-_BATCH_SEED = "batch_seed"
+# AutoGraph is for what users write: our own functions need none, it takes nine tenths of tracing them, and it turns our
+# errors into its own.
+as_it_is = tf.autograph.experimental.do_not_convert
 
 
 def build(
@@ -65,36 +65,53 @@ def build(
     last_step = MAX_STEP if options.training else steps_per_epoch(table.num_examples, layout.global_batch_size)
     if isinstance(start_step, RandomStart):
         last_step = start_step.last_step
-    places = _Places(table, layout, options, order, steps_per_block, last_step, remote=remote)
+    rereader = None if remote else Rereader(table, budget, options.seed, options.image)
+    places = Places(table, layout, options, order, steps_per_block, last_step, rereader)
     parser = Parser(table.features, table.num_classes, None if table.relabelling is None else table.relabelling.labels)
-    fetch = Fetcher(None if remote else Rereader(table, budget, options.seed))
-    example = _Example(table, options, parser, places, fetch)
+    # Another one with variables of its own: TensorFlow orders operations that use the same ones, and in functions of
+    # datasets that breaks its own fusion of map and batch ("input ^MapDataset is not found").
+    others = Places(table, layout, options, order, steps_per_block, last_step, rereader)
+    example = _Example(table, options, parser, others, Fetcher(rereader))
     records = _records(table, layout, options, order, remote=remote)
 
     def placed(first_step: Any) -> Any:
         return records(tf.data.Dataset.range(first_step, last_step, steps_per_block).map(places), first_step)
 
-    dataset = (
-        _from(start_step, placed)
-        .map(example, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-        .batch(layout.per_replica_batch_size, drop_remainder=True)
-    )
-    if options.image is None and options.map_fn is None:
-        dataset = dataset.map(_BatchParser(parser), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-    if options.batch_map_fn is not None:
-        whole = _BatchMap(options.batch_map_fn)
-        dataset = dataset.map(whole, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-    dataset = dataset.prefetch(tf.data.AUTOTUNE)
-    if remote:
-        return dataset
+    def batched(examples: Any) -> Any:
+        dataset = examples.map(as_it_is(example), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        dataset = dataset.batch(layout.per_replica_batch_size, drop_remainder=True)
+        if options.image is None and options.map_fn is None:
+            dataset = dataset.map(
+                as_it_is(_BatchParser(parser)), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True
+            )
+        if options.batch_map_fn is not None:
+            whole = as_it_is(_BatchMap(options.batch_map_fn))
+            dataset = dataset.map(whole, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        return dataset.prefetch(tf.data.AUTOTUNE)
+
+    if rereader is None:
+        return batched(_from(start_step, placed))
+    if options.image is None:
+        dataset = batched(_from(start_step, placed))
+    else:
+        look_into = places.looking_into(rereader)
+
+        def watched(first_step: Any) -> Any:
+            first_step = tf.cast(first_step, tf.int64)
+            replicas = layout.replicas_per_worker
+            return guarded(lambda step: batched(placed(step)), look_into, first_step, last_step, replicas)
+
+        dataset = _from(start_step, watched, always=True)
     return dataset.apply(tf.data.experimental.assert_cardinality(_cardinality(layout, options, start_step, last_step)))
 
 
-def _from(start_step: Any, made: Callable[[Any], Any]) -> Any:
+def _from(start_step: Any, made: Callable[[Any], Any], *, always: bool = False) -> Any:
+    """What is made from a step on; `always` for each iterator anew, else only where the step is not known before."""
+    once = tf.data.Dataset.from_tensors(0)
     if isinstance(start_step, int):
-        return made(start_step)
+        return once.flat_map(as_it_is(lambda _: made(start_step))) if always else made(start_step)
     # The variable is read here, when an iterator is made, and not when the dataset is: a callback may have moved it.
-    return tf.data.Dataset.from_tensors(0).flat_map(lambda _: made(start_step.read_value()))
+    return once.flat_map(as_it_is(lambda _: made(start_step.read_value())))
 
 
 def _records(
@@ -121,108 +138,23 @@ def _cardinality(layout: BatchLayout, options: ReadOptions, start_step: Any, las
     return max(0, last_step - int(start_step)) * layout.replicas_per_worker
 
 
-class _Places:
-    """A block's first step to the columns of its examples, in the order in which they are read."""
-
-    def __init__(
-        self,
-        table: RecordTable,
-        layout: BatchLayout,
-        options: ReadOptions,
-        order: TrainingOrder | None,
-        steps_per_block: int,
-        last_step: int,
-        *,
-        remote: bool,
-    ) -> None:
-        self._layout, self._options, self._last_step, self._order = layout, options, last_step, order
-        self._steps_per_block = steps_per_block
-        self._num_examples = table.num_examples
-        names = ["offset", "label", "key_hash", "height", "width", "image_start", "image_bytes"]
-        self._columns = {name: gatherer(getattr(table, name), remote=remote) for name in names}
-        self._record = None if table.record is None else gatherer(table.record, remote=remote)
-        with tf.device("CPU:0"):
-            weights = options.class_weights
-            self._weights = None if weights is None else tf.constant(weights, tf.float32)
-            self._is_png = None if table.is_png is None else tf.constant(table.is_png)
-            self._starts = tf.constant(table.starts)
-            self._paths = tf.constant(table.paths)
-            self._dataset = None if table.relabelling is None else tf.constant(table.relabelling.dataset)
-
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
-    def __call__(self, first_step: Any) -> dict[str, Any]:
-        layout = self._layout
-        steps = tf.range(first_step, tf.minimum(first_step + self._steps_per_block, self._last_step))
-        start = layout.worker_index * layout.per_worker_batch_size
-        within = np.arange(start, start + layout.per_worker_batch_size)
-        positions = tf.reshape(steps[:, tf.newaxis] * layout.global_batch_size + within, [-1])
-        if self._order is not None:
-            ids, epochs = self._order.in_graph(positions)
-        else:
-            ids, epochs = tf.minimum(positions, self._num_examples - 1), tf.zeros_like(positions)
-        place = self.of(ids, epochs)
-        if not self._options.training:
-            place["weight"] = tf.cast(positions < self._num_examples, tf.float32)
-        if self._options.batch_map_fn is not None:
-            place[_BATCH_SEED] = graph_order.seeds(positions, tf.fill([1], _OF_BATCHES), self._options.seed)
-        if self._options.max_corrupt is not None:
-            place["epoch"] = epochs
-        return place
-
-    def of(self, ids: Any, epochs: Any) -> dict[str, Any]:
-        """The columns of examples as they are in those epochs."""
-        place = {name: rows(ids) for name, rows in self._columns.items()}
-        place["id"] = ids
-        if self._is_png is not None:
-            place["is_png"] = tf.gather(self._is_png, ids)
-        records = ids if self._record is None else self._record(ids)
-        shard = tf.searchsorted(self._starts, records, side="right") - 1
-        place["path"] = tf.gather(self._paths, shard)
-        if self._dataset is not None:
-            place["dataset"] = tf.gather(self._dataset, shard)
-        if self._weights is not None:
-            place["weight"] = tf.gather(self._weights, place["label"])
-        return place | self._random(place, epochs)
-
-    def _random(self, place: dict[str, Any], epochs: Any) -> dict[str, Any]:
-        """Crop windows and flips of the whole block, and the seeds of `map_fn`."""
-        made: dict[str, Any] = {}
-        key_hash, height, width = (place.pop(name) for name in ("key_hash", "height", "width"))
-        image, seed = self._options.image, self._options.seed
-        if self._options.map_fn is not None:
-            made["seed"] = graph_order.seeds(key_hash, epochs, seed)
-        if image is None:
-            return made
-        if image.training:
-            drawn = graph_order.uniforms(key_hash, epochs, seed, crops.UNIFORMS + 1)
-            made["window"] = crops.random_windows(drawn[:-1], height, width, scale=image.scale, ratio=image.ratio)
-            if image.flip:
-                made["flip"] = drawn[-1] < 0.5
-        elif image.fit == "crop":
-            made["window"] = crops.centre_windows(height, width, size=image.size, fraction=image.crop_fraction)
-        else:
-            made["window"] = crops.whole_windows(height, width)
-        return made
-
-
 class _Example:
     """The columns of one example to the element it becomes."""
 
     def __init__(
-        self, table: RecordTable, options: ReadOptions, parser: Parser, places: _Places, fetch: Fetcher
+        self, table: RecordTable, options: ReadOptions, parser: Parser, places: Places, fetch: Fetcher
     ) -> None:
         self._options, self._parser, self._places = options, parser, places
         self._moves = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
         self._fetch = fetch
-        # AutoGraph is for what users write: our own functions need none, and it takes nine tenths of tracing them.
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def __call__(self, place: dict[str, Any]) -> Any:
         record, place = self._fetch(place, self._places.of)
         element = self._element(record, place)
-        return {_BATCH_SEED: place[_BATCH_SEED], "element": element} if _BATCH_SEED in place else element
+        return {BATCH_SEED: place[BATCH_SEED], "element": element} if BATCH_SEED in place else element
 
     def _element(self, record: Any, place: dict[str, Any]) -> Any:
         image, map_fn = self._options.image, self._map_fn
@@ -235,7 +167,7 @@ class _Example:
             features = move_annotations(features, place["window"], place.get("flip"), image)
             features["image"] = _pixels(encoded, place, image)
         if map_fn is not None:
-            element = map_fn(features, place["seed"])
+            element = returned("map_fn", map_fn(features, place["seed"]))
         elif self._has_class:
             element = features["image"], place["label"]
         elif self._moves and image is not None:
@@ -245,6 +177,7 @@ class _Example:
         if "weight" not in place:
             return element
         if isinstance(element, dict):
+            check_weight(element)
             return element | {"weight": place["weight"]}
         return (*element, place["weight"]) if isinstance(element, tuple) else (element, place["weight"])
 
@@ -265,7 +198,7 @@ class _BatchMap:
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
     def __call__(self, batch: dict[str, Any]) -> Any:
-        return self._batch_map_fn(batch["element"], batch[_BATCH_SEED][0])
+        return returned("batch_map_fn", self._batch_map_fn(batch["element"], batch[BATCH_SEED][0]))
 
 
 class _BatchParser:

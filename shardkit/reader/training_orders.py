@@ -14,6 +14,7 @@ from shardkit.features import CLASS_LABEL, LABEL
 from shardkit.order import permutation
 from shardkit.order.block_reads import check_lanes, lane_positions
 from shardkit.order.blocks import BlockLayout, block_order
+from shardkit.order.own_permutation import MAX_STREAMS
 from shardkit.order.sampling import ClassSampling, class_balanced, class_weighted, sample
 from shardkit.reader import graph_blocks, graph_order
 from shardkit.reader.graph_sampling import Sampler
@@ -24,6 +25,11 @@ _Ints = npt.NDArray[np.int64]
 
 class TrainingOrder(Protocol):
     """An endless order of examples."""
+
+    @property
+    def num_examples(self) -> int:
+        """How many of them ever come."""
+        ...
 
     def ids(self, places: _Ints) -> _Ints:
         """The example at each place."""
@@ -43,18 +49,22 @@ class TrainingOrder(Protocol):
 
 
 class FullOrder:
-    """A permutation of all examples, another one each epoch."""
+    """A permutation of all examples, another one each epoch.
+
+    Attributes:
+        num_examples: N.
+    """
 
     def __init__(self, num_examples: int, seed: int) -> None:
-        self._num_examples, self._seed = num_examples, seed
+        self.num_examples, self._seed = num_examples, seed
 
     def ids(self, places: _Ints) -> _Ints:
         """See TrainingOrder."""
-        return permutation.permute(places, num_examples=self._num_examples, seed=self._seed)
+        return permutation.permute(places, num_examples=self.num_examples, seed=self._seed)
 
     def in_graph(self, places: Any) -> tuple[Any, Any]:
         """See TrainingOrder."""
-        ids, epochs = graph_order.permute(places, num_examples=self._num_examples, seed=self._seed)
+        ids, epochs = graph_order.permute(places, num_examples=self.num_examples, seed=self._seed)
         return ids, epochs
 
     def check_workers(self, num_workers: int) -> None:
@@ -71,6 +81,11 @@ class BlockOrder:
     def __init__(self, layout: BlockLayout, seed: int, global_batch_size: int) -> None:
         check_lanes(layout.lanes, global_batch_size)
         self.layout, self._seed, self._global_batch_size = layout, seed, global_batch_size
+
+    @property
+    def num_examples(self) -> int:
+        """See TrainingOrder."""
+        return self.layout.num_examples
 
     def ids(self, places: _Ints) -> _Ints:
         """See TrainingOrder."""
@@ -106,6 +121,11 @@ class SampledOrder:
         self._sampling, self._seed = sampling, seed
         self._sampler = Sampler(sampling, seed)
 
+    @property
+    def num_examples(self) -> int:
+        """See TrainingOrder; those of classes without a share do not come."""
+        return int(np.diff(self._sampling.starts)[self._sampling.schedule.shares > 0].sum())
+
     def ids(self, places: _Ints) -> _Ints:
         """See TrainingOrder."""
         return sample(places, self._sampling, seed=self._seed)[0]
@@ -137,7 +157,7 @@ def make_order(
         classes: names in label order.
         training: or evaluation.
         shares: of a mixture, the number of each example's dataset, and the weights of the datasets.
-        order: "full" or "block".
+        order: "full" or "block"; nothing else comes past `arguments`.
         sampling: "natural", "class_balanced", or weights of classes by name.
         seed: 0 to 2**63 - 1.
         global_batch_size: examples a step.
@@ -147,9 +167,6 @@ def make_order(
         CallError: what does not go together, or a batch that the lanes do not divide.
         UnknownNameError: a class that there is not.
     """
-    if order not in {"full", "block"}:
-        msg = f"order must be one of full, block; found {order!r}"
-        raise CallError(msg)
     if shares is not None and (order != "full" or sampling != "natural"):
         msg = "a mixture has an order of its own; leave out order and sampling"
         raise CallError(msg)
@@ -168,6 +185,7 @@ def make_order(
             raise CallError(msg)
         return SampledOrder(_sampling(table, classes, sampling, seed), seed)
     if order == "block":
+        _check_blocks(global_batch_size, *blocks)
         records = table.record
         # Of a selection, the examples of each shard; shards without any are left out.
         starts = table.starts if records is None else np.unique(np.searchsorted(records, table.starts))
@@ -182,14 +200,39 @@ def _sampling(
         msg = "sampling by class needs a dataset whose examples have one class each"
         raise CallError(msg)
     if isinstance(sampling, str):
-        if sampling != "class_balanced":
-            msg = f"sampling must be 'natural', 'class_balanced' or weights by class; found {sampling!r}"
-            raise CallError(msg)
         return class_balanced(table.label, num_classes=len(classes), seed=seed)
     label_of = {name: label for label, name in enumerate(classes)}
-    for name in sampling:
+    counts = np.bincount(table.label[table.label >= 0], minlength=len(classes))
+    for name, weight in sampling.items():
         if name not in label_of:
             msg = f"sampling names the class {name!r}; the dataset has {', '.join(map(repr, classes[:20]))}"
             raise UnknownNameError(msg)
+        if weight and not counts[label_of[name]]:
+            msg = (
+                f"sampling gives {name!r} the weight {weight:g}, but none of the {table.num_examples:,} examples to be "
+                f"read is of this class; leave it out, or weigh it 0"
+            )
+            raise CallError(msg)
+    if not any(sampling.values()):
+        msg = f"sampling must give a class a weight above 0; found {dict(sampling)!r}"
+        raise CallError(msg)
     weights = {label_of[name]: weight for name, weight in sampling.items()}
     return class_weighted(table.label, weights, num_classes=len(classes), seed=seed)
+
+
+def _check_blocks(global_batch_size: int, block_records: int, window_blocks: int, lanes: int) -> None:
+    """Say which of the three numbers is at fault, as far as it does not depend on the split: `BlockLayout` cannot."""
+    if global_batch_size % lanes:
+        fitting = next(lanes for lanes in range(min(lanes, global_batch_size), 0, -1) if not global_batch_size % lanes)
+        below = global_batch_size // lanes * lanes
+        batches = f", or a global_batch_size of {below} or {below + lanes}" if below else ""
+        msg = (
+            f"global_batch_size {global_batch_size} cannot be dealt evenly to lanes={lanes}; use lanes={fitting}"
+            f"{batches}"
+        )
+        raise CallError(msg)
+    most = MAX_STREAMS // 4 // lanes
+    if window_blocks > most:
+        blocks = f"blocks of {block_records:,} records"
+        msg = f"window_blocks must be at most {most:,} with lanes={lanes}, {blocks}; found {window_blocks}"
+        raise CallError(msg)

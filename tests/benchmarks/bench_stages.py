@@ -60,7 +60,8 @@ def main() -> None:
         return make_dataset_fn(str(given.dataset), "train", global_batch_size=BATCH_SIZE, **options)
 
     def places(fn: Any) -> Any:
-        return pipeline._Places(fn._table, layout, fn._options, fn._order, block // BATCH_SIZE, 1 << 40, remote=False)
+        rereader = pipeline.Rereader(fn._table, None, 0)
+        return pipeline.Places(fn._table, layout, fn._options, fn._order, block // BATCH_SIZE, 1 << 40, rereader)
 
     rows = [["on one thread", "examples/s", "over 100,000"]]
 

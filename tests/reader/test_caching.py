@@ -1,6 +1,7 @@
 import contextlib
 import errno
 import fcntl
+import gc
 import hashlib
 import json
 import os
@@ -17,8 +18,8 @@ import pytest
 from shardkit.errors import CallError, DataError, MachineError
 from shardkit.manifest import Index, Shard
 from shardkit.reader import make_dataset_fn, shard_copying
-from shardkit.reader.cache_folder import lock_name
 from shardkit.reader.caching import ShardCache
+from shardkit.reader.kernel_locks import lock_name
 from shardkit.storage import LocalFolder, open_folder
 
 SHARD_BYTES = 300_001  # no multiple of anything
@@ -225,11 +226,11 @@ def test_a_hard_linked_shard_stays_because_its_room_would_not_come_free(tmp_path
     assert numbers_of(source, directory) == [1, 2]
 
 
-def test_locks_of_evicted_shards_do_not_gather(source, directory):
+def test_stamps_of_evicted_shards_do_not_gather(source, directory):
     cache = ShardCache(str(directory), SHARD_BYTES)
     for shard in source.shards * 2:
         cache.hold(source.root, shard).close()
-    assert sorted(path.name for path in directory.glob("*.lock")) == [f"{source.shards[-1].sha256}.lock"]
+    assert [path.name for path in directory.glob("*.used")] == [f"{source.shards[-1].sha256}.used"]
 
 
 def test_files_of_others_in_the_folder_are_not_counted_and_stay(source, directory):
@@ -387,6 +388,79 @@ def test_a_folder_that_was_removed_meanwhile_is_filled_again(source, directory):
         ShardCache(str(directory), SHARD_BYTES).hold(source.root, source.shards[1])
 
 
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_a_holder_has_one_descriptor_however_many_shards(tmp_path, directory):
+    """One a shard would end at 1,024 shards, the usual limit of a process."""
+    source = Dataset(tmp_path / "source", count=40, num_bytes=10)
+    cache = ShardCache(str(directory), SHARD_BYTES)
+    cache.fetch(source.root, source.shards[0])
+    before = descriptors()
+    for shard in source.shards:
+        cache.fetch(source.root, shard)
+    assert descriptors() == before
+
+
+@pytest.mark.parametrize("kept", ["the cache", "what was held"])
+def test_shards_are_given_back_with_the_last_who_refers_to_them(source, directory, kept):
+    gc.collect()  # what other tests left
+    before = descriptors()
+    cache = ShardCache(str(directory), SHARD_BYTES)
+    kept = cache.hold(source.root, source.shards[0]) if kept == "what was held" else cache
+    cache.fetch(source.root, source.shards[0])
+    del cache
+    gc.collect()
+    other = ShardCache(str(directory), SHARD_BYTES)
+    with pytest.raises(MachineError, match="the cache is full"):
+        other.hold(source.root, source.shards[1])
+    del kept
+    gc.collect()
+    assert len(list(directory.glob("*.lease"))) == 1  # the other's
+    other.hold(source.root, source.shards[1]).close()
+    assert numbers_of(source, directory) == [1]
+    del other
+    gc.collect()
+    assert descriptors() == before
+
+
+def test_a_forked_child_that_ends_does_not_give_back_what_its_parent_holds(source, directory):
+    cache = ShardCache(str(directory), SHARD_BYTES)
+    cache.fetch(source.root, source.shards[0])
+    child = os.fork()
+    if child == 0:
+        cache._lease._file.close(cache._folder)  # as the interpreter does at its end
+        os._exit(0)
+    os.waitpid(child, 0)
+    with pytest.raises(MachineError, match="the cache is full"):
+        ShardCache(str(directory), SHARD_BYTES).hold(source.root, source.shards[1])
+
+
+def test_a_lease_that_a_killed_holder_left_counts_for_nothing_and_goes(source, directory):
+    cache = ShardCache(str(directory), SHARD_BYTES)
+    cache.hold(source.root, source.shards[0]).close()
+    (directory / f"{'a' * 32}.lease").write_text(f"{source.shards[0].sha256}\n")
+    cache.fetch(source.root, source.shards[1])
+    assert numbers_of(source, directory) == [1]
+    assert len(list(directory.glob("*.lease"))) == 1
+
+
+def test_a_disk_without_room_for_a_lease_evicts_for_it(monkeypatch, source, directory):
+    ShardCache(str(directory), 2 * SHARD_BYTES).hold(source.root, source.shards[0]).close()
+    pwrite, num_shards = os.pwrite, len(list(directory.glob("*.tfrecord")))
+
+    def full(descriptor, data, start):
+        if len(data) == 65 and len(list(directory.glob("*.tfrecord"))) == num_shards:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return pwrite(descriptor, data, start)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    cache = ShardCache(str(directory), 2 * SHARD_BYTES)
+    cache.fetch(source.root, source.shards[1])
+    assert numbers_of(source, directory) == [1]
+
+
 class Wrong(LocalFolder):
     """A source that answers wrongly so many times."""
 
@@ -468,7 +542,7 @@ class _Disk:
 def test_a_full_disk_evicts_what_is_not_in_use_and_is_told_where_all_is(monkeypatch, source, directory):
     cache = ShardCache(str(directory), 100 * SHARD_BYTES)
     on_disk = -(-SHARD_BYTES // 4096) * 4096
-    monkeypatch.setattr(os, "statvfs", lambda _: _Disk(directory, 2 * on_disk))
+    monkeypatch.setattr(os, "statvfs", lambda _: _Disk(directory, 2 * on_disk + 4096))  # and its lease
     for number in (0, 1, 2):
         cache.hold(source.root, source.shards[number]).close()
     assert numbers_of(source, directory) == [1, 2]
@@ -605,7 +679,7 @@ def test_the_room_of_a_copy_in_the_making_is_taken_from_its_first_byte(monkeypat
 
 def test_who_wants_a_shard_that_is_being_evicted_waits_and_copies_it(source, directory):
     cache = ShardCache(str(directory), SHARD_BYTES)
-    evicting = lock_name(f"{directory}/{source.shards[0].sha256}.lock", fcntl.LOCK_EX)
+    evicting = lock_name(f"{directory}/lock", fcntl.LOCK_EX)
     threading.Timer(0.1, os.close, [evicting]).start()
     with cache.hold(source.root, source.shards[0]) as path:
         assert Path(path).read_bytes() == source.raw(0)

@@ -58,6 +58,19 @@ def test_what_would_hang_or_drop_is_refused_with_numbers(given, batch, num_examp
         check(context(*given), global_batch_size=batch, num_examples=num_examples)
 
 
+@pytest.mark.parametrize("found", [None, 5, "worker 0"])
+def test_what_is_no_context_is_refused(found):
+    with pytest.raises(CallError, match=f"context must be a tf.distribute.InputContext; found {found!r}"):
+        check(found, global_batch_size=8, num_examples=100)
+
+
+@pytest.mark.parametrize("changed", [{"global_batch_size": "8"}, {"num_examples": 8.0}, {"training": "no"}])
+def test_numbers_and_flags_of_another_type_are_refused(changed):
+    (name,) = changed
+    with pytest.raises(CallError, match=f"{name} must be "):
+        check(context(1, 0, 1), **({"global_batch_size": 8, "num_examples": 100} | changed))
+
+
 @pytest.mark.parametrize(("given", "batch"), [((1, 0, 3), 64), ((3, 0, 3), 64), ((2, 0, 3), 60)])
 def test_the_input_function_refuses_the_same(noise, given, batch):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=batch)

@@ -119,6 +119,43 @@ def test_a_start_step_out_of_range_is_refused(noise, start_step):
         make_dataset_fn(noise, "train", global_batch_size=16, start_step=start_step)
 
 
+@pytest.mark.parametrize("start_step", [20, 100])
+def test_an_evaluation_that_would_read_nothing_is_refused(noise, start_step):
+    options = {"global_batch_size": 16, "training": False}
+    said = f"start_step {start_step} leaves nothing to read: this evaluation has 20 steps, from 0 to 19"
+    with pytest.raises(CallError, match=said):
+        make_dataset_fn(noise, "train", start_step=start_step, **options)
+    dataset_fn = make_dataset_fn(noise, "train", **options)
+    dataset_fn.start_step.assign(start_step)
+    with pytest.raises(CallError, match=said):
+        dataset_fn()
+
+
+def test_an_evaluation_that_begins_later_says_what_it_leaves_out(noise, caplog):
+    options = {"global_batch_size": 16, "training": False}
+    dataset_fn = make_dataset_fn(noise, "train", start_step=18, **options)
+    assert "start_step=18: this evaluation of 'train' leaves out the first 18 of its 20 steps" in caplog.text
+    assert [texts(batch["key"][batch["weight"] > 0]) for batch in dataset_fn().as_numpy_iterator()] == [
+        dataset_fn.batch_keys(18),
+        dataset_fn.batch_keys(19),
+    ]
+    caplog.clear()
+    make_dataset_fn(noise, "train", **options)
+    make_dataset_fn(noise, "train", global_batch_size=16, start_step=18)
+    assert not caplog.text
+
+
+@pytest.mark.parametrize("start_step", [-1, 1 << 40])
+def test_a_step_that_there_is_not_is_refused_whenever_it_is_assigned(noise, start_step):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16)
+    dataset = dataset_fn()
+    dataset_fn.start_step.assign(start_step)
+    with pytest.raises(CallError, match=f"start_step must be from 0 to .*; found {start_step}"):
+        dataset_fn()
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"it was assigned {start_step}"):
+        next(iter(dataset))
+
+
 def test_an_unknown_split_is_refused_with_those_there_are(noise):
     with pytest.raises(UnknownNameError, match=r"there is no split 'test'; the dataset has train$"):
         make_dataset_fn(noise, "test", global_batch_size=16)

@@ -1,4 +1,6 @@
 import dataclasses
+import gc
+import os
 from types import SimpleNamespace
 
 import numpy as np
@@ -37,6 +39,28 @@ def test_a_cached_dataset_gives_the_batches_of_the_one_it_copies_and_reads_the_c
     assert len(copies) == 3
     dataset_fn = reader.make_dataset_fn(noise, "train", **OPTIONS, cache_dir=str(tmp_path / "cache"))
     assert all(path.startswith(str(tmp_path / "cache")) for path in dataset_fn._table.paths)
+
+
+def test_copies_are_held_as_long_as_function_dataset_or_iterator_is_there_and_no_longer(noise, tmp_path):
+    folder = tmp_path / "cache"
+    dataset = reader.make_dataset(noise, "train", **OPTIONS, cache_dir=str(folder))
+    gc.collect()
+    assert len(list(folder.glob("*.lease"))) == 1  # the function is gone, its dataset is not
+    iterator = iter(dataset)
+    next(iterator)
+    del dataset
+    gc.collect()
+    assert len(list(folder.glob("*.lease"))) == 1
+    del iterator
+    gc.collect()
+    assert not list(folder.glob("*.lease"))
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        dataset_fn = reader.make_dataset_fn(noise, "train", **OPTIONS, cache_dir=str(folder))
+        next(iter(dataset_fn()))
+        del dataset_fn
+        gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before
 
 
 def test_a_dataset_in_s3_is_read_through_the_cache_and_refused_without_one(noise, s3_bucket, tmp_path):

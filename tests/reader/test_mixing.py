@@ -97,10 +97,75 @@ def test_replicas_and_workers_mix_with_seeds_of_their_own(flat):
     assert len(set(seeds)) == 8
 
 
-def test_what_cannot_be_mixed_is_refused(flat):
+@pytest.mark.parametrize("alpha", [0.2, 8.0])
+@pytest.mark.parametrize(("dtype", "within"), [("uint8", 0.501), ("bfloat16", 1.0)])
+def test_images_of_any_dtype_are_blended_in_the_proportion_of_their_labels(dtype, within, alpha, flat):
+    dataset_fn, mixed = made(flat, dtype=dtype, batch_map_fn=reader.mixup(3, alpha=alpha)), 0
+    for step, (images, labels) in enumerate(dataset_fn().take(12).as_numpy_iterator()):
+        assert images.dtype == tf.as_dtype(dtype).as_numpy_dtype
+        greys = np.array([int(key.split("/")[1][:3]) for key in dataset_fn.batch_keys(step)], float)
+        classes = np.array([int(key[1]) for key in dataset_fn.batch_keys(step)])
+        for i in np.flatnonzero(classes != classes[::-1]):
+            share = labels[i, classes[i]]
+            wanted = share * greys[i] + (1 - share) * greys[::-1][i]
+            # To the nearest whole number, or to bfloat16's eight bits.
+            assert np.abs(images[i].astype(float) - wanted).max() <= within
+            mixed += 0.05 < share < 0.95
+    assert mixed > 5
+
+
+def test_cutmix_leaves_whole_numbers_as_they_are(flat):
+    exact, whole = (made(flat, dtype=dtype, batch_map_fn=reader.cutmix(3)) for dtype in ("float32", "uint8"))
+    for (images, labels), (again, labels_again) in zip(exact().take(3), whole().take(3), strict=True):
+        np.testing.assert_array_equal(images, tf.cast(again, tf.float32))
+        np.testing.assert_array_equal(labels, labels_again)
+
+
+MIXINGS = pytest.mark.parametrize("mixing", [reader.mixup, reader.cutmix])
+
+
+@MIXINGS
+def test_a_label_beyond_the_classes_stops_training_and_says_why(mixing, flat):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="mixing was told num_classes=2, but a label is not below"):
+        list(made(flat, batch_map_fn=mixing(2))().take(2))
+
+
+IMAGES = tf.zeros([8, 4, 4, 3])
+UNMIXABLE = {
+    "regression": ((IMAGES, tf.zeros([8])), "no masks and no regression; found float32"),
+    "rows of another number of classes": ((IMAGES, tf.zeros([8, 4])), "float rows of num_classes=3 as labels"),
+    "masks": ((IMAGES, tf.zeros([8, 4, 4], tf.int32)), "no masks and no regression; found int32"),
+    "rows of whole numbers, which one_hot takes for classes": (
+        (IMAGES, tf.zeros([8, 3], tf.int32)),
+        r"found int32 \(8, 3\)",
+    ),
+    "boxes": ((IMAGES, {"boxes": tf.zeros([8, 5, 4])}), "boxes, or whatever else is in a dict"),
+    "weights": ((IMAGES, tf.zeros([8], tf.int32), tf.ones([8])), "sample_weight out of training"),
+    "encoded images": ((tf.fill([8], "JPEG"), tf.zeros([8], tf.int32)), "images as numbers .* found string"),
+    "features": ({"image": IMAGES}, "set image_size, or make such pairs in map_fn"),
+}
+
+
+@MIXINGS
+@pytest.mark.parametrize(("element", "said"), UNMIXABLE.values(), ids=UNMIXABLE.keys())
+def test_what_has_no_classes_to_mix_is_refused_when_the_dataset_is_made(element, said, mixing, flat):
+    def give(features, seed):
+        return tf.nest.map_structure(lambda part: part[0], element)
+
+    with pytest.raises(CallError, match=said) as raised:
+        reader.make_dataset_fn(flat, "train", global_batch_size=BATCH, map_fn=give, batch_map_fn=mixing(3))()
+    assert str(raised.value).startswith("mixing takes"), "one sentence, without AutoGraph's lines"
+
+
+@MIXINGS
+def test_weights_are_named_as_what_cannot_be_mixed(mixing, flat):
+    for options in ({"sample_weight": "balanced"}, {"training": False}):
+        with pytest.raises(CallError, match="these have weights: leave batch_map_fn out of evaluation, and sample_wei"):
+            made(flat, batch_map_fn=mixing(3), **options)()
+
+
+def test_what_cannot_be_mixing_is_refused():
     with pytest.raises(CallError, match="num_classes of at least 1 and alpha above 0; found 3 and 0"):
         reader.mixup(3, alpha=0)
     with pytest.raises(CallError, match="num_classes of at least 1"):
         reader.cutmix(0)
-    with pytest.raises(Exception, match="mixing takes training batches of"):
-        made(flat, training=False, batch_map_fn=reader.mixup(3))()

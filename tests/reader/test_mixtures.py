@@ -4,13 +4,15 @@ import io
 import json
 import shutil
 from collections import Counter
+from fractions import Fraction
+from pathlib import Path
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from PIL import Image
 
-from shardkit import reader
+from shardkit import read_manifest, reader
 from shardkit.errors import CallError
 from shardkit.sources.options import SourceOptions
 from shardkit.testing import convert_without_beam, picture, write_class_folders, write_tree
@@ -21,7 +23,7 @@ from .conftest import global_batches, texts
 def dataset(root, counts, **options):
     """Pictures, whose keys begin with the name of their dataset's folder."""
     source = write_class_folders(root / "source", counts, **options)
-    convert_without_beam(str(source), str(root / "dataset"), shards=2)
+    convert_without_beam(str(source), str(root / "dataset"), shards=min(2, sum(counts.values())))
     return str(root / "dataset")
 
 
@@ -169,13 +171,47 @@ def test_a_damaged_record_is_told_with_its_own_dataset(three, tmp_path):
     ("change", "said"),
     [
         (lambda three: [], "mix needs at least one"),
-        (lambda three: [(three[0], 0)], "weight 0.0 must be finite and above 0"),
-        (lambda three: [(three[0], 1), (three[0], 2)], "is given twice; add up its weights"),
+        (lambda three: [(three[0], 0)], "weight 0 must be a finite number above 0"),
+        (lambda three: [(three[0], None)], "weight None must be a finite number above 0"),
+        (lambda three: [(three[0], "3")], "weight '3' must be a finite number above 0"),
+        (lambda three: [(three[0], True)], "weight True must be a finite number above 0"),
+        (lambda three: [(three[0], float("nan"))], "weight nan must be a finite number above 0"),
+        (lambda three: three, r"mix takes pairs of \(dataset, weight\)"),
+        (lambda three: {three[0]: 1}, r"mix takes pairs of \(dataset, weight\)"),  # iterates over its keys
+        (lambda three: ["ab"], r"mix takes pairs of .*; found 'ab'"),  # unpacks into two
+        (lambda three: [(3, three[0])], "mix takes folders or manifests as datasets; found 3"),
+        (lambda three: [(three[0], 1), (three[0], 2)], "is given twice; leave one out and add up the weights"),
     ],
 )
 def test_mixtures_that_cannot_be_are_refused(change, said, three):
     with pytest.raises(CallError, match=said):
         reader.mix(change(three), "train", global_batch_size=10)
+
+
+def test_a_dataset_is_known_again_behind_a_link_and_as_a_copy(three, tmp_path):
+    (tmp_path / "link").symlink_to(three[0])
+    shutil.copytree(three[0], tmp_path / "copy")
+    for same in (tmp_path / "link", tmp_path / "copy"):
+        with pytest.raises(CallError, match=f"{same} is given twice, first as {three[0]}"):
+            reader.mix([(three[0], 1), (str(same), 1)], "train", global_batch_size=10)
+
+
+def test_a_path_and_any_kind_of_number_will_do(three):
+    given = [(Path(three[0]), Fraction(3, 2)), [read_manifest(three[1]), np.float32(1.5)]]
+    made, same = (
+        reader.mix(datasets, "train", global_batch_size=10) for datasets in (given, [(three[0], 1), (three[1], 1)])
+    )
+    assert [made.batch_keys(step) for step in range(9)] == [same.batch_keys(step) for step in range(9)]
+
+
+def test_of_a_dataset_smaller_than_its_share_a_batch_holds_some_twice(tmp_path, three):
+    one = dataset(tmp_path, {"cat": 1})
+    made = reader.mix([(one, 1), (three[0], 3)], "train", global_batch_size=8)
+    (key,) = reader.make_dataset_fn(one, "train", global_batch_size=1).batch_keys(0)
+    for batch in global_batches(made, 5):
+        keys = Counter(zip(which(batch), texts(batch["key"]), strict=True))
+        assert sum(keys.values()) == 8
+        assert keys[(0, key)] == 2
 
 
 @pytest.mark.parametrize("options", [{"order": "block"}, {"sampling": "class_balanced"}])

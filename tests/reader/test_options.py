@@ -36,10 +36,10 @@ THREE = (1.0, 2.0, 3.0)
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"size": (0, 8)}, "image_size must be (height, width) in pixels; found (0, 8)"),
+        ({"size": (0, 8)}, "image_size must be (height, width) in pixels, whole numbers from 1 to 65536; found (0, 8)"),
         ({"size": (8, -1)}, "image_size"),
         ({"size": (8, 8, 3)}, "image_size"),  # with channels
-        ({"scale": (0, 1)}, "crop_scale must be 0 < least <= greatest <= 1; found (0, 1)"),
+        ({"scale": (0, 1)}, "crop_scale must be (least, greatest) with 0 < least <= greatest <= 1; found (0, 1)"),
         ({"scale": (0.5, 0.1)}, "crop_scale"),
         ({"scale": (0.5, 1.1)}, "crop_scale"),
         ({"ratio": (0, 1)}, "crop_ratio"),
@@ -47,14 +47,14 @@ THREE = (1.0, 2.0, 3.0)
         ({"fit": "cover"}, "fit must be 'crop', 'stretch' or 'pad'; found 'cover'"),
         ({"crop_fraction": 0}, "crop_fraction"),
         ({"crop_fraction": 1.01}, "crop_fraction"),
-        ({"dtype": "float16"}, "dtype must be one of uint8, float32, bfloat16; found 'float16'"),
-        ({"method": "lanczos"}, "method must be one of bilinear, antialias; found 'lanczos'"),
+        ({"dtype": "float16"}, "dtype must be 'uint8', 'float32' or 'bfloat16'; found 'float16'"),
+        ({"method": "lanczos"}, "method must be 'bilinear' or 'antialias'; found 'lanczos'"),
         ({"mean": THREE}, "mean and std must be given together"),
         ({"std": THREE}, "mean and std must be given together"),
         ({"mean": (1.0,), "std": (1.0,)}, "mean and std must be 3 numbers each"),
         ({"mean": THREE, "std": (1.0, 0.0, 1.0)}, "std above 0"),
-        ({"mean": THREE, "std": THREE, "grey": True}, "mean and std must be 1 numbers each"),
-        ({"mean": THREE, "std": THREE, "dtype": "uint8"}, "dtype must be float32 or bfloat16 with mean and std"),
+        ({"mean": THREE, "std": THREE, "grey": True}, "mean and std must be 1 number each, for the one channel"),
+        ({"mean": THREE, "std": THREE, "dtype": "uint8"}, "dtype must be 'float32' or 'bfloat16' with mean and std"),
     ],
 )
 def test_image_options_out_of_range_are_refused(changed, named):
@@ -65,7 +65,7 @@ def test_image_options_out_of_range_are_refused(changed, named):
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"global_batch_size": 0}, "global_batch_size must be at least 1; found 0"),
+        ({"global_batch_size": 0}, "global_batch_size must be from 1 to 4194304; found 0"),
         ({"seed": -1}, "seed must be from 0 to 9223372036854775807; found -1"),
         ({"seed": 2**63}, "seed"),
     ],

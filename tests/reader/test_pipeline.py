@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from shardkit.errors import CallError
 from shardkit.index import key_hashes
 from shardkit.reader import crops, graph_order, make_dataset_fn
 
@@ -229,9 +230,10 @@ def test_map_fn_gets_seeds_of_seed_epoch_and_key_alone(noise):
     [
         (lambda features, _: dict(features), dict, {"weight"}),
         (lambda features, _: (features["image"], features["label"]), 2, 3),
+        (lambda features, _: [features["image"], features["label"]], 2, 3),  # meant as a tuple
         (lambda features, _: features["image"], 1, 2),  # a tensor alone
     ],
-    ids=["dict", "tuple", "tensor"],
+    ids=["dict", "tuple", "list", "tensor"],
 )
 def test_map_fn_makes_the_element_and_evaluation_adds_the_weight(noise, size, map_fn, plain, evaluated):
     training = train(noise, image_size=size, map_fn=map_fn).element_spec
@@ -246,3 +248,27 @@ def test_map_fn_makes_the_element_and_evaluation_adds_the_weight(noise, size, ma
         image, weight = evaluation[0], evaluation[-1]
     assert weight == tf.TensorSpec([BATCH], tf.float32)
     assert image == (tf.TensorSpec([BATCH], tf.string) if size is None else tf.TensorSpec([BATCH, 4, 6, 3], tf.float32))
+
+
+def nothing(*_):
+    """What a function without `return` gives."""
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"map_fn": nothing}, r"^map_fn returned None; .* add the `return`"),
+        ({"batch_map_fn": nothing, "image_size": (4, 6)}, r"^batch_map_fn returned None; .* add the `return`"),
+        (
+            {"map_fn": lambda features, _: {"weight": features["label"]}, "training": False},
+            "^map_fn returned a dict with 'weight', .* give yours another name",
+        ),
+    ],
+)
+def test_what_map_fn_must_not_return_is_refused_when_the_dataset_is_made(noise, options, sentence):
+    with pytest.raises(CallError, match=sentence):
+        train(noise, **options)()
+
+
+def test_map_fn_may_give_a_weight_of_its_own_where_the_reader_adds_none(noise):
+    assert "weight" in train(noise, map_fn=lambda features, _: {"weight": features["label"]}).element_spec

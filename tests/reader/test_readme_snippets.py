@@ -1,4 +1,4 @@
-"""Every Python snippet of README.md, run as it stands; OUT and OTHER beside it are a converted sample_data/shapes.
+"""Every Python snippet of README.md, run as it stands beside OUT, a converted sample_data/shapes, and a copy, OTHER.
 
 A comment before a snippet names it, and what it needs: `<!-- run: NAME -->`, `<!-- run: NAME, devices=2 -->` (logical
 CPU devices in place of GPUs) or `<!-- run: NAME, workers=2 -->` (processes, each with its TF_CONFIG).
@@ -6,9 +6,13 @@ CPU devices in place of GPUs) or `<!-- run: NAME, workers=2 -->` (processes, eac
 
 import os
 import re
+import shutil
 import sys
 
 import pytest
+
+from shardkit import read_manifest
+from shardkit.manifest import digest_of
 
 from .training_fixtures import CHECKOUT, cluster, environment, run_all, shapes  # noqa: F401 - a fixture
 
@@ -59,9 +63,13 @@ def run_snippet(name, shapes, folder):  # noqa: F811 - the fixture's value
     prelude = DEVICES.format(devices=needs["devices"]) if "devices" in needs else ""
     script = folder / "snippet.py"
     script.write_text(f"{prelude}{SNIPPETS[name]['code']}\nassert {HOLDS[name]}\n", encoding="utf-8")
-    for dataset in ("OUT", "OTHER"):
-        if not (folder / dataset).exists():
-            os.symlink(shapes, folder / dataset)
+    if not (folder / "OUT").exists():
+        os.symlink(shapes, folder / "OUT")
+    if "OTHER" in SNIPPETS[name]["code"]:
+        renamed = read_manifest(str(shapes)).model_copy(update={"name": "other"})
+        renamed = renamed.model_copy(update={"digest": digest_of(renamed)})
+        shutil.copytree(shapes, folder / "OTHER")
+        (folder / "OTHER" / "manifest.json").write_text(renamed.model_dump_json(), encoding="utf-8")
     environments = [environment()]
     if "workers" in needs:
         environments = [environment(TF_CONFIG=config) for config in cluster(int(needs["workers"]))]

@@ -6,7 +6,10 @@ import tensorflow as tf
 from shardkit import read_manifest, reader
 from shardkit.errors import CallError
 from shardkit.index import read_index
+from shardkit.sources.options import SourceOptions
 from shardkit.testing import convert_without_beam, picture, write_tree
+
+RANDOM = pc.Expression._call("random", [], pc.RandomOptions())  # no public function makes one
 
 
 @pytest.fixture(scope="module")
@@ -115,10 +118,16 @@ def test_images_and_labels_are_those_of_the_selection(noise, rows):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"where": "label_nam = 'ant'"}, "cannot be read: Binder Error"),
-        ({"where": "label_name ="}, "cannot be read: Parser Error"),
-        ({"where": "key in (select content from read_text('/etc/passwd'))"}, "cannot be read: Permission Error"),
+        ({"where": "label_nam = 'ant'"}, "cannot be read: there is no column 'label_nam'; it may name key, label,"),
+        ({"where": 'label_name = "ant"'}, "there is no column 'ant'; it may name key, label, label_name, labels, hei"),
+        ({"where": "label_name ="}, "cannot be read: syntax error"),
+        ({"where": "label_name < 5"}, "cannot be read: Binder Error: Cannot compare values of type VARCHAR"),
+        ({"where": ""}, "where='' cannot be read: it is empty; leave where out to read everything"),
+        ({"where": " \n"}, "it is empty; leave where out"),
         ({"where": pc.field("colour") == "red"}, "it may name key, label, label_name"),
+        ({"where": pc.field("row") < 3}, "it may name key, label, label_name"),
+        ({"where": pc.field("label")}, "where='label' is of type int32, neither true nor false"),
+        ({"where": RANDOM < 0.5}, "calls random(), which gives every worker another selection; use take= for a few"),
         ({"where": 5}, "where must be a SQL condition as a string, or a pyarrow.compute expression; found int"),
         ({"where": "height > 100000"}, "is met by none of the examples of the split"),
         ({"fold": (5, 5)}, "fold must be (index, count)"),
@@ -131,6 +140,117 @@ def test_what_cannot_be_selected_is_refused(options, said, noise):
     with pytest.raises(CallError) as raised:
         reader.make_dataset_fn(noise, "train", global_batch_size=4, **options)
     assert said in str(raised.value)
+
+
+# Each shard is asked by itself, in every worker: the answer must depend on the row alone.
+NOT_OF_ONE_ROW = {
+    "key in (select key from examples order by key limit 2)": "a subquery",
+    "image_bytes >= (select max(image_bytes) from examples)": "a subquery",
+    "exists (from examples)": "a subquery",
+    "label_name = any(['ant'])": "a subquery",  # DuckDB makes one of it
+    "key in (select content from read_text('/etc/passwd'))": "a subquery",
+    "row_number() over () < 3": "a window function",
+    "random() < 0.5": "it calls random()",
+    "RANDOM() < 0.5": "it calls random()",
+    "height > 0 and not (case when uuid() > 'a' then true end)": "it calls uuid()",
+    "now() > '2030-01-01'": "it calls now()",
+    "current_date > '2030-01-01'": "there is no column 'current_date'",  # what has no parentheses is a column so far
+    "getvariable('x') is null": "it calls getvariable()",
+    "count(*) > 3": "it calls count_star()",
+    "image_bytes = max(image_bytes)": "it calls max()",
+    "unnest([true, true])": "it calls unnest()",
+    "pg_sleep(3) is null": "it calls pg_sleep()",  # a macro: whatever it stands for
+    "row < 3": "there is no column 'row'",  # the number within the shard, by which we find rows again
+    "rowid < 3": "there is no column 'rowid'",
+    "examples.row < 3": "there is no column 'examples.row'",
+    "(row -> '$')::int < 3": "a lambda, a list comprehension or ->",
+    "len([x for x in [1] if random() < 0.5]) = 1": "a lambda, a list comprehension or ->",
+    "columns('height') > 3": "* or COLUMNS",
+    "* is not null": "* or COLUMNS",
+    "label = $1": "a parameter",
+    "label = #1": "a column by its position",
+    "grouping(label) = 0": "GROUPING_FUNCTION",
+    "true) union all (select row from examples": "goes on with another part of the query",
+    "true) limit (2": "goes on with another part of the query",
+    "true) order by (height": "goes on with another part of the query",
+    "true) group by (row": "goes on with another part of the query",
+    "true) qualify (row_number() over () = 1": "goes on with another part of the query",
+    "true); select (1": "several statements",
+    "true; select 1": "syntax error at or near",
+}
+
+
+@pytest.mark.parametrize(("condition", "said"), NOT_OF_ONE_ROW.items(), ids=NOT_OF_ONE_ROW.keys())
+def test_sql_that_is_no_expression_over_one_row_the_same_everywhere_is_refused(condition, said, noise):
+    with pytest.raises(CallError) as raised:
+        reader.make_dataset_fn(noise, "train", global_batch_size=4, where=condition)
+    assert str(raised.value).startswith(f"where={condition!r} cannot be read: ")
+    assert said in str(raised.value)
+
+
+OF_ONE_ROW = {
+    "label between 1 and 2": lambda row: row["label"] in (1, 2),
+    "case when label = 0 then image_bytes % 3 = 0 else label_name = 'cat' end -- and a comment": lambda row: (
+        row["image_bytes"] % 3 == 0 if row["label"] == 0 else row["label_name"] == "cat"
+    ),
+    "Examples.LABEL_NAME ilike 'A%' and coalesce(\"group\", 'none') = 'none'": lambda row: row["label_name"] == "ant",
+    "cast(regexp_extract(key, '([0-9]+)[.]png', 1) as int) < 50": lambda row: int(row["key"][4:-4]) < 50,
+    "nullif(label, 1) is null or try(1 / 0) = 1": lambda row: row["label"] == 1,
+    "label in [0, 2] and length(upper(key)) > 3": lambda row: row["label"] != 1,
+    "list_contains([1], label)) or (label = 2": lambda row: row["label"] != 0,  # still one expression
+}
+
+
+@pytest.mark.parametrize(("condition", "holds"), OF_ONE_ROW.items(), ids=OF_ONE_ROW.keys())
+def test_expressions_over_one_row_select_what_they_say(condition, holds, noise, rows):
+    made = reader.make_dataset_fn(noise, "train", global_batch_size=1, training=False, where=condition)
+    found = [key for step in range(made.num_examples) for key in made.batch_keys(step)]
+    assert sorted(found) == sorted(row["key"] for row in rows if holds(row))
+    assert 0 < len(found) < len(rows)
+
+
+def labelled(root, table, **options):
+    write_tree(root / "source", {f"{i}.png": picture(i) for i in range(4)} | {"t.csv": table.encode()})
+    source_options = SourceOptions(label_columns=("label",), **options)
+    convert_without_beam(str(root / "source" / "t.csv"), str(root / "out"), source_options=source_options)
+    return str(root / "out")
+
+
+def test_a_column_that_is_empty_is_named_with_the_one_to_use(tmp_path, noise):
+    several = labelled(
+        tmp_path / "a", "image,label\n0.png,star\n1.png,moon|star\n2.png,sun\n3.png,\n", label_separator="|"
+    )
+    numbers = labelled(
+        tmp_path / "b", "image,label\n" + "".join(f"{i}.png,{i}.5\n" for i in range(4)), label_type="number"
+    )
+    empty = "is empty in this dataset"
+    cases = [
+        (
+            several,
+            "label_name = 'star'",
+            f"the column label_name {empty}, whose examples have several labels: use labels",
+        ),
+        (several, pc.field("label") == 1, f"the column label {empty}, whose examples have several labels: use labels"),
+        (numbers, "label > 0.5", f"the column label {empty}, whose labels are numbers that stand in the records only"),
+        (
+            noise,
+            "list_contains(labels, 1)",
+            f"the column labels {empty}, whose examples have one label each: use label_n",
+        ),
+        (noise, "\"group\" = 'a'", f"the column group {empty}, which was converted without groups"),
+    ]
+    for dataset, condition, said in cases:
+        with pytest.raises(CallError) as raised:
+            reader.make_dataset_fn(dataset, "train", global_batch_size=1, where=condition)
+        assert "is met by none of the examples of the split; the column" in str(raised.value)
+        assert said in str(raised.value)
+    with pytest.raises(CallError) as raised:
+        reader.make_dataset_fn(noise, "train", global_batch_size=1, where="label_name = 'cow'")
+    assert str(raised.value).endswith("is met by none of the examples of the split")
+    # What the message says to use: moon, star, sun are 0, 1, 2.
+    stars = reader.make_dataset_fn(several, "train", global_batch_size=1, where="list_contains(labels, 1)")
+    assert sorted(stars.batch_keys(0) + stars.batch_keys(1)) == ["0.png", "1.png"]
+    assert stars.num_examples == 2
 
 
 def test_a_damaged_record_of_a_selection_is_named(copied, rows):
