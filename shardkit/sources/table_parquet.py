@@ -93,11 +93,15 @@ def carried_type(stored: pa.DataType) -> pa.DataType | None:
     return pa.string() if is_text or pa.types.is_temporal(stored) else None
 
 
+# Decimals, and half floats before pyarrow 21, would come out as objects that are no float.
+_DOUBLES = {pa.float32(): pa.float64(), pa.list_(pa.float32()): pa.list_(pa.float64())}
+
+
 def _to_python(column: pa.Array) -> list[Any]:
     if pa.types.is_temporal(column.type):
         column = column.cast(pa.string())
-    elif pa.types.is_decimal(column.type):
-        column = column.cast(pa.float64())
+    elif (doubles := _DOUBLES.get(carried_type(column.type))) is not None:
+        column = column.cast(doubles)
     try:
         found: list[Any] = column.to_pylist()
     except UnicodeDecodeError:  # somewhere in the batch

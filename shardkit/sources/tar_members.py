@@ -74,6 +74,8 @@ def tar_members(file: BinaryIO, num_bytes: int) -> Iterator[TarMember]:
 
 def _next(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
     at = tar.offset
+    if not at:  # there is no member at all, and Python 3.10 would seek to -1
+        return None
     try:
         member = tar.next()
     except _UNREADABLE as error:

@@ -6,7 +6,7 @@ import pytest
 from shardkit.testing import write_class_folders, write_tree
 
 from ..pipelines.crashing import interrupt
-from .calling import call, digests, is_one_sentence, run
+from .calling import call, convert, digests, is_one_sentence, run
 
 
 @pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
@@ -139,6 +139,6 @@ def test_a_full_disk_ends_it_with_3_and_a_sentence_and_the_same_command_goes_on(
     assert "File too large" in full.stderr
     assert is_one_sentence(full.stderr)
     assert not (output / "manifest.json").exists()
-    assert call("convert", source, output, "--shards", "2").exit_code == 0
-    assert call("convert", source, tmp_path / "anew", "--shards", "2").exit_code == 0
+    convert(source, output, "--shards", "2")
+    convert(source, tmp_path / "anew", "--shards", "2")
     assert digests(output) == digests(tmp_path / "anew")

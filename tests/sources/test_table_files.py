@@ -172,6 +172,12 @@ PARQUET = {
     "truth values": (pa.array([True, False]), pa.int64(), [1, 0]),
     "floats": (pa.array([0.5, None], pa.float64()), pa.float32(), [0.5, None]),
     "half floats": (pa.array([0.5], pa.float32()).cast(pa.float16()), pa.float32(), [0.5]),
+    "lists of half floats": (
+        pa.ListArray.from_arrays([0, 1], pa.array([0.5], pa.float32()).cast(pa.float16())),
+        pa.list_(pa.float32()),
+        [[0.5]],
+    ),
+    "lists of decimals": (pa.array([[2]], pa.list_(pa.decimal128(5, 1))), pa.list_(pa.float32()), [[2]]),
     "decimals": (pa.array([2], pa.decimal128(5, 1)), pa.float32(), [2]),
     "texts": (pa.array(["x", None], pa.large_string()), pa.string(), ["x", ""]),
     "dictionaries": (pa.array(["x", "x"]).dictionary_encode(), pa.string(), ["x", "x"]),
