@@ -1,4 +1,4 @@
-"""Which positions a step, a worker and a replica take: half-open arithmetic, the same for every order.
+"""Which positions belong to a step, a worker and a replica. Half-open ranges, the same for every order.
 
 Global batch k is the positions [k * G, (k + 1) * G). Each of W workers takes one contiguous part of it, and each
 replica of a worker one contiguous part of that:
@@ -8,8 +8,9 @@ replica of a worker one contiguous part of that:
     worker_index   |-- 0 --|-- 1 --|-- 0 --|-- 1 --|
     replica        |-0-|-1-|-0-|-1-|-0-|-1-|-0-|-1-|
 
-So what a global batch holds depends on G and the step alone, and another number of workers resumes where the last
-left off. Every part must be whole: unequal ones feed batches of size 0, abort, or silently lose data.
+So the content of a global batch depends only on G and the step, and training can resume with another number of
+workers. All parts have the same size: with unequal parts MultiWorkerMirroredStrategy feeds batches of size 0 or aborts,
+and static shapes silently lose the last batch.
 """
 
 from dataclasses import dataclass
@@ -19,16 +20,16 @@ from shardkit.errors import CallError
 
 @dataclass(frozen=True, slots=True)
 class BatchLayout:
-    """How one global batch is dealt to workers and replicas, and which of the workers this is.
+    """The division of a global batch among workers and replicas, as seen by one worker.
 
     Attributes:
-        global_batch_size: examples a step over all workers; a multiple of num_workers * replicas_per_worker.
-        num_workers: processes that each read their own part.
-        worker_index: this process, in [0, num_workers).
-        replicas_per_worker: devices that this process feeds.
+        global_batch_size: Examples per step over all workers; a multiple of num_workers * replicas_per_worker.
+        num_workers: Processes that each read their own part.
+        worker_index: This process, in [0, num_workers).
+        replicas_per_worker: Devices that this process feeds.
 
     Raises:
-        CallError: when a number is out of range or the batch cannot be dealt evenly.
+        CallError: A number is out of range, or the batch cannot be divided evenly.
     """
 
     global_batch_size: int
@@ -48,46 +49,34 @@ class BatchLayout:
 
     @property
     def per_worker_batch_size(self) -> int:
-        """Examples a step for this worker."""
+        """Examples per step for this worker."""
         return self.global_batch_size // self.num_workers
 
     @property
     def per_replica_batch_size(self) -> int:
-        """Examples a step for one replica."""
+        """Examples per step for one replica."""
         return self.per_worker_batch_size // self.replicas_per_worker
 
-    def part(self, step: int) -> tuple[int, int]:
-        """This worker's [start, stop) of positions at a step."""
-        return worker_part(step, self.global_batch_size, self.num_workers, self.worker_index)
+    @property
+    def slots(self) -> range:
+        """This worker's slots of every global batch, a part of [0, global_batch_size).
 
-
-def worker_part(step: int, global_batch_size: int, num_workers: int, worker_index: int) -> tuple[int, int]:
-    """The positions [start, stop) that a worker takes at a step.
-
-    Over all workers the parts of a step are contiguous, disjoint, of equal size and in the order of worker_index, and
-    together they are [step * global_batch_size, (step + 1) * global_batch_size).
-
-    Raises:
-        CallError: when the step is negative, the worker does not exist or the batch is no multiple of num_workers.
-    """
-    if step < 0:
-        raise CallError(f"step {step} is negative; steps count from 0")
-    _check_worker(global_batch_size, num_workers, worker_index)
-    size = global_batch_size // num_workers
-    start = step * global_batch_size + worker_index * size
-    return start, start + size
+        Over all workers these ranges are contiguous, disjoint, of equal size and in the order of worker_index.
+        """
+        start = self.worker_index * self.per_worker_batch_size
+        return range(start, start + self.per_worker_batch_size)
 
 
 def steps_per_epoch(num_examples: int, global_batch_size: int) -> int:
-    """ceil(N / G), for training and for evaluation.
+    """Return ceil(N / G), for training and for evaluation.
 
-    In evaluation these steps are one padded pass. Training is endless and its batches cross the borders of the data's
-    epochs, so an epoch of Keras' ``fit`` is only a stretch of this many steps: it holds at least N and fewer than N + G
-    positions, and after E of them every example has been seen at least E times. Rounded down, up to G - 1 examples
-    would still be unseen after the first ``epoch``.
+    In evaluation these steps are one padded pass. Training is endless and its batches cross epoch borders, so an epoch
+    of Keras' ``fit`` is a run of this many steps: it has at least N and fewer than N + G positions, and after E such
+    epochs every example was seen at least E times. If the number were rounded down, up to G - 1 examples would be
+    unseen after the first epoch.
 
     Raises:
-        CallError: when a number is below 1.
+        CallError: A number is below 1.
     """
     if num_examples < 1:
         raise CallError(f"there are {num_examples} examples; an epoch needs at least 1")
@@ -96,17 +85,22 @@ def steps_per_epoch(num_examples: int, global_batch_size: int) -> int:
 
 
 def check_divisible(global_batch_size: int, parts: int, what: str) -> None:
-    """Refuse a global batch that does not deal evenly over so many parts; ``what`` names them, in the plural.
+    """Check that a global batch can be divided evenly.
+
+    Args:
+        global_batch_size: Examples per step over all workers.
+        parts: Number of equal parts.
+        what: Name of the parts, in the plural.
 
     Raises:
-        CallError: with the numbers and the nearest batch sizes that would do.
+        CallError: It cannot; the message has the numbers and the nearest batch sizes that can.
     """
     if global_batch_size % parts == 0:
         return
     below = global_batch_size // parts * parts
     nearest = f"{below} or {below + parts}" if below else f"{parts}"
     raise CallError(
-        f"global_batch_size {global_batch_size} cannot be dealt evenly to {parts} {what}; use {nearest}, "
+        f"global_batch_size {global_batch_size} cannot be divided evenly among {parts} {what}; use {nearest}, "
         f"or another multiple of {parts}"
     )
 

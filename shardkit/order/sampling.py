@@ -1,11 +1,12 @@
-"""Sampling: shares for classes.
+"""Sampling of classes in fixed shares.
 
-Index arithmetic in front of the order. With ``natural`` sampling position t is example(t) of the order. With shares,
-the `schedule` names the class of position t, and how often it was drawn before; that count is a position of the class's
-own endless ``full`` order: every example of the class once, in keyed order, before any comes again, and then in another
-order. So example(t) remains a pure function of (seed, t), whatever the number of workers and the step begun at.
+Sampling is index arithmetic in front of the order. With ``natural`` sampling, position t is example(t) of the order.
+With shares, the `schedule` gives the class of position t and the number of earlier draws from that class. This number
+is a position in the class's own endless ``full`` order: every example of the class once, in keyed order, before any
+example repeats, then all of them in another order. So example(t) remains a pure function of (seed, t), for any number
+of workers and any start step.
 
-An epoch is no such thing here: while a rare class comes round ten times, a frequent one may not have come round once.
+There are no epochs over the whole data here: a rare class may repeat ten times before a frequent one is complete.
 """
 
 from collections.abc import Mapping
@@ -16,7 +17,7 @@ import numpy.typing as npt
 
 from shardkit.errors import CallError
 from shardkit.order import permutation
-from shardkit.order.own_permutation import derived_seed, permute_each
+from shardkit.order.keyed_permutations import derived_seed, permute_ranges
 from shardkit.order.schedule import Schedule, draw, make_schedule
 
 _Ints = npt.NDArray[np.int64]
@@ -27,12 +28,12 @@ CLASSES_PURPOSE = "order/class"
 
 @dataclass(frozen=True, slots=True)
 class ClassSampling:
-    """Which examples each class has, and the schedule of the classes.
+    """The examples of each class, and the schedule of the classes.
 
     Attributes:
-        schedule: of C classes.
-        members: int64[N], the ids of class 0, then those of class 1, …, ascending in each.
-        starts: int64[C + 1]; class c has members[starts[c]:starts[c + 1]].
+        schedule: Schedule of C classes.
+        members: int64[N], the ids of class 0, then those of class 1, and so on; ascending within a class.
+        starts: int64[C + 1]; the ids of class c are members[starts[c]:starts[c + 1]].
     """
 
     schedule: Schedule
@@ -41,12 +42,12 @@ class ClassSampling:
 
     @property
     def rounds(self) -> int:
-        """Of the network that permutes a class: what its smallest class needs, of those that are drawn."""
+        """Rounds of the network that permutes a class: enough for the smallest class that is drawn."""
         return permutation.num_rounds(int(np.diff(self.starts)[self.schedule.shares > 0].min()))
 
 
 def class_balanced(labels: _Labels, *, num_classes: int, seed: int) -> ClassSampling:
-    """Sample every class that has examples equally often.
+    """Sample all classes that have examples equally often.
 
     Args:
         labels: [N], the class of each example, in [0, num_classes).
@@ -54,24 +55,24 @@ def class_balanced(labels: _Labels, *, num_classes: int, seed: int) -> ClassSamp
         seed: 0 to 2**63 - 1.
 
     Raises:
-        CallError: there are no examples, or one has no class.
+        CallError: There are no examples, or an example has no class.
     """
     counts = _count(labels, num_classes)
     return _sampling(labels, np.minimum(counts, 1).astype(np.float64), seed)
 
 
 def class_weighted(labels: _Labels, weights: Mapping[int, float], *, num_classes: int, seed: int) -> ClassSampling:
-    """Sample classes by their weights.
+    """Sample classes in proportion to their weights.
 
     Args:
         labels: [N], the class of each example, in [0, num_classes).
-        weights: of classes, at least 0, in any unit; classes that are not named are not drawn.
+        weights: Weight by class number, 0 or more, in any unit; classes without a weight are not drawn.
         num_classes: C, at least 1.
         seed: 0 to 2**63 - 1.
 
     Raises:
-        CallError: an example has no class; a class does not exist, or has a weight and no examples; no weight is above
-            0, or one is below.
+        CallError: An example has no class; a class does not exist, or has a weight but no examples; a weight is
+            negative, or none is positive.
     """
     counts = _count(labels, num_classes)
     shares = np.zeros(num_classes)
@@ -79,7 +80,7 @@ def class_weighted(labels: _Labels, weights: Mapping[int, float], *, num_classes
         if not 0 <= number < num_classes:
             raise CallError(f"class {number} has a weight, but classes go from 0 to {num_classes - 1}")
         if weight and not counts[number]:
-            raise CallError(f"class {number} has weight {weight}, but no examples; leave it out, or weigh it 0")
+            raise CallError(f"class {number} has weight {weight}, but no examples; remove it, or give it weight 0")
         shares[number] = weight
     return _sampling(labels, shares, seed)
 
@@ -89,22 +90,22 @@ def sample(positions: _Ints, sampling: ClassSampling, *, seed: int) -> tuple[_In
 
     Args:
         positions: int64[n], each 0 or more and below 2**62.
-        sampling: made with the same seed.
+        sampling: Sampling that was made with the same seed.
         seed: 0 to 2**63 - 1.
 
     Returns:
-        int64[n] ids, and int64[n] of how often each of these examples was drawn at earlier positions: what augmentation
-        takes for the epoch, since an example that comes back is to look different.
+        int64[n] ids, and int64[n] numbers of earlier draws of the same example. Augmentation uses this number as the
+        epoch, so that an example that repeats looks different.
 
     Raises:
-        CallError: a position is negative.
+        CallError: A position is negative.
     """
     classes, drawn = draw(sampling.schedule, positions)
     first = sampling.starts[classes]
     sizes = sampling.starts[classes + 1] - first
     epochs = drawn // sizes
     rounds, seed = sampling.rounds, derived_seed(seed, CLASSES_PURPOSE)
-    within = permute_each(drawn % sizes, sizes, epochs, classes, seed=seed, rounds=rounds)
+    within = permute_ranges(drawn % sizes, sizes, epochs, classes, seed=seed, rounds=rounds)
     return sampling.members[first + within], epochs
 
 
@@ -114,7 +115,7 @@ def _count(labels: _Labels, num_classes: int) -> _Ints:
     least, most = int(labels.min()), int(labels.max())
     if least < 0:
         number = int(np.argmin(labels))
-        raise CallError(f"example {number} has no class; leave out such examples, or use sampling='natural'")
+        raise CallError(f"example {number} has no class; select the others with `where`, or use sampling='natural'")
     if most >= num_classes:
         raise CallError(
             f"example {int(np.argmax(labels))} has class {most}, but classes go from 0 to {num_classes - 1}"

@@ -1,9 +1,9 @@
 """``sequential`` order, for evaluation: every example exactly once, padded with weight 0 to whole global batches.
 
-One pass is the positions [0, ceil(N / G) * G). The first N are the examples as they lie on disk, with weight 1; the
-rest repeat the last example with weight 0. The last rather than a wrap to the first: its record was read for the very
-same batch, so the padding opens no other shard and cannot fail where the data did not, and a listing shows it at a
-glance.
+One pass has the positions [0, ceil(N / G) * G). The first N are the examples in the order of the shards, with weight 1.
+The others repeat the last example with weight 0. The padding repeats the last example and not the first because the
+record of the last was read for the same batch: padding then opens no other shard, and cannot fail where the data did
+not.
 """
 
 import numpy as np
@@ -12,20 +12,20 @@ import numpy.typing as npt
 from shardkit.errors import CallError
 
 
-def place(
+def padded_ids(
     positions: npt.NDArray[np.int64], *, num_examples: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.float32]]:
-    """Map positions of one padded pass to (example ids, weights).
+    """Map positions of one padded pass to example ids and weights.
 
     Args:
-        positions: int64[n], each 0 or more; from num_examples on they are padding.
+        positions: int64[n], each 0 or more; those from num_examples on are padding.
         num_examples: N, 1 or more.
 
     Returns:
         int64[n] ids in [0, N), min(position, N - 1), and float32[n] weights, 1 for an example and 0 for padding.
 
     Raises:
-        CallError: when num_examples is below 1 or a position is negative.
+        CallError: num_examples is below 1, or a position is negative.
     """
     if num_examples < 1:
         raise CallError(f"cannot order {num_examples} examples; there must be at least 1")
@@ -36,5 +36,5 @@ def place(
 
 
 def num_positions(num_examples: int, global_batch_size: int) -> int:
-    """Positions of one padded pass: num_examples rounded up to whole global batches."""
+    """Return the positions of one padded pass: num_examples rounded up to whole global batches."""
     return -(-num_examples // global_batch_size) * global_batch_size

@@ -118,6 +118,6 @@ class DatasetFn:
         if self._order is not None:
             ids = self._order.ids(positions)
         else:
-            ids, weights = sequential.place(positions, num_examples=self.num_examples)
+            ids, weights = sequential.padded_ids(positions, num_examples=self.num_examples)
             ids = ids[weights > 0]
         return self._table.keys(ids)

@@ -6,9 +6,9 @@ import tensorflow as tf
 
 from shardkit.order import permutation
 from shardkit.order.blocks import BLOCKS_PURPOSE, WINDOWS_PURPOSE, BlockLayout
-from shardkit.order.own_permutation import derived_seed
+from shardkit.order.keyed_permutations import derived_seed
 from shardkit.reader import graph_order
-from shardkit.reader.graph_own_permutation import invert, permute_each
+from shardkit.reader.graph_own_permutation import invert, permute_ranges
 
 
 def block_order(positions: Any, *, layout: BlockLayout, seed: int) -> tuple[Any, Any]:
@@ -18,7 +18,7 @@ def block_order(positions: Any, *, layout: BlockLayout, seed: int) -> tuple[Any,
     permuting so many positions.
     """
     epochs, tables, window = _windows(positions, layout, seed)
-    shuffled = permute_each(
+    shuffled = permute_ranges(
         window.rank - window.start,
         window.stop - window.start,
         epochs,

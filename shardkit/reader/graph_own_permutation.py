@@ -1,4 +1,4 @@
-"""The graph's twin of `shardkit.order.own_permutation`, held against it in tests."""
+"""The graph's twin of `shardkit.order.keyed_permutations`, held against it in tests."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from shardkit.order import permutation
 from shardkit.reader.graph_order import add_hash, key_words, mix32
 
 
-def permute_each(index: Any, sizes: Any, epochs: Any, streams: Any, *, seed: int, rounds: int) -> Any:
+def permute_ranges(index: Any, sizes: Any, epochs: Any, streams: Any, *, seed: int, rounds: int) -> Any:
     """int64[n]: each index permuted within its own [0, size); see the reference for arguments."""
     rows = tf.cast(tf.sqrt(tf.cast(sizes - 1, tf.float64)), tf.int64) + 1
     columns = -(-sizes // rows)

@@ -4,10 +4,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.order.own_permutation import derived_seed
+from shardkit.order.keyed_permutations import derived_seed
 from shardkit.order.sampling import CLASSES_PURPOSE, ClassSampling
 from shardkit.order.schedule import PERIOD, SHARED, Schedule
-from shardkit.reader.graph_own_permutation import permute_each
+from shardkit.reader.graph_own_permutation import permute_ranges
 
 
 class Drawer:
@@ -56,7 +56,7 @@ class Sampler:
         first = tf.gather(self._starts, classes)
         sizes = tf.gather(self._starts, classes + 1) - first
         epochs = drawn // sizes
-        within = permute_each(drawn % sizes, sizes, epochs, classes, seed=self._seed, rounds=self._rounds)
+        within = permute_ranges(drawn % sizes, sizes, epochs, classes, seed=self._seed, rounds=self._rounds)
         return tf.gather(self._members, first + within), epochs
 
 

@@ -88,9 +88,7 @@ class Places:
         """The columns of some steps, and the epoch of each example in them."""
         layout = self._layout
         steps = tf.range(first_step, tf.minimum(first_step + num_steps, self._last_step))
-        start = layout.worker_index * layout.per_worker_batch_size
-        within = np.arange(start, start + layout.per_worker_batch_size)
-        positions = tf.reshape(steps[:, tf.newaxis] * layout.global_batch_size + within, [-1])
+        positions = tf.reshape(steps[:, tf.newaxis] * layout.global_batch_size + np.array(layout.slots), [-1])
         if self._order is not None:
             ids, epochs = self._order.in_graph(positions)
         else:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from shardkit.errors import CallError, UnknownNameError
 from shardkit.features import CLASS_LABEL, LABEL
 from shardkit.order import permutation
-from shardkit.order.block_reads import check_lanes, lane_positions
 from shardkit.order.blocks import BlockLayout, block_order
-from shardkit.order.own_permutation import MAX_STREAMS
+from shardkit.order.keyed_permutations import MAX_STREAMS
+from shardkit.order.lanes import check_lanes, lane_positions
 from shardkit.order.sampling import ClassSampling, class_balanced, class_weighted, sample
 from shardkit.reader import graph_blocks, graph_order
 from shardkit.reader.graph_sampling import Sampler
@@ -102,7 +102,7 @@ class BlockOrder:
 
     def in_graph(self, places: Any) -> tuple[Any, Any]:
         """See TrainingOrder."""
-        # block_reads.lane_positions, on tensors.
+        # lanes.lane_positions, on tensors.
         lanes, size = self.layout.lanes, self._global_batch_size
         within = places % size
         positions = places - within + within % (size // lanes) * lanes + within // (size // lanes)
@@ -227,7 +227,7 @@ def _check_blocks(global_batch_size: int, block_records: int, window_blocks: int
         below = global_batch_size // lanes * lanes
         batches = f", or a global_batch_size of {below} or {below + lanes}" if below else ""
         msg = (
-            f"global_batch_size {global_batch_size} cannot be dealt evenly to lanes={lanes}; use lanes={fitting}"
+            f"global_batch_size {global_batch_size} cannot be divided evenly among lanes={lanes}; use lanes={fitting}"
             f"{batches}"
         )
         raise CallError(msg)

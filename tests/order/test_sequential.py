@@ -10,7 +10,7 @@ from shardkit.order import sequential, steps_per_epoch
 
 
 def test_a_pass_is_all_examples_as_they_lie_and_the_last_again_with_weight_0():
-    ids, weights = sequential.place(np.arange(8), num_examples=5)
+    ids, weights = sequential.padded_ids(np.arange(8), num_examples=5)
     assert ids.tolist() == [0, 1, 2, 3, 4, 4, 4, 4]
     assert weights.tolist() == [1, 1, 1, 1, 1, 0, 0, 0]
     assert (ids.dtype, weights.dtype) == (np.int64, np.float32)
@@ -20,7 +20,7 @@ def test_a_pass_is_all_examples_as_they_lie_and_the_last_again_with_weight_0():
 def test_each_example_has_weight_1_exactly_once_over_whole_batches(num_examples, global_batch_size):
     size = sequential.num_positions(num_examples, global_batch_size)
     assert size == steps_per_epoch(num_examples, global_batch_size) * global_batch_size
-    ids, weights = sequential.place(np.arange(size), num_examples=num_examples)
+    ids, weights = sequential.padded_ids(np.arange(size), num_examples=num_examples)
     assert (np.bincount(ids, weights=weights, minlength=num_examples) == 1).all()
     assert len(ids) - num_examples < global_batch_size
 
@@ -31,4 +31,4 @@ def test_each_example_has_weight_1_exactly_once_over_whole_batches(num_examples,
 )
 def test_numbers_out_of_range_are_refused_in_a_sentence(position, num_examples, says):
     with pytest.raises(CallError, match=says):
-        sequential.place(np.array([position]), num_examples=num_examples)
+        sequential.padded_ids(np.array([position]), num_examples=num_examples)

@@ -224,7 +224,7 @@ def test_make_dataset_gives_a_workers_part(noise):
 @pytest.mark.parametrize(
     ("num_workers", "worker_index", "sentence"),
     [
-        (5, 0, "global_batch_size 16 cannot be dealt evenly to 5 workers; use 15 or 20"),
+        (5, 0, "global_batch_size 16 cannot be divided evenly among 5 workers; use 15 or 20"),
         (2, 2, "worker_index 2 does not exist; with 2 workers it must be from 0 to 1"),
         (0, 0, "num_workers is 0; it must be at least 1"),
     ],

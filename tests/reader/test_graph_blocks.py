@@ -3,7 +3,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit.order import blocks, permutation
-from shardkit.order.own_permutation import permute_each
+from shardkit.order.keyed_permutations import permute_ranges
 from shardkit.reader import graph_blocks, graph_own_permutation
 
 # counts of the shards, block_records, window_blocks, lanes
@@ -56,9 +56,9 @@ def test_the_graph_permutes_ranges_of_many_sizes_as_numpy_does(rounds):
     sizes = np.concatenate([sizes, [n * n + d for n in (1000, 1 << 20) for d in (-1, 0)]])
     index = rng.integers(0, sizes)
     epochs, streams = rng.integers(0, 1 << 50, len(sizes)), rng.integers(0, 1 << 32, len(sizes))
-    expected = permute_each(index, sizes, epochs, streams, seed=3, rounds=rounds)
+    expected = permute_ranges(index, sizes, epochs, streams, seed=3, rounds=rounds)
     given = map(tf.constant, (index, sizes, epochs, streams))
-    made = graph_own_permutation.permute_each(*given, seed=3, rounds=rounds)
+    made = graph_own_permutation.permute_ranges(*given, seed=3, rounds=rounds)
     np.testing.assert_array_equal(made, expected)
 
 

@@ -90,8 +90,8 @@ def test_a_dataset_of_whole_batches_is_dealt_out_without_loss_or_repetition(work
     [
         (2, 3, 36, "3 replicas do not divide evenly over 2 input pipelines.*give every worker the same number"),
         (3, 8, 48, "8 replicas do not divide evenly over 3 input pipelines"),
-        (2, 8, 36, "36 cannot be dealt evenly to 8 replicas; use 32 or 40"),
-        (4, 4, 3, "3 cannot be dealt evenly to 4 replicas; use 4"),
+        (2, 8, 36, "36 cannot be divided evenly among 8 replicas; use 32 or 40"),
+        (4, 4, 3, "3 cannot be divided evenly among 4 replicas; use 4"),
         (4, 4, 400, "192 examples, fewer than the global batch of 400"),
     ],
 )

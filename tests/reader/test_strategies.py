@@ -111,5 +111,5 @@ def test_devices_get_static_shapes_and_no_strings(facts):
 def test_a_batch_that_does_not_divide_over_replicas_is_refused_with_the_nearest_that_do(all_facts, num_devices):
     refusal = all_facts[num_devices]["refusal"]
     below = (GLOBAL_BATCH_SIZE + 1) // num_devices * num_devices
-    assert f"{GLOBAL_BATCH_SIZE + 1} cannot be dealt evenly to {num_devices} replicas" in refusal
+    assert f"{GLOBAL_BATCH_SIZE + 1} cannot be divided evenly among {num_devices} replicas" in refusal
     assert f"use {below} or {below + num_devices}" in refusal

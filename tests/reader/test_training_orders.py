@@ -115,9 +115,15 @@ def test_orders_serve_replicas_under_a_strategy(noise):
     ("options", "said"),
     [
         ({"order": "shuffled"}, "order must be 'full' or 'block'; found 'shuffled'"),
-        ({"order": "block", "lanes": 5}, "dealt evenly to lanes=5; use lanes=4, or a global_batch_size of 15 or 20"),
-        ({"order": "block", "global_batch_size": 12}, "dealt evenly to lanes=8; use lanes=6, or a global_batch_size"),
-        ({"order": "block", "lanes": 10**12}, "dealt evenly to lanes=1000000000000; use lanes=16$"),
+        (
+            {"order": "block", "lanes": 5},
+            "evenly among lanes=5; use lanes=4, or a global_batch_size of 15 or 20",
+        ),
+        (
+            {"order": "block", "global_batch_size": 12},
+            "evenly among lanes=8; use lanes=6, or a global_batch_size",
+        ),
+        ({"order": "block", "lanes": 10**12}, "divided evenly among lanes=1000000000000; use lanes=16$"),
         ({"order": "block", "window_blocks": 10**12}, "window_blocks must be at most 134,217,728 with lanes=8"),
         ({"order": "block", "block_records": 0}, "block_records"),
         ({"order": "block", "sampling": "class_balanced"}, "leave out order='block'"),

@@ -1,8 +1,8 @@
-"""Keyed permutations of many sizes at once, each key its own: those of windows of blocks and of classes.
+"""Keyed permutations of many ranges at once, used for the windows of ``block`` order and for classes.
 
-The network is that of :mod:`shardkit.order.permutation`; here rows, columns and keys belong to the element, since
-neighbouring positions lie in different windows or classes. The key of an element is (seed, epoch, stream): what
-`permute` would take for the epoch, with the number of the window or class mixed into every word.
+The network is the one of :mod:`shardkit.order.permutation`. Here each element has its own range and key, because
+neighbouring positions belong to different windows or classes. The key of an element is (seed, epoch, stream): the key
+words of `permute` for the epoch, with the number of the window or class mixed into every word.
 """
 
 import numpy as np
@@ -16,21 +16,21 @@ MAX_STREAMS = 1 << 32
 
 
 def derived_seed(seed: int, purpose: str) -> int:
-    """A seed of 63 bits that has nothing to do with the seed itself or with another purpose's.
+    """Derive a 63-bit seed that is independent of the given seed and of those for other purposes.
 
     Args:
         seed: 0 to 2**63 - 1.
-        purpose: up to 16 ASCII characters.
+        purpose: Up to 16 ASCII characters.
 
     Raises:
-        CallError: the seed is out of range.
+        CallError: The seed is out of range.
     """
     if not 0 <= seed <= MAX_SEED:
         raise CallError(f"seed {seed} is out of range; it must be from 0 to {MAX_SEED}")
     return int(hash64(["seed"], seed=seed, purpose=purpose)[0] >> np.uint64(1))
 
 
-def permute_each(
+def permute_ranges(
     index: npt.NDArray[np.int64],
     sizes: npt.NDArray[np.int64],
     epochs: npt.NDArray[np.int64],
@@ -39,7 +39,7 @@ def permute_each(
     seed: int,
     rounds: int,
 ) -> npt.NDArray[np.int64]:
-    """Permute each index within its own range; elements of equal size, epoch and stream share a permutation.
+    """Permute each index within its own range. Elements with the same size, epoch and stream share a permutation.
 
     Args:
         index: int64[n], index[i] in [0, sizes[i]).
@@ -47,10 +47,10 @@ def permute_each(
         epochs: int64[n], 0 or more.
         streams: int64[n], in [0, 2**32).
         seed: 0 to 2**63 - 1.
-        rounds: of the network, even; `permutation.num_rounds` of a typical size.
+        rounds: Rounds of the network, even; `permutation.num_rounds` of a typical size.
 
     Returns:
-        int64[n], in [0, sizes[i]): a bijection for each (size, epoch, stream).
+        int64[n], element i in [0, sizes[i]): a bijection for each (size, epoch, stream).
     """
     rows = side(sizes)
     columns = -(-sizes // rows)
@@ -62,7 +62,7 @@ def permute_each(
         height, width = rows[walking], columns[walking]
         row, column = made[walking] // width, made[walking] % width
         for r in range(0, rounds, 2):
-            # Word by word, and not all at once: a million elements would take 200 MB.
+            # Word by word: all words at once would take 200 MB for a million elements.
             keys = permutation.mix32(words[which[walking], r : r + 2].reshape(-1, 4).T ^ streams[walking])
             row = _add_hash(row, height, column, keys[0], keys[1])
             column = _add_hash(column, width, row, keys[2], keys[3])
@@ -72,7 +72,7 @@ def permute_each(
 
 
 def side(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """ceil(sqrt(size)), as `permutation.rectangle` has it; IEEE square roots are exact enough below 2**50."""
+    """Return ceil(sqrt(size)) as `permutation.rectangle` does; IEEE square roots are exact enough below 2**50."""
     return np.sqrt((sizes - 1).astype(np.float64)).astype(np.int64) + 1
 
 
