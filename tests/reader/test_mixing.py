@@ -48,7 +48,7 @@ def test_mixup_blends_images_and_labels_in_one_proportion(alpha, flat):
 
 
 def mean_of_the_smaller_share(alpha):
-    """E[min(X, 1 - X)] of X from Beta(alpha, alpha): the regularised incomplete beta function I(1/2; alpha + 1, alpha)."""
+    """E[min(X, 1 - X)] of X from Beta(alpha, alpha), which is the incomplete beta function I(1/2; alpha + 1, alpha)."""
     log_beta = 2 * math.lgamma(alpha) - math.lgamma(2 * alpha)
     return 0.5 - math.exp(-2 * alpha * math.log(2) - math.log(alpha) - log_beta)
 
