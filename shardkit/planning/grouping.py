@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from shardkit.errors import CallError
 from shardkit.hashing import COLUMN_BLOCK, hash64_column
+from shardkit.planning.rows import Gathered
 
 _Ints = npt.NDArray[np.int64]
 DIGEST_WORDS = 4  # of 64 bits in a sha256
@@ -59,23 +60,32 @@ def group_codes(groups: pa.ChunkedArray) -> _Ints:
 
 def digest_words(contents: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
     """Return sha256 digests, none null, as uint64[n, DIGEST_WORDS]."""
-    words = [np.zeros((0, DIGEST_WORDS), np.uint64)]
-    for chunk in contents.chunks:
-        if len(chunk):
-            of_buffer = np.frombuffer(chunk.buffers()[1], "<u8").reshape(-1, DIGEST_WORDS)
-            words.append(of_buffer[chunk.offset : chunk.offset + len(chunk)])
-    return np.concatenate(words)
+    return np.concatenate([np.zeros((0, DIGEST_WORDS), np.uint64), *map(_words, contents.chunks)])
 
 
-def duplicate_codes(contents: pa.ChunkedArray) -> _Ints:
+def digest_prefixes(contents: pa.ChunkedArray | Gathered) -> npt.NDArray[np.uint64]:
+    """Return uint64[n], the first word of sha256 digests, none null."""
+    prefixes = np.empty(len(contents), np.uint64)
+    for start in range(0, len(contents), COLUMN_BLOCK):
+        words = digest_words(contents.slice(start, COLUMN_BLOCK))
+        prefixes[start : start + len(words)] = words[:, 0]
+    return prefixes
+
+
+def _words(chunk: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint64]:
+    if not len(chunk):
+        return np.zeros((0, DIGEST_WORDS), np.uint64)
+    words: npt.NDArray[np.uint64] = np.frombuffer(chunk.buffers()[1], "<u8").reshape(-1, DIGEST_WORDS)
+    return words[chunk.offset : chunk.offset + len(chunk)]
+
+
+def duplicate_codes(contents: pa.ChunkedArray | Gathered) -> _Ints:
     """Return int64[n], the number of every set of equal contents, by first row; -1 where a content is the only one.
 
     Args:
         contents: sha256 digests, none null.
     """
-    words = [digest_words(pa.chunked_array([chunk]))[:, 0] for chunk in contents.chunks]
-    prefixes = np.concatenate(words) if words else np.zeros(0, np.uint64)
-    return repeated_codes(prefixes, lambda rows: digest_words(contents.take(pa.array(rows))))
+    return repeated_codes(digest_prefixes(contents), lambda rows: digest_words(contents.take(rows)))
 
 
 def repeated_codes(prefixes: npt.NDArray[np.uint64], digests_of: Callable[[_Ints], npt.NDArray[np.uint64]]) -> _Ints:
@@ -145,7 +155,7 @@ def units_of(groups: _Ints, duplicates: _Ints) -> _Ints:
 
 def unit_hashes(
     units: _Ints | None,
-    tokens: pa.ChunkedArray,
+    tokens: pa.ChunkedArray | Gathered,
     groups: pa.ChunkedArray | None,
     *,
     seed: int,

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.errors import CallError
-from shardkit.planning.grouping import digest_words, group_codes, repeated_codes, units_of
+from shardkit.planning.grouping import digest_prefixes, digest_words, group_codes, repeated_codes, units_of
 from shardkit.planning.labelling import Labels
 from shardkit.planning.stratifying import split_units
 from shardkit.reader.table import RecordTable, read_columns
@@ -56,7 +56,7 @@ def _units(table: RecordTable) -> npt.NDArray[np.int64]:
     for shard_index, start in enumerate(table.starts[:-1].tolist()):
         index = read_columns(table.roots[shard_index], table.shards[shard_index], [GROUP, CONTENT])
         groups += index[GROUP].chunks
-        prefixes[start : start + len(index)] = digest_words(index[CONTENT])[:, 0]
+        prefixes[start : start + len(index)] = digest_prefixes(index[CONTENT])
     codes = group_codes(pa.chunked_array(groups, pa.string()))
     return units_of(codes, repeated_codes(prefixes, lambda rows: _contents(table, rows)))
 
