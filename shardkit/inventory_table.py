@@ -12,6 +12,7 @@ from shardkit.sources.listing import LINE
 
 _FEW_VALUES = {"label_name", "format", "changes", "reason", "message", "split"}
 _WHOLE_NUMBERS = {"source_bytes", "width", "height", "content_crc32c"}
+_CHUNKS_BETWEEN_RELEASES = 16
 _SIGNED = (pa.int8(), pa.int16(), pa.int32())
 _UNSIGNED = (pa.uint8(), pa.uint16(), pa.uint32())
 
@@ -50,8 +51,8 @@ def joined(tables: list[pa.Table]) -> pa.Table:
         column = columns.pop(name) if name in columns else _as_one(tables, name)
         made[name] = column if order is None else column.take(order)
         del column
+        _release()
     tables.clear()
-    pa.default_memory_pool().release_unused()  # else the allocator keeps what the parts took
     return pa.table(made)
 
 
@@ -81,12 +82,19 @@ def _text(chunks: list[pa.StringArray]) -> pa.LargeStringArray:
     for i, end in enumerate(ends[:-1].tolist()):
         chunk, chunks[i] = chunks[i], None
         _, starts, text = chunk.buffers()
+        if i % _CHUNKS_BETWEEN_RELEASES == 0:
+            _release()
         if len(chunk):
             starts = np.frombuffer(starts, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
             data[end : ends[i + 1]] = np.frombuffer(text, np.uint8)[starts[0] : starts[-1]] if text else []
             offsets[row + 1 : row + len(starts)] = end + (starts[1:] - starts[0])
             row += len(chunk)
     return pa.LargeStringArray.from_buffers(row, pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def _release() -> None:
+    # Arrow's allocator keeps what is freed, here as much again as the inventory.
+    pa.default_memory_pool().release_unused()
 
 
 def _order(columns: pa.Table) -> pa.Array | None:
