@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
 
 MAX_SEED = (1 << 63) - 1
 COLUMN_BLOCK = 1 << 20  # values that are Python objects at a time
@@ -33,8 +32,14 @@ def hash64(values: Iterable[str | bytes], *, seed: int, purpose: str) -> npt.NDA
     return np.frombuffer(b"".join(digests), dtype="<u8").astype(np.uint64, copy=False)
 
 
-def hash64_column(column: pa.ChunkedArray, *, seed: int, purpose: str) -> npt.NDArray[np.uint64]:
-    """`hash64` of every value of a column of strings or bytes, in bounded memory."""
+def hash64_column(column: Any, *, seed: int, purpose: str) -> npt.NDArray[np.uint64]:
+    """Return `hash64` of every value of a column of strings or bytes, in bounded memory.
+
+    Args:
+        column: An Arrow column, or what has its length and `slice`.
+        seed: See hash64.
+        purpose: See hash64.
+    """
     hashes = np.empty(len(column), np.uint64)
     for start in range(0, len(column), COLUMN_BLOCK):
         values = column.slice(start, COLUMN_BLOCK).to_pylist()

@@ -20,7 +20,8 @@ from shardkit.column_digest import columns_digest
 from shardkit.columns import MASK_PATH, OBJECTS, annotation_columns
 from shardkit.errors import DataError
 from shardkit.hashing import canonical_json
-from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, OFFSET, PATH, UNMEASURED, Listing
+from shardkit.inventory_table import compact, joined
+from shardkit.sources.listing import GROUP, LISTING_SCHEMA, OFFSET, PATH, UNMEASURED, Listing
 from shardkit.storage import Folder
 
 Check = Literal["decode", "header"]
@@ -238,31 +239,8 @@ def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, Facts]:
                 tables.append(compact(reader.read_all().replace_schema_metadata().drop_columns("mtime_ns")))
     # Parts of one folder follow each other; in their order the whole is often sorted already.
     tables.sort(key=lambda table: str(table["key"][0]))
-    table = (
-        pa.concat_tables(tables, promote_options="default")
-        if tables
-        else INVENTORY_SCHEMA.empty_table().drop_columns("mtime_ns")
-    )
-    return sorted_by_key(table), Facts(dict(sorted(facts.skipped.items())), facts.classes)
-
-
-def compact(table: pa.Table) -> pa.Table:
-    """The same rows in a third of the memory: labels by number, and nothing kept of columns without a value."""
-    for i, field in enumerate(table.schema):
-        if table[field.name].null_count == len(table):
-            table = table.set_column(i, field.name, pa.nulls(len(table)))
-        elif field.name == "label_name":
-            table = table.set_column(i, field.name, table[field.name].dictionary_encode())
-    return table
-
-
-def sorted_by_key(table: pa.Table) -> pa.Table:
-    """An inventory's rows in the order in which the plan takes them."""
-    keys = table["key"]
-    if LINE.name not in table.column_names and pc.all(pc.less_equal(keys[:-1], keys[1:])).as_py() is not False:
-        return table
-    columns = ["key", LINE.name] if LINE.name in table.column_names else ["key"]
-    return table.take(pc.sort_indices(table, [(name, "ascending") for name in columns]))
+    table = joined(tables or [INVENTORY_SCHEMA.empty_table().drop_columns("mtime_ns")])
+    return table, Facts(dict(sorted(facts.skipped.items())), facts.classes)
 
 
 def add_facts(facts: Facts, skipped: dict[str, int], classes: Iterable[tuple[int, str]]) -> None:

@@ -102,7 +102,7 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
             measured = inventory.measured(source.folder, listing.table())
             tables.append(inventory.inventory_batch(source.folder, measured, options.check))
             inventory.add_facts(facts, listing.skipped, listing.classes.items())
-    table = inventory.sorted_by_key(pa.concat_tables(tables))
+    table = inventory.joined(tables)
     return make_plan(
         table,
         options,

@@ -55,7 +55,7 @@ def permute_ranges(
     rows = side(sizes)
     columns = -(-sizes // rows)
     distinct, which = np.unique(epochs, return_inverse=True)
-    words, which = permutation.key_words(seed, distinct, rounds), which.reshape(-1)
+    words, which = permutation.key_words(seed, distinct, rounds + 1), which.reshape(-1)
     made = np.array(index, dtype=np.int64)
     walking = np.arange(len(made))
     while walking.size:
@@ -68,7 +68,7 @@ def permute_ranges(
             column = _add_hash(column, width, row, keys[2], keys[3])
         made[walking] = row * width + column
         walking = walking[made[walking] >= sizes[walking]]
-    return made
+    return permutation.swap_first_two(made, permutation.mix32(words[which, -1, 0] ^ streams), sizes)
 
 
 def side(sizes: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

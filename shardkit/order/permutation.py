@@ -11,6 +11,10 @@ until it falls inside (cycle walking), which keeps it a bijection of [0, N). The
 longer side, so a second pass is needed for about one index in sqrt(N) at most, where a domain of a power of two needs
 it for up to half of them.
 
+Last, one more bit of the key decides whether examples 0 and 1 change places. Adding to one coordinate of a rectangle
+whose sides are both odd is an even permutation, whatever the keys: without that swap half of all orders of 9, 25 or 49
+examples could never occur, and of 24, which are walked on 25, hardly any of one half.
+
 Why not TensorFlow's ``index_shuffle``, which is one kernel and faster: it is experimental and its numbers belong to
 TensorFlow, while these may never change; it permutes well only with hashed key words and 8 or more rounds; and
 nothing else could list what a step saw. Why these operations: the graph must give the same numbers, so only those
@@ -64,13 +68,14 @@ def permute(positions: npt.NDArray[np.int64], *, num_examples: int, seed: int) -
     if positions.size and positions.min() < 0:
         raise CallError(f"position {positions.min()} is negative; positions count from 0")
     epochs, which = np.unique(positions // num_examples, return_inverse=True)
-    words = key_words(seed, epochs, num_rounds(num_examples))
+    which = which.reshape(-1)
+    words = key_words(seed, epochs, num_rounds(num_examples) + 1)
     ids = positions % num_examples
     walking = np.arange(len(ids))
     while walking.size:
-        ids[walking] = _encipher(ids[walking], words, which.reshape(-1)[walking], rows, columns)
+        ids[walking] = _encipher(ids[walking], words, which[walking], rows, columns)
         walking = walking[ids[walking] >= num_examples]
-    return ids
+    return swap_first_two(ids, words[which, -1, 0], num_examples)
 
 
 def invert(
@@ -97,10 +102,12 @@ def invert(
             f"ids from {places.min()} to {places.max()} were asked for; they go from 0 to {num_examples - 1}"
         )
     epochs, which = np.unique(epochs, return_inverse=True)
-    words = key_words(seed, epochs, num_rounds(num_examples))
+    which = which.reshape(-1)
+    words = key_words(seed, epochs, num_rounds(num_examples) + 1)
+    places = swap_first_two(places, words[which, -1, 0], num_examples)
     walking = np.arange(len(places))
     while walking.size:
-        places[walking] = _decipher(places[walking], words, which.reshape(-1)[walking], rows, columns)
+        places[walking] = _decipher(places[walking], words, which[walking], rows, columns)
         walking = walking[places[walking] >= num_examples]
     return places
 
@@ -140,6 +147,8 @@ def seed_words(seed: int, rounds: int) -> npt.NDArray[np.int64]:
 def key_words(seed: int, epochs: npt.NDArray[np.int64], rounds: int) -> npt.NDArray[np.int64]:
     """int64[m, rounds, 2] of 32-bit words, two for each round of each of the m epochs in int64[m].
 
+    Ask for one round more than the network has: the first word of the last one decides the swap of `swap_first_two`.
+
     The low and the high 32 bits of the epoch go in one after the other, each followed by a full mix.
     """
     first, second = seed_words(seed, rounds)
@@ -154,12 +163,26 @@ def mix32(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     return x ^ (x >> SHIFT_3)
 
 
+def swap_first_two(
+    ids: npt.NDArray[np.int64], words: npt.NDArray[np.int64], sizes: int | npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64]:
+    """Exchange the ids 0 and 1 where the word is odd; its own inverse.
+
+    Args:
+        ids: int64[n].
+        words: int64[n], the key word of each id's permutation.
+        sizes: Number of examples of each permutation; a single one stays where it is.
+    """
+    swapped: npt.NDArray[np.int64] = ids ^ (words & (ids < 2) & (np.asarray(sizes) > 1))
+    return swapped
+
+
 def _encipher(
     index: npt.NDArray[np.int64], words: npt.NDArray[np.int64], which: npt.NDArray[np.int64], rows: int, columns: int
 ) -> npt.NDArray[np.int64]:
     """One pass over the rectangle; words[which[i]] are the keys of index[i]."""
     row, column = index // columns, index % columns
-    for r in range(0, words.shape[1], 2):
+    for r in range(0, words.shape[1] - 1, 2):
         row = _add_hash(row, rows, column, words[:, r], which)
         column = _add_hash(column, columns, row, words[:, r + 1], which)
     return row * columns + column
@@ -170,7 +193,7 @@ def _decipher(
 ) -> npt.NDArray[np.int64]:
     """What _encipher made this of: its rounds undone, the last one first."""
     row, column = index // columns, index % columns
-    for r in range(words.shape[1] - 2, -1, -2):
+    for r in range(words.shape[1] - 3, -1, -2):
         # Subtracting a hash is adding it to the distance from the top: -(h + (size - 1 - x)) - 1 = x - h (mod size).
         column = columns - 1 - _add_hash(columns - 1 - column, columns, row, words[:, r + 1], which)
         row = rows - 1 - _add_hash(rows - 1 - row, rows, column, words[:, r], which)

@@ -13,6 +13,7 @@ from shardkit.hashing import hash64_column
 from shardkit.planning import grouping
 from shardkit.planning.labelling import Labels
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.rows import Rows
 from shardkit.planning.splitting import split_by_hash
 from shardkit.planning.stratifying import split_units
 from shardkit.sources.listing import GROUP
@@ -51,12 +52,12 @@ class Ties:
         return grouping.units_of(groups, duplicates)
 
 
-def contents_known(good: pa.Table) -> bool:
+def contents_known(good: Rows) -> bool:
     """Whether every file was read before it is planned."""
-    return bool(good["content_sha256"].null_count == 0)
+    return not good.gathered("content_sha256").has_nulls
 
 
-def ties_of(good: pa.Table, options: ConvertOptions) -> Ties:
+def ties_of(good: Rows, options: ConvertOptions) -> Ties:
     """What belongs together among the good rows of an inventory.
 
     Raises:
@@ -68,11 +69,13 @@ def ties_of(good: pa.Table, options: ConvertOptions) -> Ties:
     if groups is None and options.group_by is not None:
         groups = grouping.groups_by_pattern(good["key"], options.group_by)
     codes = None if groups is None else grouping.group_codes(groups)
-    return Ties(groups, codes, grouping.duplicate_codes(good["content_sha256"]) if contents_known(good) else None)
+    return Ties(
+        groups, codes, grouping.duplicate_codes(good.gathered("content_sha256")) if contents_known(good) else None
+    )
 
 
 def assign_splits(
-    good: pa.Table, labels: Labels, ties: Ties, options: ConvertOptions
+    good: Rows, labels: Labels, ties: Ties, options: ConvertOptions
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
     """The split of every good row, as an index into the names.
 
@@ -93,10 +96,12 @@ def assign_splits(
     ratios = {name: options.splits[name] for name in names}
     units = ties.units(with_duplicates=options.dedupe != "ignore")
     if options.split_by == "hash":
-        tokens = good["content_sha256" if contents_known(good) and options.dedupe != "ignore" else "key"]
+        tokens = good.gathered("content_sha256" if contents_known(good) and options.dedupe != "ignore" else "key")
         split_of = split_by_hash(grouping.unit_hashes(units, tokens, ties.groups, seed=options.seed), ratios)
     else:
-        split_of = split_units(hash64_column(good["key"], seed=options.seed, purpose="split"), labels, ratios, units)
+        split_of = split_units(
+            hash64_column(good.gathered("key"), seed=options.seed, purpose="split"), labels, ratios, units
+        )
     counts = np.bincount(split_of, minlength=len(names))
     if not counts.all():
         empty = names[int(np.argmin(counts))]
@@ -107,7 +112,7 @@ def assign_splits(
     return split_of, names
 
 
-def tie_notes(good: pa.Table, labels: Labels, ties: Ties, split_of: npt.NDArray[np.int32]) -> list[str]:
+def tie_notes(good: Rows, labels: Labels, ties: Ties, split_of: npt.NDArray[np.int32]) -> list[str]:
     """What the user should know of groups and duplicates: those that the source's own splits part, unlike labels."""
     notes = []
     for codes, what, remedy in (

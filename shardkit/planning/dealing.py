@@ -12,6 +12,7 @@ training job waits for its slowest shard and a batch should look like the whole.
 The laps alone leave bytes 0.2-5 % apart, plain round robin by class 4-13 % (simulated, log-normal sizes).
 """
 
+import itertools
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,6 +22,7 @@ import numpy.typing as npt
 from shardkit.errors import CallError
 
 _Ints = npt.NDArray[np.int64]
+_Sizes = npt.NDArray[np.integer[Any]]  # bytes, in whatever integers hold them
 
 # Swapping stops at max / min - 1 <= 1 / 1000: a tenth of what is promised, and no disk or network notices it.
 _INVERSE_TOLERANCE = 1000
@@ -66,38 +68,46 @@ def deal(
     Raises:
         CallError: num_shards is below 1, or sizes too large to add in 64 bits.
     """
+    order = _narrow(np.lexsort((hashes, labels)))
+    dealt = np.empty(len(labels), np.int32)
+    dealt[order] = deal_sorted(labels[order], sizes[order], num_shards)
+    return dealt
+
+
+def deal_sorted(labels: npt.NDArray[np.int32], sizes: _Sizes, num_shards: int) -> npt.NDArray[np.int32]:
+    """Deal examples that are sorted by label, and in a label by hash; see `deal`.
+
+    A hundred million examples are sorted once, and nothing else is held of them.
+    """
     if num_shards < 1:
         raise CallError(f"the number of shards is {num_shards}: it must be at least 1.")
-    dealt = np.zeros(len(labels), np.int32)
     if num_shards == 1 or not len(labels):
-        return dealt
-    order = _narrow(np.lexsort((hashes, labels)))
-    sizes, labels = sizes[order], labels[order]
-    starts = np.flatnonzero(np.concatenate(([True], labels[1:] != labels[:-1])))
+        return np.zeros(len(labels), np.int32)
+    starts = _starts(labels)
     counts = np.diff(starts, append=len(labels))
-    classes = np.repeat(_narrow(np.arange(len(counts))), counts)
     max_bytes = int(sizes.max())
-    if len(labels) * (2 * max_bytes + 1) >= 1 << 63:
+    if max(len(labels), int(labels[-1]) + 1) * (2 * max_bytes + 1) >= 1 << 63:
         raise CallError(
             f"{len(labels):,} examples of up to {max_bytes:,} bytes are more than 64 bits can add: check the sizes."
         )
 
     # The rows of every class begin with its whole laps.
     lap_counts = counts // num_shards * num_shards
-    in_whole_lap = np.repeat(
-        np.tile([True, False], len(counts)), np.stack([lap_counts, counts - lap_counts], 1).ravel()
-    )
     shards = np.empty(len(labels), np.int32)
     loads = np.zeros(num_shards, np.int64)
-    _deal_whole_laps(_narrow(np.flatnonzero(in_whole_lap)), sizes, shards, loads)
-    _deal_shared_laps(np.flatnonzero(~in_whole_lap), classes, sizes, shards, loads)
-    _swap(classes, sizes, shards, loads)
-    dealt[order] = shards
-    return dealt
+    for at in np.flatnonzero(lap_counts):
+        _deal_whole_laps(slice(starts[at], starts[at] + lap_counts[at]), sizes, shards, loads)
+    rest = counts - lap_counts
+    ends = np.cumsum(rest)
+    _deal_shared_laps(
+        np.arange(ends[-1]) + np.repeat(starts + lap_counts - ends + rest, rest), labels, sizes, shards, loads
+    )
+    _swap(labels, sizes, shards, loads)
+    return shards
 
 
 def measure_balance(
-    labels: npt.NDArray[np.int32], sizes: npt.NDArray[np.int64], shards: npt.NDArray[np.int32], num_shards: int
+    labels: npt.NDArray[np.int32], sizes: _Sizes, shards: npt.NDArray[np.int32], num_shards: int
 ) -> Balance:
     """Measure the balance of examples dealt over shards, in memory linear in n (no table of class by shard).
 
@@ -115,14 +125,32 @@ def measure_balance(
     counts = np.bincount(shards, minlength=num_shards)
     loads = np.zeros(num_shards, np.int64)
     np.add.at(loads, shards, sizes)
-    cells, in_cell = np.unique(labels.astype(np.int64) * num_shards + shards, return_counts=True)
-    cell_labels = cells // num_shards
-    starts = np.flatnonzero(np.concatenate(([True], cell_labels[1:] != cell_labels[:-1])))
-    everywhere = np.diff(starts, append=len(cells)) == num_shards
-    spreads = np.maximum.reduceat(in_cell, starts) - np.where(everywhere, np.minimum.reduceat(in_cell, starts), 0)
     lightest, heaviest = int(loads.min()), int(loads.max())
     ratio = heaviest / lightest - 1 if lightest else float("inf") if heaviest else 0.0
-    return Balance(int(counts.max() - counts.min()), int(spreads.max()), ratio)
+    return Balance(int(counts.max() - counts.min()), _class_spread(labels, shards, num_shards), ratio)
+
+
+def _class_spread(labels: npt.NDArray[np.int32], shards: npt.NDArray[np.int32], num_shards: int) -> int:
+    if (labels[1:] < labels[:-1]).any():
+        order = np.argsort(labels, kind="stable")
+        labels, shards = labels[order], shards[order]
+    starts = _starts(labels)
+    spread = 0
+    # Large classes one by one, small ones together: a table of all cells may be larger than the examples are.
+    blocks = starts[_starts(starts // _BLOCK_ROWS)].tolist()
+    for start, end in itertools.pairwise([*blocks, len(labels)]):
+        cells = (labels[start:end].astype(np.int64) - labels[start]) * num_shards + shards[start:end]
+        found, in_cell = np.unique(cells, return_counts=True)
+        first = _starts(found // num_shards)
+        everywhere = np.diff(first, append=len(found)) == num_shards
+        least = np.where(everywhere, np.minimum.reduceat(in_cell, first), 0)
+        spread = max(spread, int((np.maximum.reduceat(in_cell, first) - least).max()))
+    return spread
+
+
+def _starts(numbers: npt.NDArray[np.signedinteger[Any]]) -> npt.NDArray[np.intp]:
+    """Where runs of equal numbers begin."""
+    return np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
 
 
 def _narrow(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.signedinteger[Any]]:
@@ -134,23 +162,24 @@ def _lightest_first(loads: _Ints) -> npt.NDArray[np.intp]:
     return np.argsort(loads, kind="stable")
 
 
-def _deal_whole_laps(rows: npt.NDArray[np.intp], sizes: _Ints, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
-    """Deal rows, whole laps of one class each, updating shards and loads."""
-    all_laps = rows.reshape(-1, len(loads))
-    block = max(1, _BLOCK_ROWS // len(loads))
-    for start in range(0, len(all_laps), block):
-        laps = all_laps[start : start + block]
-        lap_sizes = sizes[laps]
+def _deal_whole_laps(rows: slice, sizes: _Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
+    """Deal rows, whole laps of one class, updating shards and loads."""
+    num_shards = len(loads)
+    block = max(1, _BLOCK_ROWS // num_shards) * num_shards
+    for start in range(rows.start, rows.stop, block):
+        part = slice(start, min(start + block, rows.stop))
+        lap_sizes = sizes[part].reshape(-1, num_shards).astype(np.int64)
+        dealt = shards[part].reshape(-1, num_shards)
         largest_first = np.argsort(-lap_sizes, axis=1, kind="stable")
-        laps, lap_sizes = np.take_along_axis(laps, largest_first, 1), np.take_along_axis(lap_sizes, largest_first, 1)
-        for lap, lap_size in zip(laps, lap_sizes, strict=True):
+        lap_sizes = np.take_along_axis(lap_sizes, largest_first, 1)
+        for lap, order, lap_size in zip(dealt, largest_first, lap_sizes, strict=True):
             targets = _lightest_first(loads)
-            shards[lap] = targets
+            lap[order] = targets
             loads[targets] += lap_size
 
 
 def _deal_shared_laps(
-    rows: npt.NDArray[np.intp], classes: _Ints, sizes: _Ints, shards: npt.NDArray[np.int32], loads: _Ints
+    rows: _Ints, classes: npt.NDArray[np.int32], sizes: _Sizes, shards: npt.NDArray[np.int32], loads: _Ints
 ) -> None:
     """Deal rows, sorted by class and fewer than num_shards of any class, updating shards and loads.
 
@@ -170,7 +199,7 @@ def _deal_shared_laps(
         taken[head_targets] = True
         tail_targets = targets[~taken[targets]][: len(lap) - len(head)]
         for part, part_targets in ((head, head_targets), (lap[len(head) :], tail_targets)):
-            part_sorted = part[np.argsort(-sizes[part], kind="stable")]
+            part_sorted = part[np.argsort(-sizes[part].astype(np.int64), kind="stable")]
             shards[part_sorted] = part_targets
             loads[part_targets] += sizes[part_sorted]
 
@@ -183,7 +212,7 @@ class _Exchange(NamedTuple):
     moved: int
 
 
-def _swap(classes: _Ints, sizes: _Ints, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
+def _swap(classes: npt.NDArray[np.int32], sizes: _Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
     """Swap examples between shards, updating shards and loads, until bytes are within the tolerance.
 
     In each round the i-th heaviest shard meets the i-th lightest, or a further one where those found nothing.
@@ -193,10 +222,14 @@ def _swap(classes: _Ints, sizes: _Ints, shards: npt.NDArray[np.int32], loads: _I
     # One number for class and size, class first. The span is wide enough for a difference of two numbers to tell
     # whether the classes differ: it is then more than any size.
     span = 2 * int(sizes.max()) + 1
-    codes = classes.astype(np.int64) * span + sizes
-    rows = _narrow(np.lexsort((codes, shards)))
+    rows = _narrow(np.argsort(shards, kind="stable"))
+    codes = np.empty(len(rows), np.int64)
     ends = np.cumsum(np.bincount(shards, minlength=len(loads)))[:-1]
-    codes_of, rows_of = np.split(codes[rows], ends), np.split(rows, ends)  # views: of each shard, sorted by code
+    codes_of, rows_of = np.split(codes, ends), np.split(rows, ends)  # views, sorted by code in each shard
+    for of_shard, numbers in zip(codes_of, rows_of, strict=True):
+        unsorted = classes[numbers].astype(np.int64) * span + sizes[numbers]
+        by_code = np.argsort(unsorted, kind="stable")
+        of_shard[:], numbers[:] = unsorted[by_code], numbers[by_code]
 
     num_pairs, offset = len(loads) // 2, 0
     for _ in range(_MAX_ROUNDS):

@@ -4,7 +4,7 @@ A unit is numbered from 0; -1 is an example that belongs to nobody.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ import pyarrow.compute as pc
 
 from shardkit.errors import CallError
 from shardkit.hashing import COLUMN_BLOCK, hash64_column
+from shardkit.planning.rows import Gathered
 
 _Ints = npt.NDArray[np.int64]
 DIGEST_WORDS = 4  # of 64 bits in a sha256
@@ -57,31 +58,70 @@ def group_codes(groups: pa.ChunkedArray) -> _Ints:
     return np.concatenate(codes) if codes else np.zeros(0, np.int64)
 
 
-def duplicate_codes(contents: pa.ChunkedArray) -> _Ints:
-    """int64[n], the number of every set of equal contents, by first row; -1 where a content is the only one.
+def digest_words(contents: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+    """Return sha256 digests, none null, as uint64[n, DIGEST_WORDS]."""
+    return np.concatenate([np.zeros((0, DIGEST_WORDS), np.uint64), *map(_words, contents.chunks)])
+
+
+def digest_prefixes(contents: pa.ChunkedArray | Gathered) -> npt.NDArray[np.uint64]:
+    """Return uint64[n], the first word of sha256 digests, none null."""
+    prefixes = np.empty(len(contents), np.uint64)
+    for start in range(0, len(contents), COLUMN_BLOCK):
+        words = digest_words(contents.slice(start, COLUMN_BLOCK))
+        prefixes[start : start + len(words)] = words[:, 0]
+    return prefixes
+
+
+def _words(chunk: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint64]:
+    if not len(chunk):
+        return np.zeros((0, DIGEST_WORDS), np.uint64)
+    words: npt.NDArray[np.uint64] = np.frombuffer(chunk.buffers()[1], "<u8").reshape(-1, DIGEST_WORDS)
+    return words[chunk.offset : chunk.offset + len(chunk)]
+
+
+def duplicate_codes(contents: pa.ChunkedArray | Gathered) -> _Ints:
+    """Return int64[n], the number of every set of equal contents, by first row; -1 where a content is the only one.
 
     Args:
         contents: sha256 digests, none null.
     """
-    codes = np.full(len(contents), -1, np.int64)
-    if not len(contents):
-        return codes
-    digests = pa.concat_arrays(contents.chunks)
-    words = np.frombuffer(digests.buffers()[1], "<u8").reshape(-1, DIGEST_WORDS)
-    words = words[digests.offset : digests.offset + len(digests)]
-    # The first 64 bits sort out nearly all; the few that share them are compared whole.
-    order = np.argsort(words[:, 0], kind="stable")
-    same = words[order[1:], 0] == words[order[:-1], 0]
-    rows = np.sort(order[np.concatenate(([False], same)) | np.concatenate((same, [False]))])
+    return repeated_codes(digest_prefixes(contents), lambda rows: digest_words(contents.take(rows)))
+
+
+def repeated_codes(prefixes: npt.NDArray[np.uint64], digests_of: Callable[[_Ints], npt.NDArray[np.uint64]]) -> _Ints:
+    """Return what `duplicate_codes` does, without holding all digests.
+
+    The first 64 bits of the digests sort out nearly all rows in a quarter of the memory; the few that share them with
+    another row are compared whole.
+
+    Args:
+        prefixes: uint64[n], first word of every digest.
+        digests_of: Returns the whole digests of some rows, ascending, as `digest_words` does.
+    """
+    codes = np.full(len(prefixes), -1, np.int64)
+    rows = _repeated(prefixes)
     if not len(rows):
         return codes
-    _, inverse, counts = np.unique(words[rows], axis=0, return_inverse=True, return_counts=True)
+    _, inverse, counts = np.unique(digests_of(rows), axis=0, return_inverse=True, return_counts=True)
     is_set = counts[inverse.ravel()] > 1
     _, first, numbered = np.unique(inverse.ravel()[is_set], return_index=True, return_inverse=True)
     by_first = np.empty(len(first), np.int64)
     by_first[np.argsort(first)] = np.arange(len(first))
     codes[rows[is_set]] = by_first[numbered.ravel()]
     return codes
+
+
+def _repeated(values: npt.NDArray[np.uint64]) -> _Ints:
+    """Rows whose value another row has too, ascending."""
+    ordered = np.sort(values)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    del ordered
+    found = [np.zeros(0, np.int64)]
+    for start in range(0, len(values) if len(repeated) else 0, COLUMN_BLOCK):
+        block = values[start : start + COLUMN_BLOCK]
+        at = np.minimum(np.searchsorted(repeated, block), len(repeated) - 1)
+        found.append(np.flatnonzero(repeated[at] == block) + start)
+    return np.concatenate(found)
 
 
 def units_of(groups: _Ints, duplicates: _Ints) -> _Ints:
@@ -115,7 +155,7 @@ def units_of(groups: _Ints, duplicates: _Ints) -> _Ints:
 
 def unit_hashes(
     units: _Ints | None,
-    tokens: pa.ChunkedArray,
+    tokens: pa.ChunkedArray | Gathered,
     groups: pa.ChunkedArray | None,
     *,
     seed: int,

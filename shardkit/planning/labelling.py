@@ -13,7 +13,9 @@ import pyarrow.compute as pc
 from shardkit.columns import LABEL_NAMES, OBJECTS, TARGET, features_of
 from shardkit.errors import CallError
 from shardkit.features import LABEL
+from shardkit.hashing import COLUMN_BLOCK
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.rows import Rows
 
 _WHOLE_NUMBER = re.compile(r"0|-?[1-9][0-9]*")  # as one is written: '007' is a name
 TARGET_BINS = 10  # of a number to regress on: deciles are dealt, and stratified, as classes are
@@ -38,12 +40,17 @@ class Labels:
 
     def counts(self, members: npt.NDArray[np.integer[Any]]) -> list[int]:
         """How many of some examples have each class."""
-        if self.flat is None or self.starts is None:
-            labels = self.dealt_by[members] if self.classes else self.dealt_by[:0]
-        else:
-            labels = self.flat[_ranges(self.starts[members], self.starts[members + 1])]
-        counts: list[int] = np.bincount(labels, minlength=len(self.classes)).tolist()
-        return counts
+        counts = np.zeros(len(self.classes), np.int64)
+        # NumPy counts int64 only: of all at once it would make a copy.
+        for start in range(0, len(members) if self.classes else 0, COLUMN_BLOCK):
+            some = members[start : start + COLUMN_BLOCK]
+            if self.flat is None or self.starts is None:
+                labels = self.dealt_by[some]
+            else:
+                labels = self.flat[_ranges(self.starts[some], self.starts[some + 1])]
+            counts += np.bincount(labels, minlength=len(counts))
+        found: list[int] = counts.tolist()
+        return found
 
     def differ(self, rows: npt.NDArray[np.intp], others: npt.NDArray[np.intp]) -> npt.NDArray[np.bool_]:
         """Whether the labels of an example are not those of another one, pair by pair."""
@@ -68,7 +75,7 @@ def _ranges(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.N
     return ranges
 
 
-def labels_of(inventory: pa.Table, good: pa.Table, options: ConvertOptions, given: Sequence[str] | None) -> Labels:
+def labels_of(inventory: pa.Table, good: Rows, options: ConvertOptions, given: Sequence[str] | None) -> Labels:
     """The labels of the good rows of an inventory.
 
     Args:
@@ -124,7 +131,7 @@ def sorted_names(names: Iterable[str]) -> list[str]:
     return sorted(found, key=int if all(map(_WHOLE_NUMBER.fullmatch, found)) else None)
 
 
-def _list_values(table: pa.Table) -> tuple[pa.Array, npt.NDArray[np.int64]]:
+def _list_values(table: pa.Table | Rows) -> tuple[pa.Array, npt.NDArray[np.int64]]:
     """Label names of all rows end to end, and int64[n + 1] where each row's begin."""
     is_objects = OBJECTS in table.column_names
     column = pa.chunked_array(table[OBJECTS if is_objects else LABEL_NAMES]).combine_chunks()
@@ -134,7 +141,7 @@ def _list_values(table: pa.Table) -> tuple[pa.Array, npt.NDArray[np.int64]]:
     return (pc.struct_field(values, "label_name") if is_objects else values), starts
 
 
-def _of_lists(good: pa.Table, classes: list[str]) -> Labels:
+def _of_lists(good: Rows, classes: list[str]) -> Labels:
     values, starts = _list_values(good)
     labels = pc.index_in(values, pa.array(classes, pa.string())).to_numpy(zero_copy_only=False).astype(np.int64)
     row_of = np.repeat(np.arange(len(good)), np.diff(starts))

@@ -17,17 +17,20 @@ from shardkit.columns import features_of
 from shardkit.errors import CallError, DataError
 from shardkit.features import CLASS_LABEL, LABEL
 from shardkit.hashing import hash64_column
-from shardkit.inventory import Reject, fingerprint
+from shardkit.inventory import INVENTORY_SCHEMA, Reject, fingerprint
 from shardkit.planning.assigning import assign_splits, tie_notes, ties_of
-from shardkit.planning.dealing import Balance, deal, measure_balance
+from shardkit.planning.dealing import Balance, deal_sorted, measure_balance
 from shardkit.planning.labelling import Labels, labels_of
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.repeats import REJECTED_SCHEMA, without_duplicates, without_repeats
+from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.sources.listing import GROUP, LINE
 
 PLAN_VERSION = 2
 
+# An inventory in memory has narrower types, which depend on its values.
+_TYPE_OF = {field.name: field for field in INVENTORY_SCHEMA}
 _NOT_PLANNED = {"split", "label_name", "mtime_ns", "reason", "message", LINE.name, GROUP.name}
 
 
@@ -36,7 +39,7 @@ def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa
 
     The shard follows from SplitPlan.shard_counts. `label` is there where an example has one class.
     """
-    fields = [field for field in inventory_schema if field.name not in _NOT_PLANNED]
+    fields = [_TYPE_OF.get(field.name, field) for field in inventory_schema if field.name not in _NOT_PLANNED]
     if with_groups:
         fields.append(GROUP)
     if features_of(inventory_schema).get(LABEL) == CLASS_LABEL:
@@ -85,7 +88,7 @@ class Plan:
 
     Attributes:
         schema: of its rows; see plan_schema.
-        examples: the good rows of the inventory, and a label where they have one; plan_schema's columns.
+        examples: all rows of the inventory, rejected ones too, and a label where they have one; plan_schema's columns.
         order: [num_examples], rows of `examples` in the order written.
         splits: in the order written.
         classes: names in label order.
@@ -161,8 +164,9 @@ def make_plan(
     """
     inventory = without_repeats(inventory)
     bad = pc.is_valid(inventory["reason"])
-    rejected = inventory.filter(bad).select(REJECTED_SCHEMA.names).cast(REJECTED_SCHEMA)
-    good = inventory.filter(pc.invert(bad)) if len(rejected) else inventory
+    rejected = inventory.select(REJECTED_SCHEMA.names).filter(bad).cast(REJECTED_SCHEMA)
+    good = Rows(inventory).kept(pc.invert(bad).to_numpy())
+    del bad
     if not len(good):
         raise DataError(_nothing_left(rejected, skipped))
     ties = ties_of(good, options)
@@ -174,26 +178,24 @@ def make_plan(
     split_of, names = assign_splits(good, labels, ties, options)
     _check_shard_names(options, names)
     notes = (*_notes(good, labels), *tie_notes(good, labels, ties, split_of))
-    hashes = hash64_column(good["key"], seed=options.seed, purpose="position")
-    sizes, dealt_by = good["source_bytes"].to_numpy(), labels.dealt_by
-    # Each of these has a row an example: in order of the splits, a split's are views, not further gigabytes.
+    groups, num_groups = ties.groups, ties.num_groups
+    del ties
+    # Each of the following has a row an example, and is gigabytes: nothing stays longer than it is needed.
+    hashes = hash64_column(good.gathered("key"), seed=options.seed, purpose="position")
     order = np.argsort(split_of, kind="stable").astype(np.uint32 if len(good) < 1 << 32 else np.uint64)
-    if len(names) > 1:
-        hashes, sizes, dealt_by = hashes[order], sizes[order], dealt_by[order]
     ends = np.cumsum(np.bincount(split_of, minlength=len(names))).tolist()
+    del split_of
     splits = []
     for name, start, end in zip(names, [0, *ends], ends, strict=False):
-        part = slice(start, end)
-        counts = labels.counts(order[part])
-        planned, within = _plan_split(name, dealt_by[part], sizes[part], hashes[part], counts, options)
-        order[part] = order[part][within]
-        splits.append(planned)
-    del hashes, sizes, split_of
-    examples = good.append_column("label", pa.array(labels.dealt_by))
-    if ties.groups is not None:
+        splits.append(_plan_split(name, order[start:end], good, labels, hashes, options))
+    del hashes
+    examples = inventory.append_column("label", pa.array(good.spread(labels.dealt_by)))
+    if groups is not None:
         examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])
-        examples = examples.append_column(GROUP, ties.groups)
-    schema = plan_schema(inventory.schema, with_groups=ties.groups is not None)
+        examples = examples.append_column(GROUP, _spread(groups, good))
+    if good.numbers is not None:
+        order = good.numbers[order]
+    schema = plan_schema(inventory.schema, with_groups=groups is not None)
     return Plan(
         schema=schema,
         examples=examples.select(schema.names),
@@ -206,7 +208,7 @@ def make_plan(
             num_files=len(inventory),
             num_bytes=int(pc.sum(inventory["source_bytes"]).as_py() or 0),
             skipped=dict(skipped),
-            groups=ties.num_groups,
+            groups=num_groups,
             duplicates=num_duplicates,
             fingerprint=fingerprint(inventory),
         ),
@@ -215,34 +217,49 @@ def make_plan(
     )
 
 
+def _spread(groups: pa.ChunkedArray, good: Rows) -> pa.ChunkedArray:
+    """The groups of the good rows, in a column of all rows."""
+    if good.numbers is None:
+        return groups
+    at = good.spread(np.arange(len(good), dtype=np.int32))
+    return groups.take(pa.array(at, mask=at < 0))
+
+
 def _plan_split(
     name: str,
-    labels: npt.NDArray[np.int32],
-    sizes: npt.NDArray[np.int64],
+    rows: npt.NDArray[np.unsignedinteger],
+    good: Rows,
+    labels: Labels,
     hashes: npt.NDArray[np.uint64],
-    class_counts: list[int],
     options: ConvertOptions,
-) -> tuple[SplitPlan, npt.NDArray[np.intp]]:
-    num_bytes = int(sizes.sum())
+) -> SplitPlan:
+    """Deal the examples of one split, and bring its rows, in place, into the order written."""
+    # Sorted by class, in a class by hash: so dealing needs no copies in another order.
+    rows[:] = rows[np.lexsort((hashes[rows], labels.dealt_by[rows]))]
+    dealt_by, sizes = labels.dealt_by[rows], good["source_bytes"].to_numpy()[rows]
+    num_bytes = int(sizes.sum(dtype=np.int64))
     requested = options.shards.get(name) if isinstance(options.shards, dict) else options.shards
     chosen = choose_num_shards(
         split=name,
-        num_examples=len(labels),
+        num_examples=len(rows),
         num_bytes=num_bytes,
         target_bytes=options.shard_bytes,
         pipelines=options.pipelines,
         requested=requested,
     )
-    shards = deal(labels, sizes, hashes, chosen.num_shards)
-    order = np.lexsort((hashes, shards))
-    return SplitPlan(
+    shards = deal_sorted(dealt_by, sizes, chosen.num_shards)
+    balance = measure_balance(dealt_by, sizes, shards, chosen.num_shards)
+    del dealt_by, sizes
+    planned = SplitPlan(
         name=name,
         num_bytes=num_bytes,
-        class_counts=class_counts,
+        class_counts=labels.counts(rows),
         shard_counts=np.bincount(shards, minlength=chosen.num_shards).tolist(),
-        balance=measure_balance(labels, sizes, shards, chosen.num_shards),
+        balance=balance,
         reasons=chosen.reasons,
-    ), order
+    )
+    rows[:] = rows[np.lexsort((hashes[rows], shards))]
+    return planned
 
 
 def _check_shard_names(options: ConvertOptions, names: list[str]) -> None:
@@ -252,7 +269,7 @@ def _check_shard_names(options: ConvertOptions, names: list[str]) -> None:
         raise CallError(msg)
 
 
-def _notes(good: pa.Table, labels: Labels) -> tuple[str, ...]:
+def _notes(good: Rows, labels: Labels) -> tuple[str, ...]:
     classes = labels.classes
     alike: dict[str, list[str]] = {}
     for name in classes:

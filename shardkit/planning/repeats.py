@@ -6,6 +6,7 @@ import pyarrow.compute as pc
 
 from shardkit.errors import CallError
 from shardkit.planning.assigning import Ties
+from shardkit.planning.rows import Rows
 from shardkit.sources.listing import LINE
 
 DUPLICATE = "duplicate"  # left out on demand, so it counts against no limit
@@ -20,7 +21,7 @@ REJECTED_SCHEMA = pa.schema(
 )
 
 
-def without_duplicates(good: pa.Table, rejected: pa.Table, ties: Ties) -> tuple[pa.Table, pa.Table]:
+def without_duplicates(good: Rows, rejected: pa.Table, ties: Ties) -> tuple[Rows, pa.Table]:
     """The first key of every content, and the rejects with the others among them.
 
     Raises:
@@ -43,7 +44,7 @@ def without_duplicates(good: pa.Table, rejected: pa.Table, ties: Ties) -> tuple[
     rejected = pa.concat_tables([rejected, pa.Table.from_pydict(made, REJECTED_SCHEMA)]).sort_by("key")
     kept = np.ones(len(good), np.bool_)
     kept[dropped] = False
-    return good.filter(pa.array(kept)), rejected
+    return good.kept(kept), rejected
 
 
 def without_repeats(inventory: pa.Table) -> pa.Table:

@@ -25,8 +25,9 @@ def permute(positions: Any, *, num_examples: int, seed: int) -> tuple[Any, Any]:
     rounds = permutation.num_rounds(num_examples)
     epochs = positions // num_examples
     first_epoch = tf.reduce_min(epochs)
-    words = key_words(tf.range(first_epoch, tf.reduce_max(epochs) + 1), seed, rounds)
-    keys = tf.reshape(tf.gather(words, epochs - first_epoch, axis=1), [rounds // 2, 4, -1])
+    words = key_words(tf.range(first_epoch, tf.reduce_max(epochs) + 1), seed, rounds + 1)
+    words = tf.gather(words, epochs - first_epoch, axis=1)
+    keys = tf.reshape(words[:-2], [rounds // 2, 4, -1])
 
     # Loops, although unrolled rounds would run a little faster: a graph of a thousand nodes more takes seconds to
     # trace and optimise, for every pipeline anew, before the first batch.
@@ -46,7 +47,7 @@ def permute(positions: Any, *, num_examples: int, seed: int) -> tuple[Any, Any]:
 
     start = (positions % num_examples, tf.ones_like(positions, tf.bool))
     ids, _ = tf.while_loop(lambda _, walking: tf.reduce_any(walking), walk, start)
-    return ids, epochs
+    return swap_first_two(ids, words[-2], num_examples), epochs
 
 
 def uniforms(key_hashes: Any, epochs: Any, seed: int, count: int) -> Any:
@@ -83,6 +84,12 @@ def key_words(epochs: Any, seed: int, rounds: int) -> Any:
     """int64[2 * rounds, m]: see permutation.key_words, transposed so that one word is one row."""
     first, second = (word.reshape(-1, 1) for word in permutation.seed_words(seed, rounds))
     return mix32(mix32(low_32(epochs) ^ first) ^ second ^ shift_right(epochs, 32))
+
+
+def swap_first_two(ids: Any, words: Any, sizes: Any) -> Any:
+    """See permutation.swap_first_two."""
+    is_swapped = (ids < 2) & (sizes > 1) & tf.cast(_BITS.bitwise_and(words, tf.constant(1, tf.int64)), tf.bool)
+    return tf.where(is_swapped, 1 - ids, ids)
 
 
 def add_hash(half: Any, size: Any, other: Any, word: Any, next_word: Any) -> Any:

@@ -5,14 +5,15 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit.order import permutation
-from shardkit.reader.graph_order import add_hash, key_words, mix32
+from shardkit.reader.graph_order import add_hash, key_words, mix32, swap_first_two
 
 
 def permute_ranges(index: Any, sizes: Any, epochs: Any, streams: Any, *, seed: int, rounds: int) -> Any:
     """int64[n]: each index permuted within its own [0, size); see the reference for arguments."""
     rows = tf.cast(tf.sqrt(tf.cast(sizes - 1, tf.float64)), tf.int64) + 1
     columns = -(-sizes // rows)
-    keys = tf.reshape(_words(epochs, streams, seed, rounds), [rounds // 2, 4, -1])
+    words = mix32(tf.bitwise.bitwise_xor(key_words(epochs, seed, rounds + 1), streams))
+    keys = tf.reshape(words[:-2], [rounds // 2, 4, -1])
 
     # Loops for the reason given in graph_order.permute.
     def two_rounds(i: Any, row: Any, column: Any) -> Any:
@@ -27,14 +28,16 @@ def permute_ranges(index: Any, sizes: Any, epochs: Any, streams: Any, *, seed: i
         return made, made >= sizes
 
     made, _ = tf.while_loop(lambda _, walking: tf.reduce_any(walking), walk, (index, tf.ones_like(index, tf.bool)))
-    return made
+    return swap_first_two(made, words[-2], sizes)
 
 
 def invert(ids: Any, epochs: Any, *, num_examples: int, seed: int) -> Any:
     """int64[n]: the place in its epoch of each id; see permutation.invert."""
     rows, columns = permutation.rectangle(num_examples)
     rounds = permutation.num_rounds(num_examples)
-    keys = tf.reshape(key_words(epochs, seed, rounds), [rounds // 2, 4, -1])
+    words = key_words(epochs, seed, rounds + 1)
+    ids = swap_first_two(ids, words[-2], num_examples)
+    keys = tf.reshape(words[:-2], [rounds // 2, 4, -1])
 
     def two_rounds(i: Any, row: Any, column: Any) -> Any:
         key = keys[i]
@@ -49,7 +52,3 @@ def invert(ids: Any, epochs: Any, *, num_examples: int, seed: int) -> Any:
 
     places, _ = tf.while_loop(lambda _, walking: tf.reduce_any(walking), walk, (ids, tf.ones_like(ids, tf.bool)))
     return places
-
-
-def _words(epochs: Any, streams: Any, seed: int, rounds: int) -> Any:
-    return mix32(tf.bitwise.bitwise_xor(key_words(epochs, seed, rounds), streams))

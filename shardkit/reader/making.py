@@ -115,7 +115,8 @@ def make_dataset_fn(
         where: reads only what meets a condition on the index: SQL as a string, such as "label_name in ('cat', 'dog')
             and height >= 64" (DuckDB, without access to anything else), or a pyarrow.compute expression.
         fold: (index, count) for cross-validation: evaluation reads that fold, training all others. Stratified by
-            class; groups stay whole.
+            class; groups and exact duplicates stay together. Folds are of the whole split: `where` and `take` choose
+            from the examples of the fold.
         take: as many examples, those whose keys' hashes are least: a random few, always the same.
         map_fn: `map_fn(features, seed)` makes the element of each example itself. `features` are the stored ones,
             `image` decoded and cropped where `image_size` is given, boxes and masks with it; `seed` is int32[2] for

@@ -122,10 +122,18 @@ def _span(middle: Any, side: Any, size: Any) -> Any:
 
 
 def _beta(seed: Any, count: Any, alpha: float) -> Any:
-    draws = [
-        tf.random.stateless_gamma([count], seed + tf.constant([0, i]), alpha=alpha) + tf.constant(1e-30) for i in (0, 1)
-    ]
-    return draws[0] / (draws[0] + draws[1])
+    """Draw float32[n] shares from Beta(alpha, alpha).
+
+    X / (X + Y) of two gamma variates, by their logarithms: variates of a small alpha are too small for a float. With G
+    of Gamma(alpha + 1) and U uniform, G * U ** (1 / alpha) is of Gamma(alpha) (Marsaglia and Tsang, ACM Transactions on
+    Mathematical Software 26, 2000, section 6).
+    """
+    gamma = tf.random.stateless_gamma([2, count], seed, alpha=alpha + 1, dtype=tf.float64)
+    uniform = tf.random.stateless_uniform([2, count], seed + tf.constant([0, 1]), dtype=tf.float64)
+    of_gamma, of_power = tf.math.log(gamma), tf.math.log1p(-uniform)
+    # One division for both: the difference of two infinities is not a number.
+    log_ratio = of_gamma[0] - of_gamma[1] + (of_power[0] - of_power[1]) / alpha
+    return tf.cast(tf.sigmoid(log_ratio), tf.float32)
 
 
 def _mixed_labels(labels: Any, share: Any, num_classes: int) -> Any:

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,9 +18,7 @@ import pyarrow.compute as pc
 
 from shardkit.errors import CallError
 from shardkit.features import LABEL, LABELS, OBJECT_LABELS
-from shardkit.planning.grouping import group_codes
-from shardkit.planning.labelling import Labels
-from shardkit.planning.stratifying import split_units
+from shardkit.reader.folds import in_fold
 from shardkit.reader.table import RecordTable, read_columns, taken
 
 # What a condition may name: columns of the index that say something of the example.
@@ -65,15 +62,22 @@ def select(
     take: int | None,
     training: bool,
 ) -> RecordTable:
-    """The table of the examples asked for; see make_dataset_fn for the arguments.
+    """Return the table of the chosen examples; see make_dataset_fn for the arguments.
 
     Raises:
         CallError: a condition that cannot be read, or that nothing meets; a fold or a number out of range.
     """
+    # Folds of the whole split, whatever the condition: two conditions would otherwise give two different folds.
+    chosen = None if fold is None else in_fold(table, *fold, training=training)
     if where is not None:
-        table = _selected(table, _meeting(table, where))
-    if fold is not None:
-        table = _selected(table, _of_fold(table, *fold, training=training))
+        meeting = _meeting(table, where)
+        rows = meeting if chosen is None else meeting[chosen[meeting]]
+        if not len(rows):
+            msg = f"where={str(where)!r} is met by {len(meeting):,} examples of the split, none of them in fold={fold}"
+            raise CallError(f"{msg}{' of training' if training else ''}; choose another fold, or fewer")
+        table = _selected(table, rows)
+    elif chosen is not None:
+        table = _selected(table, np.flatnonzero(chosen))
     if take is not None:
         if not 1 <= take <= table.num_examples:
             msg = f"take must be from 1 to {table.num_examples:,}, the examples that there are; found {take!r}"
@@ -268,18 +272,3 @@ def _walk(tree: _Tree) -> Iterator[tuple[str, _Tree]]:
 def _unreadable(where: str, error: Exception) -> str:
     found = str(error).splitlines()[0] if str(error) else type(error).__name__
     return f"where={where!r} cannot be read: {found}; it may name {', '.join(CONDITION_COLUMNS)}"
-
-
-def _of_fold(table: RecordTable, index: int, count: int, *, training: bool) -> _Rows:
-    """Rows of a fold, or in training of all others; stratified by class, groups kept whole."""
-    if not 2 <= count <= table.num_examples or not 0 <= index < count:
-        msg = f"fold must be (index, count) with 2 <= count <= {table.num_examples:,} and 0 <= index < count; found "
-        raise CallError(msg + repr((index, count)))
-    groups = [index["group"] for _, index in _indexes(table, ["group"])]
-    column = pa.chunked_array([chunk for group in groups for chunk in group.chunks], pa.string())
-    column = column if table.record is None else column.take(pa.array(table.record))
-    units = None if column.null_count == len(column) else group_codes(column)
-    ratios = {str(number): Fraction(1, count) for number in range(count)}
-    folds = split_units(table.key_hash.view(np.uint64), Labels([], table.label), ratios, units)
-    rows: _Rows = np.flatnonzero((folds != index) if training else (folds == index))
-    return rows

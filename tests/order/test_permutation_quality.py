@@ -10,7 +10,8 @@ from itertools import pairwise, permutations
 import numpy as np
 import pytest
 
-from shardkit.order.permutation import permute
+from shardkit.order.own_permutation import permute_each
+from shardkit.order.permutation import num_rounds, permute
 
 Z = 4.5
 
@@ -135,3 +136,28 @@ def test_the_examples_at_two_places_are_independent(num_examples):
     for i, j in [(0, 1), (0, num_examples - 1), (num_examples // 2, num_examples // 2 + 1)]:
         pairs = np.bincount(rows[:, i] * num_examples + rows[:, j], minlength=num_examples**2)
         assert abs(chi_square_z(pairs.reshape(different.shape)[different])) < Z, (i, j)
+
+
+def is_odd(rows):
+    """bool[m]: the parity of each permutation in int[m, n], by counting its inversions."""
+    first, second = np.triu_indices(rows.shape[1], 1)
+    return (rows[:, first] > rows[:, second]).sum(axis=1) % 2 == 1
+
+
+def epochs_by_stream(num_examples, num_streams):
+    streams, index = (numbers.ravel() for numbers in np.indices((num_streams, num_examples)))
+    sizes = np.full_like(index, num_examples)
+    made = permute_each(index, sizes, np.zeros_like(index), streams, seed=8, rounds=num_rounds(num_examples))
+    return made.reshape(num_streams, num_examples)
+
+
+# Sizes on a rectangle whose sides are both odd: whole squares, where a network alone gives even permutations only, and
+# sizes below them, where it gives nearly always one parity. Then some with an even side.
+@pytest.mark.parametrize("num_examples", [7, 8, 9, 21, 22, 23, 24, 25, 49, 81, 2, 3, 5, 10, 16, 20, 50])
+@pytest.mark.parametrize("make", [lambda n, m: epochs_of(n, 4, 0, m), epochs_by_stream], ids=["epochs", "streams"])
+def test_half_of_the_orders_of_any_size_are_odd_permutations(make, num_examples):
+    number = 2_000
+    odd = is_odd(make(num_examples, number))
+    assert abs(2 * odd.sum() - number) / math.sqrt(number) < Z
+    # The parity of one epoch, or class, says nothing of the next one's.
+    assert abs(2 * (odd[1:] == odd[:-1]).sum() - (number - 1)) / math.sqrt(number - 1) < Z

@@ -1,3 +1,5 @@
+import math
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -43,6 +45,26 @@ def test_mixup_blends_images_and_labels_in_one_proportion(alpha, flat):
         shares += share.tolist()
     # Of a Beta(alpha, alpha): variance 1 / (4 (2 alpha + 1)).
     assert np.var(shares) == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.45)
+
+
+def mean_of_the_smaller_share(alpha):
+    """E[min(X, 1 - X)] of X from Beta(alpha, alpha), which is the incomplete beta function I(1/2; alpha + 1, alpha)."""
+    log_beta = 2 * math.lgamma(alpha) - math.lgamma(2 * alpha)
+    return 0.5 - math.exp(-2 * alpha * math.log(2) - math.log(alpha) - log_beta)
+
+
+@pytest.mark.parametrize("alpha", [0.001, 0.01, 0.05, 0.2, 1, 8])
+def test_shares_of_every_alpha_are_of_the_beta_distribution(alpha):
+    # Every image's partner is of the other class, so its own label is its share.
+    labels = tf.repeat([0, 1], 100_000)
+    _, mixed = reader.mixup(2, alpha=alpha)((tf.zeros([200_000, 1, 1, 1]), labels), tf.constant([3, 5]))
+    share = tf.gather(mixed, labels, batch_dims=1).numpy().astype(float)
+    smaller = np.minimum(share, 1 - share)
+    error = smaller.std() / math.sqrt(len(share))
+    assert abs(smaller.mean() - mean_of_the_smaller_share(alpha)) < 4.5 * error
+    assert (share == 0.5).mean() < 1e-3
+    assert share.mean() == pytest.approx(0.5, abs=4.5 * share.std() / math.sqrt(len(share)))
+    assert np.var(share) == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.02)
 
 
 def test_cutmix_puts_a_window_of_another_image_and_labels_go_by_area(flat):

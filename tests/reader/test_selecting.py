@@ -6,6 +6,8 @@ import tensorflow as tf
 from shardkit import read_manifest, reader
 from shardkit.errors import CallError
 from shardkit.index import read_index
+from shardkit.reader.selecting import select
+from shardkit.reader.table import load_table
 from shardkit.sources.options import SourceOptions
 from shardkit.testing import convert_without_beam, picture, write_tree
 
@@ -84,6 +86,54 @@ def test_folds_keep_groups_whole(tmp_path):
             fold_of.setdefault(key.split("/")[1][:3], set()).add(index)
     assert {len(folds) for folds in fold_of.values()} == {1}
     assert set().union(*fold_of.values()) == {0, 1, 2, 3}
+
+
+def selected(dataset, **options):
+    """Keys of a selection, from the index alone."""
+    chosen = {"where": None, "fold": None, "take": None, "training": False} | options
+    table = select(load_table(read_manifest(dataset), "train"), **chosen)
+    return set(table.keys(np.arange(table.num_examples)))
+
+
+@pytest.mark.parametrize("where", ["label_name = 'bee'", "key like '%7.png'", pc.field("label") == 2])
+def test_a_condition_chooses_from_a_fold_and_does_not_change_it(where, noise):
+    meeting = selected(noise, where=where)
+    for index in range(3):
+        for training in (False, True):
+            fold = selected(noise, fold=(index, 3), training=training)
+            assert selected(noise, fold=(index, 3), training=training, where=where) == fold & meeting
+            assert selected(noise, fold=(index, 3), training=training, where=where, take=5) < fold & meeting
+
+
+def test_duplicates_stay_in_one_fold_also_where_groups_chain_them(tmp_path):
+    # The last of each group p has the bytes of the first of the group q of its number; those of r are in no group.
+    files, unit_of = {}, {}
+    for i in range(30):
+        contents = {f"p{i}_0": i, f"p{i}_1": 100 + i, f"q{i}_0": 100 + i, f"q{i}_1": 200 + i}
+        contents |= {f"r{i}x0": 300 + i, f"r{i}x1": 300 + i, f"r{i}x2": 400 + i}
+        for name, number in contents.items():
+            key = f"{'ab'[i % 2]}/{name}.png"
+            files[key] = picture(number)
+            unit_of[key] = name if name.endswith("x2") else f"{name[0] == 'r'}{i}"
+    convert_without_beam(
+        str(write_tree(tmp_path / "source", files)), str(tmp_path / "out"), group_by="/([pq][0-9]+)_", shards=3
+    )
+    folds = [selected(str(tmp_path / "out"), fold=(index, 4)) for index in range(4)]
+    units = [{unit_of[key] for key in fold} for fold in folds]
+    assert sum(map(len, folds)) == len(files) == 210
+    assert sum(map(len, units)) == len(set(unit_of.values())) == 90
+    assert all(40 < len(fold) < 65 for fold in folds)
+
+
+def test_a_fold_that_is_empty_is_refused(tmp_path, noise):
+    files = {f"a/p{i % 2}_{i}.png": picture(i) for i in range(6)}
+    convert_without_beam(str(write_tree(tmp_path / "source", files)), str(tmp_path / "out"), group_by="/(p[0-9])_")
+    with pytest.raises(CallError, match=r"fold=\(2, 3\) has no example to evaluate.*use fewer folds"):
+        selected(str(tmp_path / "out"), fold=(2, 3))
+    one = f"key = '{min(selected(noise))}'"
+    others = [index for index in range(3) if not selected(noise, fold=(index, 3)) & selected(noise, where=one)]
+    with pytest.raises(CallError, match=r"is met by 1 examples .*none of them in fold"):
+        selected(noise, where=one, fold=(others[0], 3))
 
 
 def test_taking_few_takes_some_of_those_that_taking_more_takes(noise):

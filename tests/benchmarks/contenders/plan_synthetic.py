@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.inventory import INVENTORY_SCHEMA
+from shardkit.inventory_table import compact, joined
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 
@@ -27,10 +28,10 @@ def inventory(num_files: int, num_classes: int, *, checked: bool) -> pa.Table:
     labels = np.sort(rng.choice(num_classes, num_files, p=shares / shares.sum()).astype(np.int32))
     names = pa.array([f"class_{i:05d}" for i in range(num_classes)])
     parts = [
-        _part(start, labels[start : start + PART_ROWS], names, rng, checked=checked)
+        compact(_part(start, labels[start : start + PART_ROWS], names, rng, checked=checked))
         for start in range(0, num_files, PART_ROWS)
     ]
-    return pa.concat_tables(parts)
+    return joined(parts)
 
 
 def _part(start: int, labels: np.ndarray, names: pa.Array, rng: np.random.Generator, *, checked: bool) -> pa.Table:

@@ -18,6 +18,7 @@ CASES = [
     (2, 0, 0, 16),
     (3, 1, 0, 15),
     (6, 7, 0, 24),
+    (9, 2, 0, 36),  # on a square of odd sides every second order is made by the swap alone
     (10, 0, 0, 30),
     (10, 1, 0, 30),
     (100, 42, 250, 100),

@@ -1,0 +1,106 @@
+"""The inventory of a whole source as one table, in as little memory as a hundred million files allow.
+
+Every column is one chunk of its narrowest type: Arrow gathers rows of a column in many chunks by joining the chunks
+first, for every shard anew.
+"""
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.sources.listing import LINE
+
+_FEW_VALUES = {"label_name", "format", "changes", "reason", "message", "split"}
+_WHOLE_NUMBERS = {"source_bytes", "width", "height", "content_crc32c"}
+_CHUNKS_BETWEEN_RELEASES = 16
+_SIGNED = (pa.int8(), pa.int16(), pa.int32())
+_UNSIGNED = (pa.uint8(), pa.uint16(), pa.uint32())
+
+
+def compact(table: pa.Table) -> pa.Table:
+    """Return the same rows in less memory: repeated texts by number, numbers in few bytes, no columns of nulls."""
+    for i, name in enumerate(table.column_names):
+        column = table[name]
+        if column.null_count == len(column):
+            column = pa.nulls(len(column))
+        elif name in _FEW_VALUES:
+            column = column.dictionary_encode()
+        elif name in _WHOLE_NUMBERS:
+            column = column.cast(_narrowest(column))
+        table = table.set_column(i, name, column)
+    return table
+
+
+def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
+    found = pc.min_max(column).as_py()
+    fitting = [type_ for type_ in _UNSIGNED if found["min"] >= 0 and found["max"] < 1 << type_.bit_width]
+    return fitting[0] if fitting else column.type
+
+
+def joined(tables: list[pa.Table]) -> pa.Table:
+    """Return the rows of all tables, sorted by key, those of one key in the order of their file.
+
+    Args:
+        tables: At least one, of the same columns; the list is emptied, column by column, to free their memory.
+    """
+    names = tables[0].column_names
+    columns = {name: _as_one(tables, name) for name in ("key", LINE.name) if name in names}
+    order = _order(pa.table(columns))
+    made = {}
+    for name in names:
+        column = columns.pop(name) if name in columns else _as_one(tables, name)
+        made[name] = column if order is None else column.take(order)
+        del column
+        _release()
+    tables.clear()
+    return pa.table(made)
+
+
+def _as_one(tables: list[pa.Table], name: str) -> pa.Array:
+    """Take a column out of all tables."""
+    column = pa.concat_tables([table.select([name]) for table in tables], promote_options="permissive")[name]
+    tables[:] = [table.drop_columns(name) for table in tables]
+    if pa.types.is_string(column.type) and not column.null_count:
+        chunks = column.chunks
+        del column
+        return _text(chunks)
+    if pa.types.is_string(column.type):
+        column = column.cast(pa.large_string())  # one chunk of the other may hold 2 GiB
+    if not pa.types.is_dictionary(column.type):
+        return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+    column = column.unify_dictionaries()
+    indices = pa.chunked_array([chunk.indices for chunk in column.chunks], column.type.index_type)
+    names = column.chunk(0).dictionary
+    fitting = next(type_ for type_ in _SIGNED if len(names) <= 1 << (type_.bit_width - 1))
+    return pa.DictionaryArray.from_arrays(pa.concat_arrays(indices.cast(fitting).chunks), names)
+
+
+def _text(chunks: list[pa.StringArray]) -> pa.LargeStringArray:
+    """Join strings, none null, into one array, and free each chunk once it is copied."""
+    ends = np.cumsum([0, *(pc.sum(pc.binary_length(chunk)).as_py() or 0 for chunk in chunks)])
+    data, offsets, row = np.empty(ends[-1], np.uint8), np.zeros(1 + sum(map(len, chunks)), np.int64), 0
+    for i, end in enumerate(ends[:-1].tolist()):
+        chunk, chunks[i] = chunks[i], None
+        _, starts, text = chunk.buffers()
+        if i % _CHUNKS_BETWEEN_RELEASES == 0:
+            _release()
+        if len(chunk):
+            starts = np.frombuffer(starts, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+            data[end : ends[i + 1]] = np.frombuffer(text, np.uint8)[starts[0] : starts[-1]] if text else []
+            offsets[row + 1 : row + len(starts)] = end + (starts[1:] - starts[0])
+            row += len(chunk)
+    return pa.LargeStringArray.from_buffers(row, pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def _release() -> None:
+    # Arrow's allocator keeps what is freed, here as much again as the inventory.
+    pa.default_memory_pool().release_unused()
+
+
+def _order(columns: pa.Table) -> pa.Array | None:
+    """The rows in their order; None where they are in it already."""
+    keys = columns["key"]
+    if LINE.name not in columns.column_names and pc.all(pc.less_equal(keys[:-1], keys[1:])).as_py() is not False:
+        return None
+    order = pc.sort_indices(columns, [(name, "ascending") for name in columns.column_names])
+    return order.cast(pa.uint32()) if len(order) < 1 << 32 else order
