@@ -76,7 +76,8 @@ def place_objects(
         box = _placed(one["bbox"], width, height, orientation)
         if box is None:
             corners = ", ".join(f"{value:g}" for value in one["bbox"])
-            problems.append((one["name"], f"the box (ymin, xmin, ymax, xmax) = ({corners}) has no area in the image, as float32"))
+            found = f"the box (ymin, xmin, ymax, xmax) = ({corners}) has no area in the image, as float32"
+            problems.append((one["name"], found))
         else:
             placed.append({**one, "bbox": list(box)})
     return placed, problems
