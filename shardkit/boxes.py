@@ -3,12 +3,14 @@
 Stored boxes are (ymin, xmin, ymax, xmax) as shares of the upright image's height and width, as TFDS stores them.
 """
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from shardkit.images import BadImage, ImageInfo
 
 Box = tuple[float, float, float, float]
+_FLOAT32 = struct.Struct("<4f")
 _Point = tuple[float, float]
 
 # EXIF orientation: where (y, x) of the picture as stored lies in the upright one (EXIF 2.3, 4.6.4 A).
@@ -74,7 +76,8 @@ def place_objects(
         box = _placed(one["bbox"], width, height, orientation)
         if box is None:
             corners = ", ".join(f"{value:g}" for value in one["bbox"])
-            problems.append((one["name"], f"the box (ymin, xmin, ymax, xmax) = ({corners}) has no area in the image"))
+            found = f"the box (ymin, xmin, ymax, xmax) = ({corners}) has no area in the image, as float32"
+            problems.append((one["name"], found))
         else:
             placed.append({**one, "bbox": list(box)})
     return placed, problems
@@ -86,5 +89,11 @@ def _placed(box: Sequence[float], width: int, height: int, orientation: int) -> 
     # A box given with its corners exchanged has no area: who wrote it meant another order of numbers.
     if not (box[0] < box[2] and box[1] < box[3]):
         return None
-    ymin, xmin, ymax, xmax = max(0.0, min(y0, y1)), max(0.0, min(x0, x1)), min(1.0, max(y0, y1)), min(1.0, max(x0, x1))
-    return (ymin, xmin, ymax, xmax) if ymin < ymax and xmin < xmax else None
+    placed = max(0.0, min(y0, y1)), max(0.0, min(x0, x1)), min(1.0, max(y0, y1)), min(1.0, max(x0, x1))
+    return placed if has_area(placed) else None
+
+
+def has_area(box: Box) -> bool:
+    """Whether a box within the image is not empty once it is stored: as float32, a very narrow one may be."""
+    ymin, xmin, ymax, xmax = _FLOAT32.unpack(_FLOAT32.pack(*box))
+    return bool(0 <= ymin < ymax <= 1 and 0 <= xmin < xmax <= 1)

@@ -51,6 +51,10 @@ def stored_name(column: str) -> str:
     return f"source/{name}" if name in _TAKEN or name.startswith((features.OBJECTS, "source/")) else name
 
 
+class BadAnnotation(DataError):  # noqa: N818 -- it names what was found, as images.BadImage does
+    """A value of one record that its feature cannot hold; ``str()`` is one sentence without the key."""
+
+
 class AnnotationEncoder:
     """What stands in an example beside its image, from a row's columns; the mask and the single label apart."""
 
@@ -73,7 +77,7 @@ class AnnotationEncoder:
             row: values of the columns that `annotation_columns` names, boxes placed.
 
         Raises:
-            DataError: a carried value that its feature cannot hold.
+            BadAnnotation: a carried value is missing.
         """
         made: dict[str, bytes] = {}
         labels: list[int] | None = None
@@ -96,7 +100,7 @@ class AnnotationEncoder:
                 msg = (
                     f"the column {column.removeprefix(FEATURE_PREFIX)!r} is empty; fill it in, or leave the column out"
                 )
-                raise DataError(msg)
+                raise BadAnnotation(msg)
             made[name] = encode(value if is_list else [value])
         return made, labels
 

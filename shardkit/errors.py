@@ -25,6 +25,10 @@ class RecordError(DataError):
     """A TFRecord frame or the example in it is damaged."""
 
 
+class SpecialFileError(DataError, OSError):
+    """A named pipe, a socket or a device where a file is expected: reading it might never end."""
+
+
 class SourceChangedError(DataError):
     """A raw file is no longer what the inventory saw; converting on would break the plan."""
 

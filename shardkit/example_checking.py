@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardkit import example, features, images
+from shardkit.boxes import has_area
 from shardkit.errors import RecordError
 from shardkit.features import Feature
 from shardkit.index import key_hashes
@@ -114,6 +115,6 @@ def _row_problems(
 def _box_problems(stored: _Stored) -> Iterator[str]:
     sides = stored.get(f"{features.OBJECTS}bbox", [])
     for number, (ymin, xmin, ymax, xmax) in enumerate(zip(*[iter(sides)] * 4, strict=True)):
-        if not (0 <= ymin < ymax <= 1 and 0 <= xmin < xmax <= 1):
+        if not has_area((ymin, xmin, ymax, xmax)):
             corners = f"({ymin:g}, {xmin:g}, {ymax:g}, {xmax:g})"
             yield f"box {number} (ymin, xmin, ymax, xmax) = {corners} is no box within the image"

@@ -18,10 +18,11 @@ from shardkit import images, naming, software
 from shardkit.boxes import annotated_orientation, place_objects
 from shardkit.column_digest import columns_digest
 from shardkit.columns import MASK_PATH, OBJECTS, annotation_columns
-from shardkit.errors import DataError
+from shardkit.errors import DataError, MachineError
 from shardkit.hashing import canonical_json
 from shardkit.inventory_table import compact, joined
-from shardkit.sources.listing import GROUP, LISTING_SCHEMA, OFFSET, PATH, UNMEASURED, Listing
+from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, Listing, OFFSET, PATH, UNMEASURED
+from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder
 
 Check = Literal["decode", "header"]
@@ -71,7 +72,14 @@ def measured(folder: Folder, table: pa.Table) -> pa.Table:
     columns = {name: table[name].to_pylist() for name in ("source_bytes", "mtime_ns", "reason", "message")}
     paths = table[PATH.name if PATH.name in table.column_names else "key"].to_pylist()
     for i in unknown.tolist():
-        entry = folder.stat(paths[i]) if columns["reason"][i] is None else None
+        entry = None
+        if columns["reason"][i] is None:
+            try:
+                entry = file_or_folder(folder, paths[i])
+            except MachineError as error:
+                if not isinstance(error.__cause__, PermissionError):
+                    raise
+                columns["reason"][i], columns["message"][i] = "unreadable", str(error)
         if entry is None or entry.is_folder:
             columns["source_bytes"][i] = 0
             if columns["reason"][i] is None:

@@ -28,6 +28,8 @@ LAYOUTS = (
 # Five digits sort well up to 100,000 shards of a split; wider numbers are written out in full.
 _SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>[0-9]{5,})-of-(?P<of>[0-9]{5,})\.tfrecord")
 _SPLIT = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_MAX_SPLIT = 100  # characters: file systems allow 255 bytes for the name of a shard's index
+_SPLIT_SHOWN = 80  # characters of a bad one
 _SPLIT_ALIASES = {
     "train": "train",
     "training": "train",
@@ -101,7 +103,10 @@ def check_split_name(name: str) -> str:
         CallError: the name cannot stand in a file's name or in TFDS's slicing syntax.
     """
     if not _SPLIT.fullmatch(name):
-        msg = f"a split's name is a letter followed by letters, digits or '_'; found {name!r}"
+        msg = f"a split's name is a letter followed by letters, digits or '_'; found {name[:_SPLIT_SHOWN]!r}"
+        raise CallError(msg)
+    if len(name) > _MAX_SPLIT:
+        msg = f"the split {name[:_SPLIT_SHOWN]!r}… has {len(name):,} characters; at most {_MAX_SPLIT} are allowed"
         raise CallError(msg)
     return split_of_folder(name) or name
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 from shardkit import google_storage
-from shardkit.errors import CallError, MachineError
+from shardkit.errors import CallError, MachineError, ShardkitError, SpecialFileError
 
 TEMPORARY = ".shardkit-tmp-"
 COPY_BYTES = 1 << 20  # 1 MiB
@@ -114,7 +114,7 @@ def explained(action: str, url: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if isinstance(error, MachineError):
+        if isinstance(error, ShardkitError):
             raise
         msg = f"{url}: cannot {action}: {error.strerror or error}"
         raise MachineError(msg) from error
@@ -152,16 +152,16 @@ class LocalFolder(Folder):
 
     def read(self, path: str) -> bytes:
         """See Folder; unbuffered, one read of the size the file has."""
-        with open(self._at(path), "rb", buffering=0, opener=_open_at_once) as file:
+        with open(self._at(path), "rb", buffering=0, opener=_open_regular) as file:
             return file.read()
 
     def open(self, path: str) -> BinaryIO:
         """See Folder."""
-        return open(self._at(path), "rb", buffering=COPY_BYTES)
+        return open(self._at(path), "rb", buffering=COPY_BYTES, opener=_open_regular)
 
     def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
         """See Folder; one read, not a buffer's fill."""
-        with open(self._at(path), "rb", buffering=0) as file:
+        with open(self._at(path), "rb", buffering=0, opener=_open_regular) as file:
             return os.pread(file.fileno(), num_bytes, start)
 
     def make(self) -> None:
@@ -204,9 +204,24 @@ class LocalFolder(Folder):
         return os.path.realpath(self._at(path))
 
 
-def _open_at_once(path: str, flags: int) -> int:
-    # A named pipe among the images would be waited for, for ever; so it is read as empty.
-    return os.open(path, flags | os.O_NONBLOCK)
+def _open_regular(path: str, flags: int) -> int:
+    """Open a file, and refuse anything else: opening a named pipe waits for its writer, and /dev/zero has no end."""
+    try:
+        descriptor = os.open(path, flags | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise _special_file(path, "a socket or a device") from error
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # open() itself refuses a folder
+        return descriptor
+    os.close(descriptor)
+    raise _special_file(path, "a named pipe" if stat.S_ISFIFO(mode) else "a device")
+
+
+def _special_file(path: str, kind: str) -> SpecialFileError:
+    msg = f"{path}: this is {kind}, not a file; remove it, or put the file in its place"
+    return SpecialFileError(msg)
 
 
 def _name(entry: Entry) -> str:

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shardkit import example, images, naming, tfrecord
 from shardkit.boxes import place_objects
-from shardkit.columns import MASK_PATH, OBJECTS, AnnotationEncoder
+from shardkit.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
 from shardkit.errors import DataError, MachineError, SourceChangedError
 from shardkit.features import MASK
 from shardkit.index import SCHEMA as INDEX_SCHEMA
@@ -116,14 +116,14 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                 image = images.normalise(raw, info, shorter_side=options.resize, quality=options.quality)
                 columns, lost = _placed(row, info)
                 mask = _mask(source, row, info, image)
+                annotations, labels = encode_annotations(columns)
             except images.BadImage as error:
-                if row.info is not None:
-                    msg = f"{source.url}/{row.key}: passed its check, yet cannot be normalised: {error}"
-                    raise DataError(msg) from error
                 late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
                 continue
+            except BadAnnotation as error:
+                late.append(Reject(row.key, "bad_value", str(error), row.source_bytes))
+                continue
             late += lost
-            annotations, labels = encode_annotations(columns)
             if row.label is not None:
                 annotations["label"] = example.int64_feature((row.label,))
             if mask is not None:
@@ -181,10 +181,17 @@ def _placed(row: "_Row", info: images.ImageInfo) -> tuple[dict[str, Any], list[R
 def _mask(source: Folder, row: "_Row", info: images.ImageInfo, image: images.NormalisedImage) -> bytes | None:
     if MASK_PATH not in row.columns:
         return None
-    data = source.read(row.columns[MASK_PATH])
-    wanted = row.columns[MASK_SHA256.name]
+    path, wanted = row.columns[MASK_PATH], row.columns[MASK_SHA256.name]
+    try:
+        data = source.read(path)
+    except OSError as error:
+        found = f"cannot be read: {error.strerror or error}"
+        if wanted is None:
+            raise images.BadImage("unreadable", f"The mask {path} {found}.") from error
+        msg = f"{source.url}/{path}: the mask was good when it was checked and now {found}; {_AT_REST}"
+        raise SourceChangedError(msg) from error
     if wanted is not None and hashlib.sha256(data).digest() != wanted:
-        msg = f"{source.url}/{row.columns[MASK_PATH]}: the mask has changed since it was checked; convert again"
+        msg = f"{source.url}/{path}: the mask has changed since it was checked; {_AT_REST}"
         raise SourceChangedError(msg)
     orientation = mask_orientation(images.check_mask(data), info)
     return images.normalise_mask(data, orientation=orientation, size=(image.width, image.height)).data

@@ -215,3 +215,17 @@ def test_the_place_of_a_single_value_is_told(given_features, value, name):
     marked, marked_end = example.encode_located({**encoded, name: example.bytes_feature([b"\xfe" * len(value)])}, name)
     assert marked_end == end
     assert marked[end - len(value) : end] == b"\xfe" * len(value)
+
+
+def test_encoding_long_lists_keeps_no_memory():
+    import tracemalloc
+
+    example.int64_feature((5,))
+    tracemalloc.start()
+    try:
+        for first in range(1000):
+            example.int64_feature(tuple(range(first, first + 300)))
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 100_000, held  # all of them: about 4 MB

@@ -5,6 +5,7 @@ from collections import Counter
 from dataclasses import replace
 
 import pytest
+from PIL import Image
 
 from shardkit import example, images, naming, tfrecord, writing
 from shardkit.errors import DataError, MachineError
@@ -249,15 +250,47 @@ def test_a_disk_that_is_full_is_reported_as_the_machines_fault_and_no_part_is_le
     assert set(files_of(job.output)) == {plan_file.PATH, writing.report_path(name)}
 
 
-def test_an_image_that_passed_its_check_and_cannot_be_normalised_is_an_error_with_its_key(job, monkeypatch):
-    def fail(*_, **__):
-        raise images.BadImage("damaged", "The BMP is odd.")
+def test_an_image_that_passed_its_check_and_cannot_be_normalised_is_a_late_reject(job, monkeypatch):
+    normalise = images.normalise
+
+    def fail(data, info, **options):
+        if info.format == "BMP":
+            raise images.BadImage("damaged", "The BMP is odd.")
+        return normalise(data, info, **options)
 
     monkeypatch.setattr(images, "normalise", fail)
     job.write()
-    errors = [report.error for report in writing.read_reports(job.output)]
-    assert len(errors) == 2
-    assert all("passed its check, yet cannot be normalised: The BMP is odd." in error for error in errors)
+    reports = writing.read_reports(job.output)
+    assert [late for report in reports for late in report.rejected] == [
+        Reject("dog/b.bmp", "damaged", "The BMP is odd.", len(FILES["dog/b.bmp"]))
+    ]
+    assert not any(report.error for report in reports)
+    assert all(writing.is_done(job.output, task.name) for task in job.tasks)
+
+
+@pytest.mark.parametrize("codec", ["PIL.Image.Image.save", "PIL.BmpImagePlugin.BmpImageFile.load"])
+def test_whatever_a_codec_raises_rejects_one_image(codec, job, monkeypatch):
+    def fail(*_, **__):
+        msg = "list index out of range"
+        raise IndexError(msg)
+
+    monkeypatch.setattr(codec, fail)
+    job.write()
+    [late] = [late for report in writing.read_reports(job.output) for late in report.rejected]
+    assert (late.key, late.reason) == ("dog/b.bmp", "damaged")
+    assert "list index out of range" in late.message
+
+
+def test_a_mask_that_cannot_be_read_rejects_its_image_where_nothing_was_checked_before(tmp_path):
+    grey = io.BytesIO()
+    Image.new("L", (8, 8)).save(grey, "PNG")
+    files = {f"images/{i}.png": picture(i) for i in range(4)} | {f"masks/{i}.png": grey.getvalue() for i in range(4)}
+    job = Job(tmp_path, files, shards=1, check="header")
+    (job.source_path / "masks" / "2.png").unlink()
+    job.write()
+    [report] = writing.read_reports(job.output)
+    assert (report.error, [late[:2] for late in report.rejected]) == ("", [("images/2.png", "unreadable")])
+    assert "masks/2.png" in report.rejected[0].message
 
 
 def test_no_memory_is_the_machines_fault(job, monkeypatch):

@@ -22,13 +22,14 @@ def inspect(data: bytes) -> ImageInfo:
         BadImage: "empty", "not_an_image", "too_many_pixels"; "truncated" and "damaged" where the header or a missing
             end marker tells.
     """
-    if data.startswith(jpeg.SIGNATURE):
-        return jpeg.scan_jpeg(data)
-    if data.startswith(png.SIGNATURE):
-        return png.scan_png(data)
     if not data:
         raise BadImage("empty", "The file has no bytes; copy it again from its origin or remove it.")
-    return pillow.inspect_with_pillow(data)
+    with pillow.decoding("file", data):
+        if data.startswith(jpeg.SIGNATURE):
+            return jpeg.scan_jpeg(data)
+        if data.startswith(png.SIGNATURE):
+            return png.scan_png(data)
+        return pillow.inspect_with_pillow(data)
 
 
 def check(data: bytes) -> ImageInfo:
@@ -49,12 +50,10 @@ def check(data: bytes) -> ImageInfo:
         with pillow.decoding("JPEG", data):
             # Brightness alone: colours are entropy-decoded all the same, but not transformed.
             image.draft("L", (max(1, info.width // _CHECK_SCALE), max(1, info.height // _CHECK_SCALE)))
-            image.decodermaxblock = len(data) + len(_BEYOND_THE_END)
             image.load()
         return info
-    if info.format == "PNG":
-        png.check_png_stream(data)
-    image = pillow.open_image(data, info.format)
     with pillow.decoding(info.format, data):
-        image.load()
+        if info.format == "PNG":
+            png.check_png_stream(data)
+        pillow.open_image(data, info.format).load()
     return info

@@ -79,7 +79,7 @@ def check_mask(data: bytes) -> MaskInfo:
     Raises:
         BadImage: "bad_mask": it is damaged, or coloured, lossy, or otherwise no array of numbers.
     """
-    with _blamed_on_the_mask():
+    with _blamed_on_the_mask(data):
         info = _inspected(data)
         if info.format == "PNG":
             check_png_stream(data)
@@ -104,17 +104,17 @@ def normalise_mask(data: bytes, *, orientation: int, size: tuple[int, int] | Non
         raise CallError(
             f"orientation must be 1..8 and sides at least 1, not {orientation} and {size}; correct the call"
         )
-    with _blamed_on_the_mask():
+    with _blamed_on_the_mask(data):
         info = _inspected(data)
         is_plain = info.format == "PNG" and data[_PNG_COLOUR] == _PNG_GREY and data[_PNG_DEPTH] >= 8
         is_plain = is_plain and orientation == 1 and _AS_STORED.issuperset(info.changes)
         if is_plain and size in {None, (info.width, info.height)}:
             return NormalisedMask(data, info.width, info.height)
         mask = transpose(_class_numbers(data, info), orientation)
-    if size is not None and size != mask.size:
-        mask = _resized(mask, size)
-    buffer = io.BytesIO()
-    mask.save(buffer, "PNG")
+        if size is not None and size != mask.size:
+            mask = _resized(mask, size)
+        buffer = io.BytesIO()
+        mask.save(buffer, "PNG")
     return NormalisedMask(buffer.getvalue(), *mask.size)
 
 
@@ -131,10 +131,11 @@ def _resized(mask: "Image", size: tuple[int, int]) -> "Image":
 
 
 @contextmanager
-def _blamed_on_the_mask() -> Iterator[None]:
-    """The key in a message is the image's; so the sentence has to say that its mask is meant."""
+def _blamed_on_the_mask(data: bytes) -> Iterator[None]:
+    """Raise any error as BadImage "bad_mask", and say that the mask is meant: the key in a message is the image's."""
     try:
-        yield
+        with decoding("mask", data):
+            yield
     except BadImage as error:
         sentence = str(error)
         said = sentence if error.reason == "bad_mask" else f"The mask is bad: {sentence[:1].lower()}{sentence[1:]}"

@@ -134,7 +134,11 @@ def open_image(data: bytes, kind: str) -> "ImageFile":
     module, name = _PLUGINS[kind]
     with decoding(kind, data):
         plugin: Callable[[io.BytesIO], ImageFile] = getattr(importlib.import_module(f"PIL.{module}"), name)
-        return plugin(io.BytesIO(data))
+        image = plugin(io.BytesIO(data))
+    if kind == "JPEG":
+        # All bytes at once: libjpeg's arithmetic decoder cannot pause for more input, and fails after 64 KiB.
+        image.decodermaxblock = len(data)
+    return image
 
 
 def inspect_with_pillow(data: bytes) -> ImageInfo:

@@ -25,6 +25,7 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.repeats import REJECTED_SCHEMA, without_duplicates, without_repeats
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
+from shardkit.planning.unsplit import without_unsplit
 from shardkit.sources.listing import GROUP, LINE
 
 PLAN_VERSION = 2
@@ -163,6 +164,8 @@ def make_plan(
         CallError: the options do not fit the source.
     """
     inventory = without_repeats(inventory)
+    if options.splits is None:  # else the source must not have splits at all
+        inventory = without_unsplit(inventory)
     bad = pc.is_valid(inventory["reason"])
     rejected = inventory.select(REJECTED_SCHEMA.names).filter(bad).cast(REJECTED_SCHEMA)
     good = Rows(inventory).kept(pc.invert(bad).to_numpy())

@@ -37,11 +37,22 @@ def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, 
         return tf.switch_case(ratio_index(window, target), [partial(jpeg, ratio) for ratio in RATIOS])
 
     def png() -> Any:
-        pixels = tf.raw_ops.DecodePng(contents=encoded, channels=channels, dtype=tf.uint8)
-        return tf.slice(pixels, [window[0], window[1], 0], [window[2], window[3], channels])
+        # In color, always: libpng converts to grayscale in linear light if the file has a gAMA or sRGB chunk, which
+        # changes pure red from 76 to 147; the colors themselves depend on no chunk (measured with 2.21).
+        pixels = tf.raw_ops.DecodePng(contents=encoded, channels=3, dtype=tf.uint8)
+        pixels = tf.slice(pixels, [window[0], window[1], 0], [window[2], window[3], 3])
+        return pixels if channels == 3 else luma(pixels)
 
     decode = jpeg if target is None else scaled
     return decode() if is_png is None else tf.cond(is_png, png, decode)
+
+
+def luma(pixels: Any) -> Any:
+    """Return the brightness of RGB pixels as a JPEG stores it, to the nearest integer: uint8[h, w, 3] to [h, w, 1]."""
+    red, green, blue = tf.unstack(tf.cast(pixels, tf.int32), axis=-1)
+    # ITU-R BT.601 in 2**-16, rounded as libjpeg rounds (jccolor.c): 0.299, 0.587, 0.114, which add to exactly 2**16.
+    weighed = 19595 * red + 38470 * green + 7471 * blue
+    return tf.cast(tf.bitwise.right_shift(weighed + (1 << 15), 16), tf.uint8)[..., tf.newaxis]
 
 
 def decoding_error(encoded: bytes, window: Any, *, is_png: bool, image: ImageOptions) -> str | None:

@@ -18,7 +18,7 @@ import pyarrow as pa
 from shardkit.naming import printable
 from shardkit.sources.coco_columns import CocoColumns, called, image_names, read_coco
 from shardkit.sources.coco_files import CocoFile, Found, find_files, is_coco, is_within, place_images
-from shardkit.sources.detection import Row, batches, detection_schema, problem_row
+from shardkit.sources.detection import MAX_OBJECTS, Row, batches, detection_schema, problem_row
 from shardkit.sources.listing import IMAGE_ENDINGS, LINE, Listing, Source, ending, unicode_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.uncovered import Rest, count_uncovered
@@ -163,9 +163,13 @@ def _images_table(
             message = f"{part.path} names the image, but it is not there; restore it, or take its record out"
             made.append(problem_row(key, part.split, "missing", message))
             counts.append(-1)
+        elif (num_objects := int(starts[i + 1] - starts[i])) > MAX_OBJECTS:
+            message = f"{part.path} has {num_objects:,} annotations of the image, more than {MAX_OBJECTS:,}"
+            made.append(problem_row(key, part.split, "bad_annotation", f"{message}; cut it into smaller ones", entry))
+            counts.append(-1)
         else:
             made.append((key, part.split, None, entry.num_bytes, entry.mtime_ns, None, None, None, None, None))
-            counts.append(int(starts[i + 1] - starts[i]))
+            counts.append(num_objects)
             chosen.append(order[starts[i] : starts[i + 1]])
         lines.append(columns.image_lines[i])
         made[-1] = (*made[-1][:-2], *columns.image_sizes[i])

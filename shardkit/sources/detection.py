@@ -14,6 +14,10 @@ from shardkit.sources.listing import (
 )
 from shardkit.storage import Entry
 
+# Objects of one image: each takes about a kilobyte while it is checked, and a batch has up to 128 images. The densest
+# published photographs have a few thousand.
+MAX_OBJECTS = 50_000
+
 Row = tuple[Any, ...]
 Object = dict[str, Any]
 

@@ -1,4 +1,4 @@
-"""Parquet files of Hugging Face's ``datasets`` that hold the images themselves: a column of image{bytes, path}.
+"""Parquet files that hold the images themselves, as Hugging Face's ``datasets`` writes them or as plain bytes.
 
     data/train-00000-of-00002.parquet    train/0000.parquet    test.parquet
 
@@ -18,8 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from shardkit.errors import DataError, UnknownNameError
+from shardkit.errors import DataError
 from shardkit.naming import WORK_FOLDER
+from shardkit.sources.hf_parquet_columns import has_embedded_images, image_column, is_binary
 from shardkit.sources.hf_parquet_paths import configurations, parquet_paths
 from shardkit.sources.listing import LISTING_SCHEMA, OFFSET, PATH, Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
@@ -30,7 +31,6 @@ from shardkit.sources.table_records import PREFIX_RECORDS, BadRecord, Record
 from shardkit.sources.table_roles import Every, roles_beside
 from shardkit.storage import COPY_BYTES, Folder, explained
 
-_USUAL_IMAGES = ("image", "img", "pixel_values")
 _BATCH_RECORDS = 16  # decoded at once, images and all
 _SPOOL = f"{WORK_FOLDER}/images"
 
@@ -126,8 +126,8 @@ class HfParquet(Source):
                 reader = pq.ParquetFile(opened, buffer_size=COPY_BYTES)
                 for batch in reader.iter_batches(_BATCH_RECORDS, row_groups=[row_group], columns=[self._image]):
                     images = batch.column(0)
-                    content = pc.struct_field(images, "bytes")
-                    named = images.type.get_field_index("path") >= 0
+                    content = images if is_binary(images.type) else pc.struct_field(images, "bytes")
+                    named = not is_binary(images.type) and images.type.get_field_index("path") >= 0
                     paths = pc.struct_field(images, "path") if named else pa.nulls(len(images), pa.string())
                     for data, path in zip(content, paths, strict=True):
                         yield data.as_buffer(), _text(path)
@@ -179,14 +179,6 @@ def is_hf_parquet(folder: Folder) -> bool:
     return bool(paths) and has_embedded_images(folder, paths[0])
 
 
-def has_embedded_images(folder: Folder, path: str) -> bool:
-    """Whether a Parquet file has a column of image{bytes, path}."""
-    try:
-        return bool(_image_columns(folder, path))
-    except DataError:
-        return False
-
-
 def open_hf_parquet(folder: Folder, options: SourceOptions, spool: Folder, name: str | None = None) -> HfParquet:
     """Read the footers of all Parquet files, and decide from the first how they are read.
 
@@ -198,14 +190,14 @@ def open_hf_parquet(folder: Folder, options: SourceOptions, spool: Folder, name:
 
     Raises:
         DataError: there is none, one is damaged, or they differ.
-        UnknownNameError: a column that the options name is not there.
+        UnknownNameError: a column that the options name is not there, or holds no images.
     """
     paths = [name] if name is not None else parquet_paths(folder)
     if not paths:
         msg = f"{folder.url}: there is no .parquet file in it, in data/, in its split folders or in a configuration's"
         raise DataError(msg)
     first = open_parquet(folder, paths[0])
-    image = _image_column(first, _image_columns(folder, paths[0]), options.image_column)
+    image = image_column(first, options.image_column)
     files, mtimes_ns = [], []
     for path in paths:
         file = open_parquet(folder, path)
@@ -221,27 +213,3 @@ def open_hf_parquet(folder: Folder, options: SourceOptions, spool: Folder, name:
     usual_splits = not any(map(split_of_path, paths))
     columns = roles_beside(first.columns.index(image), first, prefix, options, every, usual_splits=usual_splits)
     return HfParquet(spool, tuple(files), tuple(mtimes_ns), columns)
-
-
-def _image_columns(folder: Folder, path: str) -> list[str]:
-    file = open_parquet(folder, path)
-    return [
-        name
-        for name, type_ in zip(file.columns, file.arrow_types, strict=True)
-        if pa.types.is_struct(type_)
-        and (at := type_.get_field_index("bytes")) >= 0
-        and (pa.types.is_binary(type_.field(at).type) or pa.types.is_large_binary(type_.field(at).type))
-    ]
-
-
-def _image_column(file: ParquetFile, found: list[str], wanted: str | None) -> str:
-    if wanted is not None:
-        if wanted not in found:
-            there = ", ".join(map(repr, found)) or "none"
-            msg = f"{file.url}: {wanted!r} is no column of image{{bytes, path}}; there is {there}"
-            raise UnknownNameError(msg)
-        return wanted
-    if not found:
-        msg = f"{file.url}: there is no column of image{{bytes, path}} in it"
-        raise DataError(msg)
-    return next((name for usual in _USUAL_IMAGES for name in found if name.lower() == usual), found[0])

@@ -22,6 +22,7 @@ from shardkit.sources.table_paths import Keys, root_of
 from shardkit.sources.table_records import Record, TableFile
 from shardkit.sources.table_roles import find_columns, read_prefix
 from shardkit.sources.tables import open_table_file
+from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder, explained
 
 _NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
@@ -140,8 +141,7 @@ class Metadata(Source):
             num_bytes, mtime_ns = image[3:5]
         elif reason is None:
             # Hidden, or of an ending that no image has: the check tells what it is.
-            with explained("look up the image", f"{self.folder.url}/{key}"):
-                entry = self.folder.stat(key)
+            entry = file_or_folder(self.folder, key)
             if entry is None or entry.is_folder:
                 what = "is not there" if entry is None else "is a folder"
                 problem = "missing", f"the image that it names {what}; correct the name or add the image"

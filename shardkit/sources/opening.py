@@ -10,7 +10,8 @@ from shardkit.sources.archived import with_problems
 from shardkit.sources.class_folders import open_class_folders
 from shardkit.sources.coco import is_coco, open_coco
 from shardkit.sources.file_names import open_file_names
-from shardkit.sources.hf_parquet import has_embedded_images, is_hf_parquet, open_hf_parquet
+from shardkit.sources.hf_parquet import is_hf_parquet, open_hf_parquet
+from shardkit.sources.hf_parquet_columns import has_embedded_images
 from shardkit.sources.listing import Source
 from shardkit.sources.masks import is_masks, open_masks
 from shardkit.sources.metadata import has_metadata, open_metadata
@@ -92,7 +93,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
         "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
     }
     layout = options.layout or next((layout for layout, (ends, _) in openers.items() if kind.endswith(ends)), None)
-    if layout == "table" and kind.endswith(".parquet") and has_embedded_images(folder, name):
+    if layout == "table" and kind.endswith(".parquet") and has_embedded_images(folder, name, options.image_column):
         layout = "hf-parquet"
     if layout is None:
         msg = (

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, feature_field
 from shardkit.sources.table_labels import Labels
-from shardkit.sources.table_records import BadRecord, Record, shown
+from shardkit.sources.table_records import BadRecord, Record, enumerated, shown
 from shardkit.sources.table_splits import is_discard, split_of_text
 from shardkit.sources.table_values import as_text, describe_type, reading, unfit
 
@@ -81,10 +81,10 @@ class Columns:
         if self.group is not None:
             parts.append(f"the group from {self.names[self.group]!r}")
         if self.features:
-            carried = ", ".join(f"{self.names[i]!r} ({describe_type(type_)})" for i, type_ in self.features)
+            carried = enumerated([f"{self.names[i]!r} ({describe_type(type_)})" for i, type_ in self.features])
             parts.append(f"carried along {carried}")
         if self.left_out:
-            parts.append(f"left out {', '.join(repr(self.names[i]) for i in self.left_out)}")
+            parts.append(f"left out {enumerated([repr(self.names[i]) for i in self.left_out])}")
         return "; ".join(parts)
 
     def rows(self, file_name: str, key_of: Callable[[object], str]) -> Callable[[Record], Row]:

@@ -10,7 +10,15 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.sources.table_lines import Line, read_lines
-from shardkit.sources.table_records import PREFIX_RECORDS, Record, TableFile, shown
+from shardkit.sources.table_records import (
+    MAX_COLUMNS,
+    PREFIX_RECORDS,
+    Record,
+    TableFile,
+    first_repeated,
+    refuse_many_columns,
+    shown,
+)
 from shardkit.sources.table_values import kinds_of_value, type_of_kinds
 from shardkit.storage import Folder
 
@@ -62,9 +70,7 @@ class _NamedTwiceError(ValueError):
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for i, name in enumerate(names) if name in names[:i])
-        msg = f"it names {shown(twice)} twice"
+        msg = f"it names {shown(first_repeated(name for name, _ in pairs))} twice"
         raise _NamedTwiceError(msg)
     return found
 
@@ -98,14 +104,16 @@ def _parse(text: str) -> dict[str, Any] | str:
         return "its JSON is nested too deep"
     except ValueError:  # Python refuses integers of thousands of digits
         return "it holds a number that is too long"
-    return found if isinstance(found, dict) else _NO_OBJECT
+    if not isinstance(found, dict):
+        return _NO_OBJECT
+    return found if len(found) <= MAX_COLUMNS else f"it names {len(found):,} columns, more than {MAX_COLUMNS:,}"
 
 
 def open_json_lines(folder: Folder, path: str) -> JsonLinesFile:
     """Find out the columns, from all lines: what one alone names is a column too.
 
     Raises:
-        DataError: none of the first lines is an object with columns.
+        DataError: None of the first lines is an object with columns, or they name too many.
     """
     url = f"{folder.url}/{path}"
     columns: dict[str, None] = {}
@@ -116,6 +124,7 @@ def open_json_lines(folder: Folder, path: str) -> JsonLinesFile:
             problems.append(f"line {number}: {found}")
         else:
             columns.update(dict.fromkeys(found))
+            refuse_many_columns(url, len(columns))
     for _, found in objects if columns else ():
         if len(columns) < _MAX_COLUMNS and not isinstance(found, str):
             columns.update(dict.fromkeys(found))

@@ -10,7 +10,7 @@ import pyarrow as pa
 from shardkit.errors import CallError, DataError
 from shardkit.sources.listing import LABEL_NAMES, target_field
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.table_records import BadRecord, Record, TableFile, shown
+from shardkit.sources.table_records import BadRecord, Record, TableFile, enumerated, shown
 from shardkit.sources.table_values import as_float, as_text, is_fraction, is_number
 
 Kind = Literal["class", "classes", "indicators", "numbers"]
@@ -48,7 +48,7 @@ class Labels:
 
     def describe(self) -> str:
         """A part of a sentence."""
-        columns = ", ".join(map(repr, self.names))
+        columns = enumerated([*map(repr, self.names)])
         many = f"column{'s' * (len(self.names) > 1)} {columns}"
         if self.kind == "class":
             return f"the class from {many}"
@@ -119,7 +119,7 @@ def _no_label(column: str) -> BadRecord:
 
 
 def _columns(names: Sequence[str]) -> str:
-    return f"column {names[0]!r} holds" if len(names) == 1 else f"columns {', '.join(map(repr, names))} hold"
+    return f"column {names[0]!r} holds" if len(names) == 1 else f"columns {enumerated([*map(repr, names)])} hold"
 
 
 def _indicator(value: Any, column: str) -> bool:

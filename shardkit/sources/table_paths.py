@@ -13,6 +13,7 @@ from shardkit.storage import Folder, open_folder
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Paths that are keys as they stand, found without looking at every character in Python.
 _PLAIN = re.compile(r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_ .-]+(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_ .-]+)*")
+_MAX_PATH = 4096  # characters: Linux's PATH_MAX; object stores allow 1,024 bytes
 
 Numbered = tuple[int, str]  # the record's line, and its path
 
@@ -37,6 +38,9 @@ class Keys:
         """
         if not isinstance(path, str):
             msg = "the path of the image is missing" if path is None else f"{shown(path)} is no path of an image"
+            raise BadRecord("bad_path", msg)
+        if len(path) > _MAX_PATH:
+            msg = f"the path {shown(path)} has {len(path):,} characters, more than {_MAX_PATH:,}"
             raise BadRecord("bad_path", msg)
         if not self.absolute_only and _PLAIN.fullmatch(path):
             return path

@@ -12,6 +12,8 @@ from shardkit.errors import DataError
 from shardkit.storage import Folder
 
 PREFIX_RECORDS = 1000  # so many records from the beginning decide how columns are read
+MAX_COLUMNS = 5000  # of a table: each that is carried is a feature of every example; listing takes about a second then
+_NAMES_SHOWN = 20
 
 
 class Record(NamedTuple):
@@ -110,11 +112,41 @@ def check_columns(url: str, columns: Sequence[str]) -> tuple[str, ...]:
     """The columns' names.
 
     Raises:
-        DataError: a name stands there twice.
+        DataError: There are too many, or a name is there twice.
     """
-    named = [name for name in columns if name]
-    if len(set(named)) < len(named):
-        twice = next(name for i, name in enumerate(named) if name in named[:i])
+    refuse_many_columns(url, len(columns))
+    twice = first_repeated(name for name in columns if name)
+    if twice is not None:
         msg = f"{url}: the column {twice!r} is there twice; rename one of them"
         raise DataError(msg)
     return tuple(columns)
+
+
+def refuse_many_columns(url: str, num_columns: int) -> None:
+    """Refuse a table of more columns than are read in reasonable time.
+
+    Raises:
+        DataError: It has more than MAX_COLUMNS.
+    """
+    if num_columns > MAX_COLUMNS:
+        msg = (
+            f"{url}: the table has {num_columns:,} columns, more than {MAX_COLUMNS:,}; leave out those that training "
+            "does not need, or put their values into one column of lists (JSON Lines or Parquet)"
+        )
+        raise DataError(msg)
+
+
+def first_repeated(names: Iterable[str]) -> str | None:
+    """Return the first name that an earlier one equals; None if all differ."""
+    seen = set[str]()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return None
+
+
+def enumerated(parts: Sequence[str]) -> str:
+    """Return the parts of a sentence one after the other, only the first ones of many."""
+    more = f" and {len(parts) - _NAMES_SHOWN:,} more" if len(parts) > _NAMES_SHOWN else ""
+    return ", ".join(parts[:_NAMES_SHOWN]) + more

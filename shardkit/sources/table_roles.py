@@ -8,7 +8,7 @@ from shardkit.errors import DataError, UnknownNameError
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.table_columns import Columns
 from shardkit.sources.table_labels import decide_labels
-from shardkit.sources.table_records import PREFIX_RECORDS, Record, TableFile
+from shardkit.sources.table_records import PREFIX_RECORDS, Record, TableFile, enumerated
 from shardkit.sources.table_splits import is_discard, split_of_text
 from shardkit.sources.table_values import as_text
 
@@ -156,4 +156,4 @@ def _usual(file: TableFile, usual: Sequence[str]) -> int | None:
 
 
 def _listed(file: TableFile) -> str:
-    return ", ".join(repr(name) for name in file.columns if name)
+    return enumerated([repr(name) for name in file.columns if name])

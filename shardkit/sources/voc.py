@@ -22,8 +22,8 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.uncovered import Rest, count_uncovered
 from shardkit.sources.voc_folders import Files, VocFolder, find_folders, is_voc, read_lists, scan_files, split_in_lists
 from shardkit.sources.voc_xml import MAX_BYTES, Annotation, parse_annotation
-from shardkit.sources.walking import join, num_slices, slice_bounds
-from shardkit.storage import Entry, Folder, explained
+from shardkit.sources.walking import join, num_slices, read_label_file, slice_bounds
+from shardkit.storage import Entry, Folder
 
 __all__ = ["Voc", "is_voc", "open_voc"]
 
@@ -142,14 +142,8 @@ class Voc(Source):
                     yield problem_row(_shown(f"{xml_path}, {name}"), split, reason, f"{message}; the image stays")
 
     def _parsed(self, path: str, entry: Entry) -> Annotation | str:
-        if entry.num_bytes > MAX_BYTES:
-            return f"it has {entry.num_bytes:,} bytes, more than {MAX_BYTES:,}"
-        with explained("read", f"{self.folder.url}/{path}"):
-            try:
-                data = self.folder.read(path)
-            except FileNotFoundError:
-                return "it cannot be read: is it a link that leads nowhere?"
-        return parse_annotation(data)
+        data = read_label_file(self.folder, path, entry.num_bytes, MAX_BYTES)
+        return data if isinstance(data, str) else parse_annotation(data)
 
     def _without_partner(self, found: VocFolder, files: Files, lists: _Lists) -> Iterator[Row]:
         """XML files without an image of their stem, images without an XML file, and names in lists without both."""

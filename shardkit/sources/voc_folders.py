@@ -5,6 +5,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shardkit.errors import SpecialFileError
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children, folders_in, is_folder, join
@@ -38,11 +39,19 @@ def is_voc(folder: Folder) -> bool:
     """Whether a folder holds Pascal VOC's annotations: by names, and the head of one file."""
     for found, entries in _listed(folder):
         for entry in entries:
-            if _is_xml(entry):
-                path = join(found.annotations, entry.name)
-                with explained("read", f"{folder.url}/{path}"), folder.open(path) as file:
-                    return b"<annotation" in file.read(_HEAD)
+            if _is_xml(entry) and (head := _head(folder, join(found.annotations, entry.name))) is not None:
+                return b"<annotation" in head
     return False
+
+
+def _head(folder: Folder, path: str) -> bytes | None:
+    """The first bytes of a file; None if it is none: the file is rejected when it is listed."""
+    try:
+        with explained("read", f"{folder.url}/{path}"), folder.open(path) as file:
+            head: bytes = file.read(_HEAD)
+    except SpecialFileError:
+        return None
+    return head
 
 
 def find_folders(folder: Folder) -> list[VocFolder]:

@@ -7,9 +7,10 @@ from xml.etree.ElementTree import Element, ParseError  # for their names only; d
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from shardkit.sources.detection import Object
+from shardkit.sources.detection import MAX_OBJECTS, Object
 
 MAX_BYTES = 16 << 20  # 16 MiB; some 40,000 objects
+_MAX_TAGS = 24 * MAX_OBJECTS  # opening and closing ones; an ordinary object has 20. As elements they take about 100 MiB
 _SIDES = ("ymin", "xmin", "ymax", "xmax")
 
 
@@ -37,6 +38,8 @@ def parse_annotation(data: bytes) -> Annotation | str:
     """
     if len(data) > MAX_BYTES:
         return f"it has {len(data):,} bytes, more than {MAX_BYTES:,}"
+    if (num_tags := data.count(b"<")) > _MAX_TAGS:
+        return f"it has {num_tags:,} tags, more than {_MAX_TAGS:,}; an image has at most {MAX_OBJECTS:,} objects"
     try:
         root = fromstring(data, forbid_dtd=True)
     except DefusedXmlException:
@@ -47,8 +50,11 @@ def parse_annotation(data: bytes) -> Annotation | str:
         return f"its encoding cannot be read: {error}"
     if root.tag != "annotation":
         return f"its outermost element is <{root.tag}>, not <annotation>"
+    found = root.findall("object")
+    if len(found) > MAX_OBJECTS:
+        return f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; cut the image into smaller ones"
     annotation = Annotation(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root), [], [])
-    for number, one in enumerate(root.findall("object"), 1):
+    for number, one in enumerate(found, 1):
         _add_object(annotation, one, f"object {number}")
     return annotation
 

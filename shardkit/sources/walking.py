@@ -3,6 +3,7 @@
 import errno
 from collections.abc import Iterator
 
+from shardkit.errors import SpecialFileError
 from shardkit.naming import MANIFEST, RUN_LOG
 from shardkit.sources.listing import is_ignored
 from shardkit.storage import Entry, Folder, explained
@@ -58,6 +59,32 @@ def file_or_folder(folder: Folder, path: str) -> Entry | None:
             if error.errno in _NOWHERE:
                 return None
             raise
+
+
+def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -> bytes | str:
+    """Read the label file of one image, or say why it cannot be used.
+
+    Args:
+        folder: The folder that the path is below.
+        path: The label file.
+        num_bytes: Its size as listed.
+        max_bytes: The size above which it is not read.
+
+    Raises:
+        MachineError: The disk or the network failed.
+    """
+    if num_bytes > max_bytes:
+        return f"it has {num_bytes:,} bytes, more than {max_bytes:,}"
+    with explained("read", f"{folder.url}/{path}"):
+        try:
+            data = folder.read(path)
+        except (PermissionError, SpecialFileError) as error:
+            return f"it cannot be read: {error.strerror or error}"
+        except OSError as error:
+            if error.errno in _NOWHERE:
+                return "it cannot be read: is it a link that leads nowhere?"
+            raise
+    return data if len(data) <= max_bytes else f"it has {len(data):,} bytes, more than {max_bytes:,}"
 
 
 def files_below(folder: Folder, path: str, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Entry]]:

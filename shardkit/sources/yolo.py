@@ -19,11 +19,11 @@ from shardkit.sources.detection import Row, batches, detection_schema, encodable
 from shardkit.sources.listing import Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.uncovered import Rest, count_uncovered
-from shardkit.sources.walking import num_slices, parent_of, slice_bounds
+from shardkit.sources.walking import num_slices, parent_of, read_label_file, slice_bounds
 from shardkit.sources.yolo_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
-from shardkit.sources.yolo_labels import parse_labels
+from shardkit.sources.yolo_labels import MAX_BYTES, parse_labels, too_many
 from shardkit.sources.yolo_pairs import LabelFiles, labels_without_image, listed_images, missing_labels
-from shardkit.storage import Entry, Folder, explained
+from shardkit.storage import Entry, Folder
 
 __all__ = ["Yolo", "is_yolo", "open_yolo"]
 
@@ -122,9 +122,9 @@ class Yolo(Source):
                 yield problem_row(bad_name[0], split, bad_name[1], bad_name[2], entry)
                 continue
             label_path, labels = files.of(path)
-            data = self._read(label_path) if labels else b""
-            if data is None:
-                message = f"{printable(label_path)} cannot be read: is it a link that leads nowhere?"
+            data = self._labels(label_path, labels)
+            if isinstance(data, str):
+                message = f"{printable(label_path)}: {data}; mend the file, or write it anew"
                 yield problem_row(path, split, "bad_annotation", message, entry)
                 continue
             objects, problems = parse_labels(data, names, self.found.num_keypoint_fields)
@@ -133,12 +133,12 @@ class Yolo(Source):
                 rest = "the image stays; mend the line, or take it out"
                 yield problem_row(f"{label_path}, line {line}", split, "bad_annotation", f"{message}; {rest}")
 
-    def _read(self, path: str) -> bytes | None:
-        with explained("read", f"{self.folder.url}/{path}"):
-            try:
-                return self.folder.read(path)
-            except FileNotFoundError:
-                return None
+    def _labels(self, path: str, entry: Entry | None) -> bytes | str:
+        """The content of a label file, b"" if there is none, or why it cannot be used."""
+        if entry is None:
+            return b""
+        data = read_label_file(self.folder, path, entry.num_bytes, MAX_BYTES)
+        return data if isinstance(data, str) else too_many(data) or data
 
 
 def _shown(text: str) -> str:

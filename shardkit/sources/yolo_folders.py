@@ -8,13 +8,14 @@ from dataclasses import dataclass
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join
+from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join, read_label_file
 from shardkit.sources.yolo_darknet import darknet_data, darknet_paths, read_darknet
 from shardkit.sources.yolo_yaml import base_of, base_outside, checked_names, read_yaml, resolve
 from shardkit.storage import Folder, explained, open_folder
 
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
 _HEAD = 1 << 16  # 64 KiB
+_MAX_NAMES_BYTES = 16 << 20  # 16 MiB
 _KEYS = (re.compile(rb"^names\s*:", re.MULTILINE), re.compile(rb"^(train|val|test)\s*:", re.MULTILINE))
 _CLASS_FILES = ("classes.txt", "obj.names")
 IMAGES, LABELS = "images", "labels"
@@ -189,8 +190,11 @@ def _names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
     Raises:
         DataError: a line is empty, or a name is there twice.
     """
-    with explained("read", f"{folder.url}/{path}"):
-        data = folder.read(path)
+    found = file_or_folder(folder, path)
+    data = read_label_file(folder, path, found.num_bytes if found else 0, _MAX_NAMES_BYTES)
+    if isinstance(data, str):
+        msg = f"{folder.url}/{path}: {data}; one name of a class a line is expected"
+        raise DataError(msg)
     try:
         names = [line.strip() for line in data.decode("utf-8-sig").split("\n")]
     except UnicodeDecodeError as error:

@@ -4,15 +4,22 @@ import math
 import re
 from collections.abc import Mapping
 
-from shardkit.sources.detection import Object, counted
+from shardkit.sources.detection import MAX_OBJECTS, Object, counted
 
-MAX_BYTES = 64 << 20  # 64 MiB of one image's labels; polygons are long
+MAX_BYTES = 16 << 20  # 16 MiB of one image's labels; polygons are long
+_MAX_LINE_BYTES = 1 << 20  # 1 MiB: a polygon of 50,000 corners
 _BOX = 5  # fields: class, centre x, centre y, width, height
 _SHORTEST_POLYGON = 7  # fields: class and three corners
 _SHOWN = 80  # characters of a bad line
 _INDEX = re.compile(r"([0-9]{1,9})(?:\.0*)?")  # numpy.savetxt writes a class as 0.0
 # float() takes 1_000, infinity and other scripts' digits besides.
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+
+def too_many(data: bytes) -> str | None:
+    """Say why a label file is not parsed at all: it has more lines than an image has objects; None if it is parsed."""
+    num_lines = data.count(b"\n")
+    return f"it has {num_lines:,} lines, more than {MAX_OBJECTS:,}" if num_lines > MAX_OBJECTS else None
 
 
 def parse_labels(
@@ -28,10 +35,11 @@ def parse_labels(
         names: of classes, by index.
         num_keypoint_fields: that follow each box, and are dropped.
     """
-    if len(data) > MAX_BYTES:
-        return [], [(1, f"the file has {len(data):,} bytes, more than {MAX_BYTES:,}")]
     objects, problems = list[Object](), list[tuple[int, str]]()
     for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if len(raw) > _MAX_LINE_BYTES:
+            problems.append((number, f"the line has {len(raw):,} bytes, more than {_MAX_LINE_BYTES:,}"))
+            continue
         fields = raw.decode("ascii", "replace").split()
         if not fields:
             continue

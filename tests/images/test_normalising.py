@@ -1,6 +1,7 @@
 """``normalise``: what is stored is upright, 8 bits deep, no larger than asked, and TensorFlow's decoder agrees."""
 
 import io
+import struct
 import warnings
 from concurrent.futures import ThreadPoolExecutor
 
@@ -13,7 +14,7 @@ from PIL import Image, ImageFile
 from shardkit import images
 from shardkit.errors import CallError
 
-from .image_making import MAKERS, chunk, encode, exif, insert_chunks, made, picture, upright
+from .image_making import MAKERS, chunk, encode, exif, insert_chunks, made, picture, segment, upright
 from .tensorflow_decoding import tensorflow_decodes
 
 # Names of MAKERS stored as JPEG: the JPEGs themselves, and WebP that was lossy and opaque. All else becomes PNG.
@@ -45,6 +46,20 @@ def test_tensorflow_decodes_what_is_stored_to_the_size_that_is_reported(name: st
     assert stored.data.startswith(b"\xff\xd8" if name in LOSSY else b"\x89PNG")
     assert stored.changes == images.check(made(name)).changes
     assert (stored.data == made(name)) == (not stored.changes)
+
+
+def test_an_arithmetic_coded_jpeg_of_over_64_kib_is_stored_as_an_ordinary_one() -> None:
+    # Any bytes are a valid stream of this coder. These need more than Pillow's first block of 64 KiB.
+    scan = segment(0xDA, bytes((1, 1, 0, 0, 63, 0))) + b"\n" * 70_000
+    frame = segment(0xC9, struct.pack(">BHHB", 8, 2048, 2048, 1) + bytes((1, 0x11, 0)))
+    data = b"\xff\xd8" + segment(0xDB, b"\0" + bytes([16]) * 64) + frame + scan + b"\xff\xd9"
+    with pytest.raises(OSError, match="broken data stream"):
+        Image.open(io.BytesIO(data)).load()
+    for shorter_side in (None, 100):
+        stored = normalise(data, shorter_side)
+        assert stored.width == stored.height == (shorter_side or 2048)
+        assert "jpeg_process" in stored.changes
+        assert images.check(stored.data).changes == ()
 
 
 @pytest.mark.parametrize("name", sorted(set(MAKERS) - LOSSY))

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
-from shardkit.inventory import INVENTORY_SCHEMA, Reject
+from shardkit.inventory import INVENTORY_SCHEMA, Reject, compact
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan, plan_schema
 from shardkit.testing import inventory_table
@@ -211,6 +211,28 @@ def test_the_sources_own_splits_are_kept_in_the_usual_order():
     plan = plan_of(table)
     assert [split.name for split in plan.splits] == ["train", "validation", "test"]
     assert splits_of(plan) == {f"cat/{i:06d}.jpg": split for i, split in enumerate(given_splits)}
+
+
+@pytest.mark.parametrize("is_compact", [False, True])
+def test_images_without_a_split_are_rejected_where_others_have_one(is_compact):
+    table = inventory_table(
+        ["a"] * 6, splits=["train", None, "val", None, "train", None], reasons=[None] * 5 + ["empty"]
+    )
+    plan = plan_of(compact(table) if is_compact else table)
+    assert {split.name: sum(split.shard_counts) for split in plan.splits} == {"train": 2, "val": 1}
+    rejected = plan.rejected.to_pylist()
+    assert [(row["key"][-5], row["reason"]) for row in rejected] == [
+        ("1", "bad_split"),
+        ("3", "bad_split"),
+        ("5", "empty"),
+    ]
+    assert "'train'" in rejected[0]["message"]
+
+
+def test_a_split_that_only_bad_images_have_rejects_no_good_one():
+    plan = plan_of(inventory_table(["a"] * 3, splits=["val", None, None], reasons=["empty", None, None]))
+    assert [split.name for split in plan.splits] == ["train"]
+    assert plan.num_examples == 2
 
 
 def test_splits_cannot_be_asked_for_where_the_source_has_its_own():

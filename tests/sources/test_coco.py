@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import DataError
-from shardkit.sources import json_stream
+from shardkit.sources import coco, json_stream
 from shardkit.sources.coco import is_coco, open_coco
 from shardkit.sources.coco_files import split_of
 from shardkit.sources.json_stream import array_items
@@ -550,3 +550,15 @@ def test_of_a_file_as_source_no_other_folder_is_looked_into(tmp_path):
     root = write_tree(tmp_path / "s", {"train.json": document(), "train/a.jpg": b"x", "val/b.jpg": b"x"})
     rows, skipped, _ = listed(opened(root, "train.json"))
     assert ([row["key"] for row in rows], skipped) == (["train/a.jpg"], {})
+
+
+def test_an_image_of_too_many_annotations_is_rejected_by_name(tmp_path, monkeypatch):
+    monkeypatch.setattr(coco, "MAX_OBJECTS", 3)
+    images = [{"id": i, "file_name": f"{i}.jpg"} for i in (1, 2)]
+    boxes = [{**BOX, "id": 10 * image + i, "image_id": image} for image, num in ((1, 4), (2, 3)) for i in range(num)]
+    rows, _ = read(tmp_path, document(images, boxes), ("1.jpg", "2.jpg"))
+    by_key = {row["key"]: row for row in rows}
+    [bad, good] = [row for key, row in sorted(by_key.items()) if key.endswith(".jpg")]
+    assert bad["reason"] == "bad_annotation"
+    assert "4 annotations of the image, more than 3" in bad["message"]
+    assert len(good["objects"]) == 3

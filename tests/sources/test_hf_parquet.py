@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import DataError, UnknownNameError
-from shardkit.sources.hf_parquet import has_embedded_images, is_hf_parquet, open_hf_parquet
+from shardkit.sources.hf_parquet import is_hf_parquet, open_hf_parquet
+from shardkit.sources.hf_parquet_columns import has_embedded_images
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
@@ -224,18 +225,69 @@ def test_other_forms_of_the_column_are_read(tmp_path):
         assert rows(source) == [(f"a/{name}", None, "x", b"image 0")]
 
 
+BYTES = [pa.binary(), pa.large_binary(), pa.binary_view()]
+
+
+@pytest.mark.parametrize("type_", BYTES, ids=str)
+def test_images_as_plain_bytes_are_read(type_, tmp_path):
+    root = source_of(tmp_path, train=table([b"image 0", None, b"image 2"], ["x", "y", "z"], type_=type_))
+    assert is_hf_parquet(open_folder(str(root)))
+    assert rows(opened(root)) == [
+        ("train/00000000", "train", "x", b"image 0"),
+        ("train/00000001", "train", "missing", None),
+        ("train/00000002", "train", "z", b"image 2"),
+    ]
+
+
+@pytest.mark.parametrize("type_", BYTES, ids=str)
+def test_images_in_structs_of_any_bytes_are_read(type_, tmp_path):
+    struct = pa.struct([("bytes", type_), ("path", pa.string())])
+    source = opened(source_of(tmp_path, train=table([picture(0)], ["x"], type_=struct)))
+    assert [row[:3] for row in rows(source)] == [("train/00000000-0.png", "train", "x")]
+
+
+def test_bytes_of_any_name_are_images_where_the_user_says_so(tmp_path):
+    root = source_of(tmp_path, train=table([b"image 0"], ["x"], type_=pa.binary(), image="Scan"))
+    assert not has_embedded_images(open_folder(str(root)), "train.parquet")
+    assert has_embedded_images(open_folder(str(root)), "train.parquet", "Scan")
+    source = opened(root, image_column="Scan")
+    assert rows(source) == [("train/00000000", "train", "x", b"image 0")]
+    with pytest.raises(UnknownNameError, match="'label' is no column of images"):
+        opened(root, image_column="label")
+
+
+def test_a_table_of_paths_stays_one_though_it_holds_other_bytes(tmp_path):
+    more = {"thumbnail": pa.array([b"1"], pa.binary()), "images": pa.array([[b"1"]], pa.list_(pa.binary()))}
+    root = source_of(tmp_path, a=pa.table({"file_name": ["1.png"], "label": ["x"], **more}))
+    assert not has_embedded_images(open_folder(str(root)), "a.parquet")
+    both = source_of(tmp_path / "both", a=table([picture(0)], ["x"]).append_column("path", pa.array(["1.png"])))
+    assert has_embedded_images(open_folder(str(both)), "a.parquet")
+    assert not has_embedded_images(open_folder(str(both)), "a.parquet", "path")
+
+
+@pytest.mark.parametrize("type_", [pa.list_(IMAGE), pa.large_list(pa.binary()), pa.list_(pa.binary(), 2)], ids=str)
+@pytest.mark.parametrize("options", [{}, {"image_column": "images"}], ids=str)
+def test_several_images_a_record_are_refused_with_the_column(type_, options, tmp_path):
+    one = picture(0) if type_.value_type == IMAGE else b"image"
+    root = source_of(tmp_path, a=table([[one, one]], ["x"], type_=type_, image="images"))
+    assert is_hf_parquet(open_folder(str(root)))
+    assert has_embedded_images(open_folder(str(root)), "a.parquet", wanted=options.get("image_column"))
+    with pytest.raises(DataError, match=r"a\.parquet: column 'images' holds lists of images"):
+        opened(root, **options)
+
+
 @pytest.mark.parametrize(
     "data",
     [
         pa.table({"image": ["1.png"], "label": ["x"]}),  # a table of paths
-        pa.table({"image": pa.array([b"1"], pa.binary()), "label": ["x"]}),
+        pa.table({"hash": pa.array([b"1"], pa.binary()), "label": ["x"]}),  # bytes that need not be images
         pa.table({"image": pa.array([{"bytes": "1"}]), "label": ["x"]}),
     ],
 )
 def test_other_parquet_files_are_not_taken_for_images(tmp_path, data):
     root = source_of(tmp_path, a=data)
     assert not is_hf_parquet(open_folder(str(root)))
-    with pytest.raises(DataError, match=r"there is no column of image\{bytes, path\} in it"):
+    with pytest.raises(DataError, match=r"there is no column of images in it"):
         opened(root)
 
 

@@ -4,7 +4,7 @@ import json
 import pyarrow as pa
 import pytest
 
-from shardkit.errors import DataError, MachineError
+from shardkit.errors import DataError, MachineError, UnknownNameError
 
 from .table_reading import listed, opened, rows, write, write_parquet
 
@@ -293,3 +293,40 @@ def test_a_parquet_column_may_have_a_dot_in_its_name(tmp_path):
 def test_a_parquet_file_of_nothing_that_can_be_carried_is_refused(tmp_path):
     with pytest.raises(DataError, match="column 'label' holds neither text nor numbers"):
         opened(write_parquet(tmp_path, {"image": [{"bytes": b"x"}], "label": [{"a": 1}]}))
+
+
+NAMES = [f"column {i}" for i in range(6000)]
+WIDE = {
+    "csv": ",".join(["image", "label", *NAMES]) + "\n" + ",".join(["a.jpg", "cat", *NAMES]) + "\n",
+    "tsv": "\t".join(["image", "label", *NAMES]) + "\n" + "\t".join(["a.jpg", "cat", *NAMES]) + "\n",
+    # No line has too many, all of them have.
+    "jsonl": [{"image": "a.jpg", "label": "cat", **dict.fromkeys(NAMES[i::2], 1)} for i in range(2)],
+    "parquet": {name: ["a.jpg"] for name in ["image", "label", *NAMES]},
+}
+
+
+@pytest.mark.parametrize("kind", WIDE)
+def test_a_table_of_too_many_columns_is_refused_with_their_number(kind, tmp_path):
+    name = f"wide.{kind}"
+    path = write_parquet(tmp_path, WIDE[kind], name) if kind == "parquet" else write(tmp_path, WIDE[kind], name)
+    with pytest.raises(DataError) as error:
+        opened(path)
+    assert name in str(error.value)
+    assert "6,002 columns" in str(error.value)
+    assert len(str(error.value)) < 1000
+
+
+def test_a_json_line_of_too_many_columns_is_rejected_alone(tmp_path):
+    good = [{"image": f"{i}.jpg", "label": "cat"} for i in range(2)]
+    path = write(tmp_path, [good[0], {**good[0], **dict.fromkeys(NAMES, 1)}, good[1]], "a.jsonl")
+    assert rows(path, "key") == [("0.jpg",), ("a.jsonl, line 2", "bad_line"), ("1.jpg",)]
+
+
+def test_many_columns_are_told_in_short(tmp_path):
+    path = write(tmp_path, [{"image": "a.jpg", "label": "cat", **dict.fromkeys(NAMES[:3000], 1)}], "a.jsonl")
+    said = opened(path).describe()
+    assert "2,980 more" in said
+    assert len(said) < 2000
+    with pytest.raises(UnknownNameError) as error:
+        opened(path, label_columns=("colour",))
+    assert len(str(error.value)) < 2000

@@ -1,13 +1,18 @@
+import errno
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.naming import relative_path_problem
+from shardkit.planning.options import ConvertOptions
+from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.table_paths import Keys
 from shardkit.sources.table_records import BadRecord
 from shardkit.sources.tables import open_table
-from shardkit.storage import open_folder
+from shardkit.storage import LocalFolder, open_folder
+from shardkit.testing import picture, plan_without_beam, write_tree
 
 from .table_reading import listed, opened, rows, write
 
@@ -60,3 +65,47 @@ def test_the_short_way_for_plain_paths_gives_what_the_long_one_does(path):
             Keys("/images/").key(path)
     else:
         assert Keys("/images/").key(path) == slashed
+
+
+def test_paths_that_no_file_system_follows_reject_their_records_alone(tmp_path):
+    write_tree(tmp_path, {"a.png": picture(1), "locked/b.png": picture(2)})
+    long = {
+        "x" * 5000: "bad_path",
+        "x" * 300 + ".png": "missing",
+        "a.png/b.png": "missing",
+        "y/" * 100 + "c": "missing",
+    }
+    path = write(tmp_path, "image,label\na.png,cat\n" + "".join(f"{path},cat\n" for path in long))
+    plan = plan_without_beam(open_source(str(path)), ConvertOptions())
+    assert plan.num_examples == 1
+    rejected = plan.rejected.to_pylist()
+    assert sorted(row["reason"] for row in rejected) == sorted(long.values())
+    assert all(len(row["message"]) < 1000 for row in rejected)
+    assert any("5,000 characters" in row["message"] for row in rejected)
+
+
+def test_a_split_of_any_length_rejects_its_record_alone(tmp_path):
+    write_tree(tmp_path, {"a.png": picture(1), "b.png": picture(2)})
+    path = write(tmp_path, f"image,label,split\na.png,cat,train\nb.png,cat,{'v' * 5000}\n")
+    plan = plan_without_beam(open_source(str(path)), ConvertOptions())
+    [row] = plan.rejected.to_pylist()
+    assert (row["key"], row["reason"]) == ("b.png", "bad_split")
+    assert "5,000" in row["message"]
+    assert len(row["message"]) < 1000
+
+
+def test_a_path_that_may_not_be_looked_up_rejects_its_record_alone(tmp_path, monkeypatch):
+    write_tree(tmp_path, {"a.png": picture(1), "locked/b.png": picture(2)})
+    path = write(tmp_path, "image,label\na.png,cat\nlocked/b.png,cat\n")
+    source = open_source(str(path))
+    stat = LocalFolder.stat
+
+    def denied(folder, path):
+        if path.startswith("locked/"):
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return stat(folder, path)
+
+    monkeypatch.setattr(LocalFolder, "stat", denied)
+    [row] = plan_without_beam(source, ConvertOptions()).rejected.to_pylist()
+    assert (row["key"], row["reason"]) == ("locked/b.png", "unreadable")
+    assert "Permission denied" in row["message"]

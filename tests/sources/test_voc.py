@@ -389,3 +389,25 @@ def test_of_many_folders_only_some_are_named(tmp_path):
     source = opened(write_tree(tmp_path / "s", files))
     assert source.describe().endswith("; Annotations/07/*.xml with the images in images/07; 12 folders more")
     assert len(listed(source)[0]) == 20
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (b"<annotation>" + b"<object/>\n" * 60_000 + b"</annotation>", "objects, more than 50,000"),
+        (b"<annotation>" + b"<a/>" * 2_000_000 + b"</annotation>", "2,000,002 tags"),
+        (b"<annotation>" + b" " * (16 << 20) + b"</annotation>", "bytes, more than"),
+    ],
+    ids=["objects", "tags", "bytes"],
+)
+def test_an_annotation_that_is_too_large_rejects_its_image_by_name(data, found, tmp_path):
+    files = {
+        "Annotations/a.xml": data,
+        "JPEGImages/a.jpg": b"",
+        "Annotations/b.xml": xml(obj()),
+        "JPEGImages/b.jpg": b"",
+    }
+    [bad, good] = read(tmp_path, files)
+    assert (bad["key"], bad["reason"], good["reason"]) == ("JPEGImages/a.jpg", "bad_annotation", None)
+    assert "Annotations/a.xml: it has " in bad["message"]
+    assert found in bad["message"]

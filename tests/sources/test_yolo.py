@@ -474,3 +474,38 @@ def test_a_file_that_darknet_names_and_that_is_not_there_is_named(lost, what, tm
 def test_root_without_a_yaml_is_refused(tmp_path):
     with pytest.raises(CallError, match=r"--root is where entries of a data.yaml start; .* has none"):
         opened(tree(tmp_path, ULTRALYTICS | {"classes.txt": "cat\ndog\n"}), root=str(tmp_path))
+
+
+LINE = b"0 .5 .5 .1 .1\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (LINE * 1_000_000, "1,000,000 lines"),
+        (b"\n" * 50_001, "50,001 lines"),
+        (b"0 " + b"0.5 " * (5 << 20), "20,971,522 bytes"),
+    ],
+    ids=["lines", "empty lines", "bytes"],
+)
+def test_a_label_file_that_is_too_large_rejects_its_image_by_name(data, found, tmp_path):
+    files = {
+        "images/1.png": b"",
+        "images/2.png": b"",
+        "labels/1.txt": data,
+        "labels/2.txt": LINE,
+        "classes.txt": b"cat",
+    }
+    listed_rows, _ = listed(opened(write_tree(tmp_path, files)))
+    rows = {row["key"]: row for row in listed_rows}
+    assert list(rows) == ["images/1.png", "images/2.png"]
+    assert rows["images/1.png"]["reason"] == "bad_annotation"
+    assert rows["images/1.png"]["message"].startswith("labels/1.txt: it has ")
+    assert found in rows["images/1.png"]["message"]
+    assert len(rows["images/2.png"]["objects"]) == 1
+
+
+def test_a_line_that_is_too_long_is_reported_alone():
+    objects, [(line, message)] = parse_labels(LINE + b"0 " + b"0.5 " * (1 << 18) + b"\n" + LINE, {0: "cat"})
+    assert (len(objects), line) == (2, 2)
+    assert "1,048,578 bytes" in message
