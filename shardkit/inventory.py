@@ -25,6 +25,7 @@ from shardkit.storage import Folder
 
 Check = Literal["decode", "header"]
 
+BAD_BOX = "bad_box"  # the reason of rows that placing boxes adds to a listing's
 PARTS = f"{naming.WORK_FOLDER}/inventory"
 _FACTS_KEY = b"shardkit.facts"
 _PART_VERSION = b"2"
@@ -142,7 +143,7 @@ class Reject(NamedTuple):
 
 def bad_box(key: str, name: str, found: str) -> Reject:
     """The object of that name in the image of that key, left out."""
-    return Reject(f"{key}, {name}", "bad_box", f"{found}; it is left out, the image stays: mend it or take it out", 0)
+    return Reject(f"{key}, {name}", BAD_BOX, f"{found}; it is left out, the image stays: mend it or take it out", 0)
 
 
 def read_image(folder: Folder, row: dict[str, Any]) -> bytes:
