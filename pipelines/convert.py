@@ -89,7 +89,8 @@ def take_inventory(
     _ = (
         pipeline
         | "Parts" >> beam.Create(list(enumerate(_groups(source.parts()))), reshuffle=False)  # (index, [part])
-        | "TakeInventory" >> TakeInventory(source, work, options.check, listing_check)
+        | "TakeInventory"
+        >> TakeInventory(source, work, options.check, listing_check if listing_check.is_needed else None)
     )
     phase = "checking" if options.check == "decode" else "listing"
     run_watched(running, pipeline, watch, phase=phase, total=None, count=lambda: inventories.count_in_parts(work))

@@ -27,13 +27,13 @@ FAILURE = f"{naming.WORK_FOLDER}/inventory-failure.json"
 class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
     """(index, [part]) pairs of a source to the inventory's parts, and the list of their names, below `output`.
 
-    Nothing is decoded if `listing_check` refuses the listing; it is checked only where decoding follows.
+    Nothing is decoded if `listing_check` refuses the listing.
     """
 
     source: Source
     output: Folder
     check: Check
-    listing_check: ListingCheck
+    listing_check: ListingCheck | None = None
 
     def expand(self, parts: Any) -> Any:
         """See PTransform."""
@@ -46,13 +46,14 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
             | "ListPart" >> beam.FlatMap(_list, self.source, self.output, batch_rows)  # (batch id, Listing)
         )
         refused = None
-        if self.check == "decode":
+        if self.listing_check is not None:
             refused = beam.pvalue.AsList(
                 batches
                 | "Summarise" >> beam.Map(_summarise, self.listing_check)  # (0, Listed)
                 | "GatherSummaries" >> beam.GroupByKey()  # (0, [Listed])
                 | "RefuseListing" >> beam.FlatMap(_refuse, self.listing_check, self.output)  # True, if refused
             )
+        if self.check == "decode":
             # Without it, the thread that listed a folder would decode all of it.
             batches |= "SpreadBatches" >> beam.GroupByKey()  # (batch id, [Listing])
         else:

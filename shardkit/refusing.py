@@ -105,6 +105,13 @@ class ListingCheck:
     classes: tuple[str, ...] | None
     existing: Existing | None = None
 
+    @property
+    def is_needed(self) -> bool:
+        """Whether decoding follows the listing, and anything that is asked for may not fit it."""
+        options = self.options
+        asked = (options.splits, options.shards, options.classes, options.group_by, self.existing)
+        return options.check == "decode" and any(one is not None for one in asked)
+
     def check_options(self, schema: pa.Schema) -> None:
         """Check what needs no listing.
 
