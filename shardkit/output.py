@@ -40,7 +40,7 @@ def owned(output: Folder) -> set[str]:
     entries = output.scan()
     names = {entry.name for entry in entries if not entry.is_folder}
     shard_files = set(filter(naming.is_shard_file, names))
-    manifest = _own_manifest(output)
+    manifest = _own_manifest(output) if naming.MANIFEST in names else None
     ours = shard_files & _named(output, manifest)
     for index in sorted(shard_files - ours):
         if index.endswith(naming.INDEX_ENDING) and is_index(output.read(index)):
@@ -130,11 +130,12 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
     Raises:
         DataError: there is such a shard.
     """
+    sizes = {entry.name: entry.num_bytes for entry in output.scan()}  # on object stores a stat each takes minutes
     for _, shard in manifest.shards():
         for path, num_bytes in ((shard.path, shard.num_bytes), (shard.index.path, None)):
-            found = output.stat(path)
-            if found is None or num_bytes not in {None, found.num_bytes}:
-                what = "is missing" if found is None else f"has {found.num_bytes} bytes, not {num_bytes}"
+            found = sizes.get(path)
+            if found is None or num_bytes not in {None, found}:
+                what = "is missing" if found is None else f"has {found} bytes, not {num_bytes}"
                 msg = f"{output.url}/{path}: {what}; restore it, or convert again with --overwrite"
                 raise DataError(msg)
 

@@ -57,6 +57,7 @@ STRANGERS = "train-00000-of-01024.tfrecord"  # the name that others' writers giv
     [
         ([STRANGERS], STRANGERS),
         ([STRANGERS, ".shardkit/lock"], STRANGERS),  # a lock says nothing of shards
+        (["manifest.json/"], "manifest.json"),
         (["manifest.json"], "manifest.json"),  # web applications have one
         (["dataset_info.json", "features.json"], "dataset_info.json"),  # of TFDS
         ([SHARD, INDEX], INDEX),  # a Parquet file of somebody else's, or none
