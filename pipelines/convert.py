@@ -1,6 +1,5 @@
 """The whole conversion: inventory, plan, write, proof, publish; it goes on where an earlier run was interrupted."""
 
-import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -10,13 +9,13 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.inventory import FAILURE, PART_NAMES, TakeInventory, part_names
+from pipelines.inventory import FAILURE, PART_NAMES, TakeInventory, part_names, raise_failure
 from pipelines.options import Running
 from pipelines.watching import Watch, run_watched
 from pipelines.write import WriteShards
 from shardkit import inventory as inventories
 from shardkit import output as outputs
-from shardkit import writing
+from shardkit import software, writing
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError
 from shardkit.inventory import Facts, Reject
 from shardkit.locking import locked
@@ -28,6 +27,7 @@ from shardkit.planning.plan import Plan, make_plan
 from shardkit.planning.plan_file import ShardTask
 from shardkit.planning.repeats import DUPLICATE
 from shardkit.publishing import proved_shards, publish, rejected_parquet
+from shardkit.refusing import Existing, ListingCheck, refuse_output
 from shardkit.rejecting import RejectLimit
 from shardkit.run_log import RunLog
 from shardkit.sources import Source, SourceOptions, open_source
@@ -57,28 +57,44 @@ class Outcome:
 
 
 def take_inventory(
-    source: Source, work: Folder, options: ConvertOptions, running: Running, watch: Watch
+    source: Source,
+    work: Folder,
+    options: ConvertOptions,
+    running: Running,
+    watch: Watch,
+    existing: Existing | None = None,
 ) -> tuple[pa.Table, Facts]:
     """List and check a source, in parts below the work folder.
 
+    Args:
+        source: The source.
+        work: The folder whose work folder takes the parts.
+        options: Options of the conversion.
+        running: How the pipeline runs.
+        watch: Shows the progress.
+        existing: The dataset in the output that must not be replaced; None if there is none.
+
     Returns:
-        The whole inventory sorted by key, and what its listings say beside their rows.
+        The whole inventory sorted by key, and what its listings say next to their rows.
 
     Raises:
-        DataError: a file of labels cannot be read at all.
+        CallError: the options do not fit the source.
+        DataError: a file of labels cannot be read at all, or the output holds a dataset of another source.
     """
+    listing_check = ListingCheck(options, source.classes, existing)
+    listing_check.check_options(source.schema)
     for path in (PART_NAMES, FAILURE):  # of an earlier run: of a source without any file, none is written
         work.remove(path)
     pipeline = running.pipeline()
     _ = (
         pipeline
         | "Parts" >> beam.Create(list(enumerate(_groups(source.parts()))), reshuffle=False)  # (index, [part])
-        | "TakeInventory" >> TakeInventory(source, work, options.check)
+        | "TakeInventory"
+        >> TakeInventory(source, work, options.check, listing_check if listing_check.is_needed else None)
     )
     phase = "checking" if options.check == "decode" else "listing"
     run_watched(running, pipeline, watch, phase=phase, total=None, count=lambda: inventories.count_in_parts(work))
-    if work.stat(FAILURE) is not None:
-        raise DataError(work.read(FAILURE).decode())
+    raise_failure(work)
     return inventories.read_parts(work, part_names(work))
 
 
@@ -128,7 +144,8 @@ class Conversion:
                 try:
                     outcome = self._convert(source, output)
                 except ShardkitError:
-                    if output.stat(MANIFEST) is not None:  # refused: the dataset that is there stays as it was
+                    # Refused: the dataset that is there stays as it was. What the message names stays too.
+                    if output.stat(MANIFEST) is not None and output.stat(REJECTED_IN_WORK) is None:
                         output.remove_tree(WORK_FOLDER)
                     raise
                 self.log.write(output)
@@ -138,7 +155,9 @@ class Conversion:
 
     def _convert(self, source: Source, output: Folder) -> Outcome:
         self.watch.say(source.describe())
-        inventory, facts = take_inventory(source, output, self.options, self.running, self.watch)
+        output.remove(REJECTED_IN_WORK)  # of an earlier run
+        existing = self._refuse_output(source, output)
+        inventory, facts = take_inventory(source, output, self.options, self.running, self.watch, existing)
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
         plan = make_plan(
             inventory,
@@ -154,7 +173,8 @@ class Conversion:
         there = self._already_there(output, plan)
         if there is not None:
             return Outcome(there, self.log.seconds, plan.num_shards, unchanged=True)
-        self.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards)
+        zlib = software.zlib_version()  # may differ between runs that write the same bytes
+        self.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards, zlib=zlib)
         tasks = plan_file.shard_tasks(plan)
         finished_before = self._write(source, output, plan, tasks)
         late = _late_rejects(output)
@@ -164,25 +184,21 @@ class Conversion:
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
         return Outcome(manifest, self.log.seconds, finished_before)
 
-    def _already_there(self, output: Folder, plan: Plan) -> Manifest | None:
-        """The finished dataset if it is this conversion's; else the output is made ready, or refused."""
-        wanted = json.loads(json.dumps(plan.description()))
-        there = None if self.overwrite else outputs.finished(output)
-        if there is not None:
-            if (found := outputs.description(there)) == wanted:
-                outputs.refuse_damaged(output, there)
-                return there
-            msg = f"{output.url}: holds a dataset converted differently: {outputs.difference(found, wanted)}; "
-            raise DataError(msg + "choose another folder, or replace it with --overwrite")
-        pending = None if output.stat(MANIFEST) else plan_file.read_description(output)
-        if pending == wanted:
+    def _refuse_output(self, source: Source, output: Folder) -> Existing | None:
+        """Refuse an output that holds something else, before any image is decoded."""
+        if self.overwrite:
             return None
-        if not self.overwrite:
-            if pending is not None:
-                said = outputs.difference(pending, wanted)
-                msg = f"{output.url}: holds an interrupted conversion that differs: {said}; "
-                raise DataError(msg + "call it as before to go on, or start anew with --overwrite")
-            outputs.refuse_shards(output)
+        there = refuse_output(output, source, self.options)
+        return None if there is None else Existing.of(there)
+
+    def _already_there(self, output: Folder, plan: Plan) -> Manifest | None:
+        """Return the finished dataset if it is this conversion's; else make the output ready, or refuse it."""
+        wanted = plan.description()
+        if not self.overwrite and (there := outputs.refuse_different(output, wanted)) is not None:
+            return there
+        pending = None if output.stat(MANIFEST) else plan_file.read_description(output)
+        if pending is not None and not outputs.difference(pending, wanted):
+            return None
         outputs.clear(output)
         plan_file.write_plan(output, plan)
         return None

@@ -9,8 +9,9 @@ from typing import Any
 import apache_beam as beam
 
 from shardkit import inventory, naming
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError, ShardkitError
 from shardkit.inventory import Check
+from shardkit.refusing import Listed, ListingCheck
 from shardkit.sources import Listing, Source
 from shardkit.sources.listing import gathered
 from shardkit.storage import Folder, explained
@@ -19,16 +20,20 @@ from shardkit.storage import Folder, explained
 DECODE_BATCH_ROWS = 128
 HEADER_BATCH_ROWS = 1 << 14
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
-FAILURE = f"{naming.WORK_FOLDER}/inventory-failure.txt"
+FAILURE = f"{naming.WORK_FOLDER}/inventory-failure.json"
 
 
 @dataclass
 class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
-    """(index, [part]) pairs of a source to the inventory's parts, and the list of their names, below `output`."""
+    """(index, [part]) pairs of a source to the inventory's parts, and the list of their names, below `output`.
+
+    Nothing is decoded if `listing_check` refuses the listing.
+    """
 
     source: Source
     output: Folder
     check: Check
+    listing_check: ListingCheck | None = None
 
     def expand(self, parts: Any) -> Any:
         """See PTransform."""
@@ -40,6 +45,14 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
             | "SpreadParts" >> beam.GroupByKey()  # (index, [[part]])
             | "ListPart" >> beam.FlatMap(_list, self.source, self.output, batch_rows)  # (batch id, Listing)
         )
+        refused = None
+        if self.listing_check is not None:
+            refused = beam.pvalue.AsList(
+                batches
+                | "Summarise" >> beam.Map(_summarise, self.listing_check)  # (0, Listed)
+                | "GatherSummaries" >> beam.GroupByKey()  # (0, [Listed])
+                | "RefuseListing" >> beam.FlatMap(_refuse, self.listing_check, self.output)  # True, if refused
+            )
         if self.check == "decode":
             # Without it, the thread that listed a folder would decode all of it.
             batches |= "SpreadBatches" >> beam.GroupByKey()  # (batch id, [Listing])
@@ -47,7 +60,7 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
             batches |= "AlikeBatches" >> beam.MapTuple(lambda batch_id, listing: (batch_id, [listing]))
         return (
             batches
-            | "CheckBatch" >> beam.FlatMap(_check, self.source, self.output, self.check)  # (0, part name)
+            | "CheckBatch" >> beam.FlatMap(_check, self.source, self.output, self.check, refused)  # (0, part name)
             | "GatherNames" >> beam.GroupByKey()  # (0, all names); in header mode a name stands for up to 16,384 files
             | "WriteNames" >> beam.Map(_write_names, self.output)
         )
@@ -62,15 +75,43 @@ def _list(
         for batch_index, listing in enumerate(gathered(listings, batch_rows // 2)):
             yield f"{index}-{batch_index}", listing
     except DataError as error:
-        # As a file: raised, it would reach the user as the runner's failure, wrapped in its own words.
-        with _writing(output), output.writing(FAILURE) as file:
-            file.write(str(error).encode())
+        _write_failure(output, error)
+
+
+def _write_failure(output: Folder, error: ShardkitError) -> None:
+    # As a file: raised, it would reach the user as the runner's failure, wrapped in its own words.
+    with _writing(output), output.writing(FAILURE) as file:
+        file.write(json.dumps({"message": str(error), "exit_code": error.exit_code}).encode())
+
+
+def raise_failure(output: Folder) -> None:
+    """Raise the error that stopped the last inventory, if there was one.
+
+    Raises:
+        CallError: the options do not fit the source.
+        DataError: a file of labels cannot be read, or the output holds a dataset of another source.
+    """
+    if output.stat(FAILURE) is not None:
+        failure = json.loads(output.read(FAILURE))
+        raise (CallError if failure["exit_code"] == CallError.exit_code else DataError)(failure["message"])
+
+
+def _summarise(batch: tuple[str, Listing], listing_check: ListingCheck) -> tuple[int, Listed]:
+    return 0, listing_check.summary(batch[1].table())
+
+
+def _refuse(gathered: tuple[int, Iterable[Listed]], listing_check: ListingCheck, output: Folder) -> Iterator[bool]:
+    try:
+        listing_check.refuse(gathered[1])
+    except ShardkitError as error:
+        _write_failure(output, error)
+        yield True
 
 
 def _check(
-    spread: tuple[str, Iterable[Listing]], source: Source, output: Folder, check: Check
+    spread: tuple[str, Iterable[Listing]], source: Source, output: Folder, check: Check, refused: list[bool] | None
 ) -> Iterator[tuple[int, str]]:
-    for listing in spread[1]:
+    for listing in () if refused else spread[1]:
         measured = inventory.measured(source.folder, listing.table())
         name = inventory.part_name(measured, listing, check)
         with _writing(output):

@@ -95,6 +95,15 @@ def read_index(folder: Folder, path: str, columns: list[str] | None = None) -> p
     return parse_index(raw, where=f"{folder.url}/{path}", columns=columns)[0]
 
 
+def is_index(raw: bytes) -> bool:
+    """Return whether a file is an index that shardkit wrote, of any format version."""
+    try:
+        metadata = pq.read_schema(pa.BufferReader(raw)).metadata or {}
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+    return _SUMMARY_KEY in metadata
+
+
 def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> tuple[pa.Table, ShardSummary]:
     """The rows of an index, or some of their columns, and what it says of its shard; ``where`` is what errors call it.
 

@@ -21,12 +21,13 @@ from shardkit.columns import MASK_PATH, OBJECTS, annotation_columns
 from shardkit.errors import DataError, MachineError
 from shardkit.hashing import canonical_json
 from shardkit.inventory_table import compact, joined
-from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, Listing, OFFSET, PATH, UNMEASURED
+from shardkit.sources.listing import GROUP, LISTING_SCHEMA, OFFSET, PATH, UNMEASURED, Listing
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder
 
 Check = Literal["decode", "header"]
 
+BAD_BOX = "bad_box"  # the reason of rows that placing boxes adds to a listing's
 PARTS = f"{naming.WORK_FOLDER}/inventory"
 _FACTS_KEY = b"shardkit.facts"
 _PART_VERSION = b"2"
@@ -151,7 +152,7 @@ class Reject(NamedTuple):
 
 def bad_box(key: str, name: str, found: str) -> Reject:
     """The object of that name in the image of that key, left out."""
-    return Reject(f"{key}, {name}", "bad_box", f"{found}; it is left out, the image stays: mend it or take it out", 0)
+    return Reject(f"{key}, {name}", BAD_BOX, f"{found}; it is left out, the image stays: mend it or take it out", 0)
 
 
 def read_image(folder: Folder, row: dict[str, Any]) -> bytes:

@@ -1,6 +1,7 @@
-"""Does any group, or any image of the same bytes, stand in two splits of a finished dataset?"""
+"""Find groups, and images of the same bytes, that are in two splits of a finished dataset."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +18,28 @@ MAX_LEAKS = 50  # told one by one
 _REMEDY = "mend it with --dedupe drop, or with --dedupe group where shardkit makes the splits"
 
 
-def leak_problems(manifest: Manifest) -> list[Problem]:
-    """Every content, then every group, that stands in more than one split; two of its keys each.
+def leak_problems(manifest: Manifest, problems: Collection[Problem] = ()) -> list[Problem]:
+    """Return every content, then every group, that is in more than one split, with two of its keys each.
 
     Reads the indexes twice; in between it holds 9 bytes an example and the names of the groups.
+
+    Args:
+        manifest: The dataset's, read from its folder.
+        problems: Problems found before. Examples of a damaged index are not looked at, and a problem says so.
     """
-    return _told(_content_leaks(manifest), _REMEDY) + _told(_group_leaks(manifest), "see --group-by")
+    damaged = {problem.file for problem in problems}
+    unread = [shard.index.path for _, shard in manifest.shards() if shard.index.path in damaged]
+    unseen = []
+    if unread:
+        others = f", nor were those of {len(unread) - 1} other damaged indexes" if len(unread) > 1 else ""
+        unseen.append(Problem(unread[0], None, f"its examples were not checked for leaks{others}"))
+    readable = _Readable(manifest, frozenset(unread))
+    return unseen + _told(_content_leaks(readable), _REMEDY) + _told(_group_leaks(readable), "see --group-by")
+
+
+class _Readable(NamedTuple):
+    manifest: Manifest
+    unread: frozenset[str]  # paths of indexes
 
 
 def _told(leaks: Iterator[str], remedy: str) -> list[Problem]:
@@ -33,11 +50,11 @@ def _told(leaks: Iterator[str], remedy: str) -> list[Problem]:
     return told
 
 
-def _tables(manifest: Manifest, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:
+def _tables(dataset: _Readable, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:
     return (
-        (split, read_index(manifest.root, shard.index.path, columns))
-        for split, shard in manifest.shards()
-        if shard.num_examples
+        (split, read_index(dataset.manifest.root, shard.index.path, columns))
+        for split, shard in dataset.manifest.shards()
+        if shard.num_examples and shard.index.path not in dataset.unread
     )
 
 
@@ -47,11 +64,11 @@ def _prefixes(table: pa.Table) -> npt.NDArray[np.uint64]:
     return np.frombuffer(b"".join(heads.to_pylist()), "<u8")
 
 
-def _content_leaks(manifest: Manifest) -> Iterator[str]:
-    names = list(manifest.splits)
+def _content_leaks(dataset: _Readable) -> Iterator[str]:
+    names = list(dataset.manifest.splits)
     prefixes = [np.zeros(0, np.uint64)]
     splits = [np.zeros(0, np.uint8)]
-    for split, table in _tables(manifest, ["content_sha256"]):
+    for split, table in _tables(dataset, ["content_sha256"]):
         prefixes.append(_prefixes(table))
         splits.append(np.full(len(table), names.index(split), np.uint8))
     suspects = _in_several(np.concatenate(prefixes), np.concatenate(splits))
@@ -60,7 +77,7 @@ def _content_leaks(manifest: Manifest) -> Iterator[str]:
         return
     first: dict[bytes, tuple[str, str]] = {}
     told = set[bytes]()
-    for split, table in _tables(manifest, ["key", "content_sha256"]):
+    for split, table in _tables(dataset, ["key", "content_sha256"]):
         rows = table.take(np.flatnonzero(np.isin(_prefixes(table), suspects)))
         for row in rows.to_pylist():
             content = row["content_sha256"]
@@ -79,10 +96,10 @@ def _in_several(values: npt.NDArray[np.uint64], splits: npt.NDArray[np.uint8]) -
     return np.unique(values[1:][parted])
 
 
-def _group_leaks(manifest: Manifest) -> Iterator[str]:
+def _group_leaks(dataset: _Readable) -> Iterator[str]:
     first: dict[str, tuple[str, str]] = {}
     told = set[str]()
-    for split, table in _tables(manifest, ["key", "group"]):
+    for split, table in _tables(dataset, ["key", "group"]):
         groups = table["group"].to_pylist()
         for row in dict(zip(reversed(groups), range(len(groups) - 1, -1, -1), strict=True)).values():
             group = groups[row]

@@ -10,6 +10,8 @@ MANIFEST = "manifest.json"
 REJECTED = "rejected.parquet"
 RUN_LOG = "run-log.jsonl"
 WORK_FOLDER = ".shardkit"
+RECORDS_ENDING = ".tfrecord"
+INDEX_ENDING = ".index.parquet"
 
 # Layouts of sources, as `--layout` takes them.
 LAYOUTS = (
@@ -63,12 +65,12 @@ class ShardName:
     @property
     def records(self) -> str:
         """File name of the TFRecord."""
-        return f"{self.stem}.tfrecord"
+        return f"{self.stem}{RECORDS_ENDING}"
 
     @property
     def index(self) -> str:
         """File name of the index, which is also the shard's done mark."""
-        return f"{self.stem}.index.parquet"
+        return f"{self.stem}{INDEX_ENDING}"
 
     @classmethod
     def parse(cls, file_name: str) -> "ShardName":
@@ -88,7 +90,13 @@ class ShardName:
 
 def is_shard_file(file_name: str) -> bool:
     """Whether a file is named like a shard or an index."""
-    return _SHARD.fullmatch(file_name.replace(".index.parquet", ".tfrecord")) is not None
+    records = records_of_index(file_name) if file_name.endswith(INDEX_ENDING) else file_name
+    return _SHARD.fullmatch(records) is not None
+
+
+def records_of_index(index_name: str) -> str:
+    """Return the file name of the shard that an index belongs to."""
+    return index_name.removesuffix(INDEX_ENDING) + RECORDS_ENDING
 
 
 def split_of_folder(folder_name: str) -> str | None:

@@ -20,7 +20,7 @@ from shardkit.index import chain_problem, indexed_labels, parse_index
 from shardkit.inventory import Reject
 from shardkit.manifest import Balance, File, Index, Manifest, Rejected, Shard, Source, Split, sealed
 from shardkit.naming import ShardName
-from shardkit.planning.plan import PLAN_VERSION, Plan
+from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
 from shardkit.storage import Folder
 
 # Index files are small and their stores are slow to answer, not slow to send.
@@ -72,8 +72,14 @@ def _proved(output: Folder, name: ShardName) -> FinishedShard:
 
 
 def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Reject]) -> Manifest:
-    """Write what stands beside the shards, then the manifest, which makes them a dataset."""
+    """Write the files next to the shards, then the manifest, which makes them a dataset.
+
+    Raises:
+        DataError: there is no example: with ``--check header`` it takes writing to find that all images are bad.
+    """
     rejected = plan.with_late(late)
+    if not any(shard.shard.num_examples for shard in shards):
+        raise nothing_left(rejected, plan.source.skipped)
     splits = {
         split.name: _split([shard for shard in shards if shard.name.split == split.name], len(plan.classes))
         for split in plan.splits

@@ -1,16 +1,63 @@
-"""The versions that decide which bytes are written; recorded in the manifest, never mixed in one dataset."""
+"""The libraries that decide which bytes are written; recorded in the manifest, never mixed in one dataset."""
 
 import functools
+import hashlib
+import io
 
 __version__ = "0.1.0"
+
+PROBE_SIDE = 128  # pixels; 48 KiB of samples fill several blocks of deflate
+# What a changed value of `versions` means, where the value is a digest and says nothing to a reader.
+ENCODERS = {"jpeg_encoder": "JPEG", "png_encoder": "PNG"}
 
 
 @functools.cache
 def versions() -> dict[str, str]:
-    """Versions of shardkit, of pyarrow (it writes its own into Parquet), of Pillow and the codecs inside it."""
+    """Return the versions of shardkit, pyarrow, Pillow and its decoders, and a digest of what each encoder writes.
+
+    pyarrow writes its version into Parquet. The encoders are identified by their output, not by a version: Pillow's
+    wheels link to the zlib of the process, so another library that exports the same symbols (TensorFlow does) replaces
+    it if it was loaded first, and libjpeg's version is the one that Pillow was compiled with.
+    """
     import pyarrow as pa
     from PIL import __version__ as pillow
     from PIL import features
 
-    codecs = {name: str(features.version(name)) for name in ("libjpeg_turbo", "zlib", "libtiff", "webp", "avif")}
-    return {"shardkit": __version__, "pyarrow": pa.__version__, "pillow": pillow, **codecs}
+    codecs = {name: str(features.version(name)) for name in ("libjpeg_turbo", "jpg_2000", "libtiff", "webp", "avif")}
+    encoders = {name: _encoded_digest(kind) for name, kind in ENCODERS.items()}
+    return {"shardkit": __version__, "pyarrow": pa.__version__, "pillow": pillow, **codecs, **encoders}
+
+
+def difference(before: dict[str, str], after: dict[str, str]) -> str:
+    """Return how two results of `versions` differ, in words; empty if they are equal."""
+    changed = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+    return ", ".join(_change(name, before.get(name), after.get(name)) for name in changed)
+
+
+def _change(name: str, before: str | None, after: str | None) -> str:
+    if name not in ENCODERS:
+        return f"{name} was {before} and is {after}"
+    uses = f" (Pillow uses zlib {zlib_version()} now)" if name == "png_encoder" else ""
+    return f"the {ENCODERS[name]} encoder writes other bytes{uses}"
+
+
+def zlib_version() -> str:
+    """Return the version of the zlib that Pillow's PNG encoder uses in this process."""
+    from PIL import features
+
+    return str(features.version("zlib"))
+
+
+def _encoded_digest(kind: str) -> str:
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.frombytes("RGB", (PROBE_SIDE, PROBE_SIDE), _probe_samples()).save(out, kind)
+    return hashlib.sha256(out.getvalue()).hexdigest()[:16]
+
+
+def _probe_samples() -> bytes:
+    """Return noise, a gradient and repeated noise: literals, short matches and matches at a distance."""
+    third = PROBE_SIDE * PROBE_SIDE
+    noise = hashlib.shake_128(b"shardkit").digest(third // 2)
+    return noise + bytes(i * i // 64 % 256 for i in range(third)) + bytes(value % 8 for value in noise) * 2 + noise

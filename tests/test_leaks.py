@@ -70,5 +70,17 @@ def test_verify_ends_with_1_where_the_sources_own_splits_leak(tmp_path):
     result = call("verify", tmp_path / "out", "--leaks")
     assert result.exit_code == 1
     assert "train/cat/a.png in train and test/cat/b.png in test have the same bytes" in result.stdout
+    # Leaks are looked for although there are other problems, as far as the indexes are sound.
+    (tmp_path / "out" / "features.json").unlink()
+    said = call("verify", tmp_path / "out", "--leaks").stdout
+    assert "features.json: is missing" in said
+    assert "have the same bytes" in said
+    index = tmp_path / "out" / "test-00000-of-00001.index.parquet"
+    index.write_bytes(index.read_bytes()[:-1])
+    said = call("verify", tmp_path / "out", "--leaks").stdout
+    assert f"{index.name}: its examples were not checked for leaks" in said
+    assert "have the same bytes" not in said
+    (tmp_path / "out" / "manifest.json").unlink()
+    assert "leaks were not looked for" in call("verify", tmp_path / "out", "--leaks").stdout
     convert(source, tmp_path / "dropped", "--dedupe", "drop")
     assert call("verify", tmp_path / "dropped", "--leaks").exit_code == 0

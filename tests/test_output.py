@@ -4,11 +4,12 @@ from pathlib import Path
 import pytest
 
 from shardkit import output as outputs
+from shardkit import software
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.naming import ShardName
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import make_plan
+from shardkit.planning.plan import known_description, make_plan
 from shardkit.sources import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import (
@@ -39,55 +40,133 @@ def put(output, *paths):
 
 
 @pytest.mark.parametrize("name", ["thesis.docx", "train.tfrecord", "cat/", "manifest.json.bak", ".DS_Store"])
-def test_a_folder_with_others_files_is_refused_and_one_is_named(output, name):
-    put(output, "manifest.json", name)
-    with pytest.raises(CallError, match=f"holds '{name.rstrip('/')}', which is no part of a dataset; choose a new or"):
+def test_a_folder_with_others_files_is_refused_and_one_is_named(source, output, name):
+    convert_without_beam(source, output.url)
+    put(output, name)
+    with pytest.raises(CallError, match=f"holds '{name.rstrip('/')}', which is no part of a dataset .*choose a new or"):
         outputs.refuse_foreign(output)
 
 
-OURS = [
-    "manifest.json",
-    "rejected.parquet",
-    "run-log.jsonl",
-    "dataset_info.json",
-    "features.json",
-    "label.labels.txt",
-    "train-00000-of-00001.tfrecord",
-    "train-00000-of-00001.index.parquet",
-    ".shardkit-tmp-1-abc",
-    ".shardkit/plan.parquet",
-    ".shardkit/lock",
-]
+SHARD = "train-00000-of-00001.tfrecord"
+INDEX = "train-00000-of-00001.index.parquet"
+STRANGERS = "train-00000-of-01024.tfrecord"  # the name that others' writers give
 
 
-def test_what_a_conversion_wrote_is_not_foreign(output):
-    outputs.refuse_foreign(output)  # nor is a folder that is not there yet
-    put(output, *OURS)
-    outputs.refuse_foreign(output)
+@pytest.mark.parametrize(
+    ("others", "named"),
+    [
+        ([STRANGERS], STRANGERS),
+        ([STRANGERS, ".shardkit/lock"], STRANGERS),  # a lock says nothing of shards
+        (["manifest.json/"], "manifest.json"),
+        (["manifest.json"], "manifest.json"),  # web applications have one
+        (["dataset_info.json", "features.json"], "dataset_info.json"),  # of TFDS
+        ([SHARD, INDEX], INDEX),  # a Parquet file of somebody else's, or none
+        (["train-00000-of-00001.tfrecord/"], SHARD),  # a folder
+    ],
+)
+def test_a_name_alone_does_not_make_a_file_shardkits(output, others, named):
+    put(output, *others)
+    before = files_of(output)
+    with pytest.raises(CallError, match=f"holds '{named}'"):
+        outputs.refuse_foreign(output)
+    outputs.clear(output)
+    assert files_of(output) == before
 
 
-def test_what_is_converted_is_not_foreign(source, output):
+def test_a_strangers_shard_next_to_a_dataset_is_not_removed_with_it(source, output):
     convert_without_beam(source, output.url)
+    put(output, STRANGERS)
+    outputs.clear(output)
+    assert set(files_of(output)) == {STRANGERS}
+
+
+@pytest.fixture
+def dataset(source, output):
+    convert_without_beam(source, output.url)
+    return set(files_of(output))
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        [],
+        ["manifest.json"],  # the index names its shard
+        [INDEX],  # the manifest names the shard
+        [SHARD],
+    ],
+)
+def test_what_a_conversion_wrote_is_owned(output, dataset, lost):
+    for path in lost:
+        output.remove(path)
+    put(output, ".shardkit-tmp-1-abc", "run-log.jsonl")
     outputs.refuse_foreign(output)
+    assert outputs.owned(output) == dataset - {*lost} | {".shardkit-tmp-1-abc", "run-log.jsonl"}
 
 
-def test_shards_without_plan_and_manifest_are_refused(output):
-    put(output, ".shardkit/lock", "run-log.jsonl")
-    outputs.refuse_shards(output)
-    put(output, "train-00000-of-00001.tfrecord")
+def test_a_damaged_manifest_is_owned_if_its_indexes_are(output, dataset):
+    put(output, "manifest.json")
+    assert outputs.owned(output) == dataset
+
+
+def test_the_plan_of_an_interrupted_conversion_names_shards_that_have_no_index_yet(source, output):
+    plan_file.write_plan(output, plan_without_beam(open_source(source), ConvertOptions()))
+    put(output, SHARD, STRANGERS)
+    assert outputs.owned(output) == {SHARD}
+
+
+def test_a_folder_that_is_not_there_yet_is_not_foreign(tmp_path):
+    outputs.refuse_foreign(open_folder(str(tmp_path / "new")))
+
+
+def test_shards_without_plan_and_manifest_are_refused(output, dataset):
+    output.remove("manifest.json")
     with pytest.raises(DataError, match="of a dataset without a manifest; remove it with --overwrite"):
         outputs.refuse_shards(output)
-
-
-def test_clearing_takes_the_dataset_and_leaves_the_log_the_lock_and_the_inventory(output):
-    put(output, *OURS, ".shardkit/inventory/a.arrow", report_path(ShardName("train", 0, 1)))
     outputs.clear(output)
-    assert set(files_of(output)) == {"run-log.jsonl", ".shardkit/lock", ".shardkit/inventory/a.arrow"}
+    put(output, ".shardkit/lock", "run-log.jsonl")
+    outputs.refuse_shards(output)
+
+
+def test_clearing_takes_the_dataset_and_leaves_the_log_the_lock_and_the_inventory(output, dataset):
+    kept = {"run-log.jsonl", ".shardkit/lock", ".shardkit/inventory/a.arrow"}
+    put(output, *kept, report_path(ShardName("train", 0, 1)))
+    outputs.clear(output)
+    assert set(files_of(output)) == kept
     outputs.clear(output)
 
 
-def test_the_manifest_goes_first_so_that_nothing_partial_looks_complete(output, monkeypatch):
-    put(output, *OURS)
+def test_clearing_that_is_interrupted_anywhere_leaves_nothing_that_the_next_one_does_not_own(
+    source, tmp_path, monkeypatch
+):
+    remove = type(open_folder(str(tmp_path))).remove
+    for num in range(20):
+        output = open_folder(str(tmp_path / f"out-{num}"))
+        convert_without_beam(source, output.url)
+        removed = []
+
+        def remove_some(self, path, removed=removed, num=num):
+            if len(removed) == num:
+                raise KeyboardInterrupt
+            removed.append(path)
+            remove(self, path)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(type(output), "remove", remove_some)
+            try:
+                outputs.clear(output)
+            except KeyboardInterrupt:
+                pass
+            else:
+                break
+        outputs.refuse_foreign(output)
+        outputs.clear(output)
+        assert files_of(output) == {}
+    else:
+        pytest.fail("it was interrupted every time")
+    assert num > 5
+
+
+def test_the_manifest_goes_first_so_that_nothing_partial_looks_complete(output, dataset, monkeypatch):
     removed = []
     monkeypatch.setattr(type(output), "remove", lambda _, path: removed.append(path))
     outputs.clear(output)
@@ -143,6 +222,23 @@ def test_another_version_of_a_library_is_named():
     old = described()
     new = {**described(), "software": {**old["software"], "pyarrow": "99.0"}}
     assert outputs.difference(old, new) == f"pyarrow was {old['software']['pyarrow']} and is 99.0"
+
+
+def test_an_encoder_that_writes_other_bytes_is_said_in_words():
+    old = described()
+    new = {**described(), "software": {**old["software"], "png_encoder": "0" * 16}}
+    said = outputs.difference(old, new)
+    assert "PNG encoder writes other bytes" in said
+    assert software.zlib_version() in said
+
+
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [({"seed": 1}, "seed was 0 and is 1"), ({}, ""), ({"name": "pets"}, "name was dataset and is pets")],
+)
+def test_only_what_is_known_is_compared(known, said):
+    wanted = known_description(ConvertOptions(**known), "class folders", None)
+    assert outputs.difference(described(), wanted) == said
 
 
 def test_a_report_left_by_an_earlier_run_goes_with_its_dataset(output):

@@ -93,7 +93,11 @@ def conversion_options(command: Command) -> Command:
                 "--resize", type=int, metavar="N", help="Reduce the shorter side to N pixels; never enlarges."
             ),
             click.option(
-                "--quality", type=int, default=95, show_default=True, help="Of JPEGs that have to be encoded anew."
+                "--quality",
+                type=int,
+                default=95,
+                show_default=True,
+                help="Of JPEGs that have to be encoded anew: 1 to 100; above 95 files grow for hardly any gain.",
             ),
             click.option(
                 "--check",

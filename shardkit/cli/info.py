@@ -1,11 +1,18 @@
 """``shardkit info DATASET``."""
 
+import json
+
 import click
 
 
 @click.command()
 @click.argument("dataset")
-@click.option("--json", "as_json", is_flag=True, help="The manifest without the lists of shards, as JSON.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="As JSON: the manifest without the lists of shards, or what --rejected lists.",
+)
 @click.option("--rejected", is_flag=True, help="What was left out, and why: key, reason and message of each.")
 def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 - click's flags
     """Show what a dataset holds: splits, classes, counts, bytes, balance, image sizes."""
@@ -13,14 +20,15 @@ def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 -
 
     manifest = read_manifest(dataset)
     if rejected:
-        from shardkit.cli.summary import rejected_lines
+        from shardkit.cli.summary import rejected_line_of, rejected_rows
 
-        for line in rejected_lines(manifest):
-            click.echo(line)
+        if as_json:
+            click.echo(json.dumps(rejected_rows(manifest), indent=1, ensure_ascii=False))
+            return
+        for row in rejected_rows(manifest):
+            click.echo(rejected_line_of(row))
         return
     if as_json:
-        import json
-
         everything = manifest.model_dump(mode="json")
         for split in everything["splits"].values():
             split["num_shards"] = len(split.pop("shards"))

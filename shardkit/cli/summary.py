@@ -2,7 +2,6 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -112,8 +111,8 @@ def rejected_line(manifest: Manifest) -> str:
     return line
 
 
-def rejected_lines(manifest: Manifest) -> Iterator[str]:
-    """Everything that was left out, a line each.
+def rejected_rows(manifest: Manifest) -> list[dict[str, Any]]:
+    """Return everything that was left out: key, reason, message and source_bytes of each.
 
     Raises:
         DataError: the list is missing or no longer what was written.
@@ -128,8 +127,13 @@ def rejected_lines(manifest: Manifest) -> Iterator[str]:
     if sha256_hex(raw) != wanted:
         msg = f"{where}: the list is not the one that the manifest names; restore it or convert again"
         raise DataError(msg)
-    for row in pq.read_table(pa.BufferReader(raw)).to_pylist():
-        yield printable(f"{row['key']}: {row['reason']}: {row['message']}")
+    rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(raw)).to_pylist()
+    return rows
+
+
+def rejected_line_of(row: dict[str, Any]) -> str:
+    """Return the line that `info --rejected` prints for one of them."""
+    return printable(f"{row['key']}: {row['reason']}: {row['message']}")
 
 
 def classes_line(classes: list[str]) -> str:

@@ -12,7 +12,7 @@ PROBLEMS_SHOWN = 100
 @click.command(context_settings=PASS_THROUGH)
 @click.argument("dataset")
 @click.option("--deep", is_flag=True, help="Also decode every image.")
-@click.option("--leaks", is_flag=True, help="Also see that no group and no image stands in two splits.")
+@click.option("--leaks", is_flag=True, help="Also check that no group and no image is in two splits.")
 @click.option("--workers", type=int, metavar="N", help="Threads of the in-process runner.  [default: all cores]")
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
 @click.argument("beam_options", nargs=-1, type=click.UNPROCESSED)
@@ -29,20 +29,22 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
     from shardkit.cli.work_folder import work_folder
     from shardkit.leaks import leak_problems
     from shardkit.manifest import dataset_folder, read_manifest
-    from shardkit.naming import printable
+    from shardkit.naming import MANIFEST, printable
 
     root = dataset_folder(dataset)
     terminal = Terminal(quiet=given["quiet"])
     with work_folder(running.temp_location) as work:
         manifest, problems = verify_dataset(root, work, running, terminal, deep=deep)
-    if leaks and manifest is not None and not problems:
-        problems = leak_problems(read_manifest(dataset))
+    if leaks and manifest is not None:
+        problems = leak_problems(read_manifest(dataset), problems) + problems  # first: only so many are shown
     where = f"{root.url}/" if manifest is None else ""
     for problem in problems[:PROBLEMS_SHOWN]:
         click.echo(harmless(f"{where}{problem}"))
     if len(problems) > PROBLEMS_SHOWN:
         click.echo(f"… and {len(problems) - PROBLEMS_SHOWN} more")
     if manifest is None:
+        if leaks:
+            click.echo(f"{where}{MANIFEST}: leaks were not looked for: that needs the manifest")
         ctx.exit(1)
     if problems:
         click.echo(f"{printable(root.url)}: {count(len(problems), 'problem')} found; convert again with --overwrite")

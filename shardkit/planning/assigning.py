@@ -74,6 +74,17 @@ def ties_of(good: Rows, options: ConvertOptions) -> Ties:
     )
 
 
+def refuse_own_splits(given: list[str]) -> None:
+    """Refuse `--splits` for a source that has splits of its own.
+
+    Raises:
+        CallError: there are such splits; the message names them.
+    """
+    if given:
+        msg = f"the source has its own splits ({', '.join(given)}); leave out --splits, or convert one of its folders"
+        raise CallError(msg)
+
+
 def assign_splits(
     good: Rows, labels: Labels, ties: Ties, options: ConvertOptions
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
@@ -88,9 +99,7 @@ def assign_splits(
         if not given:
             return np.zeros(len(good), np.int32), names
         return pc.index_in(good["split"], pa.array(names)).to_numpy().astype(np.int32), names
-    if given:
-        msg = f"the source has its own splits ({', '.join(given)}); leave out --splits, or convert one of its folders"
-        raise CallError(msg)
+    refuse_own_splits(given)
     # In one order, whatever the user's: the description, which must tell two conversions apart, has none.
     names = naming.split_order(set(options.splits))
     ratios = {name: options.splits[name] for name in names}

@@ -20,10 +20,34 @@ DIGEST_WORDS = 4  # of 64 bits in a sha256
 
 
 def groups_by_pattern(keys: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
-    """The first group of a regular expression that is searched in every key; null where it is not found.
+    """Return the first group of a regular expression in every key; null where it is not found.
 
     Raises:
         CallError: the expression cannot be compiled, has no group, or is found in no key.
+    """
+    search = compile_pattern(pattern).search
+    found = pa.chunked_array(
+        [
+            pa.array([match[1] if (match := search(key)) else None for key in block], pa.string())
+            for block in _blocks(keys)
+        ],
+        pa.string(),
+    )
+    if found.null_count == len(found):
+        raise pattern_not_found(pattern, len(found), keys[0].as_py())
+    return found
+
+
+def pattern_not_found(pattern: str, num_keys: int, example: str) -> CallError:
+    """Return the error for a pattern that no key contains."""
+    return CallError(f"--group-by {pattern!r} is found in none of the {num_keys} keys, such as {example!r}")
+
+
+def compile_pattern(pattern: str) -> re.Pattern[str]:
+    """Compile the regular expression of `--group-by`.
+
+    Raises:
+        CallError: it cannot be compiled or has no group.
     """
     try:
         compiled = re.compile(pattern)
@@ -33,18 +57,7 @@ def groups_by_pattern(keys: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
     if not compiled.groups:
         msg = f"--group-by {pattern!r} is no column of the source, and as a regular expression over keys has no (group)"
         raise CallError(msg)
-    search = compiled.search
-    found = pa.chunked_array(
-        [
-            pa.array([match[1] if (match := search(key)) else None for key in block], pa.string())
-            for block in _blocks(keys)
-        ],
-        pa.string(),
-    )
-    if found.null_count == len(found):
-        msg = f"--group-by {pattern!r} is found in none of the {len(found)} keys, such as {keys[0].as_py()!r}"
-        raise CallError(msg)
-    return found
+    return compiled
 
 
 def _blocks(column: pa.ChunkedArray) -> Iterator[list[str]]:

@@ -89,7 +89,7 @@ def labels_of(inventory: pa.Table, good: Rows, options: ConvertOptions, given: S
     """
     names = inventory.schema.names
     if OBJECTS in names or LABEL_NAMES in names:
-        classes = _classes(_list_values(inventory)[0], options, given)
+        classes = _classes(label_names(inventory), options, given)
         return _of_lists(good, classes)
     if TARGET in names:
         return Labels([], _deciles(good[TARGET]))
@@ -97,7 +97,7 @@ def labels_of(inventory: pa.Table, good: Rows, options: ConvertOptions, given: S
         # Which classes a mask holds is in its pixels; nothing is counted.
         nothing = np.zeros(0, np.int32), np.zeros(len(good) + 1, np.int64)
         return Labels(list(options.classes or given or ()), np.zeros(len(good), np.int32), *nothing)
-    classes = _classes(inventory["label_name"], options, given)
+    classes = _classes(label_names(inventory), options, given)
     return Labels(classes, _label_of_each(good["label_name"], classes))
 
 
@@ -112,8 +112,17 @@ def _label_of_each(names: pa.ChunkedArray, classes: list[str]) -> npt.NDArray[np
 
 def _classes(values: pa.ChunkedArray | pa.Array, options: ConvertOptions, given: Sequence[str] | None) -> list[str]:
     found = sorted_names(name for name in pc.unique(values).to_pylist() if name is not None)
+    return classes_of(found, options, given)
+
+
+def classes_of(found: Sequence[str], options: ConvertOptions, given: Sequence[str] | None) -> list[str]:
+    """Return the classes in label order, given the label names found, sorted.
+
+    Raises:
+        CallError: a label that `--classes`, or the source's own list, does not name.
+    """
     if options.classes is None and given is None:
-        return found
+        return list(found)
     wanted = list(dict.fromkeys(options.classes or given or ()))
     known = set(wanted)
     unknown = [name for name in found if name not in known]
@@ -129,6 +138,18 @@ def sorted_names(names: Iterable[str]) -> list[str]:
     """Class names in label order: whole numbers by value, 2 before 10, where all are; as text otherwise."""
     found = list(names)
     return sorted(found, key=int if all(map(_WHOLE_NUMBER.fullmatch, found)) else None)
+
+
+def fixed_classes(schema: pa.Schema, options: ConvertOptions, given: Sequence[str] | None) -> list[str] | None:
+    """Return the classes in label order if they are known before the source is listed, else None."""
+    wanted = () if TARGET in schema.names else options.classes or given
+    return None if wanted is None else list(dict.fromkeys(wanted))
+
+
+def label_names(table: pa.Table) -> pa.Array | pa.ChunkedArray:
+    """Return the label names of all rows of an inventory or a listing, end to end, with repetitions and nulls."""
+    is_list = OBJECTS in table.column_names or LABEL_NAMES in table.column_names
+    return _list_values(table)[0] if is_list else table["label_name"]
 
 
 def _list_values(table: pa.Table | Rows) -> tuple[pa.Array, npt.NDArray[np.int64]]:

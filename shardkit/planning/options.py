@@ -1,5 +1,6 @@
 """The options of a conversion that change its bytes, checked once, and their one form in JSON."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal
@@ -7,6 +8,7 @@ from typing import Any, Literal
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
 from shardkit.inventory import Check
+from shardkit.planning.sizing import check_target_bytes
 
 Dedupe = Literal["group", "drop", "ignore"]
 
@@ -28,7 +30,7 @@ class ConvertOptions:
         seed: 0 to 2**63 - 1.
         classes: label names in label order; None for the source's, sorted.
         resize: shorter side in pixels that larger images are reduced to; None to keep sizes.
-        quality: of JPEGs that are encoded anew, 1 to 95 and 100; Pillow's scale.
+        quality: of JPEGs that are encoded anew, 1 to 100, on Pillow's scale: above 95 files grow for hardly any gain.
         group_by: regular expression over keys whose first group names what stays in one split; the column of a table
             where the source has groups of its own.
         dedupe: exact duplicates, where contents are known: ``group`` keeps them in one split, ``drop`` leaves out all
@@ -61,6 +63,27 @@ class ConvertOptions:
             raise CallError(msg)
         if self.classes is not None:
             self._check_classes(self.classes)
+        check_target_bytes(self.shard_bytes)
+        if self.splits is not None:
+            self.check_split_names(self.splits)
+        if self.dedupe == "drop" and self.check == "header":
+            msg = "--dedupe drop needs to know the contents; leave out --check header"
+            raise CallError(msg)
+
+    def check_split_names(self, names: Collection[str]) -> None:
+        """Check that `shards` names no other splits than those that are written.
+
+        Raises:
+            CallError: it does.
+        """
+        unknown = sorted(set(self.shards) - set(names)) if isinstance(self.shards, dict) else []
+        if unknown:
+            msg = f"--shards names the split {unknown[0]!r}; the conversion writes {', '.join(names)}"
+            raise CallError(msg)
+
+    def requested_shards(self, split: str) -> int | None:
+        """Return the number of shards asked for in a split, or None to choose it."""
+        return self.shards.get(split) if isinstance(self.shards, dict) else self.shards
 
     @staticmethod
     def _check_classes(classes: tuple[str, ...]) -> None:

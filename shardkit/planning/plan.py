@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 
 from shardkit import software
 from shardkit.columns import features_of
-from shardkit.errors import CallError, DataError
+from shardkit.errors import DataError
 from shardkit.features import CLASS_LABEL, LABEL
 from shardkit.hashing import hash64_column
 from shardkit.inventory import INVENTORY_SCHEMA, Reject, fingerprint
@@ -124,22 +124,27 @@ class Plan:
         return sum(split.num_shards for split in self.splits)
 
     def description(self) -> dict[str, Any]:
-        """What makes this conversion the one it is; equal descriptions give equal bytes."""
-        return {
-            "plan_version": PLAN_VERSION,
-            "name": self.options.name,
-            "source": self.source.fingerprint,
-            "layout": self.source.layout,
-            "classes": self.classes,
-            "options": self.options.as_json(),
-            "software": software.versions(),
-        }
+        """Return what makes this conversion the one it is; equal descriptions give equal bytes."""
+        known = known_description(self.options, self.source.layout, None)
+        return {**known, "source": self.source.fingerprint, "classes": self.classes}
 
     def with_late(self, late: Iterable[Reject]) -> pa.Table:
         """Rejects of the plan and of the writers together, sorted by key."""
         rows = [one._asdict() for one in late]
         table = pa.concat_tables([self.rejected, pa.Table.from_pylist(rows, REJECTED_SCHEMA)])
         return table.take(pc.sort_indices(table, [("key", "ascending")]))
+
+
+def known_description(options: ConvertOptions, layout: str, classes: list[str] | None) -> dict[str, Any]:
+    """Return the part of Plan.description() that is known before the source is listed; `classes` only if they are."""
+    known = {
+        "plan_version": PLAN_VERSION,
+        "name": options.name,
+        "layout": layout,
+        "options": options.as_json(),
+        "software": software.versions(),
+    }
+    return known if classes is None else {**known, "classes": classes}
 
 
 def make_plan(
@@ -171,7 +176,7 @@ def make_plan(
     good = Rows(inventory).kept(pc.invert(bad).to_numpy())
     del bad
     if not len(good):
-        raise DataError(_nothing_left(rejected, skipped))
+        raise nothing_left(rejected, skipped)
     ties = ties_of(good, options)
     num_duplicates = ties.num_duplicates
     if options.dedupe == "drop":
@@ -179,7 +184,7 @@ def make_plan(
         ties = ties_of(good, options)
     labels = labels_of(inventory, good, options, classes)
     split_of, names = assign_splits(good, labels, ties, options)
-    _check_shard_names(options, names)
+    options.check_split_names(names)
     notes = (*_notes(good, labels), *tie_notes(good, labels, ties, split_of))
     groups, num_groups = ties.groups, ties.num_groups
     del ties
@@ -241,14 +246,13 @@ def _plan_split(
     rows[:] = rows[np.lexsort((hashes[rows], labels.dealt_by[rows]))]
     dealt_by, sizes = labels.dealt_by[rows], good["source_bytes"].to_numpy()[rows]
     num_bytes = int(sizes.sum(dtype=np.int64))
-    requested = options.shards.get(name) if isinstance(options.shards, dict) else options.shards
     chosen = choose_num_shards(
         split=name,
         num_examples=len(rows),
         num_bytes=num_bytes,
         target_bytes=options.shard_bytes,
         pipelines=options.pipelines,
-        requested=requested,
+        requested=options.requested_shards(name),
     )
     shards = deal_sorted(dealt_by, sizes, chosen.num_shards)
     balance = measure_balance(dealt_by, sizes, shards, chosen.num_shards)
@@ -263,13 +267,6 @@ def _plan_split(
     )
     rows[:] = rows[np.lexsort((hashes[rows], shards))]
     return planned
-
-
-def _check_shard_names(options: ConvertOptions, names: list[str]) -> None:
-    unknown = sorted(set(options.shards) - set(names)) if isinstance(options.shards, dict) else []
-    if unknown:
-        msg = f"--shards names the split {unknown[0]!r}; the conversion writes {', '.join(names)}"
-        raise CallError(msg)
 
 
 def _notes(good: Rows, labels: Labels) -> tuple[str, ...]:
@@ -290,11 +287,12 @@ def _notes(good: Rows, labels: Labels) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> str:
+def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:
+    """Return the error for a source without a good image."""
     if len(rejected):
         first = rejected.slice(0, 1).to_pylist()[0]
-        return f"none of the {len(rejected)} images is good; the first, {first['key']}: {first['message']}"
+        return DataError(f"none of the {len(rejected)} images is good; the first, {first['key']}: {first['message']}")
     if skipped:
         kinds = ", ".join(f"{count} {kind}" for kind, count in skipped.items())
-        return f"there are no images to convert in the source; skipped: {kinds}"
-    return "there are no images in the source; its folders are empty"
+        return DataError(f"there are no images to convert in the source; skipped: {kinds}")
+    return DataError("there are no images in the source; its folders are empty")

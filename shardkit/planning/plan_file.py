@@ -10,12 +10,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit import naming
+from shardkit import naming, software
+from shardkit.errors import MachineError
 from shardkit.planning.plan import Plan
 from shardkit.storage import Folder
 
 PATH = f"{naming.WORK_FOLDER}/plan.parquet"
 _DESCRIPTION_KEY = b"shardkit.plan"
+_NUM_SHARDS_KEY = b"shardkit.num_shards"  # of every split, as JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +30,21 @@ class ShardTask:
 
 def shard_tasks(plan: Plan) -> list[ShardTask]:
     """Every shard of a plan, in the order of its row groups."""
-    names = [
-        naming.ShardName(split.name, i, split.num_shards) for split in plan.splits for i in range(split.num_shards)
-    ]
+    names = _shard_names({split.name: split.num_shards for split in plan.splits})
     return [ShardTask(name, row_group) for row_group, name in enumerate(names)]
+
+
+def _shard_names(num_shards: dict[str, int]) -> list[naming.ShardName]:
+    return [naming.ShardName(split, i, num) for split, num in num_shards.items() for i in range(num)]
 
 
 def write_plan(output: Folder, plan: Plan) -> None:
     """Write the plan into the work folder."""
-    schema = plan.schema.with_metadata({_DESCRIPTION_KEY: json.dumps(plan.description()).encode()})
+    metadata = {
+        _DESCRIPTION_KEY: json.dumps(plan.description()).encode(),
+        _NUM_SHARDS_KEY: json.dumps({split.name: split.num_shards for split in plan.splits}).encode(),
+    }
+    schema = plan.schema.with_metadata(metadata)
     with (
         output.writing(PATH) as file,
         pq.ParquetWriter(file, schema, compression="lz4", use_dictionary=False) as writer,
@@ -49,15 +57,47 @@ def write_plan(output: Folder, plan: Plan) -> None:
 
 
 def read_description(output: Folder) -> dict[str, Any] | None:
-    """What the plan in the work folder was made from; None where there is none."""
+    """Return what the plan in the work folder was made from, or None if there is no plan."""
+    metadata = _read_metadata(output)
+    return None if metadata is None else _description(metadata)
+
+
+def read_shard_names(output: Folder) -> list[naming.ShardName]:
+    """Return the shards of the plan in the work folder; empty if there is no plan."""
+    metadata = _read_metadata(output)
+    return [] if metadata is None else _shard_names(json.loads(metadata.get(_NUM_SHARDS_KEY, b"{}")))
+
+
+def _read_metadata(output: Folder) -> dict[bytes, bytes] | None:
     if output.stat(PATH) is None:
         return None
-    with output.open(PATH) as file:
-        description: dict[str, Any] = json.loads(pq.ParquetFile(file).schema_arrow.metadata[_DESCRIPTION_KEY])
+    try:
+        with output.open(PATH) as file:
+            metadata: dict[bytes, bytes] = pq.ParquetFile(file).schema_arrow.metadata
+    except pa.ArrowInvalid:  # damaged on the disk: shards are then refused like those without a plan
+        return None
+    return metadata
+
+
+def _description(metadata: dict[bytes, bytes]) -> dict[str, Any]:
+    description: dict[str, Any] = json.loads(metadata[_DESCRIPTION_KEY])
     return description
 
 
 def read_shard_rows(output: Folder, row_group: int) -> pa.Table:
-    """The rows of one shard, in the order in which they are written."""
+    """Return the rows of one shard, in the order in which they are written.
+
+    Raises:
+        MachineError: this process would write other bytes than the plan's: a worker with other versions.
+    """
     with output.open(PATH) as file:
-        return pq.ParquetFile(file).read_row_group(row_group)
+        plan = pq.ParquetFile(file)
+        _refuse_other_software(_description(plan.schema_arrow.metadata)["software"])
+        return plan.read_row_group(row_group)
+
+
+def _refuse_other_software(planned: dict[str, str]) -> None:
+    found = software.difference(planned, software.versions())
+    if found:
+        msg = f"this worker writes other bytes than planned: {found}; install the same versions on every worker"
+        raise MachineError(msg)

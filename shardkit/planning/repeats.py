@@ -4,7 +4,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.errors import CallError
 from shardkit.planning.assigning import Ties
 from shardkit.planning.rows import Rows
 from shardkit.sources.listing import LINE
@@ -22,15 +21,13 @@ REJECTED_SCHEMA = pa.schema(
 
 
 def without_duplicates(good: Rows, rejected: pa.Table, ties: Ties) -> tuple[Rows, pa.Table]:
-    """The first key of every content, and the rejects with the others among them.
+    """Return the first key of every content, and the rejects with the others among them.
 
-    Raises:
-        CallError: contents are not known.
+    Contents must be known: ConvertOptions refuses `--dedupe drop` with `--check header`.
     """
     codes = ties.duplicate_codes
     if codes is None:
-        msg = "--dedupe drop needs to know the contents; leave out --check header"
-        raise CallError(msg)
+        raise AssertionError
     rows = np.flatnonzero(codes >= 0)
     _, first = np.unique(codes[rows], return_index=True)
     dropped = np.delete(rows, first)

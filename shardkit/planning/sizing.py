@@ -79,6 +79,32 @@ def parse_shards(text: str) -> int | dict[str, int]:
     return {name: _shard_count(value, text) for name, value in parse_split_values(text, option="--shards").items()}
 
 
+def check_target_bytes(target_bytes: int) -> None:
+    """Check the size that shards aim at.
+
+    Raises:
+        CallError: it is below MIN_SHARD_BYTES or above MAX_SHARD_BYTES.
+    """
+    if not MIN_SHARD_BYTES <= target_bytes <= MAX_SHARD_BYTES:
+        raise CallError(
+            f"a shard size of {format_size(target_bytes)} is not between {format_size(MIN_SHARD_BYTES)} and "
+            f"{format_size(MAX_SHARD_BYTES)}, which read well: choose one that is, or give the number with --shards."
+        )
+
+
+def check_requested(split: str, num_examples: int, requested: int) -> None:
+    """Check the number of shards that the user asked for.
+
+    Raises:
+        CallError: there are fewer examples, and some are there: a split without any has no shard.
+    """
+    if 0 < num_examples < requested:
+        raise CallError(
+            f"{_count(requested, 'shard')} were requested for {split}, which has only "
+            f"{_count(num_examples, 'example')}: request at most {num_examples:,}."
+        )
+
+
 def choose_num_shards(
     *,
     split: str,
@@ -112,11 +138,7 @@ def choose_num_shards(
     Raises:
         CallError: more shards requested than there are examples, or an argument outside the range given above.
     """
-    if not MIN_SHARD_BYTES <= target_bytes <= MAX_SHARD_BYTES:
-        raise CallError(
-            f"a shard size of {format_size(target_bytes)} is not between {format_size(MIN_SHARD_BYTES)} and "
-            f"{format_size(MAX_SHARD_BYTES)}, which read well: choose one that is, or give the number of shards."
-        )
+    check_target_bytes(target_bytes)
     for what, value in (("input pipelines", pipelines), ("reading hosts", hosts), ("shards", requested)):
         if value is not None and value < 1:
             raise CallError(f"the number of {what} is {value}: it must be at least 1.")
@@ -149,11 +171,7 @@ def choose_num_shards(
 
 
 def _as_requested(split: str, num_examples: int, num_bytes: int, pipelines: int, requested: int) -> ShardCount:
-    if requested > num_examples:
-        raise CallError(
-            f"{_count(requested, 'shard')} were requested for {split}, which has only "
-            f"{_count(num_examples, 'example')}: request at most {num_examples:,}."
-        )
+    check_requested(split, num_examples, requested)
     reasons = (
         f"{split} has {_count(num_examples, 'example')}, {format_size(num_bytes)}.",
         f"{_count(requested, 'shard')}, as requested.",

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from unittest import mock
 
 from click.testing import CliRunner
 
@@ -18,7 +19,8 @@ TIMEOUT_SECONDS = 120  # no conversion here takes a tenth of it: what runs longe
 
 def call(*arguments):
     """The result of `shardkit …` in this process; an exception that would reach a user is raised."""
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    with mock.patch.dict(os.environ):  # a call sets variables for the processes that it starts
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result

@@ -37,6 +37,11 @@ def test_every_image_that_was_left_out_can_be_listed(tmp_path):
         *(f"{key}: empty: The file has no bytes; copy it again from its origin or remove it." for key in bad),
         "a/new\\nline.png: empty: The file has no bytes; copy it again from its origin or remove it.",
     ]
+    listed = json.loads(call("info", tmp_path / "out", "--rejected", "--json").stdout)
+    assert [(row["key"], row["reason"], row["source_bytes"]) for row in listed] == [
+        (key, "empty", 0) for key in [*bad, "a/new\nline.png"]
+    ]
+    assert all(row["message"] for row in listed)
     (tmp_path / "out" / "rejected.parquet").write_bytes(b"other")
     result = call("info", tmp_path / "out", "--rejected")
     assert result.exit_code == 1

@@ -15,18 +15,34 @@ def test_an_output_that_holds_somebody_elses_files_is_refused_and_not_touched(ov
     before = digests(output)
     result = call("convert", source, output, *overwrite)
     assert result.exit_code == 2
-    assert "holds 'thesis.tex', which is no part of a dataset; choose a new or an empty folder" in result.stderr
+    assert (
+        "holds 'thesis.tex', which is no part of a dataset that shardkit wrote; choose a new or an empty"
+        in result.stderr
+    )
     assert digests(output) == before
 
 
 def test_shards_of_unknown_origin_are_removed_by_overwrite_only(source, tmp_path):
-    output = write_tree(tmp_path / "out", {"train-00000-of-00001.tfrecord": b"old"})
+    output = tmp_path / "out"
+    convert(source, output)
+    (output / "manifest.json").unlink()
+    before = digests(output)
     result = call("convert", source, output)
     assert result.exit_code == 1
     assert "of a dataset without a manifest; remove it with --overwrite" in result.stderr
-    assert (output / "train-00000-of-00001.tfrecord").read_bytes() == b"old"
+    assert digests(output, but=(".shardkit/lock", "run-log.jsonl")) == before
     assert call("convert", source, output, "--overwrite", "--shards", "2").exit_code == 0
     assert not (output / "train-00000-of-00001.tfrecord").exists()
+
+
+@pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
+def test_a_strangers_shards_are_refused_and_not_removed(overwrite, source, tmp_path):
+    output = write_tree(tmp_path / "out", {"train-00000-of-01024.tfrecord": b"theirs"})
+    result = call("convert", source, output, *overwrite)
+    assert result.exit_code == 2
+    assert "holds 'train-00000-of-01024.tfrecord'" in result.stderr
+    assert "--overwrite" not in result.stderr
+    assert (output / "train-00000-of-01024.tfrecord").read_bytes() == b"theirs"
 
 
 def test_a_damaged_dataset_in_the_output_is_replaced_by_overwrite_only(source, tmp_path):

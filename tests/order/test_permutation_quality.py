@@ -9,8 +9,8 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-
 from shardkit.order.own_permutation import permute_each
+
 from shardkit.order.permutation import num_rounds, permute
 
 Z = 4.5

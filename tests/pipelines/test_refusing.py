@@ -1,6 +1,11 @@
+import re
+import shutil
+from pathlib import Path
+
+import pyarrow.parquet as pq
 import pytest
 
-from shardkit.testing import write_class_folders
+from shardkit.testing import write_class_folders, write_tree
 
 from ..cli.calling import convert, digests
 from .crashing import finished_shards, interrupt, nothing_left
@@ -59,6 +64,59 @@ def test_a_refused_call_leaves_no_trace_in_a_finished_dataset(source, tmp_path):
     before = digests(tmp_path / "out", but=())
     convert(source, tmp_path / "out", *SMALL, "--seed", "1", exit_code=1)
     assert digests(tmp_path / "out", but=()) == before
+
+
+LATE = [
+    (["--shards", "trian=2"], 2, "'trian'"),
+    (["--shards", "2,test=2"], 2, "name=value"),
+    (["--splits", "train=0.5,test=0.5", "--shards", "validation=2"], 2, "'validation'"),
+    (["--shards", "1000"], 2, "has only 60"),
+    (["--shard-size", "5MiB"], 2, "between 10 MiB and 1 GiB"),
+    (["--group-by", "(["], 2, "nor a regular expression"),
+    (["--group-by", "patient([0-9])"], 2, "found in none"),
+    (["--seed", "1"], 1, "seed was 0 and is 1"),
+]
+
+
+@pytest.mark.parametrize(("options", "code", "said"), LATE, ids=[" ".join(options) for options, _, _ in LATE])
+def test_what_can_be_refused_before_images_are_decoded_is(options, code, said, source, finished, monkeypatch, tmp_path):
+    monkeypatch.setattr("shardkit.images.check", lambda data: pytest.fail("decoded"))
+    output = finished if code == 1 else tmp_path / "out"
+    assert said in convert(source, output, *(SMALL if code == 1 else []), *options, exit_code=code)
+
+
+@pytest.mark.parametrize("counts", [{"ant": 31, "bee": 20, "cat": 8}, {"ant": 31, "bee": 20, "cow": 9}])
+def test_another_sources_dataset_in_the_output_is_refused_before_images_are_decoded(
+    counts, finished, monkeypatch, tmp_path
+):
+    other = write_class_folders(tmp_path / "source", counts)
+    monkeypatch.setattr("shardkit.images.check", lambda data: pytest.fail("decoded"))
+    assert "the source's files have changed" in convert(other, finished, *SMALL, exit_code=1)
+
+
+def test_rejects_above_the_limit_stay_in_the_file_that_the_message_names(source, finished, tmp_path, monkeypatch):
+    output = shutil.copytree(finished, tmp_path / "out")
+    before = digests(output)
+    bad = shutil.copytree(source, tmp_path / "source")
+    for path in sorted((bad / "ant").iterdir())[:20]:
+        path.write_bytes(b"no picture")
+    said = convert(bad, output, *SMALL, exit_code=1)
+    named = Path(re.search(r"all in (\S+)", said)[1])
+    assert len(pq.read_table(named)) == 20
+    assert {path: digest for path, digest in digests(output).items() if not path.startswith(".shardkit")} == before
+    # Nor is what was decoded lost.
+    monkeypatch.setattr("shardkit.images.check", lambda data: pytest.fail("decoded again"))
+    monkeypatch.setattr("shardkit.inventory.has_mended", lambda *_: False)
+    convert(bad, output, *SMALL, "--overwrite", "--max-rejected", "50%")
+    assert nothing_left(output)
+
+
+def test_with_header_checks_a_source_of_bad_images_only_is_not_published(tmp_path):
+    source = write_tree(tmp_path / "source", {"ant/1.png": b"no picture", "bee/1.png": b""})
+    said = convert(source, tmp_path / "out", "--check", "header", "--max-rejected", "100%", exit_code=1)
+    assert "none of the 2 images is good" in said
+    assert "ant/1.png" in said
+    assert not (tmp_path / "out" / "manifest.json").exists()
 
 
 @pytest.mark.parametrize("options", ALIKE, ids=" ".join)

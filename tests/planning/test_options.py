@@ -20,6 +20,12 @@ from shardkit.planning.options import ConvertOptions
         ({"name": "a-b"}, "--name must be letters, digits and '_'"),
         ({"name": "../a"}, "--name must be letters, digits and '_'"),
         ({"name": "2fast"}, "--name must be letters, digits and '_'"),
+        ({"shard_bytes": 5 << 20}, "a shard size of 5 MiB is not between 10 MiB and 1 GiB"),
+        ({"dedupe": "drop", "check": "header"}, "--dedupe drop needs to know the contents"),
+        (
+            {"splits": {"train": 1}, "shards": {"test": 2}},
+            "--shards names the split 'test'; the conversion writes train",
+        ),
         ({"classes": ()}, "--classes: the file names no class"),
         ({"classes": ("cat", "dog", "cat")}, "--classes names 'cat' twice"),
     ],

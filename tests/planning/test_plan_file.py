@@ -2,13 +2,16 @@ import json
 from fractions import Fraction
 
 import pyarrow.parquet as pq
+import pytest
 
+from shardkit import software
+from shardkit.errors import MachineError
 from shardkit.naming import ShardName
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 from shardkit.storage import open_folder
-from shardkit.testing import inventory_table
+from shardkit.testing import inventory_table, write_tree
 
 
 def small_plan(**options):
@@ -45,6 +48,29 @@ def test_what_a_plan_was_made_from_is_read_back(tmp_path):
     assert plan_file.read_description(output) is None
     plan_file.write_plan(output, plan)
     assert plan_file.read_description(output) == json.loads(json.dumps(plan.description()))
+
+
+def test_the_shards_of_a_plan_are_read_back(tmp_path):
+    output, plan = open_folder(str(tmp_path)), small_plan(shards=2)
+    assert plan_file.read_shard_names(output) == []
+    plan_file.write_plan(output, plan)
+    assert plan_file.read_shard_names(output) == [task.name for task in plan_file.shard_tasks(plan)]
+
+
+def test_a_damaged_plan_is_none(tmp_path):
+    write_tree(tmp_path, {plan_file.PATH: b"PAR1 no Parquet PAR1"})
+    output = open_folder(str(tmp_path))
+    assert plan_file.read_description(output) is None
+    assert plan_file.read_shard_names(output) == []
+
+
+def test_a_worker_that_would_write_other_bytes_says_why_and_writes_nothing(tmp_path, monkeypatch):
+    output = open_folder(str(tmp_path))
+    plan_file.write_plan(output, small_plan())
+    others = {**software.versions(), "pillow": "9.0"}
+    monkeypatch.setattr(software, "versions", lambda: others)
+    with pytest.raises(MachineError, match=r"pillow was \S+ and is 9\.0; install the same"):
+        plan_file.read_shard_rows(output, 0)
 
 
 def test_equal_plans_are_equal_files(tmp_path):
