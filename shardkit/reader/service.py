@@ -32,6 +32,7 @@ from shardkit.errors import CallError
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.reader import pipeline
 from shardkit.reader.options import ReadOptions
+from shardkit.reader.start_steps import StartStep
 from shardkit.reader.table import RecordTable
 from shardkit.reader.training_orders import TrainingOrder
 
@@ -67,7 +68,7 @@ class Service:
         layout: BatchLayout,
         options: ReadOptions,
         order: TrainingOrder | None,
-        start_step: Any,
+        start_step: StartStep,
     ) -> Any:
         """The dataset of one input pipeline, in per-replica batches as `pipeline.build` gives them.
 
@@ -76,7 +77,7 @@ class Service:
             layout: which part of every global batch.
             options: what is wanted.
             order: of training; None in evaluation.
-            start_step: variable; its value now is what the service is given.
+            start_step: its value now is what the service is given.
 
         Raises:
             CallError: the table is too large to be sent.
@@ -126,11 +127,10 @@ def check_size(table: RecordTable) -> None:
         raise CallError(msg)
 
 
-def _unmoved(dataset: Any, start_step: Any, first_step: int) -> Any:
+def _unmoved(dataset: Any, start_step: StartStep, first_step: int) -> Any:
     """The dataset, unless `start_step` was assigned to since: the service cannot be told."""
 
-    def checked(_: Any) -> Any:
-        now = start_step.read_value()
+    def checked(now: Any) -> Any:
         msg = tf.strings.join(
             [
                 f"start_step was moved from {first_step} to ",
@@ -141,4 +141,4 @@ def _unmoved(dataset: Any, start_step: Any, first_step: int) -> Any:
         with tf.control_dependencies([tf.debugging.Assert(tf.equal(now, first_step), [msg])]):
             return tf.identity(now)
 
-    return tf.data.Dataset.from_tensors(0).map(checked).flat_map(lambda _: dataset)
+    return start_step.each_time().map(checked).flat_map(lambda _: dataset)
