@@ -21,8 +21,8 @@ from shardkit.reader.iterator_start import made_by_iter
 from shardkit.reader.start_steps import StartStep
 
 _SENTENCE = (
-    "an iterator of shardkit's reader cannot be restored from a checkpoint: leave it out, save the number of steps, and "
-    "make the input with start_step=that number; the next batch of this iterator would have been that of step "
+    "an iterator of shardkit's reader cannot be restored from a checkpoint: leave it out, save the number of steps, "
+    "and make the input with start_step=that number; the next batch of this iterator would have been that of step "
 )
 _NUMBER = tf.TensorSpec([], tf.int64)
 
