@@ -14,7 +14,7 @@ import secrets
 import shutil
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
@@ -63,8 +63,7 @@ class Folder(abc.ABC):
         """Bytes [start, start + num_bytes) of the file; fewer where it ends before."""
         with self.open(path) as file:
             file.seek(start)
-            data: bytes = file.read(num_bytes)
-        return data
+            return _whole(lambda done: file.read(num_bytes - done), num_bytes)
 
     @abc.abstractmethod
     def make(self) -> None:
@@ -160,9 +159,10 @@ class LocalFolder(Folder):
         return open(self._at(path), "rb", buffering=COPY_BYTES, opener=_open_regular)
 
     def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
-        """See Folder; one read, not a buffer's fill."""
+        """See Folder; one read where the file system gives all at once, not a buffer's fill."""
         with open(self._at(path), "rb", buffering=0, opener=_open_regular) as file:
-            return os.pread(file.fileno(), num_bytes, start)
+            descriptor = file.fileno()
+            return _whole(lambda done: os.pread(descriptor, num_bytes - done, start + done), num_bytes)
 
     def make(self) -> None:
         """See Folder."""
@@ -222,6 +222,24 @@ def _open_regular(path: str, flags: int) -> int:
 def _special_file(path: str, kind: str) -> SpecialFileError:
     msg = f"{path}: this is {kind}, not a file; remove it, or put the file in its place"
     return SpecialFileError(msg)
+
+
+def _whole(read: Callable[[int], bytes], num_bytes: int) -> bytes:
+    """Read until num_bytes have come, or the file ends: file systems of a network give fewer than asked at times.
+
+    Args:
+        read: Reads on, given the number of bytes that have come; empty at the end of the file.
+        num_bytes: The bytes to read.
+    """
+    data = read(0)
+    if len(data) == num_bytes:
+        return data
+    parts, done = [data], len(data)
+    while data and done < num_bytes:
+        data = read(done)
+        parts.append(data)
+        done += len(data)
+    return b"".join(parts)
 
 
 def _name(entry: Entry) -> str:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from shardkit import inventory, writing
+from shardkit import inventory, inventory_table, writing
 from shardkit.inventory import INVENTORY_SCHEMA
 from shardkit.manifest import Manifest, read_manifest
 from shardkit.planning import plan_file
@@ -102,7 +102,7 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
             measured = inventory.measured(source.folder, listing.table())
             tables.append(inventory.inventory_batch(source.folder, measured, options.check))
             inventory.add_facts(facts, listing.skipped, listing.classes.items())
-    table = inventory.joined(tables)
+    table = inventory_table.joined(tables)
     return make_plan(
         table,
         options,

@@ -56,5 +56,10 @@ def test_the_pipelines_load_no_tensorflow(module):
     assert loaded(f"import {module}", ["tensorflow", "keras", "apache_beam"]) == ["apache_beam"]
 
 
+def test_the_reader_leaves_keras_alone_whose_backend_may_not_be_there():
+    statement = "import os; os.environ['KERAS_BACKEND'] = 'torch'; from shardkit import reader; reader.make_dataset_fn"
+    assert loaded(statement, ["tensorflow", "keras", "torch", "apache_beam"]) == ["tensorflow"]
+
+
 def test_reading_a_manifest_loads_neither_tensorflow_nor_beam():
     assert loaded("import shardkit.manifest", ["tensorflow", "keras", "apache_beam"]) == []

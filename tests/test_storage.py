@@ -14,6 +14,7 @@ from shardkit.errors import CallError, MachineError
 from shardkit.storage import (
     TEMPORARY,
     Entry,
+    Folder,
     LocalFolder,
     RemoteFolder,
     explained,
@@ -115,6 +116,23 @@ def test_files_and_trees_are_removed_and_removing_what_is_not_there_is_no_error(
     folder.remove_tree("tree")
     folder.remove_tree("tree")
     assert files_of(folder) == {"treetop": b"1"}
+
+
+@pytest.mark.parametrize("start", [0, 3, 95, 200])
+def test_a_range_is_whole_though_each_read_gives_less(tmp_path, monkeypatch, start):
+    """As file systems of a network do: a short read would shift what comes after it."""
+    raw = bytes(range(100))
+    (tmp_path / "file").write_bytes(raw)
+    folder, pread = LocalFolder(str(tmp_path)), os.pread
+    monkeypatch.setattr(os, "pread", lambda descriptor, count, at: pread(descriptor, min(count, 7), at))
+
+    class Short(io.BytesIO):
+        def read(self, count):
+            return super().read(min(count, 7))
+
+    assert folder.read_range("file", start, 50) == raw[start : start + 50]
+    monkeypatch.setattr(LocalFolder, "open", lambda self, path: Short(raw))
+    assert Folder.read_range(folder, "file", start, 50) == raw[start : start + 50]
 
 
 def test_a_folder_can_be_removed_by_its_empty_path(folder):

@@ -1,11 +1,15 @@
 """The reader that trainers import: a manifest becomes the per-worker `tf.data` input function."""
 
+from typing import TYPE_CHECKING, Any
+
 from shardkit.reader.checking import check
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.making import make_dataset, make_dataset_fn, mix
 from shardkit.reader.mixing import cutmix, mixup
 from shardkit.reader.monitoring import monitor
-from shardkit.reader.resuming import ResumeCallback
+
+if TYPE_CHECKING:
+    from shardkit.reader.resuming import ResumeCallback
 
 __all__ = [
     "DatasetFn",
@@ -18,3 +22,13 @@ __all__ = [
     "mixup",
     "monitor",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Import Keras only for those who use it: its backend may be one that is not installed."""
+    if name == "ResumeCallback":
+        from shardkit.reader.resuming import ResumeCallback
+
+        return ResumeCallback
+    msg = f"module {__name__!r} has no attribute {name!r}"
+    raise AttributeError(msg)

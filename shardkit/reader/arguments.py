@@ -38,6 +38,13 @@ def _dataset(name: str, found: Any) -> Any:
     return found if isinstance(found, Manifest | Mixture) else folder(name, found)
 
 
+def _pairs(name: str, found: Any) -> list[Any]:
+    # What each of them has to be, and that there is one, is known to `make_mixture`.
+    if not isinstance(found, list | tuple):
+        raise refused(name, "a list of (dataset, weight), as in [('OUT', 3), ('OTHER', 1)]", found)
+    return list(found)
+
+
 def _context(name: str, found: Any) -> Any:
     if not isinstance(found, tf.distribute.InputContext):
         raise refused(name, "a tf.distribute.InputContext", found)
@@ -49,6 +56,7 @@ CHECKS: dict[str, Check] = {
     **READ_CHECKS,
     "image_size": optional(IMAGE_CHECKS["image_size"]),
     "dataset": _dataset,
+    "datasets": _pairs,
     "split": text,
     "start_step": whole_number(0, MAX_STEP - 1),
     "order": one_of("full", "block"),

@@ -162,11 +162,15 @@ class CacheFolder:
     def _evict(self, sha256: str) -> bool:
         """Remove a shard that is not in use, unless its room would not come free."""
         path = self.shard(sha256)
-        with contextlib.suppress(FileNotFoundError):
+        try:
             if os.lstat(path).st_nlink > 1:
                 return False
             os.remove(path)
-        with contextlib.suppress(FileNotFoundError):
+        except FileNotFoundError:
+            pass
+        except PermissionError:
+            return False  # another user's, in a folder where only owners may remove their files
+        with contextlib.suppress(FileNotFoundError, PermissionError):
             os.remove(f"{self.path}/{sha256}.used")
         return True
 
@@ -178,7 +182,7 @@ class CacheFolder:
                 self._evict(stamp["sha256"])
             elif made:
                 # Who is about to lock it finds it gone, and makes another.
-                with contextlib.suppress(BlockingIOError):
+                with contextlib.suppress(BlockingIOError, PermissionError):
                     descriptor = lock_name(f"{self.path}/{name}", fcntl.LOCK_EX | fcntl.LOCK_NB)
                     os.remove(f"{self.path}/{name}")
                     os.close(descriptor)

@@ -5,11 +5,13 @@ lies under a shard's name is whole at every moment, whoever is killed. The sourc
 """
 
 import contextlib
+import errno
 import fcntl
 import hashlib
 import os
 import stat
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -18,14 +20,26 @@ from shardkit.manifest import Shard
 from shardkit.reader.cache_folder import CacheFolder
 from shardkit.reader.kernel_locks import lock_name
 from shardkit.reader.leases import Lease
-from shardkit.reader.shard_copying import READS_AT_A_TIME, copy_shard
-from shardkit.storage import COPY_BYTES, Folder, LocalFolder, explained, is_out_of_space, open_folder
+from shardkit.reader.shard_copying import READS_AT_A_TIME, VERIFIED_NS, copy_shard
+from shardkit.storage import COPY_BYTES, Folder, LocalFolder, is_out_of_space, open_folder
 
 ATTEMPTS = 2  # to copy; if a copy is not right even then, the disk is at fault
 
-# The time of change that a copy gets when its sha256 has been found right. Whatever writes into the file afterwards
-# sets another, so that a sound copy of any size is told by its size and time, without reading it again.
-VERIFIED_NS = 0
+_OF_ANOTHER_USER = (
+    "give each user a cache_dir of their own, or let all of them read and write in the folder and in what is in it"
+)
+_FULL = "free some room on its disk, or choose a cache_dir on a larger one"
+_NO_LOCKS = "its file system has no locks: choose a cache_dir on this machine's own disk"
+_REMEDIES = {
+    errno.EACCES: _OF_ANOTHER_USER,
+    errno.EPERM: _OF_ANOTHER_USER,
+    errno.EROFS: "choose a cache_dir that can be written to",
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.ENOLCK: _NO_LOCKS,
+    errno.ENOTSUP: _NO_LOCKS,
+    errno.ENOSYS: _NO_LOCKS,
+}
 
 
 @dataclass(slots=True)
@@ -80,7 +94,7 @@ class ShardCache:
             msg = f"{directory}: the limit of the cache must be at least 1 byte; found {limit_bytes}"
             raise CallError(msg)
         folder = open_folder(directory)
-        with explained("make the folder of the cache", folder.url):
+        with _explained(folder.url):
             folder.make()
         self._folder = CacheFolder(folder.url, limit_bytes)
         self._lease = Lease(self._folder)
@@ -123,7 +137,7 @@ class ShardCache:
             MachineError: the source cannot be read; limit or disk are full; the folder cannot be written to.
         """
         self._check(root, shard)
-        with explained("use the cache", self._folder.path):
+        with _explained(self._folder.path):
             os.makedirs(self._folder.path, exist_ok=True)  # someone may have emptied the disk since
             self._lease.take(shard.sha256)
             held = Held(self._folder.shard(shard.sha256), shard.sha256, self._lease)
@@ -170,7 +184,7 @@ class ShardCache:
         Returns:
             Whether it had to be copied again.
         """
-        with self.hold(root, shard) as path, explained("use the cache", self._folder.path):
+        with self.hold(root, shard) as path, _explained(self._folder.path):
             if _sha256(path) == shard.sha256:
                 return False
             with contextlib.suppress(FileNotFoundError):
@@ -227,8 +241,7 @@ class ShardCache:
                     os.ftruncate(descriptor, 0)  # what a killed process left takes no room
                     self._folder.make_room(shard.sha256, shard.num_bytes, shard.path)
                     os.ftruncate(descriptor, shard.num_bytes)
-                copy_shard(root, shard, descriptor, self._readers)
-                os.utime(descriptor, ns=(VERIFIED_NS, VERIFIED_NS))
+                copy_shard(root, shard, descriptor, temporary, self._readers)
                 os.fsync(descriptor)
                 with self._folder.alone():  # who counts must not see it under both names, or under neither
                     os.replace(temporary, path)
@@ -246,6 +259,19 @@ class ShardCache:
             os.fchmod(descriptor, stat.S_IRUSR | stat.S_IRGRP | stat.S_IROTH)
         finally:
             os.close(descriptor)
+
+
+@contextlib.contextmanager
+def _explained(directory: str) -> Iterator[None]:
+    """Turn an OSError into one sentence that names the file and the remedy."""
+    try:
+        yield
+    except OSError as error:
+        if isinstance(error, MachineError):
+            raise
+        remedy = _REMEDIES.get(error.errno or 0, "choose a folder on another disk of this machine as cache_dir")
+        msg = f"{error.filename or directory}: the cache cannot be used: {error.strerror or error}; {remedy}"
+        raise MachineError(msg) from error
 
 
 def _sha256(path: str) -> str:

@@ -12,8 +12,10 @@ from shardkit.reader.argument_checks import whole_number
 from shardkit.reader.caching import ShardCache
 from shardkit.reader.elsewhere import Elsewhere, check_traced
 from shardkit.reader.faults import Fault, FaultBudget
+from shardkit.reader.iterator_start import made_by_iter
 from shardkit.reader.options import MAX_STEP, ReadOptions
-from shardkit.reader.start_steps import CheckedStart, check_start, warn_of_left_out
+from shardkit.reader.refusing_restore import refusing_restore
+from shardkit.reader.start_steps import StartStep, check_start, warn_of_left_out
 from shardkit.reader.table import RecordTable
 from shardkit.reader.training_orders import TrainingOrder
 
@@ -22,7 +24,8 @@ class DatasetFn:
     """The input function: give it to `strategy.distribute_datasets_from_function`, or call it without a context.
 
     Attributes:
-        start_step: int64 variable, the global step that the next iterator starts at; assign to it to move on.
+        start_step: int64 variable; an iterator starts at the global step that it holds when `iter()` is called, in
+            training and in evaluation. With `service`, at the one that it holds when this function is called.
         num_examples: that are read; in training with `sampling`, of the classes that are drawn.
         steps_per_epoch: ceil(num_examples / global_batch_size): global batches that hold every example at least once,
             but with `sampling`, or of a mixture, only as many.
@@ -70,21 +73,27 @@ class DatasetFn:
         layout = checking.layout_of(context, self._options.global_batch_size)
         if self._order is not None:
             self._order.check_workers(layout.num_workers)
-        start_step: Any = CheckedStart(self.start_step)
+        start_step = StartStep(self.start_step, self._num_steps)
         if tf.executing_eagerly():
-            first_step = int(self.start_step.numpy())
-            check_start(first_step, self._num_steps)
-            start_step = start_step if self._options.training else first_step
-        if self._elsewhere is None:
-            dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
-        else:
-            dataset = self._elsewhere(self._table, layout, self._options, self._order, self.start_step)
-        if not self._options.training and layout.replicas_per_worker > 1:
-            # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: left
-            # as it is, every evaluation would warn that the data ran out, and show half its steps as missing.
-            num_steps = tf.constant(max(0, self.steps_per_epoch - start_step), tf.int64)
-            dataset.cardinality = lambda: num_steps
-        return dataset
+            check_start(int(start_step), self._num_steps)
+        if self._elsewhere is not None:
+            return self._elsewhere(self._table, layout, self._options, self._order, start_step)
+        dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
+        dataset = refusing_restore(dataset, start_step, layout.replicas_per_worker)
+        return dataset if self._options.training else self._ending(dataset, start_step, layout.replicas_per_worker)
+
+    def _ending(self, dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
+        """Return an evaluation that says how many elements it has: those from the step on that is assigned now."""
+
+        def num_steps() -> Any:
+            return tf.constant(max(0, self.steps_per_epoch - int(start_step)), tf.int64)
+
+        num_batches = int(num_steps()) * batches_per_step
+        made = made_by_iter(lambda: dataset, dataset.element_spec, keep=dataset, num_elements=num_batches)
+        # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: left as it
+        # is, every evaluation would warn that the data ran out, and show half its steps as missing.
+        made.cardinality = num_steps
+        return made
 
     @property
     def _num_steps(self) -> int | None:

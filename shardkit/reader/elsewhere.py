@@ -9,6 +9,7 @@ from shardkit.order import BatchLayout
 from shardkit.reader.independent_streams import IndependentStreams
 from shardkit.reader.options import ReadOptions
 from shardkit.reader.service import Service
+from shardkit.reader.start_steps import StartStep
 from shardkit.reader.table import RecordTable
 from shardkit.reader.training_orders import TrainingOrder
 
@@ -22,7 +23,7 @@ class Elsewhere(Protocol):
         layout: BatchLayout,
         options: ReadOptions,
         order: TrainingOrder | None,
-        start_step: Any,
+        start_step: StartStep,
     ) -> Any:
         """See service.Service.__call__."""
         ...

@@ -15,6 +15,7 @@ from shardkit.order import BatchLayout
 from shardkit.reader import pipeline
 from shardkit.reader.options import ReadOptions
 from shardkit.reader.random_start import RandomStart
+from shardkit.reader.start_steps import StartStep
 from shardkit.reader.table import RecordTable
 from shardkit.reader.training_orders import TrainingOrder
 
@@ -28,7 +29,7 @@ class IndependentStreams:
         layout: BatchLayout,
         options: ReadOptions,
         order: TrainingOrder | None,
-        start_step: Any,
+        start_step: StartStep,
     ) -> Any:
         """The dataset of every worker; see `service.Service.__call__`, `start_step` is not read.
 

@@ -5,6 +5,18 @@ import fcntl
 import os
 
 
+def _opened(path: str) -> int:
+    try:
+        return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    except PermissionError:
+        # Another user's, of a folder that is shared: a lock of the kernel needs no right to write.
+        try:
+            return os.open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            pass
+        raise
+
+
 def lock_name(path: str, operation: int) -> int:
     """Open a file, made where there is none, and lock it; the lock belongs to the name and not to a file removed since.
 
@@ -17,9 +29,10 @@ def lock_name(path: str, operation: int) -> int:
 
     Raises:
         BlockingIOError: the operation has LOCK_NB, and another holds it.
+        PermissionError: the file is another user's, who lets nobody read it, or it cannot be made.
     """
     while True:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        descriptor = _opened(path)
         try:
             fcntl.flock(descriptor, operation)
             # Removed or renamed between our open and our lock, it would be a lock that nobody else can find.

@@ -39,7 +39,8 @@ def in_use(directory: str) -> set[str]:
                 with contextlib.suppress(FileNotFoundError), open(path) as file:
                     used.update(line for line in file.read().split("\n") if line and not line.startswith("-"))
             else:
-                with contextlib.suppress(FileNotFoundError):
+                # Another user's stays where only its owner may remove it; it counts for nothing.
+                with contextlib.suppress(FileNotFoundError, PermissionError):
                     os.remove(path)
                 os.close(descriptor)
     return used
@@ -85,7 +86,7 @@ class Lease:
             OSError: the folder cannot be written to.
         """
         with self._lock:
-            if sha256 not in self._counts or not self._is_there():
+            if sha256 not in self._slots or not self._is_there():
                 with self._folder.alone():
                     if not self._is_there():
                         self._begin()
@@ -101,7 +102,9 @@ class Lease:
             del self._counts[sha256]
             self._folder.stamp(sha256)
             self._file.used.discard(sha256)
-            slot = self._slots.pop(sha256)
+            slot = self._slots.pop(sha256, None)
+            if slot is None:
+                return  # another file had to be begun since, and there was no room for it
             self._unused.append(slot)
             with contextlib.suppress(OSError):  # the folder may be gone
                 os.pwrite(self._file.descriptor, _FREE, slot * _SLOT_BYTES)
@@ -115,15 +118,28 @@ class Lease:
         return False
 
     def _begin(self) -> None:
-        """Another file, with what is in use already."""
-        if self._file.descriptor >= 0:
-            os.close(self._file.descriptor)
+        """Begin another file, with what is in use already; there is none if that fails, and the next call tries again.
+
+        Raises:
+            OSError: The file cannot be made, or not all of it.
+        """
+        self._leave()
         self._file.path = f"{self._folder.path}/{secrets.token_hex(16)}.lease"
-        self._file.descriptor = -1
         self._file.descriptor = lock_name(self._file.path, fcntl.LOCK_EX)
+        try:
+            for sha256 in self._counts:
+                self._fill(sha256)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.remove(self._file.path)
+            self._leave()
+            raise
+
+    def _leave(self) -> None:
+        descriptor, self._file.descriptor = self._file.descriptor, -1
         self._slots, self._unused = {}, []
-        for sha256 in self._counts:
-            self._fill(sha256)
+        if descriptor >= 0:
+            os.close(descriptor)
 
     def _fill(self, sha256: str) -> None:
         if sha256 in self._slots:

@@ -81,7 +81,8 @@ def make_dataset_fn(
         training: endless with random crops, or one pass.
         seed: of order and augmentation, 0 to 2**63 - 1.
         start_step: global step to start at; costs the same at 0 and at 10,000,000. In evaluation the steps before it
-            are left out, which is logged as a warning; 0 reads every example.
+            are left out, which is logged as a warning; 0 reads every example. `DatasetFn.start_step` is a variable with
+            this value; an iterator starts at what it holds when `iter()` is called.
         order: of training; "full" is a permutation of all examples, another one each epoch; "block" permutes blocks of
             consecutive records and shuffles a bounded number of them, so that reads stay near each other.
         sampling: of training; "natural", every example once an epoch; "class_balanced", every class equally often; or
@@ -137,7 +138,7 @@ def make_dataset_fn(
             is lost: see `shardkit.reader.service`. The workers need TensorFlow and the dataset under the same path, not
             shardkit; `map_fn` must do without `py_function`; every record is read by itself in any `order`; the index
             travels too, 36 bytes an example, up to 2 GB. `start_step` is read when the input is made, and an iterator
-            that finds it moved since stops with an error.
+            that is made after another was assigned stops with an error. The dispatcher has to answer within 60 s.
         service_job: name of a stream that several trainers divide among them, each batch to one of them.
         independent_workers: for ParameterServerStrategy, which cannot give its workers parts of one stream: each reads
             its own endless order, from a random epoch on, every example exactly once an epoch; over all workers nothing

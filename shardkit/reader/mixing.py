@@ -1,13 +1,20 @@
 """MixUp and CutMix: every image of a batch with another one of it, and the labels in the same proportion."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
 
 from shardkit.errors import CallError
+from shardkit.reader.argument_checks import real_number, whole_number
 
 BatchMap = Callable[[Any, Any], Any]
+
+_CHECKS = {
+    "num_classes": whole_number(1, (1 << 31) - 1),
+    "alpha": real_number("a finite number above 0", lambda alpha: math.isfinite(alpha) and alpha > 0),
+}
 
 
 def mixup(num_classes: int, *, alpha: float = 0.2) -> BatchMap:
@@ -70,9 +77,8 @@ def cutmix(num_classes: int, *, alpha: float = 1.0) -> BatchMap:
 
 
 def _check(num_classes: int, alpha: float) -> None:
-    if num_classes < 1 or not alpha > 0:
-        msg = f"mixing needs num_classes of at least 1 and alpha above 0; found {num_classes!r} and {alpha!r}"
-        raise CallError(msg)
+    for name, found in (("num_classes", num_classes), ("alpha", alpha)):
+        _CHECKS[name](name, found)
 
 
 def _pair(element: Any, num_classes: int) -> tuple[Any, Any]:

@@ -113,6 +113,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
     *bases, num_records = np.cumsum([0, *(int(table.starts[-1]) for table in tables)]).tolist()
     starts = [table.starts[:-1] + base for table, base in zip(tables, bases, strict=True)]
     records = [_records(table) + base for table, base in zip(tables, bases, strict=True)]
+    columns: dict[str, Any] = {name: _concatenated([getattr(table, name) for table in tables]) for name in _COLUMNS}
     is_selection = any(table.record is not None for table in tables)
     return replace(
         tables[0],
@@ -126,7 +127,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         label=_concatenated([_relabelled(table.label, row) for table, row in zip(tables, maps, strict=True)]),
         is_png=_is_png(tables),
         relabelling=None if same else Relabelling(of_shard, maps),
-        **{name: _concatenated([getattr(table, name) for table in tables]) for name in _COLUMNS},
+        **columns,
     )
 
 

@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 import tensorflow as tf
 
 from shardkit.errors import CallError
+from shardkit.reader.argument_checks import refused
 
 Element = TypeVar("Element")
 
@@ -176,6 +177,8 @@ def monitor(dataset: Iterable[Element], *, clock: Callable[[], float] = time.per
     Raises:
         CallError: on iterating inside a `tf.function`, which runs Python only while it is traced.
     """
+    if not isinstance(dataset, Iterable):
+        raise refused("dataset", "something to iterate over", dataset)
     return Monitor(dataset, clock)
 
 

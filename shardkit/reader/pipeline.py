@@ -56,7 +56,7 @@ def build(
         layout: which part of every global batch.
         options: what is wanted.
         order: of training; None in evaluation.
-        start_step: an int, or a `tf.Variable` or `RandomStart` that is read whenever an iterator is made.
+        start_step: an int, or a `StartStep` or `RandomStart` that is read whenever an iterator is made.
         budget: of damaged records; None to stop at the first.
         remote: the graph runs in other processes, each a part of it: nothing calls back into this one, every record is
             read by itself, and how many batches each process gives is left open.
@@ -102,16 +102,17 @@ def build(
             return guarded(lambda step: batched(placed(step)), look_into, first_step, last_step, replicas)
 
         dataset = _from(start_step, watched, always=True)
-    return dataset.apply(tf.data.experimental.assert_cardinality(_cardinality(layout, options, start_step, last_step)))
+    if options.training:
+        return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
+    return dataset
 
 
 def _from(start_step: Any, made: Callable[[Any], Any], *, always: bool = False) -> Any:
     """What is made from a step on; `always` for each iterator anew, else only where the step is not known before."""
-    once = tf.data.Dataset.from_tensors(0)
     if isinstance(start_step, int):
+        once = tf.data.Dataset.from_tensors(0)
         return once.flat_map(as_it_is(lambda _: made(start_step))) if always else made(start_step)
-    # The variable is read here, when an iterator is made, and not when the dataset is: a callback may have moved it.
-    return once.flat_map(as_it_is(lambda _: made(start_step.read_value())))
+    return start_step.each_time().flat_map(as_it_is(made))
 
 
 def _records(
@@ -130,12 +131,6 @@ def _records(
         ).map(lambda place, record: place | {"record": record})
     read = RunReader(table)
     return lambda places, _: places.map(lambda place: place | {"record": read(place["id"])}, 1).unbatch()
-
-
-def _cardinality(layout: BatchLayout, options: ReadOptions, start_step: Any, last_step: int) -> Any:
-    if options.training:
-        return tf.data.INFINITE_CARDINALITY
-    return max(0, last_step - int(start_step)) * layout.replicas_per_worker
 
 
 class _Example:

@@ -21,6 +21,10 @@ class RandomStart:
         self._num_choices = MAX_POSITION // (self._stride * global_batch_size)
         self.last_step = 2 * MAX_POSITION // global_batch_size
 
+    def each_time(self) -> Any:
+        """Return a dataset of one element, the step, drawn anew for each iterator."""
+        return tf.data.Dataset.from_tensors(0).map(lambda _: self.read_value())
+
     def read_value(self) -> Any:
         """An int64 step, drawn anew each time that this op runs."""
         # The op itself: tf.random.uniform puts tf.random.set_seed's seed of the coordinator into the graph, and all

@@ -4,6 +4,7 @@ from typing import Any
 
 import keras
 
+from shardkit.reader.argument_checks import refused
 from shardkit.reader.dataset_fn import DatasetFn
 
 
@@ -25,7 +26,17 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
     """
 
     def __init__(self, dataset_fn: DatasetFn) -> None:
+        """Make a callback.
+
+        Args:
+            dataset_fn: The input function of the data that `fit` is given.
+
+        Raises:
+            CallError: The argument is something else.
+        """
         super().__init__()
+        if not isinstance(dataset_fn, DatasetFn):
+            raise refused("dataset_fn", "an input function, as make_dataset_fn returns", dataset_fn)
         self._dataset_fn = dataset_fn
         self._epoch_start: int | None = None
         self._last_step: int | None = None

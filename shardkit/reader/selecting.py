@@ -186,6 +186,11 @@ def _sql(where: str) -> _Condition:
     def meets(index: pa.Table) -> _Rows:
         connection.register("examples", index.append_column("row", pa.array(np.arange(len(index)))))
         try:
+            # DuckDB takes 8 and '1' for true.
+            ((_, kind, *_),) = connection.execute(f"DESCRIBE SELECT ({where}\n) FROM examples").fetchall()  # noqa: S608 - as in _query
+            if kind != "BOOLEAN":
+                msg = f"where={where!r} is of type {kind}, neither true nor false; compare it with something"
+                raise CallError(msg)
             found = connection.execute(f"{_query(where)} ORDER BY row").fetchnumpy()
         except duckdb.Error as error:
             raise CallError(_unreadable(where, error)) from None

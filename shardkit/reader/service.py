@@ -23,21 +23,29 @@ the middle, with blocks of 4 steps; `fault_tolerant_mode` of the dispatcher is f
 """
 
 import re
+import socket
+import time
 from dataclasses import dataclass
 from typing import Any
 
 import tensorflow as tf
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, MachineError
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.reader import pipeline
 from shardkit.reader.options import ReadOptions
+from shardkit.reader.start_steps import StartStep
 from shardkit.reader.table import RecordTable
 from shardkit.reader.training_orders import TrainingOrder
 
 # The table's columns travel inside the pipeline's graph, and a protobuf message ends at 2 GiB; a little is left to the
 # graph itself. Measured: 18 kB for 192 examples, 36 MB for a million, 360 MB for ten million.
 MAX_TABLE_BYTES = (2 << 30) - (64 << 20)  # 2 GiB - 64 MiB
+WAIT_SECONDS = 60  # for the dispatcher, which may be started together with the trainers
+CONNECT_SECONDS = 10
+# What opens a connection of HTTP/2 (RFC 9113, 3.4 and 4.1): a fixed text and a frame of settings, type 4, from both.
+_HTTP2_SETTINGS = b"\0\0\0\x04\0\0\0\0\0"
+_HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _HTTP2_SETTINGS
 _COLUMNS = ("offset", "label", "key_hash", "height", "width", "image_start", "image_bytes", "is_png", "record")
 
 
@@ -67,7 +75,7 @@ class Service:
         layout: BatchLayout,
         options: ReadOptions,
         order: TrainingOrder | None,
-        start_step: Any,
+        start_step: StartStep,
     ) -> Any:
         """The dataset of one input pipeline, in per-replica batches as `pipeline.build` gives them.
 
@@ -76,12 +84,14 @@ class Service:
             layout: which part of every global batch.
             options: what is wanted.
             order: of training; None in evaluation.
-            start_step: variable; its value now is what the service is given.
+            start_step: its value now is what the service is given.
 
         Raises:
             CallError: the table is too large to be sent.
+            MachineError: nobody answers at the address.
         """
         check_size(table)
+        check_answers(self.address)
         first_step, replicas = int(start_step), layout.replicas_per_worker
         dataset = pipeline.build(table, layout, options, order, first_step, None, remote=True)
         if replicas > 1:  # a whole step travels, and is cut here: else replicas would get parts of different batches
@@ -126,11 +136,40 @@ def check_size(table: RecordTable) -> None:
         raise CallError(msg)
 
 
-def _unmoved(dataset: Any, start_step: Any, first_step: int) -> Any:
+def check_answers(address: str) -> None:
+    """Wait until a gRPC server answers: TensorFlow would wait for ever, without a word.
+
+    Args:
+        address: The dispatcher's, "grpc://host:port".
+
+    Raises:
+        MachineError: None has answered within WAIT_SECONDS.
+    """
+    host, _, port = address.removeprefix("grpc://").rpartition(":")
+    until, found = time.monotonic() + WAIT_SECONDS, ""
+    while True:
+        try:
+            left = max(0.1, until - time.monotonic())
+            with socket.create_connection((host.strip("[]"), int(port)), min(left, CONNECT_SECONDS)) as connection:
+                connection.sendall(_HTTP2_PREFACE)
+                if connection.recv(len(_HTTP2_SETTINGS), socket.MSG_WAITALL)[3:4] == _HTTP2_SETTINGS[3:4]:
+                    return
+                found = "what answers there is no gRPC server"
+        except (OSError, OverflowError) as error:
+            found = getattr(error, "strerror", None) or str(error)
+        if time.monotonic() >= until:
+            msg = (
+                f"service={address!r}: no dispatcher of a tf.data service answers there within {WAIT_SECONDS:g} "
+                f"seconds ({found}); start it, or correct the address"
+            )
+            raise MachineError(msg)
+        time.sleep(0.5)
+
+
+def _unmoved(dataset: Any, start_step: StartStep, first_step: int) -> Any:
     """The dataset, unless `start_step` was assigned to since: the service cannot be told."""
 
-    def checked(_: Any) -> Any:
-        now = start_step.read_value()
+    def checked(now: Any) -> Any:
         msg = tf.strings.join(
             [
                 f"start_step was moved from {first_step} to ",
@@ -141,4 +180,4 @@ def _unmoved(dataset: Any, start_step: Any, first_step: int) -> Any:
         with tf.control_dependencies([tf.debugging.Assert(tf.equal(now, first_step), [msg])]):
             return tf.identity(now)
 
-    return tf.data.Dataset.from_tensors(0).map(checked).flat_map(lambda _: dataset)
+    return start_step.each_time().map(checked).flat_map(lambda _: dataset)

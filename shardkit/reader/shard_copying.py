@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from shardkit.errors import DataError, MachineError
 from shardkit.manifest import Shard
-from shardkit.storage import Folder
+from shardkit.storage import COPY_BYTES, Folder
 
 # A request to an object store takes some 50 ms whatever it asks for: at 8 MiB each, 16 at a time leave that behind
 # 10 Gbit/s. Four shards at a time keep all of them busy, in 128 MiB of memory.
@@ -18,33 +18,58 @@ CHUNKS_OF_A_SHARD = 4
 ATTEMPTS = 2  # stores answer wrongly now and then; twice is no accident
 
 
-def copy_shard(root: Folder, shard: Shard, descriptor: int, readers: ThreadPoolExecutor) -> None:
-    """Write a shard's bytes into a file from its start.
+# The time of change that a copy gets before its sha256 is compared. Whatever writes into the file afterwards sets
+# another, so that a sound copy of any size is known by its size and time, without reading it again.
+VERIFIED_NS = 0
+
+
+def copy_shard(root: Folder, shard: Shard, descriptor: int, name: str, readers: ThreadPoolExecutor) -> None:
+    """Write a shard's bytes into a file from its start, and compare what the file then holds with the manifest.
+
+    Others may write into the file meanwhile, or the disk keep other bytes than it was given: so what is hashed is what
+    the file gives back, not what was sent. Its time of change is `VERIFIED_NS` afterwards.
 
     Args:
-        root: folder of the dataset.
-        shard: of its manifest.
-        descriptor: of the file, open for writing.
-        readers: threads that wait for the source, shared by all shards that are copied at a time.
+        root: The dataset's folder.
+        shard: The shard, of its manifest.
+        descriptor: The file, open for reading and writing, as long as the shard.
+        name: The file's path, for errors.
+        readers: Threads that wait for the source, shared by all shards that are copied at a time.
 
     Raises:
-        DataError: there is no such shard, or it is another than the manifest says.
-        MachineError: the source cannot be read.
-        OSError: the file cannot be written.
+        DataError: There is no such shard, or it is another than the manifest says.
+        MachineError: The source cannot be read, or the file does not keep what is written.
+        OSError: The file cannot be written.
     """
-    for _ in range(ATTEMPTS):
-        digest, end = hashlib.sha256(), 0
+    for attempt in range(ATTEMPTS):
+        sent, end = hashlib.sha256(), 0
         for chunk in _chunks(root, shard, readers):
-            digest.update(chunk)
+            if attempt:  # only now is it of interest whether source or disk is at fault
+                sent.update(chunk)
             _write(descriptor, chunk, end)
             end += len(chunk)
-        if end == shard.num_bytes and digest.hexdigest() == shard.sha256:
+        os.utime(descriptor, ns=(VERIFIED_NS, VERIFIED_NS))
+        if end == shard.num_bytes and _sha256(descriptor) == shard.sha256:
             return
+    if sent.hexdigest() == shard.sha256:
+        msg = (
+            f"{name}: the file does not keep what is written into it: others change it, or the disk is failing; choose "
+            f"another cache_dir"
+        )
+        raise MachineError(msg)
     msg = (
         f"{root.url}/{shard.path}: the shard is not the one that the manifest names ({end} bytes with sha256 "
-        f"{digest.hexdigest()}, not {shard.num_bytes} with {shard.sha256}); restore it or convert again"
+        f"{sent.hexdigest()}, not {shard.num_bytes} with {shard.sha256}); restore it or convert again"
     )
     raise DataError(msg)
+
+
+def _sha256(descriptor: int) -> str:
+    digest, end = hashlib.sha256(), 0
+    while chunk := os.pread(descriptor, COPY_BYTES, end):
+        digest.update(chunk)
+        end += len(chunk)
+    return digest.hexdigest()
 
 
 def _chunks(root: Folder, shard: Shard, readers: ThreadPoolExecutor) -> Iterator[bytes]:

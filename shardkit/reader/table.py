@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from shardkit.features import Feature
 from shardkit.hashing import sha256_hex
 from shardkit.index import parse_index
 from shardkit.manifest import Manifest, Shard
+from shardkit.reader.key_columns import KeyColumns
 from shardkit.storage import Folder
 
 # Small files from stores that are slow to answer; also what decompresses the indexes of a large split side by side.
@@ -63,6 +64,7 @@ class RecordTable:
         is_png: bool[N], or None where all are JPEG.
         relabelling: of datasets that number their classes differently; None where a record's labels hold.
         frame_bytes: int32[N], length of the record's frame; None where nobody needs it, see `with_frame_bytes`.
+        key_columns: keys that were asked for.
     """
 
     features: Mapping[str, Feature]
@@ -82,6 +84,7 @@ class RecordTable:
     record: npt.NDArray[np.int64] | None = None
     relabelling: Relabelling | None = None
     frame_bytes: npt.NDArray[np.int32] | None = None
+    key_columns: KeyColumns = field(default_factory=KeyColumns)
 
     @property
     def num_examples(self) -> int:
@@ -100,15 +103,20 @@ class RecordTable:
         return self.shards[shard_index], record - int(self.starts[shard_index])
 
     def keys(self, example_ids: npt.NDArray[np.int64]) -> list[str]:
-        """Keys of some examples, read from the indexes now."""
+        """Return the keys of some examples; indexes are read the first time, see `KeyColumns`."""
         records = example_ids if self.record is None else self.record[example_ids]
         shard_of = np.searchsorted(self.starts, records, side="right") - 1
         keys = np.empty(len(records), object)
-        for shard_index in np.unique(shard_of):
-            here = np.flatnonzero(shard_of == shard_index)
-            index = read_columns(self.roots[shard_index], self.shards[shard_index], ["key"])
-            keys[here] = index["key"].take(pa.array(records[here] - self.starts[shard_index])).to_pylist()
+        shard_indices = np.unique(shard_of)
+        with ThreadPoolExecutor(READING_THREADS) as pool:
+            for shard_index, column in zip(shard_indices, pool.map(self._keys_of, shard_indices), strict=True):
+                here = np.flatnonzero(shard_of == shard_index)
+                keys[here] = column.take(pa.array(records[here] - self.starts[shard_index])).to_pylist()
         return list(keys)
+
+    def _keys_of(self, shard_index: int) -> pa.ChunkedArray:
+        root, shard = self.roots[shard_index], self.shards[shard_index]
+        return self.key_columns.of(shard.index.sha256, lambda: read_columns(root, shard, ["key"])["key"])
 
 
 def load_table(manifest: Manifest, split_name: str) -> RecordTable:

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit.errors import CallError
-from shardkit.reader import make_dataset, make_dataset_fn
+from shardkit.reader import ResumeCallback, make_dataset, make_dataset_fn, mix, monitor
 
 from .conftest import global_batches, texts
 
@@ -128,6 +128,27 @@ def test_paths_serve_for_dataset_and_cache(noise, tmp_path):
     cached = keys(Path(noise), global_batch_size=16, cache_dir=tmp_path / "cache")
     assert cached == keys(noise, global_batch_size=16)
     assert list((tmp_path / "cache").rglob("*.tfrecord*"))
+
+
+@pytest.mark.parametrize("found", [5, None, "OUT", {"OUT": 3}, ("OUT", 3), [5], [("OUT",)], []])
+def test_what_is_no_list_of_datasets_is_refused(found):
+    with pytest.raises(CallError, match=r"datasets must be a list|mix takes pairs|mix needs at least one"):
+        mix(found, "train", global_batch_size=8)
+
+
+@pytest.mark.parametrize("found", [5, None, "train_fn", make_dataset_fn])
+def test_what_is_no_input_function_or_dataset_is_refused(found):
+    with pytest.raises(CallError, match=r"^dataset_fn must be an input function, as make_dataset_fn returns; found"):
+        ResumeCallback(found)
+    if not isinstance(found, str):
+        with pytest.raises(CallError, match=r"^dataset must be something to iterate over; found"):
+            monitor(found)
+
+
+@pytest.mark.parametrize("found", [5, "context"])
+def test_what_is_no_context_is_refused(noise, found):
+    with pytest.raises(CallError, match=r"^context must be a tf.distribute.InputContext; found"):
+        make_dataset_fn(noise, "train", global_batch_size=8)(found)
 
 
 @pytest.mark.parametrize("step", ["0", 1.5, None, True])

@@ -285,7 +285,7 @@ def test_a_call_that_cannot_be_honoured_is_refused(tmp_path, monkeypatch, direct
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    with pytest.raises(MachineError, match="file/cache: cannot make the folder of the cache: Not a directory"):
+    with pytest.raises(MachineError, match="file/cache: the cache cannot be used: Not a directory; choose"):
         ShardCache(str(tmp_path / "file" / "cache"), 1)
 
 

@@ -152,7 +152,7 @@ def test_a_step_that_there_is_not_is_refused_whenever_it_is_assigned(noise, star
     dataset_fn.start_step.assign(start_step)
     with pytest.raises(CallError, match=f"start_step must be from 0 to .*; found {start_step}"):
         dataset_fn()
-    with pytest.raises(tf.errors.InvalidArgumentError, match=f"it was assigned {start_step}"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"start_step .* found {start_step}"):
         next(iter(dataset))
 
 

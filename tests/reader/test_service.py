@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit import read_manifest, reader
-from shardkit.errors import CallError
+from shardkit.errors import CallError, MachineError
 from shardkit.index import read_index
 from shardkit.reader import pipeline, service
 
@@ -191,6 +191,15 @@ def test_a_damaged_record_stops_the_reading_and_is_named_by_file_and_offset(copi
     found = f"{shard.path}: the record at byte {row['offset']} is damaged"
     with pytest.raises(tf.errors.InvalidArgumentError, match=found):
         list(make(str(copied), training=False, image_size=(8, 8), service=address)())
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_an_address_where_no_dispatcher_answers_is_refused_with_it(noise, is_silent, monkeypatch):
+    monkeypatch.setattr(service, "WAIT_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        found = f"grpc://127.0.0.1:{other.getsockname()[1] if is_silent else free_port()}"
+        with pytest.raises(MachineError, match=rf"{found}.* within 0.3 seconds \(.*(refused|timed out)\); start"):
+            make(noise, service=found)()
 
 
 @pytest.mark.parametrize(

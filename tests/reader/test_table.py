@@ -1,4 +1,5 @@
 import os
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -8,8 +9,9 @@ from shardkit import read_manifest
 from shardkit.hashing import sha256_hex
 from shardkit.index import SCHEMA, ShardSummary, read_index, serialise
 from shardkit.manifest import Index, Shard
+from shardkit.reader.key_columns import KeyColumns
 from shardkit.reader.table import load_table
-from shardkit.storage import open_folder
+from shardkit.storage import LocalFolder, open_folder
 
 
 def test_a_row_is_what_the_index_says(noise):
@@ -28,6 +30,41 @@ def test_png_is_told_from_jpeg_by_row(mixed):
     table = load_table(read_manifest(mixed), "train")
     keys = table.keys(np.arange(table.num_examples))
     assert table.is_png.tolist() == [key.endswith(".png") for key in keys]
+
+
+class Counting(LocalFolder):
+    reads = 0
+
+    def read(self, path):
+        Counting.reads += 1
+        return LocalFolder.read(self, path)
+
+
+def test_an_index_is_read_once_for_the_keys_of_all_batches(noise, monkeypatch):
+    monkeypatch.setattr(Counting, "reads", 0)
+    table = load_table(read_manifest(noise), "train")
+    table = replace(table, roots=[Counting(noise)] * 3)
+    found = [table.keys(np.arange(first, 307, 10)) for first in range(10)]
+    assert Counting.reads == 3
+    monkeypatch.setattr(KeyColumns, "of", lambda self, sha256, read: read())
+    assert found == [table.keys(np.arange(first, 307, 10)) for first in range(10)]
+    assert Counting.reads == 33
+
+
+def test_of_more_keys_than_fit_those_go_that_were_not_used_for_longest():
+    read = []
+
+    def keys_of(columns, name):
+        def keys():
+            read.append(name)
+            return pa.chunked_array([[name * 100]])
+
+        return columns.of(name, keys)
+
+    columns = KeyColumns(max_bytes=250)
+    for name in "abacabcd":
+        assert keys_of(columns, name).to_pylist() == [name * 100]
+    assert "".join(read) == "abcbcd"
 
 
 def test_keys_come_in_the_order_asked_for_and_repeat(noise):

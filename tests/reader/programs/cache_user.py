@@ -6,9 +6,12 @@ Reading from the source is slowed down, in pieces of 64 KiB, and every read is n
     hold 3 4 ...     one after the other, for good
     use 3 4 ...      hold and give back, one after the other, for ever
     die replace 2    kill this process before the second call of os.replace from now on
+    disk 1000000     the cache's disk has that many bytes, from now on
     quit
 """
 
+import contextlib
+import errno
 import itertools
 import json
 import os
@@ -54,6 +57,26 @@ def die_before(call, left):
     setattr(os, call, counted)
 
 
+def limit_disk(num_bytes):
+    """The kernel's answers where the folder's files take as much as the disk has."""
+    pwrite = os.pwrite
+
+    def taken():
+        blocks = 0
+        for child in os.scandir(directory):
+            with contextlib.suppress(FileNotFoundError):
+                blocks += child.stat().st_blocks
+        return blocks * 512
+
+    def pwrite_or_full(descriptor, data, start):
+        if taken() + len(data) > num_bytes:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return pwrite(descriptor, data, start)
+
+    os.pwrite = pwrite_or_full
+    os.statvfs = lambda _: types.SimpleNamespace(f_frsize=1, f_bavail=max(0, num_bytes - taken()))
+
+
 directory, limit, source, pause = sys.argv[1:]
 seconds = float(pause)
 shards = [Shard.model_validate(shard) for shard in json.loads(Path(source, "shards.json").read_text())]
@@ -66,6 +89,9 @@ for line in sys.stdin:
         break
     if deed == "die":
         die_before(numbers[0], int(numbers[1]))
+        continue
+    if deed == "disk":
+        limit_disk(int(numbers[0]))
         continue
     chosen = [shards[int(number)] for number in numbers]
     for shard in itertools.cycle(chosen) if deed == "use" else chosen:
