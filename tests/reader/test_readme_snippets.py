@@ -1,6 +1,6 @@
-"""Every Python snippet of every page (see tests/pages.py), run as it stands next to OUT, the converted sample_data/shapes.
+"""Every Python snippet of every page, run as it stands; see tests/pages.py.
 
-OTHER is a copy of OUT with another name, `photos` is the source. One process runs all snippets but those for clusters.
+OUT is the converted sample_data/shapes, OTHER a copy with another name, `photos` the source. One process runs all snippets but those for clusters.
 """
 
 import json
