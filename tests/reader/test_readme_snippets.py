@@ -1,6 +1,7 @@
 """Every Python snippet of every page, run as it stands; see tests/pages.py.
 
-OUT is the converted sample_data/shapes, OTHER a copy with another name, `photos` the source. One process runs all snippets but those for clusters.
+OUT is the converted sample_data/shapes, OTHER a copy with another name, `photos` the source. One process runs all
+snippets but those for clusters.
 """
 
 import json
