@@ -11,9 +11,10 @@ from shardkit.cli.conversion_options import (
     running_from,
     source_options_from,
 )
+from shardkit.cli.option_groups import GroupedCommand
 
 
-@click.command(context_settings=PASS_THROUGH)
+@click.command(cls=GroupedCommand, context_settings=PASS_THROUGH)
 @click.argument("source")
 @conversion_options
 def plan(source: str, **given: Any) -> None:

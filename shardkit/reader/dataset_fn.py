@@ -100,6 +100,11 @@ class DatasetFn:
         return None if self._options.training else self.steps_per_epoch
 
     @property
+    def num_classes(self) -> int:
+        """The number of classes of the dataset; 0 if its labels are numbers."""
+        return self._table.num_classes
+
+    @property
     def faults(self) -> list[Fault]:
         """Damaged records that others took the place of, as far as this process has met them; see `on_corrupt`."""
         return [] if self._budget is None else self._budget.faults

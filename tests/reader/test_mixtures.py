@@ -48,6 +48,7 @@ def test_every_dataset_has_its_share_of_any_thousand_positions(three):
         counts = np.convolve(numbers == number, np.ones(1000), "valid")
         assert np.abs(counts - 1000 * weight / 8.5).max() < 1
     assert train_fn.num_examples == 110
+    assert train_fn.num_classes == 4
     assert train_fn.steps_per_epoch == 3
 
 

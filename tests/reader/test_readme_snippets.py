@@ -1,11 +1,11 @@
-"""Every Python snippet of README.md, run as it stands beside OUT, a converted sample_data/shapes, and a copy, OTHER.
+"""Every Python snippet of every page, run as it stands; see tests/pages.py.
 
-A comment before a snippet names it, and what it needs: `<!-- run: NAME -->`, `<!-- run: NAME, devices=2 -->` (logical
-CPU devices in place of GPUs) or `<!-- run: NAME, workers=2 -->` (processes, each with its TF_CONFIG).
+OUT is the converted sample_data/shapes, OTHER a copy with another name, `photos` the source. One process runs all
+snippets but those for clusters.
 """
 
+import json
 import os
-import re
 import shutil
 import sys
 
@@ -14,75 +14,91 @@ import pytest
 from shardkit import read_manifest
 from shardkit.manifest import digest_of
 
-from .training_fixtures import CHECKOUT, cluster, environment, run_all, shapes  # noqa: F401 - a fixture
+from ..pages import runnable
+from .training_fixtures import SHAPES, cluster, command, environment, run_all, shapes  # noqa: F401 - a fixture
 
-README = (CHECKOUT / "README.md").read_text(encoding="utf-8")
-SNIPPET = re.compile(
-    r"<!-- run: (?P<name>[\w-]+)(?P<needs>(?:, \w+=\d+)*) -->\n```python\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
-)
-SNIPPETS = {found["name"]: found for found in SNIPPET.finditer(README)}
-
-# MirroredStrategy() takes all GPUs; here logical CPU devices stand for them.
-DEVICES = """
-import functools
-import tensorflow as tf
-tf.config.set_logical_device_configuration(
-    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * {devices}
-)
-tf.distribute.MirroredStrategy = functools.partial(
-    tf.distribute.MirroredStrategy, [f"CPU:{{i}}" for i in range({devices})]
-)
-"""
-
+SNIPPETS = runnable("python")
 # What must hold once a snippet has run: that it did what the text around it says.
 HOLDS = {
-    "keras-fit": "strategy.num_replicas_in_sync == 2 and model.optimizer.iterations.numpy() == 9",
+    "keras-fit": "strategy.num_replicas_in_sync == 2 and history['loss'][-1] < history['loss'][0] / 3",
     "mirrored-loop": "strategy.num_replicas_in_sync == 2 and optimizer.iterations.numpy() == 6 and loss.numpy() > 0",
     "one-device": "loss.numpy() > 0",
     "multiworker": "strategy.num_replicas_in_sync == 2 and loss.numpy() > 0 and weights.numpy().any()",
     "evaluation": "strategy.num_replicas_in_sync == 2 and 0 <= accuracy <= 1",
+    "exact-loss": "strategy.num_replicas_in_sync == 2 and abs(results['loss'] / results['exact_loss'] - 0.75) < 1e-3",
     "resume": "int(step) == int(train_fn.start_step) + 10",
     "keras-resume": "model.optimizer.iterations.numpy() == 9",
+    "balance": "weights.shape == (64,) and equal_fn.num_examples == 192 and chosen_fn.num_examples == 96",
+    "slow-storage": "next(iter(block_fn()))[0].shape == next(iter(cached_fn()))[0].shape == (64, 64, 64, 3)",
     "numpy": "images.shape == (32, 64, 64, 3)",
     "jax": "images.shape == (64, 64, 64, 3)",
     "monitor": "batches.summary().num_steps == 100",
     "service": "images.shape == (64, 64, 64, 3)",
     "mixture": "train_fn.steps_per_epoch == 6",
     "features": "batch['image'].shape == (64, 64, 64, 3)",
+    "from-directory": "len(before.class_names) == 4",
+    "from-tfds": "len(list(pathlib.Path('EXPORTED').glob('*/*/*.jpg'))) == 240",
+    "manifest": "len(manifest.classes) == 4",
+    "without-shardkit": "row['label_name'] in {'circle', 'square', 'star', 'triangle'}",
 }
+# What the comments say is printed.
+PRINTED = {
+    "exact-loss": "0.75",
+    "manifest": "192 3",
+    "without-shardkit": "192",
+    "numpy": "(32, 64, 64, 3) float32 (32,)",
+    "jax": "(64, 64, 64, 3)",
+    "monitor": "100 steps: waited for input ",
+    "keras-fit": "loss from 1.4 to 0.",
+}
+RESUMED = "resume-again"  # the snippet `resume` a second time, where the first one ended
 
 
-def test_every_python_snippet_is_run_by_this_test():
-    assert len(re.findall(r"^```python$", README, re.MULTILINE)) == len(SNIPPETS)
-    assert set(SNIPPETS) == set(HOLDS)
-
-
-def run_snippet(name, shapes, folder):  # noqa: F811 - the fixture's value
-    """Run a snippet in a folder; what its processes printed."""
-    needs = dict(need.split("=") for need in SNIPPETS[name]["needs"].split(", ")[1:])
-    prelude = DEVICES.format(devices=needs["devices"]) if "devices" in needs else ""
-    script = folder / "snippet.py"
-    script.write_text(f"{prelude}{SNIPPETS[name]['code']}\nassert {HOLDS[name]}\n", encoding="utf-8")
-    if not (folder / "OUT").exists():
-        os.symlink(shapes, folder / "OUT")
-    if "OTHER" in SNIPPETS[name]["code"]:
+def prepared(name, shapes, folder):  # noqa: F811 - the fixture's value
+    """Put a snippet into a folder, with what it reads and what must hold after it."""
+    folder.mkdir(exist_ok=True)
+    code = SNIPPETS[name].code
+    (folder / "snippet.py").write_text(f"{code}\nassert {HOLDS[name]}\n", encoding="utf-8")
+    os.symlink(shapes, folder / "OUT")
+    os.symlink(SHAPES, folder / "photos")
+    if "OTHER" in code:
         renamed = read_manifest(str(shapes)).model_copy(update={"name": "other"})
         renamed = renamed.model_copy(update={"digest": digest_of(renamed)})
         shutil.copytree(shapes, folder / "OTHER")
         (folder / "OTHER" / "manifest.json").write_text(renamed.model_dump_json(), encoding="utf-8")
-    environments = [environment()]
-    if "workers" in needs:
-        environments = [environment(TF_CONFIG=config) for config in cluster(int(needs["workers"]))]
-    return run_all([[sys.executable, str(script)]] * len(environments), environments, cwd=folder)
+    return folder
 
 
-@pytest.mark.parametrize("name", sorted(HOLDS.keys() - {"resume"}))
-def test_a_snippet_of_the_readme_runs_as_it_stands(name, shapes, tmp_path):  # noqa: F811 - a fixture
-    assert name in SNIPPETS, "README.md has no such snippet"
-    run_snippet(name, shapes, tmp_path)
+@pytest.fixture(scope="module")
+def outcomes(shapes, tmp_path_factory):  # noqa: F811 - a fixture
+    """What each snippet for one process printed, and its error; by name."""
+    root = tmp_path_factory.mktemp("snippets")
+    names = [name for name, block in SNIPPETS.items() if block.num_workers == 1]
+    folders = [prepared(name, shapes, root / name) for name in names]
+    again = root / RESUMED
+    again.symlink_to(root / "resume")
+    run_all([command("run_snippets.py", root / "result.json", *folders, again)], [environment()])
+    return json.loads((root / "result.json").read_text(encoding="utf-8")) | {"root": root}
 
 
-def test_the_snippet_that_resumes_goes_on_where_it_ended(shapes, tmp_path):  # noqa: F811 - a fixture
-    for last_step in (10, 20):
-        run_snippet("resume", shapes, tmp_path)
-        assert (tmp_path / "checkpoints" / f"ckpt-{last_step // 5}.index").exists()
+def test_every_python_snippet_is_run_by_this_test():
+    assert set(SNIPPETS) == set(HOLDS)
+    assert [name for name, text in PRINTED.items() if f"# {text}" not in SNIPPETS[name].code] == []
+
+
+@pytest.mark.parametrize("name", [*(name for name in HOLDS if name != "multiworker"), RESUMED])
+def test_a_snippet_of_a_page_runs_as_it_stands(name, outcomes):
+    assert outcomes[name]["error"] == ""
+    assert PRINTED.get(name, "") in outcomes[name]["printed"]
+
+
+def test_the_snippet_that_resumes_goes_on_where_it_ended(outcomes):
+    checkpoints = outcomes["root"] / "resume" / "checkpoints"
+    assert {path.stem for path in checkpoints.glob("*.index")} == {"ckpt-2", "ckpt-3", "ckpt-4"}
+
+
+@pytest.mark.parametrize("name", [name for name, block in SNIPPETS.items() if block.num_workers > 1])
+def test_a_snippet_for_several_machines_runs_as_it_stands(name, shapes, tmp_path):  # noqa: F811 - a fixture
+    script = prepared(name, shapes, tmp_path / name) / "snippet.py"
+    environments = [environment(TF_CONFIG=config) for config in cluster(SNIPPETS[name].num_workers)]
+    run_all([[sys.executable, str(script)]] * len(environments), environments, cwd=script.parent)

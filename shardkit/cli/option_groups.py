@@ -1,0 +1,41 @@
+"""Print the options of a command under headings: click lists them all under one."""
+
+import click
+
+# Every option of `convert` and `plan` under its heading, in the order of `--help`.
+OPTION_GROUPS = {
+    "Source": (
+        "--layout",
+        "--root",
+        "--image-column",
+        "--label-column",
+        "--label-separator",
+        "--label-type",
+        "--label-pattern",
+        "--classes",
+    ),
+    "Splits": ("--splits", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),
+    "Shards": ("--shards", "--shard-size", "--pipelines"),
+    "Images": ("--check", "--max-rejected", "--resize", "--quality"),
+    "Run": ("--name", "--overwrite", "--workers", "--quiet"),
+}
+LAST_GROUP = "Run"
+NAME_COLUMNS = 28  # so wide is every section's first column, which click aligns for each section by itself
+
+
+class GroupedCommand(click.Command):
+    """A command whose help has one section for each of OPTION_GROUPS."""
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the sections; options without a heading, such as --help, go under the last one."""
+        lines = {
+            option.opts[0]: (f"{line[0]:<{NAME_COLUMNS}}", line[1])
+            for option in self.get_params(ctx)
+            if isinstance(option, click.Option) and (line := option.get_help_record(ctx))
+        }
+        for group, names in OPTION_GROUPS.items():
+            section = [lines.pop(name) for name in names if name in lines]
+            if group == LAST_GROUP:
+                section += lines.values()
+            with formatter.section(group):
+                formatter.write_dl(section)

@@ -1,0 +1,116 @@
+"""The pages are complete: links lead somewhere, tables name all options, arguments and reasons, snippets are tested."""
+
+import ast
+import importlib
+import inspect
+import re
+
+import pytest
+
+from pipelines.options import refuse_unknown
+from shardkit.images import REASONS
+
+from .pages import BLOCKS, CHECKOUT, PAGES, marked, name_of, plain
+
+MARKERS = {"the test command", "in .ci/run", "options", "benchmark"}
+each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
+
+
+def anchors(page):
+    """What GitHub makes of a page's headings."""
+    headings = re.findall(r"^#+ (.+)$", plain(page), re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings]
+
+
+def table(page, heading):
+    """First cells of the first table below a heading, without the table's own."""
+    text = (CHECKOUT / page).read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    rows = [line for line in text.splitlines() if line.startswith("| ")]
+    return [row.split(" | ")[0].removeprefix("| ") for row in rows[2:]]
+
+
+def test_every_snippet_is_tested_and_no_name_is_given_twice():
+    snippets = [block for block in BLOCKS if block.language != "text"]
+    assert [block for block in snippets if not block.name and block.marker not in MARKERS] == []
+    names = [block.name for block in snippets if block.name]
+    assert sorted(names) == sorted(set(names))
+    assert {block.language for block in BLOCKS} == {"text", "python", "sh", "console"}
+
+
+@each_page
+def test_every_link_leads_to_a_file_and_a_heading(page):
+    links = re.findall(r"\]\(([^)\s]+)\)", plain(page))
+    for link in links:
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        assert target.is_relative_to(CHECKOUT), link
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+@pytest.mark.parametrize("page", PAGES[1:], ids=name_of)
+def test_every_page_begins_with_a_list_of_its_headings(page):
+    contents = re.findall(r"^- \[.+\]\(#(.+)\)$", plain(page).partition("\n## ")[0], re.MULTILINE)
+    assert contents == anchors(page)[1:]
+
+
+@each_page
+def test_a_page_has_lines_of_at_most_125_characters_but_for_tables_and_commands(page):
+    lines = [line for line in plain(page).splitlines() if not line.startswith("|")]
+    assert [line for line in lines if len(line) > 125] == []
+
+
+def test_the_first_page_is_short():
+    assert len(PAGES[0].read_text(encoding="utf-8").splitlines()) <= 145
+
+
+def test_the_table_of_options_has_every_option_of_convert():
+    command = importlib.import_module("shardkit.cli.convert").convert
+    options = {option.opts[0] for option in command.params if option.param_type_name == "option"}
+    named = re.findall(r"`(--[\w-]+)", "\n".join(table("shardkit/sources/README.md", "Options")))
+    assert sorted(set(named) - {"--runner", "--flink_master"}) == sorted(options)
+
+
+def test_the_table_of_arguments_has_every_argument_of_make_dataset_fn():
+    from shardkit.reader import make_dataset_fn
+
+    arguments = inspect.signature(make_dataset_fn).parameters.keys() - {"dataset", "split"}
+    named = re.findall(r"`(\w+)(?:\(.*?\))?`", "\n".join(table("shardkit/reader/README.md", "Arguments")))
+    assert sorted(named) == sorted(arguments)
+
+
+def test_the_table_of_reasons_has_every_reason_that_the_code_gives():
+    given = {*REASONS, "missing"}
+    for path in (CHECKOUT / "shardkit").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                given |= set(re.findall(r"^(?:bad_[a-z]+|no_label|no_split|duplicate|duplicate_[a-z]+)$", node.value))
+    named = [cell.strip("`") for cell in table("shardkit/sources/README.md", "Why an image was rejected")]
+    assert sorted(named) == sorted(given - {"duplicate_codes"})
+
+
+def test_what_ci_is_said_to_run_it_runs():
+    commands = (CHECKOUT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    lines = [command for line in marked("in .ci/run") for command in line.split(" && ")]
+    assert len(lines) == 4
+    assert [line for line in lines if f".venv/bin/{line}" not in commands] == []
+
+
+@pytest.mark.parametrize("line", marked("options"))
+def test_beam_knows_the_options_that_are_shown(line):
+    program, command, *paths = (words := line.split())[:4]
+    assert (program, command, len(paths)) == ("shardkit", "convert", 2)
+    refuse_unknown(tuple(words[4:]), [])
+
+
+@pytest.mark.parametrize("line", marked("benchmark"))
+def test_a_benchmark_that_is_named_is_there_and_has_these_options(line):
+    python, script, *words = line.split()
+    assert python == "python"
+    source = (CHECKOUT / script).read_text(encoding="utf-8")
+    assert [word for word in words if word.startswith("--") and f'"{word}"' not in source] == []
+
+
+def test_every_benchmark_is_named():
+    named = {line.split()[1] for line in marked("benchmark")}
+    assert named == {name_of(path) for path in (CHECKOUT / "tests" / "benchmarks").glob("bench_*.py")}
