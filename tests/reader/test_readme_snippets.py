@@ -7,7 +7,6 @@ CPU devices in place of GPUs) or `<!-- run: NAME, workers=2 -->` (processes, eac
 import os
 import re
 import shutil
-import sys
 
 import pytest
 
@@ -73,7 +72,7 @@ def run_snippet(name, shapes, folder):  # noqa: F811 - the fixture's value
     environments = [environment()]
     if "workers" in needs:
         environments = [environment(TF_CONFIG=config) for config in cluster(int(needs["workers"]))]
-    return run_all([[sys.executable, str(script)]] * len(environments), environments, cwd=folder)
+    return run_all([[str(script)]] * len(environments), environments, cwd=folder)
 
 
 @pytest.mark.parametrize("name", sorted(HOLDS.keys() - {"resume"}))
