@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from ..gcs_emulator import GcsEmulator
+from .processes import PIPE, Process
 from .training_fixtures import TIMEOUT_SECONDS, command, environment, run_all, shapes  # noqa: F401 - a fixture
 
 GLOBAL_BATCH_SIZE = 16
@@ -109,10 +110,10 @@ def test_where_there_is_no_dataset_one_sentence_says_so_and_nothing_is_tried_aga
 def test_a_shard_that_is_gone_stops_training_with_its_name_and_nothing_is_tried_again(emulator, tmp_path):
     words = command("remote_batches.py", f"gs://{BUCKET}/incomplete", tmp_path / "facts", GLOBAL_BATCH_SIZE, 1)
     before = emulator.counts()["requests"]
-    variables = environment(**emulator.environment())
-    done = subprocess.run(words, check=False, env=variables, capture_output=True, text=True, timeout=TIMEOUT_SECONDS)
-    assert done.returncode != 0
-    assert f"gs://{BUCKET}/incomplete/train-0000" in done.stderr
+    process = Process(words, environment(**emulator.environment()), stderr=PIPE)
+    _, error = process.communicate(timeout=TIMEOUT_SECONDS)
+    assert process.returncode != 0
+    assert f"gs://{BUCKET}/incomplete/train-0000" in error
     # The indexes, and of every record that is fetched ahead the attempt, its explanation and no more.
     assert emulator.counts()["requests"] - before < 400
 

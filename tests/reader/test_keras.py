@@ -4,7 +4,6 @@ import collections
 import itertools
 import json
 import signal
-import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -12,6 +11,7 @@ import tensorflow as tf
 
 from shardkit import reader
 
+from .processes import PIPE, Process
 from .training_fixtures import TIMEOUT_SECONDS, command, environment, facts_of_all, run_all, shapes  # noqa: F401
 
 GLOBAL_BATCH_SIZE = (
@@ -82,15 +82,9 @@ def fit_and_kill(shapes, folder, save_freq, order, kills):  # noqa: F811 - the f
     for kill_at in (*kills, 0):
         log = folder / f"log-{len(starts)}"
         arguments = (shapes, log, folder / "backup", GLOBAL_BATCH_SIZE, EPOCHS, save_freq, kill_at, order)
-        done = subprocess.run(
-            command("keras_resume.py", *arguments),
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=TIMEOUT_SECONDS,
-            check=False,
-        )
-        assert done.returncode == (-signal.SIGKILL if kill_at else 0), done.stderr[-3000:]
+        process = Process(command("keras_resume.py", *arguments), environment(), stderr=PIPE)
+        _, error = process.communicate(timeout=TIMEOUT_SECONDS)
+        assert process.returncode == (-signal.SIGKILL if kill_at else 0), error[-3000:]
         starts.append([json.loads(line) for line in log.read_text().splitlines()])
     return starts
 

@@ -4,7 +4,6 @@ import itertools
 import json
 import math
 import socket
-import subprocess
 
 import pytest
 import tensorflow as tf
@@ -14,6 +13,7 @@ from shardkit.errors import CallError
 from shardkit.reader.random_start import RandomStart
 
 from .conftest import texts
+from .processes import DEVNULL, PIPE, Process
 from .training_fixtures import TIMEOUT_SECONDS, command, environment, shapes
 
 __all__ = ["shapes"]  # a fixture
@@ -36,8 +36,8 @@ def facts(shapes, tmp_path_factory):
             config = json.dumps({"cluster": addresses, "task": {"type": kind, "index": index}})
             words = command("parameter_server.py", shapes, result, BATCH)
             # stderr of all to nowhere but the coordinator's, which comes last.
-            stderr = subprocess.PIPE if kind == "chief" else subprocess.DEVNULL
-            started.append(subprocess.Popen(words, env=environment(TF_CONFIG=config), stderr=stderr, text=True))
+            stderr = PIPE if kind == "chief" else DEVNULL
+            started.append(Process(words, environment(TF_CONFIG=config), stderr=stderr))
         _, error = started[-1].communicate(timeout=TIMEOUT_SECONDS)
         assert started[-1].returncode == 0, error[-4000:]
     finally:

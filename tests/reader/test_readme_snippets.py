@@ -7,7 +7,6 @@ snippets but those for clusters.
 import json
 import os
 import shutil
-import sys
 
 import pytest
 
@@ -101,4 +100,4 @@ def test_the_snippet_that_resumes_goes_on_where_it_ended(outcomes):
 def test_a_snippet_for_several_machines_runs_as_it_stands(name, shapes, tmp_path):  # noqa: F811 - a fixture
     script = prepared(name, shapes, tmp_path / name) / "snippet.py"
     environments = [environment(TF_CONFIG=config) for config in cluster(SNIPPETS[name].num_workers)]
-    run_all([[sys.executable, str(script)]] * len(environments), environments, cwd=script.parent)
+    run_all([[str(script)]] * len(environments), environments, cwd=script.parent)

@@ -3,7 +3,6 @@
 import itertools
 import json
 import signal
-import subprocess
 import tempfile
 import time
 import zlib
@@ -14,6 +13,7 @@ import pytest
 
 from shardkit import reader
 
+from .processes import PIPE, Process
 from .training_fixtures import command, environment, shapes  # noqa: F401 - a fixture
 
 GLOBAL_BATCH_SIZE = 36  # 192 examples are no multiple of it: most epochs end within a batch
@@ -38,11 +38,10 @@ class Processes:
         return [self._standing_by.popleft() for _ in range(num_workers)]
 
     def _start(self, num_wanted):
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
         while self._left and len(self._standing_by) < num_wanted:
             errors = tempfile.TemporaryFile("w+")  # noqa: SIM115 - closed at the end
             words = command("train_loop.py", *self._arguments)
-            process = subprocess.Popen(words, env=environment(), stderr=errors, **pipes)
+            process = Process(words, environment(), stdin=PIPE, stdout=PIPE, stderr=errors)
             process.errors = errors
             self.started.append(process)
             self._standing_by.append(process)

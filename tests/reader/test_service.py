@@ -4,6 +4,7 @@ import contextlib
 import itertools
 import socket
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -24,7 +25,11 @@ STEPS_PER_BLOCK = 4  # what a worker is dealt at a time
 @contextlib.contextmanager
 def started(*words):
     process = subprocess.Popen(
-        command("data_service.py", *words), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        # A new interpreter: what the processes of a service import must not be the tests'.
+        [sys.executable, *command("data_service.py", *words)],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     try:
         assert process.stdout.readline() == b"ready\n"

@@ -11,6 +11,8 @@ import pytest
 
 import shardkit
 
+from .processes import PIPE, Process
+
 CHECKOUT = Path(__file__).parents[2]
 INSTALLED = Path(shardkit.__file__).parent.parent
 SHAPES = Path(__file__).parent.parent.parent / "sample_data" / "shapes"
@@ -28,7 +30,7 @@ def shapes(tmp_path_factory):
     if not (output / "manifest.json").exists():
         options = ["--splits", "train=0.8,validation=0.2", "--split-by", "stratified", "--shards", "3", "--quiet"]
         words = [sys.executable, "-m", "shardkit", "convert", str(SHAPES), str(output), *options]
-        run_all([words], [environment()])
+        subprocess.run(words, env=environment(), check=True, timeout=TIMEOUT_SECONDS)
     return output
 
 
@@ -41,14 +43,13 @@ def environment(**changed):
 
 
 def command(name, *arguments):
-    return [sys.executable, str(PROGRAMS / name), *map(str, arguments)]
+    return [str(PROGRAMS / name), *map(str, arguments)]
 
 
 def run_all(all_words, environments, *, cwd=None):
-    """Run commands side by side, each in its environment; all must end well. What each printed."""
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    """Run programs side by side, each in its environment; return what each printed. Each must exit with 0."""
     started = [
-        subprocess.Popen(words, env=variables, cwd=cwd, **pipes)
+        Process(words, variables, cwd=cwd, stdout=PIPE, stderr=PIPE)
         for words, variables in zip(all_words, environments, strict=True)
     ]
     try:

@@ -1,0 +1,114 @@
+"""Programs in new processes, forked from one that has imported TensorFlow (`programs/fork_server.py`)."""
+
+import contextlib
+import functools
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from subprocess import DEVNULL, PIPE
+
+HEAD_BYTES = 8
+ONE_REQUEST_AT_A_TIME = threading.Lock()
+
+
+class Process:
+    """A Python program in a new process, with the attributes and methods of subprocess.Popen that the tests use.
+
+    Args:
+        argv: Path of the program and its arguments.
+        environment: The process's environment; PYTHONPATH is the fork server's.
+        cwd: The working directory.
+        stdin: Of the process: PIPE, DEVNULL or an open file; stdout and stderr likewise.
+        text: Whether pipes carry text.
+    """
+
+    def __init__(self, argv, environment, *, cwd=None, stdin=DEVNULL, stdout=None, stderr=None, text=True):
+        request = {"argv": [str(word) for word in argv], "environment": environment, "cwd": str(cwd or Path.cwd())}
+        data = json.dumps(request).encode()
+        with contextlib.ExitStack() as ours:
+            self.stdin, theirs_in = _ends(stdin, 0, text, ours)
+            self.stdout, theirs_out = _ends(stdout, 1, text, ours)
+            self.stderr, theirs_err = _ends(stderr, 2, text, ours)
+            self._status, status = socket.socketpair()
+            ours.callback(status.close)
+            descriptors = [theirs_in, theirs_out, theirs_err, status.fileno()]
+            with ONE_REQUEST_AT_A_TIME:
+                control = _fork_server(environment["PYTHONPATH"])
+                socket.send_fds(control, [len(data).to_bytes(HEAD_BYTES, "big")], descriptors)
+                control.sendall(data)
+        self.args, self.returncode = argv, None
+        self.pid = int.from_bytes(self._status.recv(HEAD_BYTES), "big")
+        assert self.pid, "the fork server has ended"
+
+    def wait(self, timeout=None):
+        """Return the exit code, or the negative number of the signal that ended the process."""
+        if self.returncode is None:
+            self._status.settimeout(timeout)
+            try:
+                code = self._status.recv(HEAD_BYTES)
+            except TimeoutError:
+                raise subprocess.TimeoutExpired(self.args, timeout) from None
+            assert code, "the fork server has ended"
+            self.returncode = int.from_bytes(code, "big", signed=True)
+            self._status.close()
+        return self.returncode
+
+    def send_signal(self, number):
+        """Send a signal, unless the process has ended."""
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self.wait(timeout=1e-6)
+        if self.returncode is None:
+            os.kill(self.pid, number)
+
+    def kill(self):
+        """End the process."""
+        self.send_signal(signal.SIGKILL)
+
+    def communicate(self, timeout=None):
+        """Return what the process writes to standard output and error until it ends; None where there is no pipe."""
+        if self.stdin:
+            self.stdin.close()
+        with ThreadPoolExecutor(2) as pool:
+            reads = [pool.submit(pipe.read) if pipe else None for pipe in (self.stdout, self.stderr)]
+            try:
+                self.wait(timeout)
+            except subprocess.TimeoutExpired:
+                self.kill()
+                raise
+            outputs = tuple(read.result() if read else None for read in reads)
+        for pipe in (self.stdout, self.stderr):
+            if pipe:
+                pipe.close()
+        return outputs
+
+
+def _ends(wanted, number, text, stack):
+    """Return our end of a pipe, if one is wanted, and the descriptor that the process gets."""
+    if wanted == PIPE:
+        read, write = os.pipe()
+        own, theirs = (write, read) if number == 0 else (read, write)
+        stack.callback(os.close, theirs)
+        return os.fdopen(own, ("w" if number == 0 else "r") + ("" if text else "b")), theirs
+    if wanted == DEVNULL:
+        descriptor = os.open(os.devnull, os.O_RDWR)
+        stack.callback(os.close, descriptor)
+        return None, descriptor
+    return None, number if wanted is None else wanted.fileno()
+
+
+@functools.cache
+def _fork_server(python_path):
+    """The control socket of this test process's fork server, which ends when the socket is closed."""
+    program = Path(__file__).parent / "programs" / "fork_server.py"
+    control, theirs = socket.socketpair()
+    variables = os.environ | {"PYTHONPATH": python_path, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
+    words = [sys.executable, str(program), str(theirs.fileno())]
+    subprocess.Popen(words, env=variables, stdin=DEVNULL, pass_fds=[theirs.fileno()])
+    theirs.close()
+    return control
