@@ -9,6 +9,8 @@ from shardkit.naming import ShardName
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
+from shardkit.run_token import RunToken
+from shardkit.shard_reports import ShardReport, rejects_path
 from shardkit.sources import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import (
@@ -19,7 +21,6 @@ from shardkit.testing import (
     write_class_folders,
     write_tree,
 )
-from shardkit.writing import ShardReport, report_path
 
 
 @pytest.fixture
@@ -80,7 +81,7 @@ def test_shards_without_plan_and_manifest_are_refused(output):
 
 
 def test_clearing_takes_the_dataset_and_leaves_the_log_the_lock_and_the_inventory(output):
-    put(output, *OURS, ".shardkit/inventory/a.arrow", report_path(ShardName("train", 0, 1)))
+    put(output, *OURS, ".shardkit/inventory/a.arrow", rejects_path(ShardName("train", 0, 1)))
     outputs.clear(output)
     assert set(files_of(output)) == {"run-log.jsonl", ".shardkit/lock", ".shardkit/inventory/a.arrow"}
     outputs.clear(output)
@@ -146,7 +147,7 @@ def test_another_version_of_a_library_is_named():
 
 
 def test_a_report_left_by_an_earlier_run_goes_with_its_dataset(output):
-    with output.writing(report_path(ShardName("train", 0, 1))) as file:
-        file.write(ShardReport(error="old", exit_code=1).to_bytes())
+    with output.writing(rejects_path(ShardName("train", 0, 1))) as file:
+        file.write(ShardReport(RunToken("old"), error="old", exit_code=1).to_bytes())
     outputs.clear(output)
     assert files_of(output) == {}

@@ -48,7 +48,9 @@ def problems_of(path, *, deep=False):
     problems += verifying.left_over(root, manifest)
     for name, split in manifest.splits.items():
         checks = [
-            verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=deep)
+            verifying.check_shard(
+                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=deep
+            )
             for shard in split.shards
         ]
         problems += [problem for check in checks for problem in check.problems]
@@ -109,7 +111,9 @@ def test_every_changed_byte_of_a_shard_is_found(copy):
     manifest, _ = verifying.read_checked_manifest(root)
     for (_, shard), flip in zip(manifest.shards(), FLIPS[1:], strict=True):
         for position in flipped(copy / shard.path, range, flip):
-            check = verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=False)
+            check = verifying.check_shard(
+                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=False
+            )
             assert {problem.file for problem in check.problems} == {shard.path}, f"byte {position}"
             assert any(problem.record is not None for problem in check.problems)
 
@@ -119,9 +123,9 @@ def test_every_changed_byte_of_a_shard_is_found_by_decoding_too(copy):
     manifest, _ = verifying.read_checked_manifest(root)
     (shard,) = manifest.splits["test"].shards
     for position in flipped(copy / shard.path, range, 0x01):
-        assert verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=True).problems, (
-            f"byte {position}"
-        )
+        assert verifying.check_shard(
+            root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=True
+        ).problems, f"byte {position}"
 
 
 def test_every_changed_byte_of_an_index_is_found(copy):
@@ -129,7 +133,9 @@ def test_every_changed_byte_of_an_index_is_found(copy):
     manifest, _ = verifying.read_checked_manifest(root)
     for (_, shard), flip in zip(manifest.shards(), FLIPS[:3], strict=True):
         for position in flipped(copy / shard.index.path, range, flip):
-            check = verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=False)
+            check = verifying.check_shard(
+                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=False
+            )
             assert shard.index.path in {problem.file for problem in check.problems}, f"byte {position}"
 
 

@@ -11,6 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shardkit import naming
+from shardkit.errors import StaleRunError
+from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.planning.plan import Plan
 from shardkit.storage import Folder
 
@@ -36,7 +38,7 @@ def shard_tasks(plan: Plan) -> list[ShardTask]:
 
 def write_plan(output: Folder, plan: Plan) -> None:
     """Write the plan into the work folder."""
-    schema = plan.schema.with_metadata({_DESCRIPTION_KEY: json.dumps(plan.description()).encode()})
+    schema = plan.schema.with_metadata({_DESCRIPTION_KEY: canonical_json(plan.description())})
     with (
         output.writing(PATH) as file,
         pq.ParquetWriter(file, schema, compression="lz4", use_dictionary=False) as writer,
@@ -57,7 +59,16 @@ def read_description(output: Folder) -> dict[str, Any] | None:
     return description
 
 
-def read_shard_rows(output: Folder, row_group: int) -> pa.Table:
-    """The rows of one shard, in the order in which they are written."""
+def read_shard_rows(output: Folder, row_group: int, plan_digest: str) -> pa.Table:
+    """Return the rows of one shard, in the order in which they are written.
+
+    Raises:
+        StaleRunError: The plan in the work folder has another digest.
+    """
     with output.open(PATH) as file:
-        return pq.ParquetFile(file).read_row_group(row_group)
+        plan = pq.ParquetFile(file)
+        found = sha256_hex(plan.schema_arrow.metadata[_DESCRIPTION_KEY])
+        if found != plan_digest:
+            msg = f"{output.url}/{PATH}: has digest {found}, this run's plan has {plan_digest}; another run wrote it"
+            raise StaleRunError(msg)
+        return plan.read_row_group(row_group)
