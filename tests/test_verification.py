@@ -171,9 +171,10 @@ def test_every_file_cut_short_or_grown_is_found(dataset, tmp_path):
 
 
 def test_shards_of_another_conversion_are_found(copy):
-    for name in ("train-00000-of-00009.tfrecord", "old-00000-of-00001.index.parquet"):
+    for name in ("train-00000-of-00009.tfrecord", "old-00000-of-00001.index.parquet", ".shardkit-tmp-1-a"):
         (copy / name).write_bytes(b"")
     assert [str(problem) for problem in problems_of(copy)] == [
+        ".shardkit-tmp-1-a: is no part of this dataset, the manifest does not name it; remove it",
         "old-00000-of-00001.index.parquet: is no part of this dataset, the manifest does not name it; remove it",
         "train-00000-of-00009.tfrecord: is no part of this dataset, the manifest does not name it; remove it",
     ]
@@ -335,6 +336,7 @@ def test_only_deep_decodes_every_image(copy):
     [
         (lambda fields: fields["splits"]["train"].update(num_examples=99), "num_examples says 99, its parts make 7"),
         (lambda fields: fields["splits"]["train"].update(num_bytes=1), "num_bytes says 1, its parts make"),
+        (lambda fields: fields.update(plan_digest="0" * 64), "is not the manifest's ShardSummary("),
         (lambda fields: fields["splits"]["train"].update(class_counts=[7]), "number of class_counts says 1"),
         (lambda fields: fields["splits"]["train"].update(class_counts=[0, 7]), "its class_counts are not those of its"),
         (lambda fields: fields["splits"]["train"]["shards"].pop(), "is no part of this dataset"),
