@@ -1,7 +1,7 @@
 """The whole conversion: inventory, plan, write, proof, publish; it goes on where an earlier run was interrupted."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,15 +9,15 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.inventory import FAILURE, PART_NAMES, TakeInventory, part_names, raise_failure
+from pipelines.inventory import FAILURE, PART_NAMES, TakeInventory, part_groups, part_names
 from pipelines.options import Running
 from pipelines.watching import Watch, run_watched
 from pipelines.write import WriteShards
 from shardkit import inventory as inventories
 from shardkit import output as outputs
 from shardkit import software, writing
-from shardkit.errors import CallError, DataError, MachineError, ShardkitError
-from shardkit.inventory import Facts, Reject
+from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
+from shardkit.inventory import Facts
 from shardkit.locking import locked
 from shardkit.manifest import Manifest
 from shardkit.naming import MANIFEST, WORK_FOLDER, ShardName, printable
@@ -30,12 +30,13 @@ from shardkit.publishing import proved_shards, publish, rejected_parquet
 from shardkit.refusing import Existing, ListingCheck, refuse_output
 from shardkit.rejecting import RejectLimit
 from shardkit.run_log import RunLog
+from shardkit.run_token import Run, RunToken, claimed
+from shardkit.shard_reports import errors, forget_reports, late_rejects
 from shardkit.sources import Source, SourceOptions, open_source
 from shardkit.storage import TEMPORARY, Folder, explained, open_folder, remove_temporaries
 
 # A conversion that fails names this many of its bad files; all of them are in the work folder.
 REJECTED_SHOWN = 10
-MAX_ELEMENTS = 256  # in which parts of a source are listed
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
 
 
@@ -59,6 +60,7 @@ class Outcome:
 def take_inventory(
     source: Source,
     work: Folder,
+    run: RunToken,
     options: ConvertOptions,
     running: Running,
     watch: Watch,
@@ -69,6 +71,7 @@ def take_inventory(
     Args:
         source: The source.
         work: The folder whose work folder takes the parts.
+        run: The run that the workers belong to.
         options: Options of the conversion.
         running: How the pipeline runs.
         watch: Shows the progress.
@@ -80,28 +83,23 @@ def take_inventory(
     Raises:
         CallError: the options do not fit the source.
         DataError: a file of labels cannot be read at all, or the output holds a dataset of another source.
+        MachineError: a worker does not see what the driver sees, or the disk, the network or the runner failed.
     """
     listing_check = ListingCheck(options, source.classes, existing)
     listing_check.check_options(source.schema)
     for path in (PART_NAMES, FAILURE):  # of an earlier run: of a source without any file, none is written
         work.remove(path)
+    groups = part_groups(source)
     pipeline = running.pipeline()
     _ = (
         pipeline
-        | "Parts" >> beam.Create(list(enumerate(_groups(source.parts()))), reshuffle=False)  # (index, [part])
+        | "Parts" >> beam.Create(groups, reshuffle=False)  # (index, Group)
         | "TakeInventory"
-        >> TakeInventory(source, work, options.check, listing_check if listing_check.is_needed else None)
+        >> TakeInventory(source, work, options.check, run, listing_check if listing_check.is_needed else None)
     )
     phase = "checking" if options.check == "decode" else "listing"
     run_watched(running, pipeline, watch, phase=phase, total=None, count=lambda: inventories.count_in_parts(work))
-    raise_failure(work)
-    return inventories.read_parts(work, part_names(work))
-
-
-def _groups(parts: Sequence[Any]) -> list[Sequence[Any]]:
-    # Enough for any number of workers, few enough that the elements cost nothing; the same whatever runs them.
-    size = -(-len(parts) // MAX_ELEMENTS)
-    return [parts[start : start + size] for start in range(0, len(parts), size)]
+    return inventories.read_parts(work, part_names(work, len(groups)))
 
 
 @dataclass
@@ -139,25 +137,31 @@ class Conversion:
         source = open_source(self.source_url, self.source_options, output=output, work=output)
         with explained("write into the output", output.url):
             outputs.refuse_foreign(output)
-            with locked(output):
+            # Only with the token written, none of the temporary files is of a writer that may still finish it.
+            with locked(output), claimed(output) as run:
                 remove_temporaries(output)
                 try:
-                    outcome = self._convert(source, output)
+                    outcome = self._convert(source, output, run)
+                except StaleRunError:
+                    raise
                 except ShardkitError:
                     # Refused: the dataset that is there stays as it was. What the message names stays too.
                     if output.stat(MANIFEST) is not None and output.stat(REJECTED_IN_WORK) is None:
-                        output.remove_tree(WORK_FOLDER)
+                        run.finish()
                     raise
                 self.log.write(output)
-                # The lock goes with the folder; whoever waits for it finds a finished dataset.
-                output.remove_tree(WORK_FOLDER)
+                # The lock goes with the folder: a process that waits for it finds a finished dataset.
+                run.finish()
                 return outcome
 
-    def _convert(self, source: Source, output: Folder) -> Outcome:
+    def _convert(self, source: Source, output: Folder, run: Run) -> Outcome:
         self.watch.say(source.describe())
         output.remove(REJECTED_IN_WORK)  # of an earlier run
         existing = self._refuse_output(source, output)
-        inventory, facts = take_inventory(source, output, self.options, self.running, self.watch, existing)
+        with run.checked():
+            inventory, facts = take_inventory(
+                source, output, run.token, self.options, self.running, self.watch, existing
+            )
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
         plan = make_plan(
             inventory,
@@ -170,16 +174,22 @@ class Conversion:
         for note in plan.notes:
             self.watch.say(f"note: {note}")
         self._enforce_limit(output, plan.source.num_files, plan.rejected)
+        run.check()
         there = self._already_there(output, plan)
         if there is not None:
             return Outcome(there, self.log.seconds, plan.num_shards, unchanged=True)
         zlib = software.zlib_version()  # may differ between runs that write the same bytes
         self.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards, zlib=zlib)
         tasks = plan_file.shard_tasks(plan)
-        finished_before = self._write(source, output, plan, tasks)
-        late = _late_rejects(output)
+        token = run.start(plan.digest)
+        with run.checked():
+            finished_before = self._write(source, output, plan, tasks, token)
+        late = late_rejects(output, plan.digest)
         self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
-        manifest = publish(output, plan, proved_shards(output, [task.name for task in tasks]), late)
+        remove_temporaries(output)  # of workers that died, and of copies of tasks that are not needed any more
+        shards = proved_shards(output, [task.name for task in tasks], plan.digest)
+        run.check()
+        manifest = publish(output, plan, shards, late)
         rate = plan.num_examples / self.log.seconds
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
         return Outcome(manifest, self.log.seconds, finished_before)
@@ -203,18 +213,19 @@ class Conversion:
         plan_file.write_plan(output, plan)
         return None
 
-    def _write(self, source: Source, output: Folder, plan: Plan, tasks: list[ShardTask]) -> int:
+    def _write(self, source: Source, output: Folder, plan: Plan, tasks: list[ShardTask], run: RunToken) -> int:
         """Write what is missing; how many shards were there before."""
-        unfinished = [task for task in tasks if not writing.is_done(output, task.name)]
+        finished = writing.finished_shards(output, [task.name for task in tasks], run.plan_digest)
+        unfinished = [task for task in tasks if task.name not in finished]
         if len(unfinished) < len(tasks):
             self.watch.say(f"going on: {len(tasks) - len(unfinished)} of {len(tasks)} shards are finished already")
-        writing.forget_reports(output, [task.name for task in unfinished])
+        forget_reports(output, finished)
         options = writing.WriteOptions(tuple(plan.classes), self.options.resize, self.options.quality)
         pipeline = self.running.pipeline()
         _ = (
             pipeline
             | "Shards" >> beam.Create(list(enumerate(unfinished)), reshuffle=False)  # (index, ShardTask)
-            | "WriteShards" >> WriteShards(source.folder, output, options)
+            | "WriteShards" >> WriteShards(source.folder, output, options, run)
         )
         counts = dict(
             zip((task.name for task in tasks), (n for split in plan.splits for n in split.shard_counts), strict=True)
@@ -228,7 +239,7 @@ class Conversion:
             count=lambda: images_written(output, counts),
         )
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))
-        _raise_failures(output, unfinished)
+        _raise_failures(output, unfinished, run)
         return len(tasks) - len(unfinished)
 
     def _enforce_limit(self, output: Folder, num_files: int, rejected: pa.Table) -> None:
@@ -250,22 +261,20 @@ def images_written(output: Folder, counts: dict[ShardName, int]) -> int:
     return images + (unfinished_bytes * images // num_bytes if num_bytes else 0)
 
 
-def _late_rejects(output: Folder) -> list[Reject]:
-    return [late for report in writing.read_reports(output) for late in report.rejected]
-
-
-def _raise_failures(output: Folder, tasks: Iterable[ShardTask]) -> None:
-    failed = [report for report in writing.read_reports(output) if report.error]
-    if failed:
+def _raise_failures(output: Folder, tasks: Iterable[ShardTask], run: RunToken) -> None:
+    names = [task.name for task in tasks]
+    finished = writing.finished_shards(output, names, run.plan_digest)
+    missing = [name for name in names if name not in finished]
+    if failed := errors(output, run, missing):
         worst = max(failed, key=lambda report: report.exit_code)
         if worst.exit_code == DataError.exit_code:
             # A file is no longer what its check saw, though its size and time may be: look at all of them again.
             output.remove_tree(inventories.PARTS)
         more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
         raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
-    missing = [task.name.stem for task in tasks if not writing.is_done(output, task.name)]
     if missing:
-        msg = f"{output.url}: {len(missing)} shards are missing, {missing[0]} first, and no worker said why; disk full?"
+        first = missing[0].stem
+        msg = f"{output.url}: {len(missing)} shards are missing, {first} first, and no worker said why; disk full?"
         raise MachineError(msg)
 
 

@@ -30,6 +30,7 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
 
     root: Folder
     work: Folder
+    plan_digest: str
     contents: Contents
     deep: bool
 
@@ -38,7 +39,8 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         return (
             shards
             | "SpreadShards" >> beam.GroupByKey()  # (index, [Shard]); see pipelines/inventory.py
-            | "VerifyShard" >> beam.Map(_verify, self.root, self.work, self.contents, self.deep)  # None
+            | "VerifyShard"
+            >> beam.Map(_verify, self.root, self.work, self.plan_digest, self.contents, self.deep)  # None
         )
 
 
@@ -46,12 +48,13 @@ def _verify(  # positional: Beam's side inputs
     spread: tuple[int, Iterable[Shard]],
     root: Folder,
     work: Folder,
+    plan_digest: str,
     contents: Contents,
     deep: bool,  # noqa: FBT001
 ) -> None:
     index, shards = spread
     for shard in shards:
-        check = check_shard(root, shard, contents, deep=deep)
+        check = check_shard(root, shard, plan_digest, contents, deep=deep)
         with work.writing(_report(index)) as file:
             file.write(json.dumps(asdict(check)).encode())
 
@@ -82,11 +85,12 @@ def verify_dataset(
         problems += file_problems(root, file)
     problems += left_over(root, manifest)
     shards = [shard for _, shard in manifest.shards()]
+    contents = Contents(manifest.features, manifest.classes)
     pipeline = running.pipeline()
     _ = (
         pipeline
         | "Shards" >> beam.Create(list(enumerate(shards)), reshuffle=False)  # (index, Shard)
-        | "VerifyShards" >> VerifyShards(root, work, Contents(manifest.features, manifest.classes), deep)
+        | "VerifyShards" >> VerifyShards(root, work, manifest.plan_digest, contents, deep)
     )
     counts = {_report(index): shard.num_examples for index, shard in enumerate(shards)}
     run_watched(

@@ -1,5 +1,6 @@
 """Run a pipeline while its progress is polled: `run()` blocks, so the pipeline gets the side thread."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable
@@ -86,5 +87,6 @@ def _show_until(goes_on: Callable[[float], bool], show: Callable[[int], None], c
     pause = POLL_SECONDS
     while goes_on(pause):
         started = time.monotonic()
-        show(count())
+        with contextlib.suppress(Exception):  # progress is best effort: a listing may fail where the job does not
+            show(count())
         pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - started))

@@ -7,6 +7,7 @@ from typing import Any
 import apache_beam as beam
 
 from shardkit.planning.plan_file import ShardTask
+from shardkit.run_token import RunToken
 from shardkit.storage import Folder
 from shardkit.writing import WriteOptions, write_shard
 
@@ -18,16 +19,19 @@ class WriteShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not
     source: Folder
     output: Folder
     options: WriteOptions
+    run: RunToken
 
     def expand(self, tasks: Any) -> Any:
         """See PTransform."""
         return (
             tasks
             | "SpreadShards" >> beam.GroupByKey()  # (index, [ShardTask]); see pipelines/inventory.py
-            | "WriteShard" >> beam.Map(_write, self.source, self.output, self.options)  # None
+            | "WriteShard" >> beam.Map(_write, self.source, self.output, self.options, self.run)  # None
         )
 
 
-def _write(spread: tuple[int, Iterable[ShardTask]], source: Folder, output: Folder, options: WriteOptions) -> None:
+def _write(
+    spread: tuple[int, Iterable[ShardTask]], source: Folder, output: Folder, options: WriteOptions, run: RunToken
+) -> None:
     for task in spread[1]:
-        write_shard(source, output, task, options)
+        write_shard(source, output, task, options, run)

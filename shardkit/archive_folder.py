@@ -7,7 +7,7 @@ of the archive, one whose name a later entry has too, and a file where others ne
 import abc
 import contextlib
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, Protocol, TypeVar
 
@@ -195,7 +195,9 @@ class ArchiveFolder(Folder):
         """Refused."""
         self._refuse_writing()
 
-    def writing(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    def writing(
+        self, path: str, *, before_rename: Callable[[], None] | None = None
+    ) -> contextlib.AbstractContextManager[BinaryIO]:
         """Refused."""
         self._refuse_writing()
 

@@ -51,3 +51,7 @@ class MachineError(ShardkitError, OSError):
     """The machine, its disk or the network is at fault; the same call may succeed elsewhere or later."""
 
     exit_code = 3
+
+
+class StaleRunError(MachineError):
+    """The run has ended or another one has taken over its output; its workers and its driver stop writing."""

@@ -3,9 +3,10 @@
 Its schema carries a summary of the shard (size, sha256, format), so that resuming and publishing read small files only.
 """
 
+import contextlib
 import io
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -58,11 +59,20 @@ def key_hashes(keys: Iterable[str]) -> npt.NDArray[np.int64]:
 
 @dataclass(frozen=True, slots=True)
 class ShardSummary:
-    """What the index says of its shard as a whole; ``sha256`` is of the TFRecord file, in hexadecimal."""
+    """What the index says of its shard as a whole.
+
+    Attributes:
+        num_examples: Records.
+        num_bytes: Size of the TFRecord file.
+        sha256: Of the TFRecord file, in hexadecimal.
+        plan_digest: Of the plan that the shard was written from; the manifest has the same.
+        format_version: Of the index.
+    """
 
     num_examples: int
     num_bytes: int
     sha256: str
+    plan_digest: str
     format_version: int = FORMAT_VERSION
 
 
@@ -104,19 +114,20 @@ def is_index(raw: bytes) -> bool:
     return _SUMMARY_KEY in metadata
 
 
+def parse_summary(raw: bytes, *, where: str) -> ShardSummary:
+    """Return the summary in an index, decoding none of its rows; see `parse_index`."""
+    return _summary(_parquet(raw, where), where)
+
+
 def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> tuple[pa.Table, ShardSummary]:
     """The rows of an index, or some of their columns, and what it says of its shard; ``where`` is what errors call it.
 
     Raises:
         DataError: the bytes are no Parquet file, or not an index.
     """
-    try:
-        file = pq.ParquetFile(pa.BufferReader(raw))
+    file = _parquet(raw, where)
+    with _readable(where):
         table = file.read(columns, use_threads=False)  # a shard's columns are too small to share out: it costs a third
-    except (pa.ArrowException, OSError, ValueError) as error:
-        found = str(error).splitlines()[0]
-        msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then convert again"
-        raise DataError(msg) from None
     summary = _summary(file, where)
     present = set(table.column_names)
     missing = [name for name in columns or SCHEMA.names if name not in present]
@@ -144,6 +155,21 @@ def chain_problem(index: pa.Table, num_bytes: int) -> str | None:
     if ends[-1] != num_bytes:
         return f"its records end at byte {ends[-1]}, the shard at {num_bytes}"
     return None
+
+
+@contextlib.contextmanager
+def _readable(where: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        found = str(error).splitlines()[0]
+        msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then convert again"
+        raise DataError(msg) from None
+
+
+def _parquet(raw: bytes, where: str) -> Any:
+    with _readable(where):
+        return pq.ParquetFile(pa.BufferReader(raw))
 
 
 def _summary(file: Any, where: str) -> ShardSummary:

@@ -6,7 +6,8 @@ after an interruption finds the parts of unchanged files again and does not deco
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Literal, NamedTuple
 
 import google_crc32c
@@ -21,8 +22,10 @@ from shardkit.columns import MASK_PATH, OBJECTS, annotation_columns
 from shardkit.errors import DataError, MachineError
 from shardkit.hashing import canonical_json
 from shardkit.inventory_table import compact, joined
+from shardkit.retrying import retried
 from shardkit.sources.listing import GROUP, LISTING_SCHEMA, OFFSET, PATH, UNMEASURED, Listing
-from shardkit.sources.walking import file_or_folder
+from shardkit.sources.visibility import refuse_unseen
+from shardkit.sources.walking import file_or_folder, parent_of
 from shardkit.storage import Folder
 
 Check = Literal["decode", "header"]
@@ -76,7 +79,7 @@ def measured(folder: Folder, table: pa.Table) -> pa.Table:
         entry = None
         if columns["reason"][i] is None:
             try:
-                entry = file_or_folder(folder, paths[i])
+                entry = retried(partial(file_or_folder, folder, paths[i]))
             except MachineError as error:
                 if not isinstance(error.__cause__, PermissionError):
                     raise
@@ -115,6 +118,8 @@ def inventory_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
             except images.BadImage as error:
                 row["reason"], row["message"] = error.reason, str(error)
             except OSError as error:
+                if isinstance(error, FileNotFoundError):
+                    refuse_unseen(folder, parent_of(image_path(row)))
                 row["reason"] = "unreadable"
                 row["message"] = f"the file cannot be read: {error.strerror or error}"
     return pa.Table.from_pylist(rows + problems, schema)
@@ -122,7 +127,7 @@ def inventory_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
 
 def _look(folder: Folder, row: dict[str, Any]) -> list[dict[str, Any]]:
     """Fill in what a file is; rows for the problems with its annotations."""
-    data = read_image(folder, row)
+    data = retried(lambda: read_image(folder, row))
     info = images.check(data)
     row |= {
         "format": info.format,
@@ -134,7 +139,7 @@ def _look(folder: Folder, row: dict[str, Any]) -> list[dict[str, Any]]:
         "content_crc32c": google_crc32c.value(data),
     }
     if MASK_PATH in row:
-        row[MASK_SHA256.name] = _check_mask(folder.read(row[MASK_PATH]), info)
+        row[MASK_SHA256.name] = _check_mask(retried(lambda: folder.read(row[MASK_PATH])), info)
     if OBJECTS not in row:
         return []
     row[OBJECTS], problems = place_objects(row[OBJECTS], annotated_size(row), info)
@@ -155,9 +160,15 @@ def bad_box(key: str, name: str, found: str) -> Reject:
     return Reject(f"{key}, {name}", BAD_BOX, f"{found}; it is left out, the image stays: mend it or take it out", 0)
 
 
+def image_path(row: dict[str, Any]) -> str:
+    """The file that a row's image is in, below the source's folder."""
+    path: str = row.get(PATH.name) or row["key"]
+    return path
+
+
 def read_image(folder: Folder, row: dict[str, Any]) -> bytes:
     """The bytes of a row's image: a file, or a part of one."""
-    path = row.get(PATH.name) or row["key"]
+    path = image_path(row)
     offset = row.get(OFFSET.name)
     return folder.read(path) if offset is None else folder.read_range(path, offset, row["source_bytes"])
 
@@ -223,11 +234,13 @@ def has_mended(folder: Folder, table: pa.Table, part: bytes, check: Check) -> bo
     return len(again) > 0 and inventory_batch(folder, again, check)["reason"].null_count > 0
 
 
-def write_part(output: Folder, name: str, table: pa.Table, listing: Listing) -> None:
-    """Write a part into the work folder."""
+def write_part(
+    output: Folder, name: str, table: pa.Table, listing: Listing, before_rename: Callable[[], None] | None = None
+) -> None:
+    """Write a part into the work folder; see Folder.writing for `before_rename`."""
     described = table.replace_schema_metadata({_FACTS_KEY: _facts_json(listing)})
     with (
-        output.writing(f"{PARTS}/{name}") as file,
+        output.writing(f"{PARTS}/{name}", before_rename=before_rename) as file,
         pa.ipc.new_file(file, described.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer,
     ):
         writer.write_table(described)

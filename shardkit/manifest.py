@@ -97,7 +97,10 @@ class Rejected(_Part):
 
 
 class Manifest(_Part):
-    """The whole manifest. ``root`` is the folder it was read from, and no part of the file."""
+    """The whole manifest. ``root`` is the folder it was read from, and no part of the file.
+
+    ``plan_digest`` is that of the plan which all shards were written from; every index has the same.
+    """
 
     format_version: int
     name: str
@@ -106,6 +109,7 @@ class Manifest(_Part):
     splits: dict[str, Split]
     source: Source
     options: dict[str, Any]
+    plan_digest: Sha256
     rejected: Rejected
     files: list[File]
     software: dict[str, str]

@@ -9,8 +9,8 @@ from shardkit.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABEL
 from shardkit.index import is_index
 from shardkit.manifest import Manifest, read_manifest
 from shardkit.planning import plan_file
+from shardkit.shard_reports import REPORTS
 from shardkit.storage import TEMPORARY, Folder
-from shardkit.writing import REPORTS
 
 _CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
 _BESIDE = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, "dataset_info.json", "features.json", *_CLASS_NAMES}

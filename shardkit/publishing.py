@@ -37,20 +37,23 @@ class FinishedShard:
     label_counts: npt.NDArray[np.int64]
 
 
-def proved_shards(output: Folder, names: list[ShardName]) -> list[FinishedShard]:
-    """The cheap proof: every shard has the size and every index the chain of records that they claim.
+def proved_shards(output: Folder, names: list[ShardName], plan_digest: str) -> list[FinishedShard]:
+    """Prove cheaply that every shard is of this plan, has its size, and that its index covers it.
 
     Raises:
-        DataError: one does not; it is named.
+        DataError: One is not; it is named.
     """
     with ThreadPoolExecutor(READING_THREADS) as pool:
-        return list(pool.map(lambda name: _proved(output, name), names))
+        return list(pool.map(lambda name: _proved(output, name, plan_digest), names))
 
 
-def _proved(output: Folder, name: ShardName) -> FinishedShard:
+def _proved(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
     where = f"{output.url}/{name.index}"
     raw = output.read(name.index)
     table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
+    if summary.plan_digest != plan_digest:
+        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; convert again with --overwrite"
+        raise DataError(msg)
     found = output.stat(name.records)
     if found is None or found.num_bytes != summary.num_bytes:
         size = "is missing" if found is None else f"has {found.num_bytes} bytes"
@@ -102,6 +105,7 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
                 duplicates=plan.source.duplicates,
             ),
             "options": {"plan_version": PLAN_VERSION, **plan.options.as_json()},
+            "plan_digest": plan.digest,
             "rejected": Rejected(
                 num_examples=len(rejected), by_reason=dict(sorted(Counter(rejected["reason"].to_pylist()).items()))
             ),

@@ -70,11 +70,17 @@ class Folder(abc.ABC):
         """Make the folder itself, and those above it, where the store has folders; no error where it is there."""
 
     @abc.abstractmethod
-    def writing(self, path: str) -> contextlib.AbstractContextManager[BinaryIO]:
+    def writing(
+        self, path: str, *, before_rename: Callable[[], None] | None = None
+    ) -> contextlib.AbstractContextManager[BinaryIO]:
         """Write a file that appears under its name when the block ends without an exception, whole or not at all.
 
-        Folders between this one and the file are made; this one must be there. So who removes it stops whoever still
-        writes into it.
+        Folders between this one and the file are made; this one must exist. So removing it stops all its writers.
+
+        Args:
+            path: The file's path.
+            before_rename: Called when the whole file is there under a temporary name; an exception of it keeps the
+                file from appearing.
         """
 
     @abc.abstractmethod
@@ -169,7 +175,7 @@ class LocalFolder(Folder):
         os.makedirs(self.path, exist_ok=True)
 
     @contextlib.contextmanager
-    def writing(self, path: str) -> Iterator[BinaryIO]:
+    def writing(self, path: str, *, before_rename: Callable[[], None] | None = None) -> Iterator[BinaryIO]:
         """See Folder; on the disk before it is renamed: a power cut leaves no empty file under the name."""
         target = self._at(path)
         folder = self.path
@@ -183,6 +189,8 @@ class LocalFolder(Folder):
                 yield file
                 file.flush()
                 os.fsync(file.fileno())
+            if before_rename is not None:
+                before_rename()
             os.replace(temporary, target)
         except BaseException:
             with contextlib.suppress(FileNotFoundError):
@@ -255,7 +263,7 @@ def _local_entry(child: "os.DirEntry[str]") -> Entry:
 
 
 def remove_temporaries(folder: Folder) -> None:
-    """Remove what killed writers left in a folder; only for whom holds its lock, for it removes those of others too."""
+    """Remove the temporary files in a folder. Claim the output first: this removes those of running writers too."""
     for entry in folder.scan():
         if entry.name.startswith(TEMPORARY):
             folder.remove(entry.name)
@@ -326,7 +334,7 @@ class RemoteFolder(Folder):
         """See Folder; object stores have none."""
 
     @contextlib.contextmanager
-    def writing(self, path: str) -> Iterator[BinaryIO]:
+    def writing(self, path: str, *, before_rename: Callable[[], None] | None = None) -> Iterator[BinaryIO]:
         """See Folder; the object is uploaded after the block, under a temporary name, and moved by the store."""
         with tempfile.TemporaryFile(prefix=TEMPORARY) as spool:
             yield spool
@@ -340,6 +348,12 @@ class RemoteFolder(Folder):
                 while chunk := spool.read(UPLOAD_BYTES):
                     upload.write(chunk)
                 upload.close()
+                if before_rename is not None:
+                    try:
+                        before_rename()
+                    except BaseException:
+                        self._filesystem.delete_file(temporary)
+                        raise
                 self._filesystem.move(temporary, target)
             self._forget_folders()
 

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from shardkit import inventory, writing
+from shardkit import inventory, shard_reports, writing
 from shardkit.inventory import INVENTORY_SCHEMA
 from shardkit.inventory_table import joined
 from shardkit.manifest import Manifest, read_manifest
@@ -20,6 +20,7 @@ from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.publishing import proved_shards, publish
+from shardkit.run_token import claimed
 from shardkit.sources import Source, SourceOptions, open_source
 from shardkit.storage import Folder, open_folder
 
@@ -140,16 +141,16 @@ def convert_without_beam(
     source = open_source(source_url, source_options, output=output, work=output)
     plan = plan_without_beam(source, options or ConvertOptions(**changed))
     plan_file.write_plan(output, plan)
-    tasks = plan_file.shard_tasks(plan)
-    for task in tasks:
-        writing.write_shard(source.folder, output, task, write_options(plan))
-    reports = writing.read_reports(output)
-    errors = [report.error for report in reports if report.error]
-    if errors:
-        raise AssertionError(errors[0])
-    late = [one for report in reports for one in report.rejected]
-    publish(output, plan, proved_shards(output, [task.name for task in tasks]), late)
-    output.remove_tree(plan_file.PATH.partition("/")[0])
+    names = [task.name for task in plan_file.shard_tasks(plan)]
+    with claimed(output) as run:
+        token = run.start(plan.digest)
+        for task in plan_file.shard_tasks(plan):
+            writing.write_shard(source.folder, output, task, write_options(plan), token)
+        if failed := shard_reports.errors(output, token, names):
+            raise AssertionError(failed[0].error)
+        late = shard_reports.late_rejects(output, plan.digest)
+        publish(output, plan, proved_shards(output, names, plan.digest), late)
+        run.finish()
     return read_manifest(output_url)
 
 

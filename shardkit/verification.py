@@ -14,7 +14,7 @@ from shardkit.example_checking import Contents, example_problems
 from shardkit.hashing import sha256_hex
 from shardkit.index import ShardSummary, chain_problem, indexed_labels, parse_index
 from shardkit.manifest import File, Manifest, Shard, Split, parse_manifest
-from shardkit.storage import Folder
+from shardkit.storage import TEMPORARY, Folder
 
 # A shard that is damaged all over is not told record by record.
 MAX_PROBLEMS_A_SHARD = 50
@@ -84,12 +84,12 @@ def file_problems(root: Folder, file: File) -> list[Problem]:
 
 
 def left_over(root: Folder, manifest: Manifest) -> list[Problem]:
-    """Shards and indexes that the manifest does not name: parts of another conversion."""
+    """Return a problem for each file that does not belong: shards of other conversions, temporary files of writers."""
     known = {path for _, shard in manifest.shards() for path in (shard.path, shard.index.path)}
     return [
         Problem(entry.name, None, "is no part of this dataset, the manifest does not name it; remove it")
         for entry in root.scan()
-        if naming.is_shard_file(entry.name) and entry.name not in known
+        if (naming.is_shard_file(entry.name) and entry.name not in known) or entry.name.startswith(TEMPORARY)
     ]
 
 
@@ -103,16 +103,17 @@ class ShardCheck:
     num_bytes: int
 
 
-def check_shard(root: Folder, shard: Shard, contents: Contents, *, deep: bool) -> ShardCheck:
+def check_shard(root: Folder, shard: Shard, plan_digest: str, contents: Contents, *, deep: bool) -> ShardCheck:
     """Re-read a shard and its index: sizes, sha256, framing, both CRCs, every record against its row.
 
     Args:
         root: the dataset's folder.
         shard: as the manifest describes it.
+        plan_digest: The manifest's; the index must have the same.
         contents: what every example has.
         deep: also decode every image.
     """
-    problems, table = _index_problems(root, shard)
+    problems, table = _index_problems(root, shard, plan_digest)
     counts = {} if table is None else dict(zip(*_counted(indexed_labels(table)), strict=True))
     try:
         with root.open(shard.path) as file:
@@ -143,7 +144,7 @@ def class_count_problems(split_name: str, split: Split, checks: list[ShardCheck]
     return [Problem(naming.MANIFEST, None, f"split {split_name!r}: its class_counts are not those of its indexes")]
 
 
-def _index_problems(root: Folder, shard: Shard) -> tuple[list[Problem], pa.Table | None]:
+def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[Problem], pa.Table | None]:
     path = shard.index.path
     try:
         raw = root.read(path)
@@ -157,7 +158,7 @@ def _index_problems(root: Folder, shard: Shard) -> tuple[list[Problem], pa.Table
         table, summary = parse_index(raw, where=path)
     except DataError as error:
         return [Problem(path, None, str(error).removeprefix(f"{path}: "))], None
-    wanted = ShardSummary(shard.num_examples, shard.num_bytes, shard.sha256, summary.format_version)
+    wanted = ShardSummary(shard.num_examples, shard.num_bytes, shard.sha256, plan_digest, summary.format_version)
     if summary != wanted:
         problems.append(Problem(path, None, f"its summary {summary} is not the manifest's {wanted}"))
     if len(table) != shard.num_examples:

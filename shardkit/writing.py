@@ -4,10 +4,11 @@ Memory is bounded by one image, not by the shard. Running it twice, at once or o
 files.
 """
 
+import contextlib
 import hashlib
-import json
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 import google_crc32c
@@ -16,16 +17,29 @@ import pyarrow as pa
 from shardkit import example, images, naming, tfrecord
 from shardkit.boxes import place_objects
 from shardkit.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
-from shardkit.errors import DataError, MachineError, SourceChangedError
+from shardkit.errors import DataError, MachineError, SourceChangedError, StaleRunError
 from shardkit.features import MASK
 from shardkit.index import SCHEMA as INDEX_SCHEMA
-from shardkit.index import ShardSummary, key_hashes, serialise
-from shardkit.inventory import MASK_SHA256, Reject, annotated_size, bad_box, mask_orientation, read_image
+from shardkit.index import ShardSummary, key_hashes, parse_summary, serialise
+from shardkit.inventory import (
+    MASK_SHA256,
+    Reject,
+    annotated_size,
+    bad_box,
+    image_path,
+    mask_orientation,
+    read_image,
+)
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
+from shardkit.retrying import retried
+from shardkit.run_token import Fence, RunToken
+from shardkit.shard_reports import report_error, report_rejects
 from shardkit.sources.listing import GROUP
+from shardkit.sources.visibility import refuse_unseen
+from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder
 
-REPORTS = f"{naming.WORK_FOLDER}/shards"
+READING_THREADS = 16  # index files are small and their stores are slow to answer, not slow to send
 _AT_REST = "convert again with --overwrite when the source is at rest"
 BLOCK_BYTES = 1 << 20  # 1 MiB
 JPEG_START = b"\xff\xd8"
@@ -40,76 +54,63 @@ class WriteOptions:
     quality: int
 
 
-@dataclass(frozen=True, slots=True)
-class ShardReport:
-    """How writing a shard ended, as data: late rejects, or the error that stopped it and whose fault it was."""
+def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, run: RunToken) -> None:
+    """Write a shard and its index, unless they exist already; errors are reported as data, not raised.
 
-    rejected: tuple[Reject, ...] = ()
-    error: str = ""
-    exit_code: int = 0
+    Transient errors are retried. If the run has ended, nothing is written and nothing is reported.
 
-    def to_bytes(self) -> bytes:
-        """The report as JSON."""
-        return json.dumps(asdict(self)).encode()
-
-    @classmethod
-    def from_bytes(cls, raw: bytes) -> "ShardReport":
-        """The inverse of ``to_bytes``."""
-        fields = json.loads(raw)
-        return cls(**{**fields, "rejected": tuple(Reject(*late) for late in fields["rejected"])})
-
-
-def report_path(name: naming.ShardName) -> str:
-    """Where a shard's report lies; there is one only if there is something to report."""
-    return f"{REPORTS}/{name.stem}.json"
-
-
-def read_reports(output: Folder) -> list[ShardReport]:
-    """Every report there is, by the shard's name."""
-    return [ShardReport.from_bytes(output.read(f"{REPORTS}/{entry.name}")) for entry in output.scan(REPORTS)]
+    Raises:
+        MachineError: This host does not see the output, so that it cannot report.
+    """
+    fence = Fence(output, run)
+    with contextlib.suppress(StaleRunError):
+        fence.check()
+        try:
+            retried(lambda: _write_unless_done(source, output, task, options, fence))
+        except StaleRunError:
+            raise
+        except (DataError, OSError, MemoryError) as error:
+            # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
+            said = str(error) or "no memory left"  # what a MemoryError says
+            fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {said}"
+            if isinstance(error, DataError):
+                fault, text = error.exit_code, str(error)
+            report_error(output, task.name, text, fault, fence)
 
 
-def forget_reports(output: Folder, names: list[naming.ShardName]) -> None:
-    """Remove what an earlier run reported of shards that are to be written again."""
-    there = {entry.name for entry in output.scan(REPORTS)}
-    for name in names:
-        if f"{name.stem}.json" in there:
-            output.remove(report_path(name))
-
-
-def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteOptions) -> None:
-    """Write a shard and its index, unless they are there already; what goes wrong is reported as data, not raised."""
-    if is_done(output, task.name):
-        return
+def is_done(output: Folder, name: naming.ShardName, plan_digest: str) -> bool:
+    """Return whether the shard and its done mark are there, written from this plan; a damaged mark does not count."""
+    found = output.stat(name.records)
     try:
-        _write(source, output, task, options)
-    except (DataError, OSError, MemoryError) as error:
-        # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
-        said = str(error) or "no memory left"  # what a MemoryError says
-        fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {said}"
-        if isinstance(error, DataError):
-            fault, text = error.exit_code, str(error)
-        _report(output, task.name, ShardReport(error=text, exit_code=fault))
+        summary = parse_summary(output.read(name.index), where=f"{output.url}/{name.index}")
+    except (FileNotFoundError, DataError):
+        return False
+    return found is not None and found.num_bytes == summary.num_bytes and summary.plan_digest == plan_digest
 
 
-def is_done(output: Folder, name: naming.ShardName) -> bool:
-    """Whether the shard and its done mark are there."""
-    return output.stat(name.index) is not None and output.stat(name.records) is not None
+def finished_shards(output: Folder, names: Iterable[naming.ShardName], plan_digest: str) -> set[naming.ShardName]:
+    """Return those of the shards that are done."""
+    there = {entry.name for entry in output.scan()}
+    candidates = [name for name in names if name.records in there and name.index in there]
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        done = list(pool.map(lambda name: is_done(output, name, plan_digest), candidates))
+    return {name for name, is_one in zip(candidates, done, strict=True) if is_one}
 
 
-def _report(output: Folder, name: naming.ShardName, report: ShardReport) -> None:
-    with output.writing(report_path(name)) as file:
-        file.write(report.to_bytes())
+def _write_unless_done(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
+    if not is_done(output, task.name, fence.token.plan_digest):
+        _write(source, output, task, options, fence)
 
 
-def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions) -> None:
+def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
     late: list[Reject] = []
     indexed: list[_Indexed] = []
-    table = read_shard_rows(output, task.row_group)
+    table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
     encode_annotations = AnnotationEncoder(table.schema, options.classes)
-    with output.writing(task.name.records) as file:
+    with output.writing(task.name.records, before_rename=fence.check) as file:
         shard = _Blocks(file)
         for row in _rows(table):
+            fence.check_sometimes()
             try:
                 raw, content_sha256 = _read(source, row)
                 info = row.info or images.inspect(raw)
@@ -161,12 +162,12 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
         shard.flush()
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
-        _report(output, task.name, ShardReport(rejected=tuple(late)))
+        report_rejects(output, task.name, late, fence)
     columns_of: dict[str, Any] = dict(zip(_Indexed._fields, zip(*indexed, strict=True), strict=True)) if indexed else {}
     columns_of["key_hash"] = key_hashes(columns_of.get("key", ()))
     arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
-    summary = ShardSummary(num_examples=len(indexed), num_bytes=shard.num_bytes, sha256=shard.sha256)
-    with output.writing(task.name.index) as file:
+    summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, fence.token.plan_digest)
+    with output.writing(task.name.index, before_rename=fence.check) as file:
         file.write(serialise(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
 
 
@@ -287,8 +288,11 @@ def _rows(table: pa.Table) -> Iterator[_Row]:
 def _read(source: Folder, row: _Row) -> tuple[bytes, bytes]:
     where = f"{source.url}/{row.key}"
     try:
-        raw = read_image(source, {"key": row.key, "source_bytes": row.source_bytes, **row.columns})
+        columns = {"key": row.key, "source_bytes": row.source_bytes, **row.columns}
+        raw = retried(lambda: read_image(source, columns))
     except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            refuse_unseen(source, parent_of(image_path(columns)))
         found = f"cannot be read: {error.strerror or error}"
         if row.info is None:
             raise images.BadImage("unreadable", f"The file {found}.") from error

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -21,7 +23,7 @@ def table_of(lengths):
         given = {"offset": offset, "length": length, "key": key, "group": None, "content_sha256": bytes(32)}
         rows.append(filled | given | {"labels": None if i % 2 else list(range(i))})
         offset += length + OVERHEAD_BYTES
-    return pa.Table.from_pylist(rows, SCHEMA), ShardSummary(len(rows), offset, "ab" * 32)
+    return pa.Table.from_pylist(rows, SCHEMA), ShardSummary(len(rows), offset, "ab" * 32, "cd" * 32)
 
 
 @given(st.lists(st.integers(0, 2**40), max_size=5))
@@ -76,7 +78,7 @@ def other_parquet(tmp_path):
 
 def newer(tmp_path):
     table, summary = table_of([1])
-    newest = ShardSummary(summary.num_examples, summary.num_bytes, summary.sha256, index.FORMAT_VERSION + 1)
+    newest = replace(summary, format_version=index.FORMAT_VERSION + 1)
     return serialise(table, newest)
 
 

@@ -10,6 +10,8 @@ from shardkit.naming import ShardName
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description, make_plan
+from shardkit.run_token import RunToken
+from shardkit.shard_reports import ShardReport, rejects_path
 from shardkit.sources import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import (
@@ -20,7 +22,6 @@ from shardkit.testing import (
     write_class_folders,
     write_tree,
 )
-from shardkit.writing import ShardReport, report_path
 
 
 @pytest.fixture
@@ -129,7 +130,7 @@ def test_shards_without_plan_and_manifest_are_refused(output, dataset):
 
 def test_clearing_takes_the_dataset_and_leaves_the_log_the_lock_and_the_inventory(output, dataset):
     kept = {"run-log.jsonl", ".shardkit/lock", ".shardkit/inventory/a.arrow"}
-    put(output, *kept, report_path(ShardName("train", 0, 1)))
+    put(output, *kept, rejects_path(ShardName("train", 0, 1)))
     outputs.clear(output)
     assert set(files_of(output)) == kept
     outputs.clear(output)
@@ -242,7 +243,7 @@ def test_only_what_is_known_is_compared(known, said):
 
 
 def test_a_report_left_by_an_earlier_run_goes_with_its_dataset(output):
-    with output.writing(report_path(ShardName("train", 0, 1))) as file:
-        file.write(ShardReport(error="old", exit_code=1).to_bytes())
+    with output.writing(rejects_path(ShardName("train", 0, 1))) as file:
+        file.write(ShardReport(RunToken("old"), error="old", exit_code=1).to_bytes())
     outputs.clear(output)
     assert files_of(output) == {}

@@ -28,6 +28,11 @@ def dataset(tmp_path):
     return tmp_path / "out"
 
 
+def proved(dataset):
+    """What the cheap proof says of the dataset's shards."""
+    return proved_shards(open_folder(str(dataset)), NAMES, read_manifest(str(dataset)).plan_digest)
+
+
 NAMES = [ShardName("train", 0, 2), ShardName("train", 1, 2), ShardName("test", 0, 1)]
 
 
@@ -99,24 +104,28 @@ def test_the_manifest_comes_last(dataset, tmp_path, monkeypatch):
     written = []
     kind = type(output)
     write = kind.writing
-    monkeypatch.setattr(kind, "writing", lambda folder, path: (written.append(path), write(folder, path))[1])
-    publish(output, plan, proved_shards(output, NAMES), [])
+    monkeypatch.setattr(
+        kind, "writing", lambda folder, path, **more: (written.append(path), write(folder, path, **more))[1]
+    )
+    publish(output, plan, proved_shards(output, NAMES, plan.digest), [])
     assert written[-1] == naming.MANIFEST
     assert set(written) == set(before) - {name for shard in NAMES for name in (shard.records, shard.index)}
     assert files_of(output) == before  # and published twice, it is the same
 
 
 def test_late_rejects_are_counted_and_listed(dataset, tmp_path):
-    plan = plan_without_beam(open_source(str(tmp_path / "source")), ConvertOptions(shards={"train": 2}))
+    plan = plan_without_beam(open_source(str(tmp_path / "source")), ConvertOptions(shards={"train": 2}, name="pets"))
     output = open_folder(str(dataset))
-    manifest = publish(output, plan, proved_shards(output, NAMES), [Reject("a.png", "damaged", "it is", 3)])
+    manifest = publish(
+        output, plan, proved_shards(output, NAMES, plan.digest), [Reject("a.png", "damaged", "it is", 3)]
+    )
     assert (manifest.rejected.num_examples, manifest.rejected.by_reason) == (2, {"damaged": 1, "empty": 1})
     table = pq.read_table(io.BytesIO(output.read("rejected.parquet")))
     assert table["key"].to_pylist() == ["a.png", "train/cat/bad.jpg"]
 
 
 def test_finished_shards_are_proved_by_their_indexes(dataset):
-    shards = proved_shards(open_folder(str(dataset)), NAMES)
+    shards = proved(dataset)
     assert [shard.name for shard in shards] == NAMES
     assert [dict(zip(shard.labels.tolist(), shard.label_counts.tolist(), strict=True)) for shard in shards][2] == {
         0: 1,
@@ -141,7 +150,7 @@ def test_finished_shards_are_proved_by_their_indexes(dataset):
 def test_a_shard_that_is_not_what_its_index_says_is_not_published(dataset, damage, sentence):
     damage(dataset / NAMES[1].records)
     with pytest.raises(DataError, match=sentence):
-        proved_shards(open_folder(str(dataset)), NAMES)
+        proved(dataset)
 
 
 def test_an_index_that_does_not_cover_its_shard_is_not_published(dataset):
@@ -149,7 +158,7 @@ def test_an_index_that_does_not_cover_its_shard_is_not_published(dataset):
     table, summary = parse_index(path.read_bytes(), where="x")
     path.write_bytes(serialise(table.slice(1), summary))
     with pytest.raises(DataError, match=r"train-00000-of-00002\.index\.parquet: record 0 is said to start at byte"):
-        proved_shards(open_folder(str(dataset)), NAMES)
+        proved(dataset)
 
 
 def test_a_split_whose_shards_are_empty_can_still_be_published(tmp_path):
@@ -158,3 +167,8 @@ def test_a_split_whose_shards_are_empty_can_still_be_published(tmp_path):
     assert manifest.splits["test"].num_examples == 0
     assert manifest.splits["test"].balance.bytes_spread == 0
     assert json.loads((tmp_path / "out/dataset_info.json").read_text())["splits"][1]["shardLengths"] == ["0"]
+
+
+def test_a_shard_of_another_plan_is_not_published(dataset):
+    with pytest.raises(DataError, match=r"train-00000-of-00002\.index\.parquet: was written from another plan"):
+        proved_shards(open_folder(str(dataset)), NAMES, "0" * 64)

@@ -48,7 +48,9 @@ def problems_of(path, *, deep=False):
     problems += verifying.left_over(root, manifest)
     for name, split in manifest.splits.items():
         checks = [
-            verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=deep)
+            verifying.check_shard(
+                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=deep
+            )
             for shard in split.shards
         ]
         problems += [problem for check in checks for problem in check.problems]
@@ -109,7 +111,9 @@ def test_every_changed_byte_of_a_shard_is_found(copy):
     manifest, _ = verifying.read_checked_manifest(root)
     for (_, shard), flip in zip(manifest.shards(), FLIPS[1:], strict=True):
         for position in flipped(copy / shard.path, range, flip):
-            check = verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=False)
+            check = verifying.check_shard(
+                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=False
+            )
             assert {problem.file for problem in check.problems} == {shard.path}, f"byte {position}"
             assert any(problem.record is not None for problem in check.problems)
 
@@ -119,9 +123,9 @@ def test_every_changed_byte_of_a_shard_is_found_by_decoding_too(copy):
     manifest, _ = verifying.read_checked_manifest(root)
     (shard,) = manifest.splits["test"].shards
     for position in flipped(copy / shard.path, range, 0x01):
-        assert verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=True).problems, (
-            f"byte {position}"
-        )
+        assert verifying.check_shard(
+            root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=True
+        ).problems, f"byte {position}"
 
 
 def test_every_changed_byte_of_an_index_is_found(copy):
@@ -129,7 +133,9 @@ def test_every_changed_byte_of_an_index_is_found(copy):
     manifest, _ = verifying.read_checked_manifest(root)
     for (_, shard), flip in zip(manifest.shards(), FLIPS[:3], strict=True):
         for position in flipped(copy / shard.index.path, range, flip):
-            check = verifying.check_shard(root, shard, Contents(manifest.features, manifest.classes), deep=False)
+            check = verifying.check_shard(
+                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=False
+            )
             assert shard.index.path in {problem.file for problem in check.problems}, f"byte {position}"
 
 
@@ -165,9 +171,10 @@ def test_every_file_cut_short_or_grown_is_found(dataset, tmp_path):
 
 
 def test_shards_of_another_conversion_are_found(copy):
-    for name in ("train-00000-of-00009.tfrecord", "old-00000-of-00001.index.parquet"):
+    for name in ("train-00000-of-00009.tfrecord", "old-00000-of-00001.index.parquet", ".shardkit-tmp-1-a"):
         (copy / name).write_bytes(b"")
     assert [str(problem) for problem in problems_of(copy)] == [
+        ".shardkit-tmp-1-a: is no part of this dataset, the manifest does not name it; remove it",
         "old-00000-of-00001.index.parquet: is no part of this dataset, the manifest does not name it; remove it",
         "train-00000-of-00009.tfrecord: is no part of this dataset, the manifest does not name it; remove it",
     ]
@@ -329,6 +336,7 @@ def test_only_deep_decodes_every_image(copy):
     [
         (lambda fields: fields["splits"]["train"].update(num_examples=99), "num_examples says 99, its parts make 7"),
         (lambda fields: fields["splits"]["train"].update(num_bytes=1), "num_bytes says 1, its parts make"),
+        (lambda fields: fields.update(plan_digest="0" * 64), "is not the manifest's ShardSummary("),
         (lambda fields: fields["splits"]["train"].update(class_counts=[7]), "number of class_counts says 1"),
         (lambda fields: fields["splits"]["train"].update(class_counts=[0, 7]), "its class_counts are not those of its"),
         (lambda fields: fields["splits"]["train"]["shards"].pop(), "is no part of this dataset"),

@@ -1,18 +1,21 @@
+import errno
 import io
+import platform
 import subprocess
 import sys
 from collections import Counter
-from dataclasses import replace
 
 import pytest
 from PIL import Image
 
-from shardkit import example, images, naming, tfrecord, writing
+from shardkit import example, images, naming, retrying, run_token, shard_reports, tfrecord, writing
 from shardkit.errors import DataError, MachineError
 from shardkit.index import key_hashes, parse_index
 from shardkit.inventory import Reject
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
+from shardkit.run_token import Run, RunToken
+from shardkit.shard_reports import ShardReport, error_path, rejects_path
 from shardkit.sources import open_source
 from shardkit.storage import TEMPORARY, open_folder
 from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree
@@ -37,10 +40,21 @@ class Job:
         self.plan = plan_without_beam(self.source, ConvertOptions(**options))
         plan_file.write_plan(self.output, self.plan)
         self.tasks = plan_file.shard_tasks(self.plan)
+        self.token = Run(self.output).start(self.plan.digest)
 
     def write(self, output=None):
         for task in self.tasks:
-            writing.write_shard(self.source.folder, output or self.output, task, write_options(self.plan))
+            writing.write_shard(self.source.folder, output or self.output, task, write_options(self.plan), self.token)
+
+    def is_done(self, task):
+        return writing.is_done(self.output, task.name, self.plan.digest)
+
+    def errors(self):
+        """The reports of what went wrong."""
+        return shard_reports.errors(self.output, self.token, [task.name for task in self.tasks])
+
+    def late_rejects(self):
+        return shard_reports.late_rejects(self.output, self.plan.digest)
 
     def shards(self):
         """Every file named like a shard or an index."""
@@ -126,7 +140,7 @@ def test_a_finished_shard_is_left_alone(job):
         path.unlink()
     job.write()
     assert {name: job.output.stat(name).mtime_ns for name in job.shards()} == times
-    assert writing.read_reports(job.output) == []
+    assert job.errors() == []
 
 
 @pytest.mark.parametrize("ending", ["tfrecord", "index.parquet"])
@@ -134,7 +148,7 @@ def test_a_shard_of_which_one_file_is_missing_is_written_again(job, ending):
     job.write()
     before = job.shards()
     job.output.remove(f"{job.tasks[0].name.stem}.{ending}")
-    assert not writing.is_done(job.output, job.tasks[0].name)
+    assert not job.is_done(job.tasks[0])
     job.write()
     assert job.shards() == before
 
@@ -143,7 +157,9 @@ def test_the_index_comes_last_because_it_is_the_done_mark(job, monkeypatch):
     written = []
     kind = type(job.output)
     write = kind.writing
-    monkeypatch.setattr(kind, "writing", lambda folder, path: (written.append(path), write(folder, path))[1])
+    monkeypatch.setattr(
+        kind, "writing", lambda folder, path, **more: (written.append(path), write(folder, path, **more))[1]
+    )
     job.write()
     assert written == [path for task in job.tasks for path in (task.name.records, task.name.index)]
 
@@ -171,12 +187,12 @@ def change_a_byte(path):
 def test_a_source_that_changed_is_reported_by_key_and_its_shard_not_written(job, change, sentence):
     change(job.source_path / "cat/a.png")
     job.write()
-    (report,) = writing.read_reports(job.output)
+    (report,) = job.errors()
     assert report.exit_code == DataError.exit_code == 1
     assert f"{job.source_path}/cat/a.png: " in report.error
     assert sentence in report.error
     assert report.error.endswith("; convert again with --overwrite when the source is at rest")
-    (bad,) = [task for task in job.tasks if not writing.is_done(job.output, task.name)]
+    (bad,) = [task for task in job.tasks if not job.is_done(task)]
     assert not any(name.startswith(bad.name.stem) for name in files_of(job.output))
     assert not any(TEMPORARY in name for name in files_of(job.output))
 
@@ -193,7 +209,7 @@ def test_under_header_check_bad_files_are_late_rejects_and_shrink_their_shard(tm
     job = Job(tmp_path, LATE, shards=2, check="header")
     (job.source_path / "dog/d.png").unlink()
     job.write()
-    late = {one.key: one for report in writing.read_reports(job.output) for one in report.rejected}
+    late = {one.key: one for one in job.late_rejects()}
     assert {key: one.reason for key, one in late.items()} == {
         "cat/empty.png": "empty",
         "cat/text.png": "not_an_image",
@@ -202,7 +218,7 @@ def test_under_header_check_bad_files_are_late_rejects_and_shrink_their_shard(tm
     }
     assert late["dog/cut.jpg"].source_bytes == len(LATE["dog/cut.jpg"])
     assert all(one.message for one in late.values())
-    assert not any(report.error for report in writing.read_reports(job.output))
+    assert job.errors() == []
     counts = [parse_index(job.output.read(task.name.index), where="x")[1].num_examples for task in job.tasks]
     assert sum(counts) == len(LATE) - 4
 
@@ -220,18 +236,20 @@ def test_the_late_rejects_are_reported_before_the_done_mark(tmp_path, monkeypatc
     written = []
     kind = type(job.output)
     write = kind.writing
-    monkeypatch.setattr(kind, "writing", lambda folder, path: (written.append(path), write(folder, path))[1])
+    monkeypatch.setattr(
+        kind, "writing", lambda folder, path, **more: (written.append(path), write(folder, path, **more))[1]
+    )
     job.write()
     name = job.tasks[0].name
-    assert written.index(writing.report_path(name)) < written.index(name.index)
+    assert written.index(rejects_path(name)) < written.index(name.index)
 
 
 FULL = """
 import pickle, resource, sys
 from shardkit import writing
-source, output, task, options = pickle.load(sys.stdin.buffer)
+source, output, task, options, token = pickle.load(sys.stdin.buffer)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 10, 4 << 10))  # 4 KiB
-writing.write_shard(source, output, task, options)
+writing.write_shard(source, output, task, options, token)
 """
 
 
@@ -239,15 +257,15 @@ def test_a_disk_that_is_full_is_reported_as_the_machines_fault_and_no_part_is_le
     import pickle
 
     job = Job(tmp_path, {"cat/1.png": picture(1, width=100, height=100)}, shards=1)
-    task = pickle.dumps((job.source.folder, job.output, job.tasks[0], write_options(job.plan)))
+    task = pickle.dumps((job.source.folder, job.output, job.tasks[0], write_options(job.plan), job.token))
     done = subprocess.run([sys.executable, "-c", FULL], input=task, capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
-    (report,) = writing.read_reports(job.output)
+    (report,) = job.errors()
     assert report.exit_code == MachineError.exit_code == 3
     name = job.tasks[0].name
     assert report.error.startswith(f"{job.output_path}/{name.records}: cannot write: ")
     assert "File too large" in report.error
-    assert set(files_of(job.output)) == {plan_file.PATH, writing.report_path(name)}
+    assert set(files_of(job.output)) == {plan_file.PATH, run_token.PATH, error_path(name)}
 
 
 def test_an_image_that_passed_its_check_and_cannot_be_normalised_is_a_late_reject(job, monkeypatch):
@@ -260,12 +278,9 @@ def test_an_image_that_passed_its_check_and_cannot_be_normalised_is_a_late_rejec
 
     monkeypatch.setattr(images, "normalise", fail)
     job.write()
-    reports = writing.read_reports(job.output)
-    assert [late for report in reports for late in report.rejected] == [
-        Reject("dog/b.bmp", "damaged", "The BMP is odd.", len(FILES["dog/b.bmp"]))
-    ]
-    assert not any(report.error for report in reports)
-    assert all(writing.is_done(job.output, task.name) for task in job.tasks)
+    assert job.late_rejects() == [Reject("dog/b.bmp", "damaged", "The BMP is odd.", len(FILES["dog/b.bmp"]))]
+    assert job.errors() == []
+    assert all(map(job.is_done, job.tasks))
 
 
 @pytest.mark.parametrize("codec", ["PIL.Image.Image.save", "PIL.BmpImagePlugin.BmpImageFile.load"])
@@ -276,7 +291,7 @@ def test_whatever_a_codec_raises_rejects_one_image(codec, job, monkeypatch):
 
     monkeypatch.setattr(codec, fail)
     job.write()
-    [late] = [late for report in writing.read_reports(job.output) for late in report.rejected]
+    [late] = job.late_rejects()
     assert (late.key, late.reason) == ("dog/b.bmp", "damaged")
     assert "list index out of range" in late.message
 
@@ -288,9 +303,10 @@ def test_a_mask_that_cannot_be_read_rejects_its_image_where_nothing_was_checked_
     job = Job(tmp_path, files, shards=1, check="header")
     (job.source_path / "masks" / "2.png").unlink()
     job.write()
-    [report] = writing.read_reports(job.output)
-    assert (report.error, [late[:2] for late in report.rejected]) == ("", [("images/2.png", "unreadable")])
-    assert "masks/2.png" in report.rejected[0].message
+    assert job.errors() == []
+    [late] = job.late_rejects()
+    assert (late.key, late.reason) == ("images/2.png", "unreadable")
+    assert "masks/2.png" in late.message
 
 
 def test_no_memory_is_the_machines_fault(job, monkeypatch):
@@ -299,9 +315,7 @@ def test_no_memory_is_the_machines_fault(job, monkeypatch):
 
     monkeypatch.setattr(images, "normalise", fail)
     job.write()
-    assert {(report.exit_code, report.error.rpartition(": ")[2]) for report in writing.read_reports(job.output)} == {
-        (3, "no memory left")
-    }
+    assert {(report.exit_code, report.error.rpartition(": ")[2]) for report in job.errors()} == {(3, "no memory left")}
 
 
 @pytest.mark.parametrize("size", [0, 1, (1 << 20) - 17, (1 << 20) - 16, (1 << 20) - 4, 1 << 20, (1 << 20) + 1, 5 << 20])
@@ -331,23 +345,134 @@ def test_resizing_is_told_in_the_index(tmp_path):
 
 
 def test_reports_make_the_round_trip():
-    report = writing.ShardReport((Reject("\u732b.jpg", "empty", "it is", 0),), "an error", 3)
-    assert writing.ShardReport.from_bytes(report.to_bytes()) == report
-    assert writing.ShardReport.from_bytes(writing.ShardReport().to_bytes()) == writing.ShardReport()
+    report = ShardReport(RunToken("a", "b"), (Reject("\u732b.jpg", "empty", "it is", 0),), "an error", 3)
+    assert ShardReport.from_bytes(report.to_bytes()) == report
+    assert ShardReport.from_bytes(ShardReport(RunToken("a")).to_bytes()) == ShardReport(RunToken("a"))
 
 
-def test_reports_of_shards_to_be_written_again_are_forgotten_and_others_kept(job):
+def report(job, path, token=None, **fields):
+    with job.output.writing(path) as file:
+        file.write(ShardReport(token or job.token, **fields).to_bytes())
+
+
+def test_only_rejects_of_finished_shards_outlive_a_run(job):
     names = [task.name for task in job.tasks]
     for name in names:
-        with job.output.writing(writing.report_path(name)) as file:
-            file.write(writing.ShardReport(error=name.stem, exit_code=1).to_bytes())
-    writing.forget_reports(job.output, [names[0], replace(names[0], split="other")])
-    assert [report.error for report in writing.read_reports(job.output)] == [names[1].stem]
+        report(job, rejects_path(name), rejected=(Reject(name.stem, "empty", "it is", 0),))
+        report(job, error_path(name), error=name.stem, exit_code=1)
+    shard_reports.forget_reports(job.output, [names[1]])
+    assert [one.key for one in job.late_rejects()] == [names[1].stem]
+    assert job.errors() == []
+
+
+def test_reports_of_other_runs_and_plans_and_temporary_files_are_ignored(job):
+    names = [task.name for task in job.tasks]
+    report(job, error_path(names[0]), RunToken("ended", job.plan.digest), error="old", exit_code=3)
+    report(job, rejects_path(names[0]), RunToken(job.token.value, "0" * 64), rejected=(Reject("a", "empty", "", 0),))
+    write_tree(job.output_path, {f"{shard_reports.REPORTS}/{TEMPORARY}1-abc": b"to"})
+    assert job.errors() == []
+    assert job.late_rejects() == []
+
+
+def replaced(job):
+    """Another run takes over."""
+    Run(job.output).start(job.plan.digest)
+
+
+def cancelled(job):
+    """The driver removes the run's file: Ctrl-C, SIGTERM, failure."""
+    job.output.remove(run_token.PATH)
+
+
+def planned_anew(job):
+    """The same run, another plan: an element of an earlier one."""
+    run = Run(job.output)
+    run.token = job.token
+    run.start("0" * 64)
+
+
+@pytest.mark.parametrize("ended", [replaced, cancelled, planned_anew])
+def test_a_worker_of_an_ended_run_writes_nothing_and_reports_nothing(ended, job):
+    ended(job)
+    before = files_of(job.output)
+    job.write()
+    assert files_of(job.output) == before
+
+
+@pytest.mark.parametrize("ended", [replaced, cancelled])
+@pytest.mark.parametrize("moment", ["within the shard", "before the rename"])
+def test_a_run_that_ends_while_a_shard_is_written_leaves_no_part_of_it(moment, ended, job, monkeypatch):
+    read, num_read = writing.read_image, []
+
+    def reading(*arguments):
+        num_read.append(1)
+        if len(num_read) == 2:
+            ended(job)
+        return read(*arguments)
+
+    monkeypatch.setattr(writing, "read_image", reading)
+    monkeypatch.setattr(run_token, "CHECK_SECONDS", 0 if moment == "within the shard" else 1000)
+    job.write()
+    assert len(num_read) == (2 if moment == "within the shard" else job.plan.splits[0].shard_counts[0])
+    assert job.shards() == {}
+    assert not any(TEMPORARY in name or "shards/" in name for name in files_of(job.output))
+
+
+def test_a_plan_of_another_run_is_not_written_from(job):
+    other = plan_without_beam(job.source, ConvertOptions(shards=2, seed=1))
+    plan_file.write_plan(job.output, other)
+    job.write()
+    assert job.shards() == {}
+
+
+def test_a_shard_of_another_plan_is_not_finished(job):
+    job.write()
+    assert all(map(job.is_done, job.tasks))
+    names = [task.name for task in job.tasks]
+    assert writing.finished_shards(job.output, names, job.plan.digest) == set(names)
+    assert writing.finished_shards(job.output, names, "0" * 64) == set()
+    write_tree(job.output_path, {names[0].index: b"torn"})
+    assert writing.finished_shards(job.output, names, job.plan.digest) == {names[1]}
+
+
+def test_a_host_without_the_output_is_named(job):
+    job.output.remove_tree(naming.WORK_FOLDER)
+    with pytest.raises(MachineError, match=rf"{job.output_path}/\.shardkit: host {platform.node()} does not see"):
+        job.write()
+
+
+@pytest.mark.parametrize(("number", "is_passing"), [(errno.EIO, True), (None, True), (errno.EACCES, False)])
+@pytest.mark.parametrize("place", ["read", "writing"])
+def test_errors_that_may_pass_are_tried_again_a_bounded_number_of_times(number, is_passing, place, job, monkeypatch):
+    monkeypatch.setattr(retrying, "PAUSES_SECONDS", (0, 0))
+    kind, left = type(job.output), []
+    call = getattr(kind, place)
+
+    def failing(folder, path, **more):
+        if path.endswith((".png", ".tfrecord")) and left:
+            left.pop()
+            raise OSError(number, "stumbled") if number else OSError("stumbled")
+        return call(folder, path, **more)
+
+    monkeypatch.setattr(kind, place, failing)
+    for failures in (2, 3):
+        left[:] = [1] * failures
+        job.write()
+        errors = [report.error for report in job.errors()]
+        if is_passing and failures == 2:
+            assert errors == []
+            assert all(map(job.is_done, job.tasks))
+            for name in job.shards():
+                job.output.remove(name)
+        else:
+            assert any("stumbled" in error for error in errors)
+            return
 
 
 def test_shards_go_to_an_object_store_the_same(job, s3_bucket):
     job.write()
     store = open_folder(f"{s3_bucket}/out")
     plan_file.write_plan(store, job.plan)
+    job.token = Run(store).start(job.plan.digest)
     job.write(store)
     assert {name: data for name, data in files_of(store).items() if naming.is_shard_file(name)} == job.shards()

@@ -1,9 +1,13 @@
 """``shardkit``: the group of all commands."""
 
+import contextlib
 import importlib
 import io
 import os
+import signal
 import sys
+import threading
+from collections.abc import Iterator
 from typing import Any
 
 import click
@@ -38,7 +42,8 @@ class _Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _interrupted_by_sigterm():
+                return super().invoke(ctx)
         except ShardkitError as error:
             raise _Failure(harmless(str(error)), error.exit_code) from error
         except OSError as error:
@@ -50,6 +55,23 @@ class _Commands(click.Group):
             click.echo("\nInterrupted. What is finished is kept: the same command goes on from there.", err=True)
             # Not sys.exit: workers still inside a long decode would be waited for.
             os._exit(INTERRUPTED)
+
+
+@contextlib.contextmanager
+def _interrupted_by_sigterm() -> Iterator[None]:
+    """Treat SIGTERM, by which schedulers end a process, as Ctrl-C: a run that ends tells its workers."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    if threading.current_thread() is not threading.main_thread():  # Python allows handlers there only
+        yield
+        return
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
 
 
 class _Failure(click.ClickException):

@@ -27,6 +27,7 @@ def plan(source: str, **given: Any) -> None:
     from shardkit.cli.work_folder import work_folder
     from shardkit.planning.plan import make_plan
     from shardkit.rejecting import RejectLimit
+    from shardkit.run_token import claimed
     from shardkit.sources import open_source
 
     terminal = Terminal(quiet=given["quiet"])
@@ -34,7 +35,8 @@ def plan(source: str, **given: Any) -> None:
     with work_folder(running.temp_location) as work:
         opened = open_source(source, source_options_from(given), work=work)
         terminal.say(opened.describe())
-        inventory, facts = take_inventory(opened, work, options, running, terminal)
+        with claimed(work) as run:
+            inventory, facts = take_inventory(opened, work, run.token, options, running, terminal)
     planned = make_plan(
         inventory,
         options,

@@ -16,7 +16,7 @@ from shardkit import software
 from shardkit.columns import features_of
 from shardkit.errors import DataError
 from shardkit.features import CLASS_LABEL, LABEL
-from shardkit.hashing import hash64_column
+from shardkit.hashing import canonical_json, hash64_column, sha256_hex
 from shardkit.inventory import INVENTORY_SCHEMA, Reject, fingerprint
 from shardkit.planning.assigning import assign_splits, tie_notes, ties_of
 from shardkit.planning.dealing import Balance, deal_sorted, measure_balance
@@ -127,6 +127,11 @@ class Plan:
         """Return what makes this conversion the one it is; equal descriptions give equal bytes."""
         known = known_description(self.options, self.source.layout, None)
         return {**known, "source": self.source.fingerprint, "classes": self.classes}
+
+    @property
+    def digest(self) -> str:
+        """sha256 of the canonical JSON of the description: equal for all runs of the same conversion."""
+        return sha256_hex(canonical_json(self.description()))
 
     def with_late(self, late: Iterable[Reject]) -> pa.Table:
         """Rejects of the plan and of the writers together, sorted by key."""

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shardkit import naming, software
-from shardkit.errors import MachineError
+from shardkit.errors import MachineError, StaleRunError
+from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.planning.plan import Plan
 from shardkit.storage import Folder
 
@@ -41,7 +42,7 @@ def _shard_names(num_shards: dict[str, int]) -> list[naming.ShardName]:
 def write_plan(output: Folder, plan: Plan) -> None:
     """Write the plan into the work folder."""
     metadata = {
-        _DESCRIPTION_KEY: json.dumps(plan.description()).encode(),
+        _DESCRIPTION_KEY: canonical_json(plan.description()),
         _NUM_SHARDS_KEY: json.dumps({split.name: split.num_shards for split in plan.splits}).encode(),
     }
     schema = plan.schema.with_metadata(metadata)
@@ -84,14 +85,19 @@ def _description(metadata: dict[bytes, bytes]) -> dict[str, Any]:
     return description
 
 
-def read_shard_rows(output: Folder, row_group: int) -> pa.Table:
+def read_shard_rows(output: Folder, row_group: int, plan_digest: str) -> pa.Table:
     """Return the rows of one shard, in the order in which they are written.
 
     Raises:
-        MachineError: this process would write other bytes than the plan's: a worker with other versions.
+        StaleRunError: The plan in the work folder has another digest.
+        MachineError: This process would write other bytes than the plan's: a worker with other versions.
     """
     with output.open(PATH) as file:
         plan = pq.ParquetFile(file)
+        found = sha256_hex(plan.schema_arrow.metadata[_DESCRIPTION_KEY])
+        if found != plan_digest:
+            msg = f"{output.url}/{PATH}: has digest {found}, this run's plan has {plan_digest}; another run wrote it"
+            raise StaleRunError(msg)
         _refuse_other_software(_description(plan.schema_arrow.metadata)["software"])
         return plan.read_row_group(row_group)
 

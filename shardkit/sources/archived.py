@@ -1,7 +1,7 @@
 """What no layout meets when it reads an archive as a folder: the entries that no folder can hold, as rejected rows."""
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -53,6 +53,10 @@ class Archived(Source):
     def parts(self) -> list[Any]:
         """Those of the source, and one for the archive's problems."""
         return [*self.inner.parts(), Problems()]
+
+    def listed_folders(self, part: Any) -> Sequence[str]:
+        """See Source."""
+        return () if isinstance(part, Problems) else self.inner.listed_folders(part)
 
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """See Source."""

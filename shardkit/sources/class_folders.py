@@ -66,6 +66,10 @@ class ClassFolders(Source):
         labelled = [Part(_join(path, name), split, name, recursive=True) for name in names]
         return [*labelled, Part(path, split, None, recursive=False)]
 
+    def listed_folders(self, part: Part) -> tuple[str]:
+        """See Source."""
+        return (part.path,)
+
     def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by path, folder by folder."""
         batch = Listing()

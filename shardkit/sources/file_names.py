@@ -75,6 +75,10 @@ class FileNames(Source):
         """The source's folders, and '' for the files that lie beside them."""
         return [*(name for name in folders_in(self.folder) if name != self.excluded), ""]
 
+    def listed_folders(self, part: str) -> tuple[str]:
+        """See Source."""
+        return (part,)
+
     def list_part(self, part: str, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by name, folder by folder."""
         schema = self.schema

@@ -177,6 +177,11 @@ class Source(abc.ABC):
     def parts(self) -> Sequence[Any]:
         """What is listed in parallel; small and pickled."""
 
+    def listed_folders(self, part: Any) -> Sequence[str]:
+        """Folders of which a missing or empty one would make `list_part` give less without a word; () by default."""
+        del part
+        return ()
+
     @abc.abstractmethod
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """Batches of at most batch_rows rows; the same files give the same batches on every call."""

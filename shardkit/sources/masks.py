@@ -104,6 +104,10 @@ class Masks(Source):
         """One part a pair of folders, and one for the rest."""
         return [*self.found, Rest()]
 
+    def listed_folders(self, part: Part | Rest) -> tuple[str, ...]:
+        """See Source."""
+        return () if isinstance(part, Rest) else tuple(path for path in (part.images, part.masks) if path is not None)
+
     def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
         """See Source; images sorted by path, folder by folder, then masks that have none.
 

@@ -20,6 +20,7 @@ from shardkit.sources.detection import Row, batches, detection_schema, encodable
 from shardkit.sources.listing import Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.uncovered import Rest, count_uncovered
+from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.voc_folders import Files, VocFolder, find_folders, is_voc, read_lists, scan_files, split_in_lists
 from shardkit.sources.voc_xml import MAX_BYTES, Annotation, parse_annotation
 from shardkit.sources.walking import join, num_slices, read_label_file, slice_bounds
@@ -40,11 +41,15 @@ _Lists = dict[str, list[tuple[str, str]]]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one worker lists: a slice of a folder's XML files, or with index -1 what has no XML file or no image."""
+    """What one worker lists: a slice of a folder's XML files, or with index -1 what has no XML file or no image.
+
+    ``num_files`` is what the driver counted of both.
+    """
 
     found: VocFolder
     index: int
     num_slices: int
+    num_files: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,8 +94,9 @@ class Voc(Source):
         """Slices of every folder's XML files, one part a folder for what has no partner, and one for the rest."""
         parts: list[Part | Rest] = [Rest()]
         for found in self.folders:
-            num = num_slices(len(scan_files(self.folder, found).annotations))
-            parts += [Part(found, index, num) for index in range(-1, num)]
+            files = scan_files(self.folder, found)
+            num = num_slices(len(files.annotations))
+            parts += [Part(found, index, num, files.num_files) for index in range(-1, num)]
         return parts
 
     def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
@@ -99,6 +105,7 @@ class Voc(Source):
             yield from batches(_SCHEMA, (), batch_rows, self._uncovered([""]))
             return
         files = scan_files(self.folder, part.found)
+        refuse_other_count(self.folder, part.found.annotations, files.num_files, part.num_files)
         lists = read_lists(self.folder, part.found.lists) if part.found.lists else {}
         if part.index < 0:
             skipped = files.skipped | self._uncovered(files.folders)

@@ -124,6 +124,11 @@ class Files:
     skipped: dict[str, int]
     folders: list[str]
 
+    @property
+    def num_files(self) -> int:
+        """XML files and images."""
+        return len(self.annotations) + sum(map(len, self.images.values()))
+
 
 def scan_files(folder: Folder, found: VocFolder) -> Files:
     """The files of a folder of XML files."""

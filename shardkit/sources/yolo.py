@@ -19,6 +19,7 @@ from shardkit.sources.detection import Row, batches, detection_schema, encodable
 from shardkit.sources.listing import Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.uncovered import Rest, count_uncovered
+from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import num_slices, parent_of, read_label_file, slice_bounds
 from shardkit.sources.yolo_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
 from shardkit.sources.yolo_labels import MAX_BYTES, parse_labels, too_many
@@ -33,11 +34,15 @@ _SCHEMA = detection_schema((pa.field("segmentation", pa.string()),))
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one worker lists: a slice of a split's images, or with index -1 what has no image."""
+    """What one worker lists: a slice of a split's images, or with index -1 what has no image.
+
+    ``num_images`` is what the driver counted in the whole split.
+    """
 
     images: YoloImages
     index: int
     num_slices: int
+    num_images: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,9 @@ class Yolo(Source):
         """Slices of every split's images, one part a split for what has none, and one for the rest."""
         parts: list[Part | Rest] = [Rest()] if self.found.uncovered else []
         for images in self.found.images:
-            num = num_slices(len(listed_images(self.folder, images, self.found.base).images))
-            parts += [Part(images, index, num) for index in range(-1, num)]
+            num_images = len(listed_images(self.folder, images, self.found.base).images)
+            num = num_slices(num_images)
+            parts += [Part(images, index, num, num_images) for index in range(-1, num)]
         return parts
 
     def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
@@ -90,6 +96,7 @@ class Yolo(Source):
             yield from batches(_SCHEMA, (), batch_rows, self._rest())
             return
         listed = listed_images(self.folder, part.images, self.found.base)
+        refuse_other_count(self.folder, part.images.path, len(listed.images), part.num_images)
         if part.index >= 0:
             chosen = listed.images[slice_bounds(len(listed.images), part.index, part.num_slices)]
             yield from batches(_SCHEMA, self._rows(part.images.split, chosen), batch_rows)

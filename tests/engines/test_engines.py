@@ -5,14 +5,16 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 
 import pyarrow.parquet as pq
 import pytest
 
 from pipelines.options import Running
+from shardkit.testing import write_class_folders
 
-from ..cli.calling import call, convert, digests, environment, is_one_sentence, run
-from ..pipelines.crashing import interrupt
+from ..cli.calling import TIMEOUT_SECONDS, call, convert, digests, environment, is_one_sentence, run
+from ..pipelines.crashing import interrupt, start_until
 
 OPTIONS = ["--shards", "3", "--resize", "6"]
 # A worker in a process of its own sees nothing of this one's memory: neither options nor modules that were imported.
@@ -97,3 +99,29 @@ def test_a_runner_that_starts_a_job_server_of_its_own_may_set_its_signal_handler
 
     monkeypatch.setattr(Running, "run", starting_a_server)
     convert(source, tmp_path / "out", "--runner=BundleBasedDirectRunner")
+
+
+def stragglers(output):
+    """What only a run that goes on, or a dead one, leaves in a dataset."""
+    return sorted(path.name for path in output.rglob("*") if path.name.startswith(".shardkit"))
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill-9"])
+def test_workers_that_outlive_their_driver_write_nothing_into_the_next_dataset(number, job_service, tmp_path):
+    # The job service goes on with the job when its driver is gone, as Flink and Spark do.
+    source = write_class_folders(tmp_path / "large", {"ant": 100, "bee": 60}, width=500, height=400, kind="JPEG")
+    output, wanted = tmp_path / "out", tmp_path / "wanted"
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # it may be ignored, see test_killing
+    options = ["--shards", "20", *portable(job_service, *OWN_PROCESS)]
+    driver = start_until(lambda: any(output.glob("*.tfrecord")), "convert", source, output, "--resize", "399", *options)
+    signal.signal(signal.SIGINT, before)
+    driver.send_signal(number)
+    driver.communicate(timeout=TIMEOUT_SECONDS)
+    assert not (output / "manifest.json").exists()
+    assert (output / ".shardkit" / "run").exists() == (number == signal.SIGKILL)
+    convert(source, output, "--shards", "20", "--resize", "20", "--overwrite")
+    convert(source, wanted, "--shards", "20", "--resize", "20")
+    assert digests(output) == digests(wanted)
+    time.sleep(2 if number == signal.SIGINT else 0)  # until shards that had begun are through
+    assert digests(output) == digests(wanted)
+    assert stragglers(output) == []

@@ -34,14 +34,14 @@ def counted_changes(monkeypatch, *, is_last=lambda paths: False, done=True):
         return bool(cuts), bool(cuts)
 
     @contextlib.contextmanager
-    def cut_writing(self, path):
+    def cut_writing(self, path, **more):
         dies, is_lost = cut(path)
         if is_lost:
             with open(f"{self.path}/{TEMPORARY}1-{len(paths):08x}", "wb") as file:
                 yield file
                 file.write(b"torn")
             raise PowerCut(path)
-        with writing(self, path) as file:
+        with writing(self, path, **more) as file:
             yield file
         if dies:
             raise PowerCut(path)

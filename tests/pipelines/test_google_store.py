@@ -136,10 +136,10 @@ def test_an_interrupted_conversion_goes_on_from_its_finished_shards(source, data
     writing, written = RemoteFolder.writing, []
 
     @contextlib.contextmanager
-    def dying(self, path):
+    def dying(self, path, **more):
         if sum(name.endswith(".index.parquet") for name in written) >= 2:
             raise OSError(5, "the store is gone")
-        with writing(self, path) as file:
+        with writing(self, path, **more) as file:
             yield file
         written.append(path)
 

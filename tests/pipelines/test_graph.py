@@ -11,7 +11,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
 from apache_beam.testing.util import assert_that
 
-from pipelines.inventory import DECODE_BATCH_ROWS, TakeInventory
+from pipelines.inventory import DECODE_BATCH_ROWS, TakeInventory, part_groups
 from pipelines.options import Running
 from pipelines.verify import VerifyShards
 from pipelines.write import WriteShards
@@ -22,6 +22,7 @@ from shardkit.manifest import read_manifest
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
+from shardkit.run_token import Run, RunToken
 from shardkit.sources import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
@@ -86,7 +87,7 @@ def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
         plan_file.write_plan(output, plan)
         pipeline = Running((), 1).pipeline()
         tasks = pipeline | beam.Create(list(enumerate(plan_file.shard_tasks(plan))), reshuffle=False)
-        sizes.append(graph_bytes(tasks | WriteShards(output, output, write_options(plan))))
+        sizes.append(graph_bytes(tasks | WriteShards(output, output, write_options(plan), RunToken("x", plan.digest))))
     assert abs(sizes[1] - sizes[0]) < 100
     assert sizes[1] < 30_000
 
@@ -97,8 +98,9 @@ def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_pa
         root = write_tree(tmp_path / str(num_files).zfill(3), {f"a/{i}.png": b"" for i in range(num_files)})
         source = open_source(str(root))
         pipeline = Running((), 1).pipeline()
-        parts = pipeline | beam.Create(list(enumerate(source.parts())), reshuffle=False)
-        sizes.append(graph_bytes(parts | TakeInventory(source, open_folder(str(tmp_path)), "decode")))
+        parts = pipeline | beam.Create(part_groups(source), reshuffle=False)
+        work = open_folder(str(tmp_path))
+        sizes.append(graph_bytes(parts | TakeInventory(source, work, "decode", RunToken("x"))))
     assert abs(sizes[1] - sizes[0]) < 100
     assert sizes[1] < 30_000
 
@@ -109,7 +111,9 @@ def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     shards = pipeline | beam.Create(list(enumerate(shard for _, shard in manifest.shards())), reshuffle=False)
     folder = open_folder(str(tmp_path))
     assert (
-        graph_bytes(shards | VerifyShards(folder, folder, Contents(manifest.features, manifest.classes), deep=True))
+        graph_bytes(
+            shards | VerifyShards(folder, folder, "0" * 64, Contents(manifest.features, manifest.classes), deep=True)
+        )
         < 30_000
     )
 
@@ -139,10 +143,10 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     plan = plan_without_beam(source, ConvertOptions(shards=2))
     output.make()
     plan_file.write_plan(output, plan)
-    tasks = plan_file.shard_tasks(plan) * 3
+    tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
     with beam.Pipeline(FnApiRunner()) as pipeline:
         created = pipeline | beam.Create(list(enumerate(tasks)), reshuffle=False)
-        written = created | WriteShards(source.folder, output, write_options(plan))
+        written = created | WriteShards(source.folder, output, write_options(plan), run)
         assert_that(written, lambda found: None if len(found) == len(tasks) else pytest.fail(found))
     assert sorted(entry.name for entry in output.scan()) == sorted(
         [".shardkit", *(name for task in tasks[:2] for name in (task.name.records, task.name.index))]

@@ -87,13 +87,13 @@ def ctrl_c_works():
 
 
 @pytest.mark.usefixtures("ctrl_c_works")
-@pytest.mark.parametrize(("progress", "step"), [(parts, 1), (indexes, 5)])
-def test_ctrl_c_ends_it_with_a_sentence_and_130_and_the_same_command_goes_on(
-    progress, step, large_source, large_wanted, tmp_path
+@pytest.mark.parametrize(("progress", "step", "number"), [(parts, 1, signal.SIGINT), (indexes, 5, signal.SIGTERM)])
+def test_ctrl_c_or_sigterm_ends_it_with_a_sentence_and_130_and_the_same_command_goes_on(
+    progress, step, number, large_source, large_wanted, tmp_path
 ):
     output = tmp_path / "out"
     process = start_until(lambda: progress(output) >= step, "convert", large_source, output, *LARGE)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     out, err = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 130
     assert out == b""
@@ -101,6 +101,7 @@ def test_ctrl_c_ends_it_with_a_sentence_and_130_and_the_same_command_goes_on(
     assert said[0] == f"{large_source}: read as <label>/…/image"
     assert said[1:] == ["", "Interrupted. What is finished is kept: the same command goes on from there."]
     assert not (output / "manifest.json").exists()
+    assert not (output / ".shardkit" / "run").exists(), "its workers, on any machine, go on"
     convert(large_source, output, *LARGE)
     assert digests(output) == large_wanted
     assert nothing_left(output)

@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from shardkit import retrying
 from shardkit.storage import RemoteFolder, open_folder
 from shardkit.testing import files_of, write_class_folders
 
@@ -85,16 +86,17 @@ def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_e
             raise OSError(5, "the connection broke")
 
     @contextlib.contextmanager
-    def dying(self, path):
+    def dying(self, path, **more):
         is_dying = sum(name.endswith(".index.parquet") for name in written) >= 2
         if is_dying and not path.endswith(".tfrecord"):
             raise OSError(5, "the store is gone")
-        with writing(self, path) as file:
+        with writing(self, path, **more) as file:
             yield Torn(file) if is_dying else file
         written.append(path)
 
     with monkeypatch.context() as patched:
         patched.setattr(RemoteFolder, "writing", dying)
+        patched.setattr(retrying, "PAUSES_SECONDS", (0, 0))
         said = convert(source, output, *OPTIONS, "--workers", "1", exit_code=3)
     assert "the store is gone" in said or "the connection broke" in said
     assert "Traceback" not in said

@@ -36,7 +36,7 @@ def test_a_worker_reads_the_rows_of_its_shard_and_no_others(tmp_path):
     for task, count in zip(
         plan_file.shard_tasks(plan), [count for split in plan.splits for count in split.shard_counts], strict=True
     ):
-        rows = plan_file.read_shard_rows(output, task.row_group)
+        rows = plan_file.read_shard_rows(output, task.row_group, plan.digest)
         assert rows.to_pylist() == plan.rows(start, count).to_pylist()
         start += count
     assert start == plan.num_examples

@@ -103,7 +103,7 @@ def make(output: str, num_examples: int, rows_per_shard: int) -> Manifest:
         os.link(f"{output}/{WRITTEN_EARLIER}", f"{output}/{name.records}")
         first_id = shard_index * rows_per_shard
         count = min(rows_per_shard, num_examples - first_id)
-        summary = ShardSummary(num_examples=count, num_bytes=len(raw), sha256=sha256)
+        summary = ShardSummary(num_examples=count, num_bytes=len(raw), sha256=sha256, plan_digest="0" * 64)
         index = serialise(index_table(first_id, count, places, rng), summary)
         with open(f"{output}/{name.index}", "wb") as file:
             file.write(index)
@@ -140,6 +140,7 @@ def make(output: str, num_examples: int, rows_per_shard: int) -> Manifest:
                 duplicates=None,
             ),
             "options": {},
+            "plan_digest": "0" * 64,
             "rejected": Rejected(num_examples=0, by_reason={}),
             "files": [],
             "software": software.versions(),
