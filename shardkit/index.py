@@ -7,7 +7,6 @@ import io
 import json
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -108,7 +107,8 @@ def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> 
         found = str(error).splitlines()[0]
         msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then convert again"
         raise DataError(msg) from None
-    summary = _summary(file, where)
+    # The table's own schema: the file would translate the whole of it once more, for thousands of indexes in turn.
+    summary = _summary(table.schema, where)
     present = set(table.column_names)
     missing = [name for name in columns or SCHEMA.names if name not in present]
     if missing:
@@ -137,8 +137,8 @@ def chain_problem(index: pa.Table, num_bytes: int) -> str | None:
     return None
 
 
-def _summary(file: Any, where: str) -> ShardSummary:
-    metadata = file.schema_arrow.metadata or {}
+def _summary(schema: pa.Schema, where: str) -> ShardSummary:
+    metadata = schema.metadata or {}
     try:
         summary = ShardSummary(**json.loads(metadata[_SUMMARY_KEY]))
         is_newer = summary.format_version > FORMAT_VERSION
