@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from shardkit import inventory, writing
 from shardkit.inventory import INVENTORY_SCHEMA
+from shardkit.inventory_table import joined
 from shardkit.manifest import Manifest, read_manifest
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
@@ -102,7 +103,7 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
             measured = inventory.measured(source.folder, listing.table())
             tables.append(inventory.inventory_batch(source.folder, measured, options.check))
             inventory.add_facts(facts, listing.skipped, listing.classes.items())
-    table = inventory.joined(tables)
+    table = joined(tables)
     return make_plan(
         table,
         options,
