@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_SEED = (1 << 63) - 1
-COLUMN_BLOCK = 1 << 20  # values that are Python objects at a time
+COLUMN_BLOCK = 1 << 18  # values that are Python objects at a time
 
 
 def hash64(values: Iterable[str | bytes], *, seed: int, purpose: str) -> npt.NDArray[np.uint64]:

@@ -116,7 +116,7 @@ def is_index(raw: bytes) -> bool:
 
 def parse_summary(raw: bytes, *, where: str) -> ShardSummary:
     """Return the summary in an index, decoding none of its rows; see `parse_index`."""
-    return _summary(_parquet(raw, where), where)
+    return _summary(_parquet(raw, where).schema_arrow, where)
 
 
 def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> tuple[pa.Table, ShardSummary]:
@@ -128,7 +128,8 @@ def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> 
     file = _parquet(raw, where)
     with _readable(where):
         table = file.read(columns, use_threads=False)  # a shard's columns are too small to share out: it costs a third
-    summary = _summary(file, where)
+    # The table's own schema: the file would translate the whole of it once more, for thousands of indexes in turn.
+    summary = _summary(table.schema, where)
     present = set(table.column_names)
     missing = [name for name in columns or SCHEMA.names if name not in present]
     if missing:
@@ -172,8 +173,8 @@ def _parquet(raw: bytes, where: str) -> Any:
         return pq.ParquetFile(pa.BufferReader(raw))
 
 
-def _summary(file: Any, where: str) -> ShardSummary:
-    metadata = file.schema_arrow.metadata or {}
+def _summary(schema: pa.Schema, where: str) -> ShardSummary:
+    metadata = schema.metadata or {}
     try:
         summary = ShardSummary(**json.loads(metadata[_SUMMARY_KEY]))
         is_newer = summary.format_version > FORMAT_VERSION

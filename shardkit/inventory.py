@@ -21,7 +21,7 @@ from shardkit.column_digest import columns_digest
 from shardkit.columns import MASK_PATH, OBJECTS, annotation_columns
 from shardkit.errors import DataError, MachineError
 from shardkit.hashing import canonical_json
-from shardkit.inventory_table import compact, joined
+from shardkit.inventory_table import compact, joined, plain_type
 from shardkit.retrying import retried
 from shardkit.sources.listing import GROUP, LISTING_SCHEMA, OFFSET, PATH, UNMEASURED, Listing
 from shardkit.sources.visibility import refuse_unseen
@@ -289,5 +289,5 @@ def fingerprint(inventory: pa.Table) -> str:
     columns += [name for name in (GROUP.name, MASK_SHA256.name) if name in inventory.column_names]
     annotations = sorted(annotation_columns(inventory.schema))
     digest = hashlib.sha256(columns_digest(inventory, [*columns, *annotations]))
-    digest.update(canonical_json([[name, str(inventory.schema.field(name).type)] for name in annotations]))
+    digest.update(canonical_json([[name, str(plain_type(inventory.schema.field(name).type))] for name in annotations]))
     return digest.hexdigest()

@@ -37,6 +37,11 @@ def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
     return fitting[0] if fitting else column.type
 
 
+def plain_type(type_: pa.DataType) -> pa.DataType:
+    """Return the type that a column of this type has in listings, plans and fingerprints."""
+    return pa.string() if pa.types.is_large_string(type_) else type_
+
+
 def joined(tables: list[pa.Table]) -> pa.Table:
     """Return the rows of all tables, sorted by key, those of one key in the order of their file.
 

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from shardkit import inventory
 from shardkit.inventory import INVENTORY_SCHEMA
+from shardkit.inventory_table import compact
 from shardkit.sources import Listing, open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, write_tree
@@ -107,12 +108,12 @@ def write_all(output, source, check, batch_rows):
 def test_the_inventory_is_sorted_by_key_whatever_its_parts_and_their_order(batch_rows, source, tmp_path):
     output = open_folder(str(tmp_path))
     names = write_all(output, source, "decode", batch_rows)
-    whole = inventory.compact(pa.concat_tables([table for _, table in batches(source, "decode")]).sort_by("key"))
+    whole = compact(pa.concat_tables([table for _, table in batches(source, "decode")]).sort_by("key"))
     timeless = pa.schema([field for field in INVENTORY_SCHEMA if field.name != "mtime_ns"])
     whole = whole.drop_columns("mtime_ns")
     for order in (names, names[::-1], sorted(names)):
         table, facts = inventory.read_parts(output, order)
-        assert inventory.compact(table.cast(timeless)).to_pydict() == whole.to_pydict()
+        assert compact(table.cast(timeless)).to_pydict() == whole.to_pydict()
         assert inventory.fingerprint(table) == inventory.fingerprint(whole)
         assert facts == ({".txt": 1}, {})
     assert inventory.count_in_parts(output) == len(whole) == 7

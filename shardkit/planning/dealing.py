@@ -12,17 +12,15 @@ training job waits for its slowest shard and a batch should look like the whole.
 The laps alone leave bytes 0.2-5 % apart, plain round robin by class 4-13 % (simulated, log-normal sizes).
 """
 
-import itertools
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from shardkit.errors import CallError
+from shardkit.planning.balance import Sizes, run_starts
 
 _Ints = npt.NDArray[np.int64]
-_Sizes = npt.NDArray[np.integer[Any]]  # bytes, in whatever integers hold them
 
 # Swapping stops at max / min - 1 <= 1 / 1000: a tenth of what is promised, and no disk or network notices it.
 _INVERSE_TOLERANCE = 1000
@@ -30,21 +28,6 @@ _MAX_ROUNDS = 200  # log-normal sizes need up to 6; all are used only where one 
 _MAX_PARTNERS = 16  # rounds in a row in which the heaviest or lightest shard finds nothing to swap
 _BLOCK_ROWS = 1 << 20  # rows whose whole laps are sorted at a time
 _MAX_CANDIDATES = 4096  # of the light shard's examples, tried for one swap; the best of so many is exact enough
-
-
-@dataclass(frozen=True, slots=True)
-class Balance:
-    """How far apart the shards of a split are.
-
-    Attributes:
-        count_spread: most examples in a shard less fewest.
-        class_spread: the same for each class on its own, the largest over the classes.
-        bytes_ratio: bytes of the heaviest shard over those of the lightest, less 1; 0.01 is 1 %.
-    """
-
-    count_spread: int
-    class_spread: int
-    bytes_ratio: float
 
 
 def deal(
@@ -74,7 +57,7 @@ def deal(
     return dealt
 
 
-def deal_sorted(labels: npt.NDArray[np.int32], sizes: _Sizes, num_shards: int) -> npt.NDArray[np.int32]:
+def deal_sorted(labels: npt.NDArray[np.int32], sizes: Sizes, num_shards: int) -> npt.NDArray[np.int32]:
     """Deal examples that are sorted by label, and in a label by hash; see `deal`.
 
     A hundred million examples are sorted once, and nothing else is held of them.
@@ -83,7 +66,7 @@ def deal_sorted(labels: npt.NDArray[np.int32], sizes: _Sizes, num_shards: int) -
         raise CallError(f"the number of shards is {num_shards}: it must be at least 1.")
     if num_shards == 1 or not len(labels):
         return np.zeros(len(labels), np.int32)
-    starts = _starts(labels)
+    starts = run_starts(labels)
     counts = np.diff(starts, append=len(labels))
     max_bytes = int(sizes.max())
     if max(len(labels), int(labels[-1]) + 1) * (2 * max_bytes + 1) >= 1 << 63:
@@ -106,51 +89,16 @@ def deal_sorted(labels: npt.NDArray[np.int32], sizes: _Sizes, num_shards: int) -
     return shards
 
 
-def measure_balance(
-    labels: npt.NDArray[np.int32], sizes: _Sizes, shards: npt.NDArray[np.int32], num_shards: int
-) -> Balance:
-    """Measure the balance of examples dealt over shards, in memory linear in n (no table of class by shard).
-
-    Args:
-        labels: int32[n].
-        sizes: int64[n] bytes.
-        shards: int32[n], in [0, num_shards).
-        num_shards: at least 1; shards without examples count as empty ones.
-
-    Returns:
-        All zero where there are no examples; a bytes_ratio of infinity where a shard has no bytes but others have.
-    """
-    if not len(labels):
-        return Balance(0, 0, 0.0)
-    counts = np.bincount(shards, minlength=num_shards)
-    loads = np.zeros(num_shards, np.int64)
-    np.add.at(loads, shards, sizes)
-    lightest, heaviest = int(loads.min()), int(loads.max())
-    ratio = heaviest / lightest - 1 if lightest else float("inf") if heaviest else 0.0
-    return Balance(int(counts.max() - counts.min()), _class_spread(labels, shards, num_shards), ratio)
-
-
-def _class_spread(labels: npt.NDArray[np.int32], shards: npt.NDArray[np.int32], num_shards: int) -> int:
-    if (labels[1:] < labels[:-1]).any():
-        order = np.argsort(labels, kind="stable")
-        labels, shards = labels[order], shards[order]
-    starts = _starts(labels)
-    spread = 0
-    # Large classes one by one, small ones together: a table of all cells may be larger than the examples are.
-    blocks = starts[_starts(starts // _BLOCK_ROWS)].tolist()
-    for start, end in itertools.pairwise([*blocks, len(labels)]):
-        cells = (labels[start:end].astype(np.int64) - labels[start]) * num_shards + shards[start:end]
-        found, in_cell = np.unique(cells, return_counts=True)
-        first = _starts(found // num_shards)
-        everywhere = np.diff(first, append=len(found)) == num_shards
-        least = np.where(everywhere, np.minimum.reduceat(in_cell, first), 0)
-        spread = max(spread, int((np.maximum.reduceat(in_cell, first) - least).max()))
-    return spread
-
-
-def _starts(numbers: npt.NDArray[np.signedinteger[Any]]) -> npt.NDArray[np.intp]:
-    """Where runs of equal numbers begin."""
-    return np.flatnonzero(np.concatenate(([True], numbers[1:] != numbers[:-1])))
+def sort_by(
+    rows: npt.NDArray[np.unsignedinteger], codes: npt.NDArray[np.int32], hashes: npt.NDArray[np.uint64]
+) -> None:
+    """Sort rows, in place, by their codes, those of one code by their hashes, in half the memory of `lexsort`."""
+    order = np.argsort(codes, kind="stable")
+    rows[:] = rows[order]
+    codes = codes[order]
+    del order
+    for some in np.split(rows, run_starts(codes)[1:]):
+        some[:] = some[np.argsort(hashes[some], kind="stable")]
 
 
 def _narrow(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.signedinteger[Any]]:
@@ -162,7 +110,7 @@ def _lightest_first(loads: _Ints) -> npt.NDArray[np.intp]:
     return np.argsort(loads, kind="stable")
 
 
-def _deal_whole_laps(rows: slice, sizes: _Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
+def _deal_whole_laps(rows: slice, sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
     """Deal rows, whole laps of one class, updating shards and loads."""
     num_shards = len(loads)
     block = max(1, _BLOCK_ROWS // num_shards) * num_shards
@@ -179,7 +127,7 @@ def _deal_whole_laps(rows: slice, sizes: _Sizes, shards: npt.NDArray[np.int32], 
 
 
 def _deal_shared_laps(
-    rows: _Ints, classes: npt.NDArray[np.int32], sizes: _Sizes, shards: npt.NDArray[np.int32], loads: _Ints
+    rows: _Ints, classes: npt.NDArray[np.int32], sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints
 ) -> None:
     """Deal rows, sorted by class and fewer than num_shards of any class, updating shards and loads.
 
@@ -212,7 +160,7 @@ class _Exchange(NamedTuple):
     moved: int
 
 
-def _swap(classes: npt.NDArray[np.int32], sizes: _Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
+def _swap(classes: npt.NDArray[np.int32], sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
     """Swap examples between shards, updating shards and loads, until bytes are within the tolerance.
 
     In each round the i-th heaviest shard meets the i-th lightest, or a further one where those found nothing.

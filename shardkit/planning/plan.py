@@ -18,8 +18,10 @@ from shardkit.errors import DataError
 from shardkit.features import CLASS_LABEL, LABEL
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
 from shardkit.inventory import INVENTORY_SCHEMA, Reject, fingerprint
+from shardkit.inventory_table import plain_type
 from shardkit.planning.assigning import assign_splits, tie_notes, ties_of
-from shardkit.planning.dealing import Balance, deal_sorted, measure_balance
+from shardkit.planning.balance import Balance, measure_balance
+from shardkit.planning.dealing import deal_sorted, sort_by
 from shardkit.planning.labelling import Labels, labels_of
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.repeats import REJECTED_SCHEMA, without_duplicates, without_repeats
@@ -40,10 +42,14 @@ def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa
 
     The shard follows from SplitPlan.shard_counts. `label` is there where an example has one class.
     """
-    fields = [_TYPE_OF.get(field.name, field) for field in inventory_schema if field.name not in _NOT_PLANNED]
+    fields = [
+        _TYPE_OF.get(field.name, field.with_type(plain_type(field.type)))
+        for field in inventory_schema
+        if field.name not in _NOT_PLANNED
+    ]
     if with_groups:
         fields.append(GROUP)
-    if features_of(inventory_schema).get(LABEL) == CLASS_LABEL:
+    if features_of(pa.schema(fields)).get(LABEL) == CLASS_LABEL:
         fields.append(pa.field("label", pa.int32(), nullable=False))
     return pa.schema(fields)
 
@@ -205,7 +211,7 @@ def make_plan(
     examples = inventory.append_column("label", pa.array(good.spread(labels.dealt_by)))
     if groups is not None:
         examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])
-        examples = examples.append_column(GROUP, _spread(groups, good))
+        examples = examples.append_column(GROUP.name, good.spread_column(groups))
     if good.numbers is not None:
         order = good.numbers[order]
     schema = plan_schema(inventory.schema, with_groups=groups is not None)
@@ -230,14 +236,6 @@ def make_plan(
     )
 
 
-def _spread(groups: pa.ChunkedArray, good: Rows) -> pa.ChunkedArray:
-    """The groups of the good rows, in a column of all rows."""
-    if good.numbers is None:
-        return groups
-    at = good.spread(np.arange(len(good), dtype=np.int32))
-    return groups.take(pa.array(at, mask=at < 0))
-
-
 def _plan_split(
     name: str,
     rows: npt.NDArray[np.unsignedinteger],
@@ -248,7 +246,7 @@ def _plan_split(
 ) -> SplitPlan:
     """Deal the examples of one split, and bring its rows, in place, into the order written."""
     # Sorted by class, in a class by hash: so dealing needs no copies in another order.
-    rows[:] = rows[np.lexsort((hashes[rows], labels.dealt_by[rows]))]
+    sort_by(rows, labels.dealt_by[rows], hashes)
     dealt_by, sizes = labels.dealt_by[rows], good["source_bytes"].to_numpy()[rows]
     num_bytes = int(sizes.sum(dtype=np.int64))
     chosen = choose_num_shards(
@@ -270,7 +268,7 @@ def _plan_split(
         balance=balance,
         reasons=chosen.reasons,
     )
-    rows[:] = rows[np.lexsort((hashes[rows], shards))]
+    sort_by(rows, shards, hashes)
     return planned
 
 

@@ -81,3 +81,10 @@ class Rows:
         spread = np.full(len(self.table), -1, np.int32)
         spread[self.numbers] = values
         return spread
+
+    def spread_column(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a column of all rows of the table from one of these rows; null in the others."""
+        if self.numbers is None:
+            return column
+        at = self.spread(np.arange(len(self), dtype=np.int32))
+        return column.take(pa.array(at, mask=at < 0))

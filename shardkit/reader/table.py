@@ -1,7 +1,8 @@
 """What the reader keeps in memory of a split: where every record lies, and what its image is; no keys, no pixels."""
 
-from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,10 +16,12 @@ from shardkit.hashing import sha256_hex
 from shardkit.index import parse_index
 from shardkit.manifest import Manifest, Shard
 from shardkit.reader.key_columns import KeyColumns
-from shardkit.storage import Folder
+from shardkit.storage import Folder, LocalFolder
 
-# Small files from stores that are slow to answer; also what decompresses the indexes of a large split side by side.
+# Small files from stores that are slow to answer. These threads only read and hash: were they to parse too, they would
+# spend two thirds of the time of a large split waiting for the interpreter's lock.
 READING_THREADS = 16
+LOCAL_READING_THREADS = 4
 ALIGNMENT = 64  # bytes
 _COLUMNS = {
     "offset": np.int64,
@@ -135,17 +138,13 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
     columns: dict[str, Any] = {name: aligned(int(starts[-1]), dtype) for name, dtype in _COLUMNS.items()}
     is_png = np.zeros(int(starts[-1]), np.bool_)
 
-    def fill(shard_index: int) -> None:
+    for shard_index, raw in enumerate(_raw_indexes(manifest.root, shards)):
         # Into its place at once: all tables side by side, and then in one piece, would take twice the memory.
         rows = slice(starts[shard_index], starts[shard_index + 1])
-        table = _checked(manifest.root, shards[shard_index])
+        table = _parsed(manifest.root, shards[shard_index], raw, [*_COLUMNS, "format"])
         for name, column in columns.items():
             column[rows] = table[name].fill_null(-1).to_numpy() if table[name].null_count else table[name].to_numpy()
         is_png[rows] = _is_png(table["format"])
-
-    with ThreadPoolExecutor(READING_THREADS) as pool:
-        for _ in pool.map(fill, range(len(shards))):
-            pass
     pa.default_memory_pool().release_unused()  # else a gigabyte stays after twenty million rows
     return RecordTable(
         features=manifest.features,
@@ -183,7 +182,25 @@ def taken(column: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> npt.NDArray[
     return kept
 
 
-def _checked(root: Folder, shard: Shard) -> pa.Table:
+def _raw_indexes(root: Folder, shards: list[Shard]) -> Iterator[bytes]:
+    """Yield the bytes of every shard's index, in order, and check the shard's size."""
+
+    def read(shard: Shard) -> bytes:
+        _check_size(root, shard)
+        return _read(root, shard)
+
+    num_threads = LOCAL_READING_THREADS if isinstance(root, LocalFolder) else READING_THREADS
+    with ThreadPoolExecutor(num_threads) as pool:
+        waiting = deque[Future[bytes]]()
+        for shard in shards:
+            waiting.append(pool.submit(read, shard))
+            if len(waiting) > 2 * num_threads:  # no more than these in memory
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _check_size(root: Folder, shard: Shard) -> None:
     found = root.stat(shard.path)
     where = f"{root.url}/{shard.path}"
     if found is None:
@@ -193,7 +210,6 @@ def _checked(root: Folder, shard: Shard) -> pa.Table:
         sizes = f"{found.num_bytes} bytes, the manifest says {shard.num_bytes}"
         msg = f"{where}: the shard has {sizes}; restore it or convert again"
         raise DataError(msg)
-    return read_columns(root, shard, [*_COLUMNS, "format"])
 
 
 def _is_png(formats: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
@@ -207,11 +223,15 @@ def _codes_are(chunk: pa.DictionaryArray, name: str) -> npt.NDArray[np.bool_]:
 
 
 def read_columns(root: Folder, shard: Shard, columns: list[str]) -> pa.Table:
-    """Columns of a shard's index, held against the manifest.
+    """Read columns of a shard's index, and compare it with the manifest.
 
     Raises:
         DataError: the index is missing, damaged, or another shard's.
     """
+    return _parsed(root, shard, _read(root, shard), columns)
+
+
+def _read(root: Folder, shard: Shard) -> bytes:
     where = f"{root.url}/{shard.index.path}"
     try:
         raw = root.read(shard.index.path)
@@ -225,6 +245,11 @@ def read_columns(root: Folder, shard: Shard, columns: list[str]) -> pa.Table:
             f"conversion's; restore it or convert again"
         )
         raise DataError(msg)
+    return raw
+
+
+def _parsed(root: Folder, shard: Shard, raw: bytes, columns: list[str]) -> pa.Table:
+    where = f"{root.url}/{shard.index.path}"
     table, summary = parse_index(raw, where=where, columns=columns)
     if summary.sha256 != shard.sha256 or len(table) != shard.num_examples:
         msg = f"{where}: this is the index of another shard or another conversion; restore it or convert again"

@@ -7,7 +7,8 @@ from hypothesis import strategies as st
 
 from shardkit.errors import CallError
 from shardkit.planning import dealing
-from shardkit.planning.dealing import Balance, deal, measure_balance
+from shardkit.planning.balance import Balance, measure_balance
+from shardkit.planning.dealing import deal
 
 
 @st.composite

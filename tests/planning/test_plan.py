@@ -385,3 +385,14 @@ def test_late_rejects_stand_among_the_early_ones_sorted_by_key():
         ("c/000002.jpg", "truncated"),
     ]
     assert plan.with_late([]).equals(plan.rejected)
+
+
+def test_a_rejected_row_costs_no_second_inventory():
+    reasons = [None, None, None, "truncated"] + [None] * 36
+    table = inventory_table(["cat"] * 20 + ["dog"] * 20, reasons=reasons)
+    plan = plan_of(table)
+    assert (plan.num_examples, len(plan.rejected)) == (39, 1)
+    assert table["key"][3].as_py() not in whole(plan)["key"].to_pylist()
+    for name in ("key", "content_sha256"):
+        planned, given = (one[name].chunk(0).buffers()[-1].address for one in (plan.examples, table))
+        assert planned == given, name
