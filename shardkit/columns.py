@@ -54,6 +54,8 @@ def stored_name(column: str) -> str:
 class BadAnnotation(DataError):  # noqa: N818 -- it names what was found, as images.BadImage does
     """A value of one record that its feature cannot hold; ``str()`` is one sentence without the key."""
 
+    reason = "bad_value"
+
 
 class AnnotationEncoder:
     """What stands in an example beside its image, from a row's columns; the mask and the single label apart."""

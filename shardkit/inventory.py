@@ -82,16 +82,14 @@ def measured(folder: Folder, table: pa.Table) -> pa.Table:
                 entry = retried(partial(file_or_folder, folder, paths[i]))
             except MachineError as error:
                 if not isinstance(error.__cause__, PermissionError):
-                    raise
+                    raise  # the disk or the network
                 columns["reason"][i], columns["message"][i] = "unreadable", str(error)
         if entry is None or entry.is_folder:
             columns["source_bytes"][i] = 0
             if columns["reason"][i] is None:
+                remedy = "restore it, take out its line, or name the folder that paths start at with --root"
                 columns["reason"][i] = "missing"
-                columns["message"][i] = (
-                    f"there is no file {folder.url}/{paths[i]}; restore it, take out its line, or name the folder that "
-                    f"paths start at with --root"
-                )
+                columns["message"][i] = f"there is no file {folder.url}/{paths[i]}; {remedy}"
         else:
             columns["source_bytes"][i], columns["mtime_ns"][i] = entry.num_bytes, entry.mtime_ns
     for name, values in columns.items():

@@ -118,11 +118,8 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                 columns, lost = _placed(row, info)
                 mask = _mask(source, row, info, image)
                 annotations, labels = encode_annotations(columns)
-            except images.BadImage as error:
+            except (images.BadImage, BadAnnotation) as error:
                 late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
-                continue
-            except BadAnnotation as error:
-                late.append(Reject(row.key, "bad_value", str(error), row.source_bytes))
                 continue
             late += lost
             if row.label is not None:

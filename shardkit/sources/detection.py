@@ -14,8 +14,8 @@ from shardkit.sources.listing import (
 )
 from shardkit.storage import Entry
 
-# Objects of one image: each takes about a kilobyte while it is checked, and a batch has up to 128 images. The densest
-# published photographs have a few thousand.
+# Of one image: each object takes about a kilobyte while it is checked. The densest published photographs have a few
+# thousand.
 MAX_OBJECTS = 50_000
 
 Row = tuple[Any, ...]
@@ -52,13 +52,15 @@ def problem_row(key: str, split: str | None, reason: str, message: str, entry: E
 def batches(
     schema: pa.Schema, rows: Iterable[Row], batch_rows: int, skipped: Mapping[str, int] | None = None
 ) -> Iterator[Listing]:
-    """Rows in batches of at most batch_rows; what was skipped is told with the first one."""
+    """Rows in batches of at most batch_rows, fewer if they have many objects; the first one tells what was skipped."""
     batch = Listing(schema, skipped=dict(skipped or {}))
+    at, num_objects = schema.get_field_index("objects"), 0
     for row in rows:
         batch.rows.append(row)
-        if len(batch.rows) == batch_rows:
+        num_objects += len(row[at] or ())
+        if len(batch.rows) == batch_rows or num_objects >= MAX_OBJECTS:
             yield batch
-            batch = Listing(schema)
+            batch, num_objects = Listing(schema), 0
     if batch.rows or batch.skipped:
         yield batch
 

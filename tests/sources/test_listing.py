@@ -1,7 +1,9 @@
 import pytest
 
 from shardkit.sources import LISTING_SCHEMA, Listing
-from shardkit.sources.listing import IMAGE_ENDINGS, ending, is_ignored
+from shardkit.sources.detection import MAX_OBJECTS, batches, detection_schema, image_row
+from shardkit.sources.listing import IMAGE_ENDINGS, ending, gathered, is_ignored
+from shardkit.storage import Entry
 
 
 @pytest.mark.parametrize(
@@ -39,3 +41,25 @@ def test_endings_are_lower_case_with_their_dot():
 
 def test_an_empty_listing_is_a_table_of_the_schema():
     assert Listing().table().schema == LISTING_SCHEMA
+
+
+def row(i, message=None):
+    return (f"{i:03d}.png", None, "cat", 1, 0, None if message is None else "empty", message)
+
+
+def test_listings_are_put_together_as_columns_up_to_their_rows_or_bytes():
+    small = [Listing(rows=[row(i)], skipped={".txt": 1}) for i in range(5)]
+    large = [Listing(rows=[row(i, "x" * (5 << 20))]) for i in range(5, 8)]
+    found = list(gathered([*small, *large], batch_rows=4))
+    assert [len(one.table()) for one in found] == [4, 3, 1]
+    assert not any(one.rows for one in found)
+    assert [one.skipped for one in found] == [{".txt": 4}, {".txt": 1}, {}]
+    assert [key for one in found for key in one.table()["key"].to_pylist()] == [f"{i:03d}.png" for i in range(8)]
+
+
+def test_a_batch_of_annotated_images_ends_with_many_objects():
+    entry = Entry("1.png", is_folder=False, num_bytes=1, mtime_ns=0)
+    half = [None] * (MAX_OBJECTS // 2)
+    rows = [image_row(str(i), None, entry, objects, (0, 0)) for i, objects in enumerate([half, half, [], [], half])]
+    assert [len(one.rows) for one in batches(detection_schema(()), rows, batch_rows=2)] == [2, 2, 1]
+    assert [len(one.rows) for one in batches(detection_schema(()), rows, batch_rows=9)] == [2, 3]
