@@ -116,6 +116,7 @@ def _list(spread: tuple[int, Iterable[Group]], job: _Job) -> Iterator[tuple[tupl
     batch_rows = DECODE_BATCH_ROWS if job.check == "decode" else HEADER_BATCH_ROWS
     with _fenced(job) as fence:
         fence.check()
+        _refuse_unseen_source(job)
         listings = gathered(_listings(groups, job, fence, batch_rows), batch_rows // 2)
         # An empty one at the end if there is nothing: every group has a last batch.
         ahead = next(listings, None) or Listing(job.source.schema)
@@ -155,8 +156,7 @@ def _check(
     for listing in () if refused else listings:
         with _fenced(job) as fence:
             fence.check()
-            if job.is_filled:
-                refuse_unseen(job.source.folder, "")
+            _refuse_unseen_source(job)
             measured = inventory.measured(job.source.folder, listing.table())
             name = inventory.part_name(measured, listing, job.check)
             with _writing(job.output):
@@ -174,6 +174,11 @@ def _write_names(gathered_names: tuple[int, Iterable[tuple[tuple[int, int, bool]
         fence.check()
         names = json.dumps(sorted(gathered_names[1])).encode()
         retried(lambda: _write(job.output, PART_NAMES, names, fence))
+
+
+def _refuse_unseen_source(job: _Job) -> None:
+    if job.is_filled:
+        refuse_unseen(job.source.folder, "")
 
 
 @contextlib.contextmanager

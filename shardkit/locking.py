@@ -1,4 +1,7 @@
-"""One conversion at a time into a local folder. The lock is the kernel's: it dies with its holder, however that be."""
+"""One conversion at a time into a local folder. The kernel releases the lock when its process exits, even on SIGKILL.
+
+Workers on other machines do not hold it, and object stores have no locks: see `run_token`.
+"""
 
 import contextlib
 import fcntl
@@ -12,10 +15,10 @@ from shardkit.storage import Folder, LocalFolder
 
 @contextlib.contextmanager
 def locked(output: Folder) -> Iterator[None]:
-    """Hold the folder's lock; on object stores there is none, and shards written twice have the same bytes.
+    """Hold the folder's lock; do nothing in object stores.
 
     Raises:
-        MachineError: another process holds it.
+        MachineError: Another process holds it.
     """
     if not isinstance(output, LocalFolder):
         yield

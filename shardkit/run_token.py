@@ -153,10 +153,13 @@ class Run:
                 self._output.remove(PATH)
 
     def finish(self) -> None:
-        """Remove the work folder, the run's file last: until then no second run begins in an object store."""
+        """Remove the work folder; copies of finished tasks that still run stop first."""
         self._stopped.set()
-        self.start(_ENDED)  # slow copies of finished tasks stop
-        if not isinstance(self._output, LocalFolder):
+        if isinstance(self._output, LocalFolder):
+            self._output.remove(PATH)
+        else:
+            # Without its file, a second run could begin, and lose what it writes into the work folder.
+            self.start(_ENDED)
             for entry in self._output.scan(naming.WORK_FOLDER):
                 path = f"{naming.WORK_FOLDER}/{entry.name}"
                 if entry.is_folder:

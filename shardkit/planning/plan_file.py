@@ -94,7 +94,7 @@ def read_shard_rows(output: Folder, row_group: int, plan_digest: str) -> pa.Tabl
     """
     with output.open(PATH) as file:
         plan = pq.ParquetFile(file)
-        found = sha256_hex(plan.schema_arrow.metadata[_DESCRIPTION_KEY])
+        found = sha256_hex(canonical_json(json.loads(plan.schema_arrow.metadata[_DESCRIPTION_KEY])))
         if found != plan_digest:
             msg = f"{output.url}/{PATH}: has digest {found}, this run's plan has {plan_digest}; another run wrote it"
             raise StaleRunError(msg)

@@ -1,12 +1,13 @@
 """Conversions to and from gs://, by pyarrow's own client against a server on this machine."""
 
 import contextlib
+import os
 import re
 import shutil
 
 import pytest
 
-from shardkit import google_storage, storage
+from shardkit import google_storage, retrying, run_token, storage
 from shardkit.storage import RemoteFolder
 from shardkit.testing import write_class_folders
 
@@ -145,6 +146,7 @@ def test_an_interrupted_conversion_goes_on_from_its_finished_shards(source, data
 
     with monkeypatch.context() as patched:
         patched.setattr(RemoteFolder, "writing", dying)
+        patched.setattr(retrying, "PAUSES_SECONDS", (0, 0))
         said = convert(source, output, *OPTIONS, "--workers", "1", exit_code=3)
     assert "the store is gone" in said
     there = {path: digest for path, digest in digests(bucket.folder / "out").items() if not path.startswith(".")}
@@ -177,6 +179,12 @@ def test_a_killed_conversion_goes_on_from_its_finished_shards(bucket, tmp_path):
     wanted, there = digests(tmp_path / "wanted"), digests(bucket.folder / "out")
     assert all(there[name] == wanted[name] for name in published(bucket))
     before, num = finished_shards(bucket.folder / "out"), len(finished())
+    refused = run("convert", source, f"{bucket.url}/out", *options, env=process_environment(bucket))
+    assert refused.returncode == 3
+    assert "another shardkit is writing into this folder" in refused.stderr
+    token = bucket.folder / "out" / run_token.PATH
+    long_ago = token.stat().st_mtime - run_token.STALE_SECONDS
+    os.utime(token, (long_ago, long_ago))
     done = run("convert", source, f"{bucket.url}/out", *options, env=process_environment(bucket))
     # Threads of pyarrow's have kept processes from ending.
     assert done.returncode == 0, done.stderr
