@@ -184,5 +184,7 @@ class CacheFolder:
                 # Who is about to lock it finds it gone, and makes another.
                 with contextlib.suppress(BlockingIOError, PermissionError):
                     descriptor = lock_name(f"{self.path}/{name}", fcntl.LOCK_EX | fcntl.LOCK_NB)
-                    os.remove(f"{self.path}/{name}")
-                    os.close(descriptor)
+                    try:
+                        os.remove(f"{self.path}/{name}")
+                    finally:
+                        os.close(descriptor)

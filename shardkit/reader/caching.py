@@ -1,12 +1,11 @@
 """Copies of shards on a local disk, within a limit of bytes, for stores that are slow or that TensorFlow cannot open.
 
-A copy is written under a temporary name, held against the manifest's sha256, flushed and only then renamed, so what
-lies under a shard's name is whole at every moment, whoever is killed. The source is only ever read.
+A copy is written under a temporary name; what the file then holds is compared with the manifest's sha256, flushed and
+only then renamed. So a file under a shard's name is whole at every moment, even if a process is killed.
 """
 
 import contextlib
 import errno
-import fcntl
 import hashlib
 import os
 import stat
@@ -18,7 +17,7 @@ from dataclasses import dataclass
 from shardkit.errors import CallError, MachineError
 from shardkit.manifest import Shard
 from shardkit.reader.cache_folder import CacheFolder
-from shardkit.reader.kernel_locks import lock_name
+from shardkit.reader.kernel_locks import lock_to_write
 from shardkit.reader.leases import Lease
 from shardkit.reader.shard_copying import READS_AT_A_TIME, VERIFIED_NS, copy_shard
 from shardkit.storage import COPY_BYTES, Folder, LocalFolder, is_out_of_space, open_folder
@@ -231,7 +230,7 @@ class ShardCache:
 
     def _copy(self, root: Folder, shard: Shard) -> None:
         temporary, path = self._folder.temporary(shard.sha256), self._folder.shard(shard.sha256)
-        descriptor = lock_name(temporary, fcntl.LOCK_EX)  # waits for another that copies the same
+        descriptor = lock_to_write(temporary)  # waits for another that copies the same
         try:
             try:
                 if self._is_whole(shard):

@@ -1,4 +1,4 @@
-"""Locks of the kernel on files of a folder: they die with their holders, however that be."""
+"""Locks of the kernel on files of a folder: the kernel releases them when the process exits, even on SIGKILL."""
 
 import contextlib
 import fcntl
@@ -15,6 +15,22 @@ def _opened(path: str) -> int:
         except FileNotFoundError:
             pass
         raise
+
+
+def lock_to_write(path: str) -> int:
+    """Lock a file as `lock_name` does, for writing: one that another user left is removed.
+
+    Raises:
+        PermissionError: It cannot be removed.
+    """
+    while True:
+        descriptor = lock_name(path, fcntl.LOCK_EX)
+        if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR:
+            return descriptor
+        try:
+            os.remove(path)
+        finally:
+            os.close(descriptor)
 
 
 def lock_name(path: str, operation: int) -> int:

@@ -155,6 +155,14 @@ def test_users_share_a_folder_that_both_may_write_to(everyones, mode):
                 assert Path(path).read_bytes() == made.raw(number)
         assert numbers_of(made, cache_dir) == ([1, 2] if mode == 0o777 else [0, 2])
         theirs.close()
+    leftover = cache_dir / f".shardkit-tmp-{made.shards[4].sha256}"
+    leftover.write_bytes(b"of a killed process")
+    with another_user():
+        if mode == 0o777:
+            theirs.hold(made.root, made.shards[4]).close()
+        else:
+            with pytest.raises(MachineError, match=rf"{leftover}: .* not permitted; give each user"):
+                theirs.hold(made.root, made.shards[4])
     cache.hold(made.root, made.shards[3]).close()
     assert 3 in numbers_of(made, cache_dir)
 
