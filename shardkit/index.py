@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
 from shardkit.hashing import hash64
-from shardkit.storage import Folder
+from shardkit.storage import Folder, unreadable
 from shardkit.tfrecord import OVERHEAD_BYTES
 
 FORMAT_VERSION = 1
@@ -96,12 +96,15 @@ def read_index(folder: Folder, path: str, columns: list[str] | None = None) -> p
 
     Raises:
         DataError: the file is missing, no Parquet file, or not an index.
+        MachineError: the file cannot be read.
     """
     try:
         raw = folder.read(path)
     except FileNotFoundError:
         msg = f"{folder.url}/{path}: the index is missing; run `shardkit verify` on the dataset, then convert again"
         raise DataError(msg) from None
+    except OSError as error:
+        raise unreadable(f"{folder.url}/{path}", error) from error
     return parse_index(raw, where=f"{folder.url}/{path}", columns=columns)[0]
 
 

@@ -10,7 +10,7 @@ from shardkit import naming
 from shardkit.errors import ManifestError, UnknownNameError
 from shardkit.features import Feature
 from shardkit.hashing import canonical_json, sha256_hex
-from shardkit.storage import Folder, open_folder
+from shardkit.storage import Folder, open_folder, unreadable
 
 FORMAT_VERSION = 1
 
@@ -170,6 +170,7 @@ def read_manifest(path: str) -> Manifest:
 
     Raises:
         ManifestError: there is none, it is damaged, of a newer format, or names a path outside its folder.
+        MachineError: it cannot be read.
     """
     root = dataset_folder(str(path))
     where = f"{root.url}/{naming.MANIFEST}"
@@ -180,6 +181,8 @@ def read_manifest(path: str) -> Manifest:
             root
         )
         raise ManifestError(msg) from None
+    except OSError as error:
+        raise unreadable(where, error) from error
     manifest = parse_manifest(raw, where=where)
     manifest._root = root  # noqa: SLF001 - the one place that knows it
     return manifest

@@ -125,6 +125,14 @@ def explained(action: str, url: str) -> Iterator[None]:
         raise MachineError(msg) from error
 
 
+def unreadable(url: str, error: OSError) -> MachineError:
+    """Return the error for a file that exists, or may exist, and that the machine cannot read."""
+    return MachineError(
+        f"{url}: cannot be read: {error.strerror or error}; check its permissions, the disk and the network, then run "
+        f"again"
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class LocalFolder(Folder):
     """A folder of this machine."""

@@ -1,11 +1,15 @@
 """A bad record costs that record only: another example takes its place, and no position moves.
 
-Skipping it would shift all later positions, and workers that share the order would drift apart. Which example steps in
-is a pure function, so that every worker, every epoch and every resumed run has the same one.
+Skipping it would shift all later positions, and workers that share the order would drift apart. Which example takes its
+place is a pure function, so that every worker, every epoch and every resumed run has the same one. It is of the same
+class and the same dataset, so that the shares of classes and datasets stay exact.
 """
 
 import threading
 from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
 
 from shardkit.errors import CallError, RecordError
 from shardkit.hashing import hash64
@@ -17,27 +21,21 @@ STRIDE = (1 << 61) - 1
 FAULTS_SHOWN = 10
 
 
-def replacement(example_id: int, attempt: int, seed: int, num_examples: int) -> int:
-    """The example that takes the place of a bad one.
+def replacement(rank: int, attempt: int, seed: int, count: int) -> int:
+    """Return the rank of the example that takes the place of a bad one, among the examples that may.
 
-    Over attempts 1 to num_examples - 1 every other example comes exactly once, in an order that depends on example_id
-    and seed: as long as one record is sound, it is found.
+    Over attempts 1 to count - 1 every other example comes exactly once, in an order that depends on rank and seed: if
+    one record is sound, it is found.
 
     Args:
-        example_id: of the bad record, in [0, num_examples).
-        attempt: from 1; the next where what took the place is bad too.
+        rank: Rank of the bad record among the examples of its class and dataset, in [0, count).
+        attempt: From 1 to count - 1; the next one if the example chosen is bad too.
         seed: 0 to 2**63 - 1.
-        num_examples: of the split.
-
-    Raises:
-        RecordError: there are no more.
+        count: Number of examples of the class and dataset, at least 2.
     """
-    others = num_examples - 1
-    if attempt > others:
-        msg = f"all {num_examples} records of the split are damaged; run `shardkit verify`, then convert again"
-        raise RecordError(msg)
-    (start,) = hash64([str(example_id)], seed=seed, purpose="replacement")
-    return int((example_id + 1 + (int(start) + (attempt - 1) * STRIDE) % others) % num_examples)
+    others = count - 1
+    (start,) = hash64([str(rank)], seed=seed, purpose="replacement")
+    return int((rank + 1 + (int(start) + (attempt - 1) * STRIDE) % others) % count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +78,11 @@ class FaultBudget:
         self._max_faults = max_faults
         self._faults: dict[int, Fault] = {}
         self._lock = threading.Lock()
+
+    def known(self, example_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the positions of the bad records met so far in an array of ids."""
+        with self._lock:
+            return np.flatnonzero(np.isin(example_ids, list(self._faults))) if self._faults else np.zeros(0, np.int64)
 
     @property
     def faults(self) -> list[Fault]:

@@ -7,6 +7,7 @@ import tensorflow as tf
 
 from shardkit.reader.python_calls import callable_in_graph
 from shardkit.reader.rereading import Rereader
+from shardkit.tfrecord import OVERHEAD_BYTES
 
 _TWO_STRINGS: dict[str, Any] = {"output_types": [tf.string] * 2, "output_shapes": [[]] * 2}
 
@@ -39,15 +40,16 @@ class Fetcher:
         """The data of a record, and the place of the example that it is: another one's where it is damaged.
 
         Args:
-            place: scalars, among them `path`, `offset`, `id` and, where damaged records are replaced, `epoch` and, of
-                images, `is_undecodable`; and `record`, where its data was read already, which is empty where that
-                failed.
+            place: Scalars, among them `path`, `offset`, `id` and, if damaged records are replaced, `epoch` and, of
+                images, `is_undecodable`; and, if records are read many at a time, `frame_bytes` and `record`, the data,
+                which is empty if that failed.
             place_of: the columns of examples by ids and epochs, int64[n] each.
         """
         record = self._given(place) if "record" in place else self._sound(place)
         is_damaged = tf.equal(tf.strings.length(record), 0)
-        if "is_undecodable" in place:
-            is_damaged = tf.logical_or(is_damaged, place["is_undecodable"])
+        if "frame_bytes" in place:  # of a shard that was replaced, another record may begin here
+            is_damaged |= tf.not_equal(tf.strings.length(record), place["frame_bytes"] - OVERHEAD_BYTES)
+        is_undecodable = place.get("is_undecodable", tf.constant(False))  # noqa: FBT003 - a tensor
         replace = self._replace
         if replace is None:
             data = tf.cond(is_damaged, lambda: self._explained(place), lambda: record)
@@ -55,17 +57,17 @@ class Fetcher:
             return data, place
 
         def replaced() -> tuple[Any, dict[str, Any]]:
-            other, found = replace(place["id"])
+            other, found = replace(place["id"], is_undecodable)
             other.set_shape([])
             found.set_shape([])
             columns = place_of(other[tf.newaxis], place["epoch"][tf.newaxis])
-            # What belongs to the position stays; in evaluation, an example that steps in weighs nothing.
+            # What belongs to the position stays; in evaluation, another example in its place has weight 0.
             kept = place | {name: column[0] for name, column in columns.items()}
             if "weight" in place and "weight" not in columns:
-                kept["weight"] = tf.zeros_like(place["weight"])
+                kept["weight"] = place["weight"] * tf.cast(tf.equal(other, place["id"]), tf.float32)
             return found, kept
 
-        found, kept = tf.cond(is_damaged, replaced, lambda: (record, place))
+        found, kept = tf.cond(is_damaged | is_undecodable, replaced, lambda: (record, place))
         return found, kept
 
     def _given(self, place: dict[str, Any]) -> Any:

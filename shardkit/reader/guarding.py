@@ -1,9 +1,16 @@
-"""Batches up to the first that fails, then whatever is to be done about it, at no cost to those that do not.
+"""Restart the batches at a step that failed, once the cause is known, at no cost to the steps that succeed.
 
-TensorFlow can ignore an error, but not say which element had it, nor put another there; and what decodes images inside
-a dataset of its own, where that can be told, takes 30 to 50 microseconds more an image. So here the whole pipeline is
-watched, for some microseconds a batch: it is left at the first error, Python looks into the examples of the step that
-failed, and the pipeline begins anew at that step, as a resumed training does.
+TensorFlow can ignore an error, but cannot say which element had it or put another element in its place. Decoding each
+image in a dataset of its own, where that can be told, takes 30 to 50 microseconds more per image. So the pipeline as a
+whole is watched: it ends at the first error, Python looks into the examples of the step that failed, and the pipeline
+starts again at that step, like a resumed training.
+
+    watched ──error──► look into the step ──a cause is found──► informed ──error at the same batch──►┐
+       ▲                      └──────────────no cause is found────────────────────────────────► one plain batch
+       └───────────────────────────────────the batch succeeds──────────────────────────────────────────┘
+
+The error of a plain batch is raised. The next call for a batch begins again with that batch: no position moves,
+however many errors a trainer catches.
 """
 
 from collections.abc import Callable
@@ -15,70 +22,116 @@ import tensorflow as tf
 from shardkit.reader.gathering import ANONYMOUS
 
 _FOREVER = np.iinfo(np.int64).max
+_WATCHED, _INFORMED, _PLAIN = 0, 1, 2
 
 
-class _Counter:
-    """Batches that one iterator has given; made in the graph, so that each iterator has its own."""
+class _State:
+    """What one iterator knows: batches given, batches given before the current attempt, and the attempt's kind."""
 
-    def __init__(self) -> None:
-        self._handle = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[], shared_name=ANONYMOUS)
-        self.assign(tf.constant(0, tf.int64))
+    # Before the first attempt it is as after a plain batch that succeeded.
+    INITIAL = (0, -1, _PLAIN)
 
-    def assign(self, value: Any) -> Any:
-        return tf.raw_ops.AssignVariableOp(resource=self._handle, value=value)
+    def __init__(self, handle: Any) -> None:
+        self._handle = handle
+
+    @staticmethod
+    def make(first_step: Any) -> tuple[Any, Any]:
+        """Make the variable in the graph, so that each iterator has its own; it lives as long as its handle is used."""
+        handle = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[3], shared_name=ANONYMOUS)
+        tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant(_State.INITIAL, tf.int64))
+        return handle, first_step
 
     def read(self) -> Any:
-        value = tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64)
-        value.set_shape([])
-        return value
+        """Return the three numbers."""
+        values = tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64)
+        values.set_shape([3])
+        return tf.unstack(values)
+
+    def write(self, *values: Any) -> None:
+        """Set the three numbers."""
+        tf.raw_ops.AssignVariableOp(resource=self._handle, value=tf.stack(values))
 
 
 def guarded(
+    first_step: Any,
     batches: Callable[[Any], Any],
     look_into: Callable[[Any], Any],
-    first_step: Any,
+    check: Callable[[], Any],
     last_step: int,
     batches_per_step: int,
 ) -> Any:
-    """The batches of some steps; after an error those of its step again, once what is at fault is known.
+    """Return the batches of some steps; after an error the batches of its step again, once its causes are known.
 
-    Errors that `look_into` finds no cause for are raised as they are.
+    Errors without a known cause are raised as they are.
 
     Args:
-        batches: the dataset from a step on, int64[].
-        look_into: int64[] number of causes, newly found among the examples of a step, for which the same batches will
-            not fail again; it may raise.
-        first_step: int64[].
-        last_step: ends before it.
-        batches_per_step: that the dataset gives for every step.
+        first_step: Dataset of one int64[].
+        batches: Function from a step, int64[], to the dataset of the batches from that step on.
+        look_into: Function from a step, int64[], to the number of causes known among its examples, int64[], for which
+            the same batches will not fail again; it may raise.
+        check: Returns an operation that runs before each batch is given; it may fail.
+        last_step: End of the steps, exclusive.
+        batches_per_step: Number of batches that the dataset gives for every step.
     """
-    given = _Counter()
 
-    def step_of(number: Any) -> Any:
-        return first_step + number // batches_per_step
+    def attempts(handle: Any, first: Any) -> Any:
+        def is_left(_: Any) -> Any:
+            given, _, _ = _State(handle).read()
+            return first + given // batches_per_step < last_step
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see `pipeline`
-    def attempt(index: Any) -> Any:
-        start = given.read()
-        step = step_of(start)
-        is_watched = tf.cond(tf.equal(index, 0), lambda: tf.equal(index, 0), lambda: look_into(step) > 0)
-        again = batches(step).skip(start % batches_per_step)
-        numbers = tf.data.Dataset.range(start, _FOREVER)
-        # Ends behind an error: its batch was not counted, so the next number is not what it would be. Were errors just
-        # ignored, a map_fn that always fails would be called for ever.
-        in_step = numbers.take_while(lambda number: tf.equal(given.read(), number))
-        watched = tf.data.Dataset.zip(in_step, again).ignore_errors(log_warning=False)
-        plain = tf.data.Dataset.zip(numbers, again)
-        every = tf.constant(-1, tf.int64)
-        nothing = tf.constant(0, tf.int64)
-        either = watched.take(tf.where(is_watched, every, nothing)).concatenate(
-            plain.take(tf.where(is_watched, nothing, every))
-        )
-        return either.map(counted)
+        return tf.data.Dataset.range(_FOREVER).take_while(is_left).map(lambda _: (handle, first))
 
-    def counted(number: Any, batch: Any) -> Any:
-        given.assign(number + 1)
-        return batch
+    def attempt(handle: Any, first: Any) -> Any:
+        state = _State(handle)
+        given, began, last_kind = state.read()
+        step = first + given // batches_per_step
+        kind = _next_kind(tf.equal(given, began), last_kind, lambda: look_into(step))
+        state.write(given, given, kind)
+        again = batches(step).skip(given % batches_per_step)
+        # Ends after an error: its batch was not counted, so the next number is not what it would be. If errors were
+        # just ignored, a map_fn that always fails would be called for ever.
+        numbers = tf.data.Dataset.range(given, _FOREVER).take_while(lambda number: tf.equal(state.read()[0], number))
+        numbered = tf.data.Dataset.zip(numbers, again).map(_as_it_is(checked))
+        is_plain = tf.equal(kind, _PLAIN)
+        watched = numbered.ignore_errors(log_warning=False).take(tf.where(is_plain, tf.constant(0, tf.int64), -1))
+        plain = numbered.take(tf.where(is_plain, tf.constant(1, tf.int64), 0))
 
-    attempts = tf.data.Dataset.range(_FOREVER).take_while(lambda _: step_of(given.read()) < last_step)
-    return attempts.flat_map(attempt)
+        def counted(number: Any, batch: Any) -> Any:
+            state.write(number + 1, given, kind)
+            return batch
+
+        return watched.concatenate(plain).map(_as_it_is(counted))
+
+    def checked(number: Any, batch: Any) -> Any:
+        with tf.control_dependencies([check()]):
+            return tf.identity(number), batch
+
+    options = tf.data.Options()
+    # In the thread that asks for a batch: a thread of its own would call look_into while the interpreter exits, which
+    # then waits for that thread for ever. `batches` prefetch.
+    options.experimental_optimization.inject_prefetch = False
+    guarded_batches = first_step.map(_State.make).flat_map(_as_it_is(attempts)).flat_map(_as_it_is(attempt))
+    return guarded_batches.with_options(options)
+
+
+def _next_kind(is_unmoved: Any, last_kind: Any, look_into: Callable[[], Any]) -> Any:
+    """Return the kind of the next attempt, int64[].
+
+    Args:
+        is_unmoved: Whether the last attempt gave no batch.
+        last_kind: Kind of the last attempt.
+        look_into: See guarded.
+    """
+    kinds = [tf.constant(kind, tf.int64) for kind in (_WATCHED, _INFORMED, _PLAIN)]
+    return tf.case(
+        [
+            (~is_unmoved & tf.equal(last_kind, _PLAIN), lambda: kinds[_WATCHED]),
+            (is_unmoved & tf.equal(last_kind, _INFORMED), lambda: kinds[_PLAIN]),
+        ],
+        default=lambda: tf.where(look_into() > 0, kinds[_INFORMED], kinds[_PLAIN]),
+        exclusive=True,
+    )
+
+
+def _as_it_is(function: Callable[..., Any]) -> Any:
+    return tf.autograph.experimental.do_not_convert(function)  # see `pipeline`

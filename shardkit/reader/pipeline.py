@@ -1,8 +1,11 @@
 """The tf.data graph of one input pipeline.
 
-    range of steps ─► map: a block of places ─► unbatch ─► parallel map: one example ─► batch ─► prefetch
-                      all vectorised: order,               fetch, decode the window,
-                      lookup, windows, seeds               resize
+    range of steps ─► map: a block of places ─► unbatch ─► parallel map ─► parallel map ─► batch ─► prefetch
+                      all vectorised: order,               fetch one       decode the
+                      lookup, windows, seeds               record          window, resize
+
+Fetching is stateful and decoding is not: where TensorFlow is told to be deterministic (`enable_op_determinism`), it
+runs stateful maps on one thread. So each is a map of its own.
 
 In block order whole blocks of records are read beside the places and zipped with them: nothing is left to fetch.
 
@@ -22,13 +25,16 @@ from shardkit.reader.decoding import decode_window, finish, target_size
 from shardkit.reader.faults import FaultBudget
 from shardkit.reader.fetching import Fetcher
 from shardkit.reader.guarding import guarded
+from shardkit.reader.inspecting import StepInspector
+from shardkit.reader.local_copies import HeldPaths
 from shardkit.reader.map_results import check_weight, returned
 from shardkit.reader.options import MAX_STEP, ImageOptions, ReadOptions
 from shardkit.reader.parsing import Parser
-from shardkit.reader.places import BATCH_SEED, Places
+from shardkit.reader.places import BATCH_SEED, PLACE_ONLY, Places
 from shardkit.reader.random_start import RandomStart
 from shardkit.reader.rereading import Rereader
 from shardkit.reader.run_reading import RunReader
+from shardkit.reader.source_changes import SourceWatch
 from shardkit.reader.table import RecordTable
 from shardkit.reader.training_orders import BlockOrder, TrainingOrder
 
@@ -71,14 +77,16 @@ def build(
     # Another one with variables of its own: TensorFlow orders operations that use the same ones, and in functions of
     # datasets that breaks its own fusion of map and batch ("input ^MapDataset is not found").
     others = Places(table, layout, options, order, steps_per_block, last_step, rereader)
-    example = _Example(table, options, parser, others, Fetcher(rereader))
+    fetched = _Fetched(Fetcher(rereader), others)
+    example = _Example(table, options, parser)
     records = _records(table, layout, options, order, remote=remote)
 
     def placed(first_step: Any) -> Any:
         return records(tf.data.Dataset.range(first_step, last_step, steps_per_block).map(places), first_step)
 
     def batched(examples: Any) -> Any:
-        dataset = examples.map(as_it_is(example), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        dataset = examples.map(as_it_is(fetched), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+        dataset = dataset.map(as_it_is(example), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
         dataset = dataset.batch(layout.per_replica_batch_size, drop_remainder=True)
         if options.image is None and options.map_fn is None:
             dataset = dataset.map(
@@ -90,29 +98,35 @@ def build(
         return dataset.prefetch(tf.data.AUTOTUNE)
 
     if rereader is None:
-        return batched(_from(start_step, placed))
-    if options.image is None:
-        dataset = batched(_from(start_step, placed))
-    else:
-        look_into = places.looking_into(rereader)
-
-        def watched(first_step: Any) -> Any:
-            first_step = tf.cast(first_step, tf.int64)
-            replicas = layout.replicas_per_worker
-            return guarded(lambda step: batched(placed(step)), look_into, first_step, last_step, replicas)
-
-        dataset = _from(start_step, watched, always=True)
+        # A tf.data service divides the range of steps itself, so that has to be the source.
+        is_known = isinstance(start_step, int)
+        return batched(placed(start_step) if is_known else start_step.each_time().flat_map(as_it_is(placed)))
+    inspector = StepInspector(places, rereader)
+    dataset = guarded(
+        _first_step(start_step),
+        lambda step: batched(placed(step)),
+        inspector.in_graph(),
+        _source_check(table),
+        last_step,
+        layout.replicas_per_worker,
+    )
     if options.training:
         return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
     return dataset
 
 
-def _from(start_step: Any, made: Callable[[Any], Any], *, always: bool = False) -> Any:
-    """What is made from a step on; `always` for each iterator anew, else only where the step is not known before."""
+def _first_step(start_step: Any) -> Any:
+    """Return a dataset of the one step, int64[]."""
     if isinstance(start_step, int):
-        once = tf.data.Dataset.from_tensors(0)
-        return once.flat_map(as_it_is(lambda _: made(start_step))) if always else made(start_step)
-    return start_step.each_time().flat_map(as_it_is(made))
+        return tf.data.Dataset.from_tensors(tf.constant(start_step, tf.int64))
+    return start_step.each_time()
+
+
+def _source_check(table: RecordTable) -> Callable[[], Any]:
+    """Return a graph function that checks that the shards were not replaced."""
+    if isinstance(table.paths, HeldPaths):
+        return tf.no_op  # copies are verified, and never replaced
+    return SourceWatch(table).in_graph()
 
 
 def _records(
@@ -133,22 +147,30 @@ def _records(
     return lambda places, _: places.map(lambda place: place | {"record": read(place["id"])}, 1).unbatch()
 
 
-class _Example:
-    """The columns of one example to the element it becomes."""
+class _Fetched:
+    """The columns of one example, and its record."""
 
-    def __init__(
-        self, table: RecordTable, options: ReadOptions, parser: Parser, places: Places, fetch: Fetcher
-    ) -> None:
-        self._options, self._parser, self._places = options, parser, places
+    def __init__(self, fetch: Fetcher, places: Places) -> None:
+        self._fetch, self._places = fetch, places
+
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
+    def __call__(self, place: dict[str, Any]) -> dict[str, Any]:
+        record, place = self._fetch(place, self._places.of)
+        return {name: column for name, column in place.items() if name not in PLACE_ONLY} | {"record": record}
+
+
+class _Example:
+    """The columns and the record of one example to the element it becomes."""
+
+    def __init__(self, table: RecordTable, options: ReadOptions, parser: Parser) -> None:
+        self._options, self._parser = options, parser
         self._moves = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
-        self._fetch = fetch
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
     def __call__(self, place: dict[str, Any]) -> Any:
-        record, place = self._fetch(place, self._places.of)
-        element = self._element(record, place)
+        element = self._element(place["record"], place)
         return {BATCH_SEED: place[BATCH_SEED], "element": element} if BATCH_SEED in place else element
 
     def _element(self, record: Any, place: dict[str, Any]) -> Any:

@@ -1,6 +1,5 @@
 """Columns of the record table in the order in which examples are read: where each lies, its crop, flip and seeds."""
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,8 @@ from shardkit.reader.training_orders import TrainingOrder
 # Stands for the epoch where positions are hashed for batches: no epoch has this number.
 _OF_BATCHES = np.int64(-1)
 BATCH_SEED = "batch_seed"
+# Columns that say where a record lies, and that nothing needs once it is read.
+PLACE_ONLY = {"id", "path", "offset", "frame_bytes", "epoch", "is_undecodable"}
 
 
 class Places:
@@ -48,6 +49,8 @@ class Places:
         self._steps_per_block = steps_per_block
         self._num_examples, remote = table.num_examples, rereader is None
         names = ["offset", "label", "key_hash", "height", "width", "image_start", "image_bytes"]
+        if table.frame_bytes is not None and not remote:
+            names.append("frame_bytes")
         self._columns = {name: gatherer(getattr(table, name), remote=remote) for name in names}
         self._record = None if table.record is None else gatherer(table.record, remote=remote)
         with tf.device("CPU:0"):
@@ -62,30 +65,19 @@ class Places:
         if rereader is not None and rereader.replaces and options.image is not None:
             self._are_undecodable = callable_in_graph(rereader.are_undecodable, [tf.bool])
 
-    def looking_into(self, rereader: Rereader) -> Callable[[Any], Any]:
-        """What lets Python look into the images of a step, see `Rereader.look_into`."""
-        look_into = callable_in_graph(rereader.look_into, [tf.int64])
-
-        def call(step: Any) -> Any:
-            place, epochs = self._at(step, 1)
-            (found,) = look_into(place["id"], epochs, place["window"])
-            return tf.reshape(found, [])
-
-        return call
-
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see `pipeline`
     def __call__(self, first_step: Any) -> dict[str, Any]:
         """The columns of a block, [steps_per_block * examples a step of this worker] or, at the end, fewer."""
-        place, epochs = self._at(first_step, self._steps_per_block)
+        place, epochs = self.of_steps(first_step, self._steps_per_block)
         if self._options.max_corrupt is not None:
             place["epoch"] = epochs
         if self._are_undecodable is not None:
-            (found,) = self._are_undecodable(place["id"], epochs)
+            (found,) = self._are_undecodable(place["id"], place["window"])
             place["is_undecodable"] = tf.ensure_shape(found, [None])
         return place
 
-    def _at(self, first_step: Any, num_steps: int) -> tuple[dict[str, Any], Any]:
-        """The columns of some steps, and the epoch of each example in them."""
+    def of_steps(self, first_step: Any, num_steps: int) -> tuple[dict[str, Any], Any]:
+        """Return the columns of some steps, and the epoch of each example in them."""
         layout = self._layout
         steps = tf.range(first_step, tf.minimum(first_step + num_steps, self._last_step))
         positions = tf.reshape(steps[:, tf.newaxis] * layout.global_batch_size + np.array(layout.slots), [-1])

@@ -36,4 +36,9 @@ def callable_in_graph(method: Callable[..., Any], types: list[tf.DType]) -> Call
         assert found is not None  # noqa: S101 - the first argument keeps it
         return found(*values)
 
-    return lambda *tensors: tf.numpy_function(call, [alive(tf.constant(0, tf.int64)), *tensors], types)
+    def in_graph(*tensors: Any) -> list[Any]:
+        results = tf.numpy_function(call, [alive(tf.constant(0, tf.int64)), *tensors], types)
+        # Run eagerly, as in tf.data's debug mode, it gives a single result as it is, not in a list.
+        return list(tf.nest.flatten(results))
+
+    return in_graph

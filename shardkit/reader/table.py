@@ -16,7 +16,7 @@ from shardkit.hashing import sha256_hex
 from shardkit.index import parse_index
 from shardkit.manifest import Manifest, Shard
 from shardkit.reader.key_columns import KeyColumns
-from shardkit.storage import Folder, LocalFolder
+from shardkit.storage import Folder, LocalFolder, unreadable
 
 # Small files from stores that are slow to answer. These threads only read and hash: were they to parse too, they would
 # spend two thirds of the time of a large split waiting for the interpreter's lock.
@@ -117,6 +117,24 @@ class RecordTable:
                 keys[here] = column.take(pa.array(records[here] - self.starts[shard_index])).to_pylist()
         return list(keys)
 
+    def peers(self, example_id: int) -> npt.NDArray[np.int64]:
+        """Return the ids of all examples of an example's dataset and class, itself included, ascending."""
+        own = self.root(example_id).url
+        # The tables of a mixture are joined one after another, so a dataset's records are one range.
+        shards = np.flatnonzero([root.url == own for root in self.roots])
+        records = self.starts[shards[0]], self.starts[shards[-1] + 1]
+        first, stop = records if self.record is None else np.searchsorted(self.record, records)
+        found: npt.NDArray[np.int64] = first + np.flatnonzero(self.label[first:stop] == self.label[example_id])
+        return found
+
+    def class_name(self, example_id: int) -> str | None:
+        """Return the name of an example's one class, read from the index now; None if it has none."""
+        if self.label[example_id] < 0:
+            return None
+        shard, number = self.place(example_id)
+        found: str | None = read_columns(self.root(example_id), shard, ["label_name"])["label_name"][number].as_py()
+        return str(self.label[example_id]) if found is None else found
+
     def _keys_of(self, shard_index: int) -> pa.ChunkedArray:
         root, shard = self.roots[shard_index], self.shards[shard_index]
         return self.key_columns.of(shard.index.sha256, lambda: read_columns(root, shard, ["key"])["key"])
@@ -128,6 +146,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
     Raises:
         UnknownNameError: there is no such split.
         DataError: a shard is missing or cut short, or an index is damaged or another shard's.
+        MachineError: a shard or an index cannot be read.
     """
     shards = [shard for shard in manifest.split(split_name).shards if shard.num_examples]
     if not shards:
@@ -203,6 +222,10 @@ def _raw_indexes(root: Folder, shards: list[Shard]) -> Iterator[bytes]:
 def _check_size(root: Folder, shard: Shard) -> None:
     found = root.stat(shard.path)
     where = f"{root.url}/{shard.path}"
+    try:
+        found = root.stat(shard.path)
+    except OSError as error:
+        raise unreadable(where, error) from error
     if found is None:
         msg = f"{where}: the shard is missing; restore it or convert again"
         raise DataError(msg)
@@ -227,6 +250,7 @@ def read_columns(root: Folder, shard: Shard, columns: list[str]) -> pa.Table:
 
     Raises:
         DataError: the index is missing, damaged, or another shard's.
+        MachineError: the index cannot be read.
     """
     return _parsed(root, shard, _read(root, shard), columns)
 
@@ -235,9 +259,11 @@ def _read(root: Folder, shard: Shard) -> bytes:
     where = f"{root.url}/{shard.index.path}"
     try:
         raw = root.read(shard.index.path)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         msg = f"{where}: the index is missing; restore it or convert again"
         raise DataError(msg) from None
+    except OSError as error:
+        raise unreadable(where, error) from error
     if sha256_hex(raw) != shard.index.sha256:
         # Parquet notices hardly any damage by itself, and a wrong label would be trained on without a word.
         msg = (

@@ -50,12 +50,6 @@ def test_a_damaged_stretch_is_replaced_from_all_over_the_split():
     assert all(sum(i // 10_000 == tenth for i in found) > 50 for tenth in range(10))
 
 
-@pytest.mark.parametrize(("attempt", "num_examples"), [(1, 1), (2, 2), (300, 300)])
-def test_where_all_records_are_bad_that_is_told(attempt, num_examples):
-    with pytest.raises(RecordError, match=rf"all {num_examples} records of the split are damaged"):
-        replacement(0, attempt, 0, num_examples)
-
-
 def fault(number, key="a/b.jpg"):
     return Fault(number, "train-00001-of-00003.tfrecord", number, key, "the CRC does not match")
 
