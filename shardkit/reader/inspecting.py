@@ -10,6 +10,8 @@ from shardkit.reader.places import Places
 from shardkit.reader.python_calls import callable_in_graph
 from shardkit.reader.rereading import Rereader
 
+_NOTHING: np.int64 = np.int64(0)
+
 
 class StepInspector:
     """Finds the images of a step that do not decode.
@@ -37,6 +39,6 @@ class StepInspector:
         with tf.device("CPU:0"):
             place, _ = self._places.of_steps(tf.constant(step), 1)
         if "window" not in place:
-            return np.int64(0)  # no image is decoded
+            return _NOTHING  # no image is decoded
         found: np.int64 = np.int64(self._rereader.look_into(place["id"].numpy(), place["window"].numpy()))
         return found

@@ -125,9 +125,11 @@ def make_dataset_fn(
         sample_weight: a third part of each training element, for losses that take it: "balanced" is N / (number of
             classes * examples of the class), or a weight for each class by name. (Keras refuses `class_weight` for
             distributed datasets.)
-        on_corrupt: "error" stops at a damaged record and names it; "skip" puts another example in its place, always the
-            same one, so that no position moves (in evaluation with weight 0). `faults` lists them.
-        max_corrupt: different damaged records that "skip" puts up with.
+        on_corrupt: "error" stops at a damaged record and names it; "skip" puts another example of the same class (and
+            of the same dataset of a mixture) in its place, always the same one, so that no position moves (in
+            evaluation with weight 0). `faults` lists them. A file that cannot be read, and a dataset that is converted
+            again meanwhile, stop the reader in both cases.
+        max_corrupt: Maximum number of different damaged records that "skip" replaces; at one more the reader stops.
         cache_dir: local folder that the split's shards are copied to before reading, verified by their sha256; for
             stores that are slow at random access, and for s3://, which TensorFlow does not read. Shared by all
             processes of a host, and by all runs; what was not used for longest goes first.

@@ -125,7 +125,8 @@ def _first_step(start_step: Any) -> Any:
 def _source_check(table: RecordTable) -> Callable[[], Any]:
     """Return a graph function that checks that the shards were not replaced."""
     if isinstance(table.paths, HeldPaths):
-        return tf.no_op  # copies are verified, and never replaced
+        none: Callable[[], Any] = tf.no_op
+        return none  # copies are verified, and never replaced
     return SourceWatch(table).in_graph()
 
 
