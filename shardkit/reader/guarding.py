@@ -43,7 +43,13 @@ class _State:
 
     def read(self) -> Any:
         """Return the three numbers."""
-        values = tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64)
+        # An iterator that was restored from a checkpoint has a handle without a variable. `refusing_restore` stops it
+        # before it gives a batch, and says why; an error here would come first, and say nothing.
+        values = tf.cond(
+            tf.raw_ops.VarIsInitializedOp(resource=self._handle),
+            lambda: tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64),
+            lambda: tf.constant(_State.INITIAL, tf.int64),
+        )
         values.set_shape([3])
         return tf.unstack(values)
 
