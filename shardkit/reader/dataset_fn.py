@@ -77,9 +77,10 @@ class DatasetFn:
         if tf.executing_eagerly():
             check_start(int(start_step), self._num_steps)
         if self._elsewhere is not None:
-            return self._elsewhere(self._table, layout, self._options, self._order, start_step)
-        dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
-        dataset = refusing_restore(dataset, start_step, layout.replicas_per_worker)
+            dataset = self._elsewhere(self._table, layout, self._options, self._order, start_step)
+        else:
+            dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
+            dataset = refusing_restore(dataset, start_step, layout.replicas_per_worker)
         return dataset if self._options.training else self._ending(dataset, start_step, layout.replicas_per_worker)
 
     def _ending(self, dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
@@ -88,12 +89,16 @@ class DatasetFn:
         def num_steps() -> Any:
             return tf.constant(max(0, self.steps_per_epoch - int(start_step)), tf.int64)
 
-        num_batches = int(num_steps()) * batches_per_step
-        made = made_by_iter(lambda: dataset, dataset.element_spec, keep=dataset, num_elements=num_batches)
+        if self._elsewhere is None:
+            num_batches = int(num_steps()) * batches_per_step
+            made = dataset
+            dataset = made_by_iter(lambda: made, made.element_spec, keep=made, num_elements=num_batches)
+        elif batches_per_step == 1:
+            return dataset
         # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: left as it
         # is, every evaluation would warn that the data ran out, and show half its steps as missing.
-        made.cardinality = num_steps
-        return made
+        dataset.cardinality = num_steps
+        return dataset
 
     @property
     def _num_steps(self) -> int | None:

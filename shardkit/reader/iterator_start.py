@@ -39,8 +39,9 @@ def made_by_iter(
         variant = tf.raw_ops.LoadDataset(
             path=folder,
             reader_func_other_args=traced.captured_inputs,
-            output_types=[one.dtype for one in specs],
-            output_shapes=[one.shape for one in specs],
+            # A dataset holds ragged and sparse tensors as variants.
+            output_types=[one.dtype if isinstance(one, tf.TensorSpec) else tf.variant for one in specs],
+            output_shapes=[one.shape if isinstance(one, tf.TensorSpec) else tf.TensorShape(None) for one in specs],
             reader_func=traced,
         )
     dataset = tf.data.experimental.from_variant(variant, spec)

@@ -178,7 +178,7 @@ def test_a_damaged_record_is_told_with_its_own_dataset(three, tmp_path):
         (lambda three: [(three[0], True)], "weight True must be a finite number above 0"),
         (lambda three: [(three[0], float("nan"))], "weight nan must be a finite number above 0"),
         (lambda three: three, r"mix takes pairs of \(dataset, weight\)"),
-        (lambda three: {three[0]: 1}, r"mix takes pairs of \(dataset, weight\)"),  # iterates over its keys
+        (lambda three: {three[0]: 1}, r"datasets must be a list of \(dataset, weight\)"),  # iterates over its keys
         (lambda three: ["ab"], r"mix takes pairs of .*; found 'ab'"),  # unpacks into two
         (lambda three: [(3, three[0])], "mix takes folders or manifests as datasets; found 3"),
         (lambda three: [(three[0], 1), (three[0], 2)], "is given twice; leave one out and add up the weights"),
