@@ -71,7 +71,7 @@ def test_the_commands_of_a_page_run_as_they_stand(name, folder):
 
 @pytest.mark.parametrize("name", CONSOLE)
 def test_a_command_prints_what_the_page_shows(name, folder):
-    # A line of dots stands for any number of lines.
+    # A line of dots means any number of lines.
     for shown in re.split(r"^\$ ", CONSOLE[name].code, flags=re.MULTILINE)[1:]:
         line, _, wanted = shown.partition("\n")
         pattern = re.escape(wanted).replace("…\n", "(?:.*\n)*").replace("…\\\n", "(?:.*\n)*")
@@ -94,4 +94,4 @@ def test_the_picture_shows_what_the_commands_print(folder):
         text = text.replace(os.fspath(folder), "/tmp/demo")  # noqa: S108 - a name in the picture
         return re.sub(r"[\d.,]+ (s|images/s|MB/s)\b|─+", "", text).split()
 
-    assert settled(shown) == settled(printed)
+    assert settled(shown) == settled(printed), "record it again: python sample_data/record_run.py"

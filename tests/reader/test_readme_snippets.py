@@ -1,7 +1,7 @@
 """Every Python snippet of every page, run as it stands; see tests/pages.py.
 
-OUT is the converted sample_data/shapes, OTHER a copy with another name, `photos` the source. One process runs all
-snippets but those for clusters.
+OUT is the converted sample_data/shapes, OTHER a copy with another name, `photos` the source. Two processes, side by
+side, run all snippets but those for clusters.
 """
 
 import json
@@ -76,8 +76,14 @@ def outcomes(shapes, tmp_path_factory):  # noqa: F811 - a fixture
     folders = [prepared(name, shapes, root / name) for name in names]
     again = root / RESUMED
     again.symlink_to(root / "resume")
-    run_all([command("run_snippets.py", root / "result.json", *folders, again)], [environment()])
-    return json.loads((root / "result.json").read_text(encoding="utf-8")) | {"root": root}
+    halves = {"keras.json": [], "others.json": []}
+    for folder in [*folders, again]:
+        uses_keras = "import keras" in (folder / "snippet.py").read_text(encoding="utf-8")
+        halves["keras.json" if uses_keras else "others.json"].append(folder)
+    commands = [command("run_snippets.py", root / result, *half) for result, half in halves.items()]
+    run_all(commands, [environment()] * len(commands))
+    read = (json.loads((root / result).read_text(encoding="utf-8")) for result in halves)
+    return {"root": root} | {name: outcome for half in read for name, outcome in half.items()}
 
 
 def test_every_python_snippet_is_run_by_this_test():

@@ -1,6 +1,6 @@
 """Run snippets of pages one after the other, each in a folder of its own; what became of each as JSON.
 
-run_snippets.py RESULT FOLDER…: every FOLDER has a snippet.py. One process for all: TensorFlow takes seconds to start.
+run_snippets.py RESULT FOLDER…: every FOLDER has a snippet.py. One process for many: TensorFlow takes seconds to start.
 MirroredStrategy() takes all GPUs; here two logical CPU devices stand for them. All snippets get the same strategy:
 several in one process number their collective operations alike, and TensorFlow confuses them.
 """
