@@ -13,27 +13,28 @@ from pipelines.inventory import FAILURE, PART_NAMES, TakeInventory, part_groups,
 from pipelines.options import Running
 from pipelines.watching import Watch, run_watched
 from pipelines.write import WriteShards
-from shardkit import inventory as inventories
-from shardkit import output as outputs
-from shardkit import software, writing
+from shardkit import software
+from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
-from shardkit.inventory import Facts
-from shardkit.locking import locked
-from shardkit.manifest import Manifest
+from shardkit.inventory import inventory as inventories
+from shardkit.inventory.inventory import Facts
 from shardkit.naming import MANIFEST, WORK_FOLDER, ShardName, printable
 from shardkit.planning import plan_file
+from shardkit.planning.duplicates import DUPLICATE
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.planning.plan_file import ShardTask
-from shardkit.planning.repeats import DUPLICATE
-from shardkit.publishing import proved_shards, publish, rejected_parquet
-from shardkit.refusing import Existing, ListingCheck, refuse_output
-from shardkit.rejecting import RejectLimit
-from shardkit.run_log import RunLog
-from shardkit.run_token import Run, RunToken, claimed
-from shardkit.shard_reports import errors, forget_reports, late_rejects
 from shardkit.sources import Source, SourceOptions, open_source
-from shardkit.storage import TEMPORARY, Folder, explained, open_folder, remove_temporaries
+from shardkit.storage.folders import TEMPORARY, Folder, explained, open_folder, remove_temporaries
+from shardkit.storage.output_lock import locked
+from shardkit.writing import output_folder as outputs
+from shardkit.writing import shard
+from shardkit.writing.publishing import proved_shards, publish, rejected_parquet
+from shardkit.writing.refusals import Existing, ListingCheck, refuse_output
+from shardkit.writing.reject_limit import RejectLimit
+from shardkit.writing.run_log import RunLog
+from shardkit.writing.run_token import Run, RunToken, claimed
+from shardkit.writing.shard_reports import errors, forget_reports, late_rejects
 
 # A conversion that fails names this many of its bad files; all of them are in the work folder.
 REJECTED_SHOWN = 10
@@ -215,12 +216,12 @@ class Conversion:
 
     def _write(self, source: Source, output: Folder, plan: Plan, tasks: list[ShardTask], run: RunToken) -> int:
         """Write what is missing; how many shards were there before."""
-        finished = writing.finished_shards(output, [task.name for task in tasks], run.plan_digest)
+        finished = shard.finished_shards(output, [task.name for task in tasks], run.plan_digest)
         unfinished = [task for task in tasks if task.name not in finished]
         if len(unfinished) < len(tasks):
             self.watch.say(f"going on: {len(tasks) - len(unfinished)} of {len(tasks)} shards are finished already")
         forget_reports(output, finished)
-        options = writing.WriteOptions(tuple(plan.classes), self.options.resize, self.options.quality)
+        options = shard.WriteOptions(tuple(plan.classes), self.options.resize, self.options.quality)
         pipeline = self.running.pipeline()
         _ = (
             pipeline
@@ -263,7 +264,7 @@ def images_written(output: Folder, counts: dict[ShardName, int]) -> int:
 
 def _raise_failures(output: Folder, tasks: Iterable[ShardTask], run: RunToken) -> None:
     names = [task.name for task in tasks]
-    finished = writing.finished_shards(output, names, run.plan_digest)
+    finished = shard.finished_shards(output, names, run.plan_digest)
     missing = [name for name in names if name not in finished]
     if failed := errors(output, run, missing):
         worst = max(failed, key=lambda report: report.exit_code)

@@ -11,16 +11,17 @@ from typing import Any, NamedTuple
 
 import apache_beam as beam
 
-from shardkit import inventory, naming
+from shardkit import naming
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
-from shardkit.inventory import Check
-from shardkit.refusing import Listed, ListingCheck
-from shardkit.retrying import retried, retried_iterator
-from shardkit.run_token import Fence, RunToken
+from shardkit.inventory import inventory
+from shardkit.inventory.inventory import Check
 from shardkit.sources import Listing, Source
 from shardkit.sources.listing import gathered
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
-from shardkit.storage import Folder, explained
+from shardkit.storage.folders import Folder, explained
+from shardkit.storage.retrying import retried, retried_iterator
+from shardkit.writing.refusals import Listed, ListingCheck
+from shardkit.writing.run_token import Fence, RunToken
 
 # Decoding a batch takes a fraction of a second: small enough to share out evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128

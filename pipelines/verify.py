@@ -9,11 +9,11 @@ import apache_beam as beam
 
 from pipelines.options import Running
 from pipelines.watching import Watch, run_watched
+from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.errors import MachineError
-from shardkit.example_checking import Contents
-from shardkit.manifest import Manifest, Shard
-from shardkit.storage import Folder
-from shardkit.verification import (
+from shardkit.storage.folders import Folder
+from shardkit.verification.examples import Contents
+from shardkit.verification.shards import (
     Problem,
     ShardCheck,
     check_shard,

@@ -7,9 +7,9 @@ from typing import Any
 import apache_beam as beam
 
 from shardkit.planning.plan_file import ShardTask
-from shardkit.run_token import RunToken
-from shardkit.storage import Folder
-from shardkit.writing import WriteOptions, write_shard
+from shardkit.storage.folders import Folder
+from shardkit.writing.run_token import RunToken
+from shardkit.writing.shard import WriteOptions, write_shard
 
 
 @dataclass

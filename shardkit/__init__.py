@@ -6,7 +6,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from shardkit.manifest import Manifest
+    from shardkit.dataset.manifest import Manifest
 
 from shardkit.software import __version__
 
@@ -19,6 +19,6 @@ def read_manifest(path: str) -> "Manifest":
     Raises:
         shardkit.errors.ManifestError: there is none, it is damaged, newer, or names a path outside its folder.
     """
-    from shardkit.manifest import read_manifest
+    from shardkit.dataset.manifest import read_manifest
 
     return read_manifest(path)

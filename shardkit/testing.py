@@ -12,17 +12,18 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from shardkit import inventory, shard_reports, writing
-from shardkit.inventory import INVENTORY_SCHEMA
-from shardkit.inventory_table import joined
-from shardkit.manifest import Manifest, read_manifest
+from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.inventory import inventory
+from shardkit.inventory.inventory import INVENTORY_SCHEMA
+from shardkit.inventory.table import joined
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
-from shardkit.publishing import proved_shards, publish
-from shardkit.run_token import claimed
 from shardkit.sources import Source, SourceOptions, open_source
-from shardkit.storage import Folder, open_folder
+from shardkit.storage.folders import Folder, open_folder
+from shardkit.writing import shard, shard_reports
+from shardkit.writing.publishing import proved_shards, publish
+from shardkit.writing.run_token import claimed
 
 
 def picture(seed: int, *, width: int = 8, height: int = 8, kind: str = "PNG") -> bytes:
@@ -114,9 +115,9 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
     )
 
 
-def write_options(plan: Plan) -> writing.WriteOptions:
+def write_options(plan: Plan) -> shard.WriteOptions:
     """What the shards of a plan are written with."""
-    return writing.WriteOptions(tuple(plan.classes), plan.options.resize, plan.options.quality)
+    return shard.WriteOptions(tuple(plan.classes), plan.options.resize, plan.options.quality)
 
 
 def convert_without_beam(
@@ -145,7 +146,7 @@ def convert_without_beam(
     with claimed(output) as run:
         token = run.start(plan.digest)
         for task in plan_file.shard_tasks(plan):
-            writing.write_shard(source.folder, output, task, write_options(plan), token)
+            shard.write_shard(source.folder, output, task, write_options(plan), token)
         if failed := shard_reports.errors(output, token, names):
             raise AssertionError(failed[0].error)
         late = shard_reports.late_rejects(output, plan.digest)

@@ -45,7 +45,8 @@ def test_the_help_of_a_command_loads_nothing_heavy(command):
 
 
 @pytest.mark.parametrize(
-    "module", ["shardkit.writing", "shardkit.verification", "shardkit.publishing", "shardkit.sources"]
+    "module",
+    ["shardkit.writing.shard", "shardkit.verification.shards", "shardkit.writing.publishing", "shardkit.sources"],
 )
 def test_what_workers_run_loads_neither_tensorflow_nor_beam(module):
     assert loaded(f"import {module}", ["tensorflow", "keras", "apache_beam"]) == []
@@ -62,4 +63,4 @@ def test_the_reader_leaves_keras_alone_whose_backend_may_not_be_there():
 
 
 def test_reading_a_manifest_loads_neither_tensorflow_nor_beam():
-    assert loaded("import shardkit.manifest", ["tensorflow", "keras", "apache_beam"]) == []
+    assert loaded("import shardkit.dataset.manifest", ["tensorflow", "keras", "apache_beam"]) == []

@@ -33,7 +33,7 @@ def convert(source: str, output: str, overwrite: bool, **given: Any) -> None:  #
     from pipelines.convert import Conversion
     from shardkit.cli.summary import conversion_summary
     from shardkit.cli.terminal import Terminal
-    from shardkit.rejecting import RejectLimit
+    from shardkit.writing.reject_limit import RejectLimit
 
     terminal = Terminal(quiet=given["quiet"])
     limit = RejectLimit.parse(given["max_rejected"])

@@ -16,7 +16,7 @@ import click
 @click.option("--rejected", is_flag=True, help="What was left out, and why: key, reason and message of each.")
 def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 - click's flags
     """Show what a dataset holds: splits, classes, counts, bytes, balance, image sizes."""
-    from shardkit.manifest import read_manifest
+    from shardkit.dataset.manifest import read_manifest
 
     manifest = read_manifest(dataset)
     if rejected:

@@ -26,9 +26,9 @@ def plan(source: str, **given: Any) -> None:
     from shardkit.cli.terminal import Terminal
     from shardkit.cli.work_folder import work_folder
     from shardkit.planning.plan import make_plan
-    from shardkit.rejecting import RejectLimit
-    from shardkit.run_token import claimed
     from shardkit.sources import open_source
+    from shardkit.writing.reject_limit import RejectLimit
+    from shardkit.writing.run_token import claimed
 
     terminal = Terminal(quiet=given["quiet"])
     limit = RejectLimit.parse(given["max_rejected"])

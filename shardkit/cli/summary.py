@@ -13,13 +13,13 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from shardkit.dataset.index import read_index
+from shardkit.dataset.manifest import Manifest
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
-from shardkit.index import read_index
-from shardkit.manifest import Manifest
 from shardkit.naming import REJECTED, printable
 from shardkit.planning.plan import Plan
-from shardkit.rejecting import RejectLimit
+from shardkit.writing.reject_limit import RejectLimit
 
 CLASSES_SHOWN = 6
 CLASSES_LISTED = 40

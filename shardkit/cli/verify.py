@@ -27,9 +27,9 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
     from shardkit.cli.summary import count, size
     from shardkit.cli.terminal import Terminal, harmless
     from shardkit.cli.work_folder import work_folder
-    from shardkit.leaks import leak_problems
-    from shardkit.manifest import dataset_folder, read_manifest
+    from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.naming import MANIFEST, printable
+    from shardkit.verification.leaks import leak_problems
 
     root = dataset_folder(dataset)
     terminal = Terminal(quiet=given["quiet"])

@@ -6,7 +6,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 
-from shardkit.storage import Folder, LocalFolder, open_folder
+from shardkit.storage.folders import Folder, LocalFolder, open_folder
 
 
 @contextlib.contextmanager

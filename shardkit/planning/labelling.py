@@ -10,10 +10,10 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.columns import LABEL_NAMES, OBJECTS, TARGET, features_of
+from shardkit.dataset.features import LABEL
 from shardkit.errors import CallError
-from shardkit.features import LABEL
 from shardkit.hashing import COLUMN_BLOCK
+from shardkit.inventory.columns import LABEL_NAMES, OBJECTS, TARGET, features_of
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 

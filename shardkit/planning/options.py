@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
-from shardkit.inventory import Check
+from shardkit.inventory.inventory import Check
 from shardkit.planning.sizing import check_target_bytes
 
 Dedupe = Literal["group", "drop", "ignore"]

@@ -13,18 +13,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import software
-from shardkit.columns import features_of
+from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.errors import DataError
-from shardkit.features import CLASS_LABEL, LABEL
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
-from shardkit.inventory import INVENTORY_SCHEMA, Reject, fingerprint
-from shardkit.inventory_table import plain_type
-from shardkit.planning.assigning import assign_splits, tie_notes, ties_of
+from shardkit.inventory.columns import features_of
+from shardkit.inventory.inventory import INVENTORY_SCHEMA, Reject, fingerprint
+from shardkit.inventory.table import plain_type
+from shardkit.planning.assign_splits import assign_splits, tie_notes, ties_of
 from shardkit.planning.balance import Balance, measure_balance
 from shardkit.planning.dealing import deal_sorted, sort_by
+from shardkit.planning.duplicates import REJECTED_SCHEMA, without_duplicates, without_repeats
 from shardkit.planning.labelling import Labels, labels_of
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.repeats import REJECTED_SCHEMA, without_duplicates, without_repeats
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.planning.unsplit import without_unsplit

@@ -14,7 +14,7 @@ from shardkit import naming, software
 from shardkit.errors import MachineError, StaleRunError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.planning.plan import Plan
-from shardkit.storage import Folder
+from shardkit.storage.folders import Folder
 
 PATH = f"{naming.WORK_FOLDER}/plan.parquet"
 _DESCRIPTION_KEY = b"shardkit.plan"

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING, Any
 
-from shardkit.reader.checking import check
+from shardkit.reader.api import make_dataset, make_dataset_fn, mix
 from shardkit.reader.dataset_fn import DatasetFn
-from shardkit.reader.making import make_dataset, make_dataset_fn, mix
-from shardkit.reader.mixing import cutmix, mixup
+from shardkit.reader.images.mixup import cutmix, mixup
+from shardkit.reader.input_contexts import check
 from shardkit.reader.monitoring import monitor
 
 if TYPE_CHECKING:
-    from shardkit.reader.resuming import ResumeCallback
+    from shardkit.reader.keras_callbacks import ResumeCallback
 
 __all__ = [
     "DatasetFn",
@@ -27,7 +27,7 @@ __all__ = [
 def __getattr__(name: str) -> Any:
     """Import Keras only for those who use it: its backend may be one that is not installed."""
     if name == "ResumeCallback":
-        from shardkit.reader.resuming import ResumeCallback
+        from shardkit.reader.keras_callbacks import ResumeCallback
 
         return ResumeCallback
     msg = f"module {__name__!r} has no attribute {name!r}"

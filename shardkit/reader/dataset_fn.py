@@ -7,17 +7,17 @@ import tensorflow as tf
 
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
-from shardkit.reader import checking, pipeline
-from shardkit.reader.argument_checks import whole_number
-from shardkit.reader.caching import ShardCache
-from shardkit.reader.elsewhere import Elsewhere, check_traced
-from shardkit.reader.faults import Fault, FaultBudget
-from shardkit.reader.iterator_start import made_by_iter
-from shardkit.reader.options import MAX_STEP, ReadOptions
-from shardkit.reader.refusing_restore import refusing_restore
-from shardkit.reader.start_steps import StartStep, check_start, warn_of_left_out
-from shardkit.reader.table import RecordTable
-from shardkit.reader.training_orders import TrainingOrder
+from shardkit.reader import input_contexts, pipeline
+from shardkit.reader.arguments.checks import whole_number
+from shardkit.reader.arguments.options import MAX_STEP, ReadOptions
+from shardkit.reader.cache.shards import ShardCache
+from shardkit.reader.iterators.iterator_start import made_by_iter
+from shardkit.reader.iterators.restore_guard import refusing_restore
+from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_left_out
+from shardkit.reader.orders.training_orders import TrainingOrder
+from shardkit.reader.records.faults import Fault, FaultBudget
+from shardkit.reader.remote.placement import Elsewhere, check_traced
+from shardkit.reader.table.records import RecordTable
 
 
 class DatasetFn:
@@ -64,13 +64,13 @@ class DatasetFn:
         """
         check_traced(self._elsewhere)
         context = tf.distribute.InputContext() if context is None else context
-        checking.check(
+        input_contexts.check(
             context,
             global_batch_size=self._options.global_batch_size,
             num_examples=self.num_examples,
             training=self._options.training,
         )
-        layout = checking.layout_of(context, self._options.global_batch_size)
+        layout = input_contexts.layout_of(context, self._options.global_batch_size)
         if self._order is not None:
             self._order.check_workers(layout.num_workers)
         start_step = StartStep(self.start_step, self._num_steps)

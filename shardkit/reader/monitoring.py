@@ -10,7 +10,7 @@ from typing import Generic, TypeVar
 import tensorflow as tf
 
 from shardkit.errors import CallError
-from shardkit.reader.argument_checks import refused
+from shardkit.reader.arguments.checks import refused
 
 Element = TypeVar("Element")
 

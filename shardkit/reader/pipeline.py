@@ -17,26 +17,26 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
+from shardkit.dataset.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
 from shardkit.order import BatchLayout, steps_per_epoch
-from shardkit.reader.annotations import move_annotations, targets
-from shardkit.reader.block_fetching import BlockReader
-from shardkit.reader.decoding import decode_window, finish, target_size
-from shardkit.reader.faults import FaultBudget
-from shardkit.reader.fetching import Fetcher
-from shardkit.reader.guarding import guarded
-from shardkit.reader.inspecting import StepInspector
-from shardkit.reader.local_copies import HeldPaths
+from shardkit.reader.arguments.options import MAX_STEP, ImageOptions, ReadOptions
+from shardkit.reader.cache.local_copies import HeldPaths
+from shardkit.reader.images.annotations import move_annotations, targets
+from shardkit.reader.images.decoding import decode_window, finish, target_size
+from shardkit.reader.iterators.random_start import RandomStart
 from shardkit.reader.map_results import check_weight, returned
-from shardkit.reader.options import MAX_STEP, ImageOptions, ReadOptions
-from shardkit.reader.parsing import Parser
-from shardkit.reader.places import BATCH_SEED, PLACE_ONLY, Places
-from shardkit.reader.random_start import RandomStart
-from shardkit.reader.rereading import Rereader
-from shardkit.reader.run_reading import RunReader
-from shardkit.reader.source_changes import SourceWatch
-from shardkit.reader.table import RecordTable
-from shardkit.reader.training_orders import BlockOrder, TrainingOrder
+from shardkit.reader.orders.training_orders import BlockOrder, TrainingOrder
+from shardkit.reader.records.blocks import BlockReader
+from shardkit.reader.records.faults import FaultBudget
+from shardkit.reader.records.instructions import BATCH_SEED, PLACE_ONLY, Places
+from shardkit.reader.records.parsing import Parser
+from shardkit.reader.records.ranges import RunReader
+from shardkit.reader.records.recovery import Rereader
+from shardkit.reader.records.retry import guarded
+from shardkit.reader.records.single import Fetcher
+from shardkit.reader.records.source_changes import SourceWatch
+from shardkit.reader.records.step_inspector import StepInspector
+from shardkit.reader.table.records import RecordTable
 
 # Vectorised ops cost about a millisecond a block, whatever its size up to here: small batches share a block.
 BLOCK_EXAMPLES = 1024

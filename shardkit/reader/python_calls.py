@@ -8,8 +8,8 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from shardkit.reader.gathering import gatherer
-from shardkit.reader.table import aligned
+from shardkit.reader.table.column_lookup import gatherer
+from shardkit.reader.table.records import aligned
 
 
 class _Memory(np.ndarray[Any, np.dtype[np.int64]]):

@@ -3,25 +3,25 @@
 from collections.abc import Callable
 from dataclasses import fields
 
-from shardkit.archive_folder import archive_root
-from shardkit.archives import ZipFolder
+from shardkit.archives.member_tree import archive_root
+from shardkit.archives.tar_folder import TarFolder
+from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError
-from shardkit.sources.archived import with_problems
-from shardkit.sources.class_folders import open_class_folders
-from shardkit.sources.coco import is_coco, open_coco
-from shardkit.sources.file_names import open_file_names
-from shardkit.sources.hf_parquet import is_hf_parquet, open_hf_parquet
-from shardkit.sources.hf_parquet_columns import has_embedded_images
+from shardkit.sources.archive_problems import with_problems
+from shardkit.sources.detection.coco import is_coco, open_coco
+from shardkit.sources.detection.voc import is_voc, open_voc
+from shardkit.sources.detection.yolo import is_yolo, open_yolo
+from shardkit.sources.folders.class_folders import open_class_folders
+from shardkit.sources.folders.file_names import open_file_names
+from shardkit.sources.folders.masks import is_masks, open_masks
+from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.listing import Source
-from shardkit.sources.masks import is_masks, open_masks
-from shardkit.sources.metadata import has_metadata, open_metadata
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables import TABLE_ENDINGS, open_table
-from shardkit.sources.tar_folder import TarFolder
-from shardkit.sources.voc import is_voc, open_voc
-from shardkit.sources.webdataset import holds_samples, is_webdataset, open_webdataset
-from shardkit.sources.yolo import is_yolo, open_yolo
-from shardkit.storage import Folder, explained, open_folder
+from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
+from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
+from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
+from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
+from shardkit.storage.folders import Folder, explained, open_folder
 
 # In the order in which a folder is tried: what only one layout has before what many have.
 _RECOGNISERS: tuple[tuple[str, Callable[[Folder], bool]], ...] = (

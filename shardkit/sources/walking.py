@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shardkit.errors import SpecialFileError
 from shardkit.naming import MANIFEST, RUN_LOG
 from shardkit.sources.listing import is_ignored
-from shardkit.storage import Entry, Folder, explained
+from shardkit.storage.folders import Entry, Folder, explained
 
 MIN_SLICE = 2_000  # label files: fewer are read faster than a worker is started for them
 MAX_SLICES = 16  # every worker walks the folder again: about 5 µs a file and slice, against 100 to parse its labels

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from timing import print_table, work_folder
 
-from shardkit.manifest import Index, Shard
-from shardkit.reader.caching import ShardCache
-from shardkit.reader.local_copies import SHARDS_AT_A_TIME
-from shardkit.storage import LocalFolder
+from shardkit.dataset.manifest import Index, Shard
+from shardkit.reader.cache.local_copies import SHARDS_AT_A_TIME
+from shardkit.reader.cache.shards import ShardCache
+from shardkit.storage.folders import LocalFolder
 
 SHARD_BYTES = 128 << 20  # 128 MiB
 SECONDS_A_REQUEST = 0.05

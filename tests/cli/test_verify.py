@@ -8,7 +8,7 @@ import pytest
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import open_source
-from shardkit.storage import open_folder
+from shardkit.storage.folders import open_folder
 from shardkit.testing import plan_without_beam, write_class_folders
 
 from .calling import call, convert, digests, run

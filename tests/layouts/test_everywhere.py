@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shardkit import read_manifest
-from shardkit.storage import open_folder
+from shardkit.storage.folders import open_folder
 
 from ..cli.calling import convert, digests
 from .reading_back import assert_same_images, examples

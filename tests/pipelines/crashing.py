@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from shardkit.storage import TEMPORARY, LocalFolder
+from shardkit.storage.folders import TEMPORARY, LocalFolder
 
 from ..cli.calling import TIMEOUT_SECONDS, call, start
 

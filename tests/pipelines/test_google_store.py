@@ -7,12 +7,13 @@ import shutil
 
 import pytest
 
-from shardkit import google_storage, retrying, run_token, storage
-from shardkit.storage import RemoteFolder
+from shardkit.storage import folders, google, retrying
+from shardkit.storage.folders import RemoteFolder
 from shardkit.testing import write_class_folders
+from shardkit.writing import run_token
 
 from ..cli.calling import call, convert, digests, environment, is_one_sentence, run
-from ..gcs_fixtures import bucket, google_server
+from ..storage.gcs.fixtures import bucket, google_server
 from .crashing import finished_shards, start_until
 
 __all__ = ["bucket", "google_server"]
@@ -36,7 +37,7 @@ def dataset(source, tmp_path_factory):
 @pytest.fixture
 def impatient(monkeypatch):
     """What fails is tried again for a second only; the client takes no less."""
-    monkeypatch.setattr(google_storage, "RETRY_SECONDS", 1)
+    monkeypatch.setattr(google, "RETRY_SECONDS", 1)
 
 
 def published(bucket):
@@ -204,7 +205,7 @@ def large_source(tmp_path_factory):
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(storage, "UPLOAD_BYTES", 256 << 10)  # 256 KiB, the store's least
+    monkeypatch.setattr(folders, "UPLOAD_BYTES", 256 << 10)  # 256 KiB, the store's least
 
 
 @pytest.mark.usefixtures("small_parts")

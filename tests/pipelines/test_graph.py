@@ -15,17 +15,18 @@ from pipelines.inventory import DECODE_BATCH_ROWS, TakeInventory, part_groups
 from pipelines.options import Running
 from pipelines.verify import VerifyShards
 from pipelines.write import WriteShards
-from shardkit import images, writing
+from shardkit import images
+from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
-from shardkit.example_checking import Contents
-from shardkit.manifest import read_manifest
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
-from shardkit.run_token import Run, RunToken
 from shardkit.sources import open_source
-from shardkit.storage import open_folder
+from shardkit.storage.folders import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
+from shardkit.verification.examples import Contents
+from shardkit.writing import shard as writing
+from shardkit.writing.run_token import Run, RunToken
 
 from ..cli.calling import call
 

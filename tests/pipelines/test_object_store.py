@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from shardkit import retrying
-from shardkit.storage import RemoteFolder, open_folder
+from shardkit.storage import retrying
+from shardkit.storage.folders import RemoteFolder, open_folder
 from shardkit.testing import files_of, write_class_folders
 
 from ..cli.calling import TIMEOUT_SECONDS, call, convert, environment

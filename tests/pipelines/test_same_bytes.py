@@ -89,7 +89,7 @@ def test_the_order_in_which_the_system_lists_folders_does_not_matter(mixed_sourc
 
     options, wanted = undisturbed
     with monkeypatch.context() as patched:
-        patched.setattr("shardkit.storage.os.scandir", Reversed)
+        patched.setattr("shardkit.storage.folders.os.scandir", Reversed)
         convert(mixed_source, tmp_path / "out", *options)
     assert next(calls) > 5, "the patch was not called"
     assert digests(tmp_path / "out") == wanted
@@ -105,7 +105,7 @@ def test_the_place_of_the_output_inside_the_source_does_not_matter(mixed_source,
 def test_verbatim_images_are_the_sources_bytes(tmp_path, source):
     import pyarrow.parquet as pq
 
-    from shardkit import example, tfrecord
+    from shardkit.dataset import example, tfrecord
 
     convert(source, tmp_path / "out")
     [shard] = (tmp_path / "out").glob("*.tfrecord")

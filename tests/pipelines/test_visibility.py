@@ -10,11 +10,11 @@ import pytest
 from pipelines import inventory
 from pipelines.watching import run_watched
 from shardkit.errors import DataError, MachineError
-from shardkit.inventory import read_parts
-from shardkit.run_token import claimed
+from shardkit.inventory.inventory import read_parts
 from shardkit.sources import SourceOptions, open_source
-from shardkit.storage import open_folder
+from shardkit.storage.folders import open_folder
 from shardkit.testing import picture, write_tree
+from shardkit.writing.run_token import claimed
 
 IMAGE = picture(1)
 XML = b"<annotation><filename>a.png</filename><size><width>8</width><height>8</height></size></annotation>"

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
-from shardkit.inventory import INVENTORY_SCHEMA, Reject, compact
+from shardkit.inventory.inventory import INVENTORY_SCHEMA, Reject, compact
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan, plan_schema
 from shardkit.testing import inventory_table

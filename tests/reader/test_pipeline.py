@@ -2,9 +2,11 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from shardkit.dataset.index import key_hashes
 from shardkit.errors import CallError
-from shardkit.index import key_hashes
-from shardkit.reader import crops, graph_order, make_dataset_fn
+from shardkit.reader import make_dataset_fn
+from shardkit.reader.images import crops
+from shardkit.reader.orders import permutation
 
 from .conftest import COUNTS, global_batches, texts
 
@@ -145,7 +147,7 @@ def test_training_pixels_are_those_of_the_window_resized_and_mirrored(mixed, mix
     mirrored = 0
     for step, (images, _) in enumerate(global_batches(dataset_fn, 6)):  # two epochs of three steps
         keys, epochs = dataset_fn.batch_keys(step), np.full(BATCH, step // 3)
-        drawn = graph_order.uniforms(tf.constant(key_hashes(keys)), tf.constant(epochs), seed, crops.UNIFORMS + 1)
+        drawn = permutation.uniforms(tf.constant(key_hashes(keys)), tf.constant(epochs), seed, crops.UNIFORMS + 1)
         whole = [decoded(mixed_source, key) for key in keys]
         sides = np.array([image.shape[:2] for image in whole], np.int32).T
         windows = crops.random_windows(drawn[:-1], *sides, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3)).numpy()
@@ -219,7 +221,7 @@ def test_map_fn_gets_seeds_of_seed_epoch_and_key_alone(noise):
     batches = list(global_batches(dataset_fn, 25, num_workers=2, replicas=2))
     keys, seeds = (np.concatenate([batch[name] for batch in batches]) for name in ("key", "seed"))
     epochs = np.arange(25 * BATCH) // NUM_EXAMPLES
-    expected = graph_order.seeds(tf.constant(key_hashes(texts(keys))), tf.constant(epochs), 9)
+    expected = permutation.seeds(tf.constant(key_hashes(texts(keys))), tf.constant(epochs), 9)
     assert seeds.dtype == np.int32
     np.testing.assert_array_equal(seeds, expected)
 

@@ -11,7 +11,7 @@ import shutil
 import pytest
 
 from shardkit import read_manifest
-from shardkit.manifest import digest_of
+from shardkit.dataset.manifest import digest_of
 
 from ..pages import runnable
 from .training_fixtures import SHAPES, cluster, command, environment, run_all, shapes  # noqa: F401 - a fixture

@@ -7,7 +7,7 @@ import pyarrow.parquet as pq
 
 from shardkit.sources.listing import LISTING_SCHEMA, UNMEASURED
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables import open_table
+from shardkit.sources.tables.layout import open_table
 
 
 def write(folder, content, name="labels.csv"):

@@ -1,9 +1,9 @@
 import pytest
 
 from shardkit.sources import LISTING_SCHEMA, Listing
-from shardkit.sources.detection import MAX_OBJECTS, batches, detection_schema, image_row
+from shardkit.sources.detection.rows import MAX_OBJECTS, batches, detection_schema, image_row
 from shardkit.sources.listing import IMAGE_ENDINGS, ending, gathered, is_ignored
-from shardkit.storage import Entry
+from shardkit.storage.folders import Entry
 
 
 @pytest.mark.parametrize(

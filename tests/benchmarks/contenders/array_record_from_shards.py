@@ -9,9 +9,9 @@ import os
 from array_record.python import array_record_module
 from array_record_writer import LABEL
 
-from shardkit.index import read_index
-from shardkit.manifest import read_manifest
-from shardkit.tfrecord import HEADER_BYTES
+from shardkit.dataset.index import read_index
+from shardkit.dataset.manifest import read_manifest
+from shardkit.dataset.tfrecord import HEADER_BYTES
 
 
 def main() -> None:

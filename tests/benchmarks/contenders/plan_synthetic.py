@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.inventory import INVENTORY_SCHEMA
-from shardkit.inventory_table import compact, joined
+from shardkit.inventory.inventory import INVENTORY_SCHEMA
+from shardkit.inventory.table import compact, joined
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 

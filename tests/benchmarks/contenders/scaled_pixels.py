@@ -15,9 +15,10 @@ import tensorflow as tf
 from measuring import BATCH_SIZE
 
 from shardkit import reader
-from shardkit.index import key_hashes
-from shardkit.reader import crops, graph_order
-from shardkit.reader.decoding import RATIOS, ratio_index
+from shardkit.dataset.index import key_hashes
+from shardkit.reader.images import crops
+from shardkit.reader.images.decoding import RATIOS, ratio_index
+from shardkit.reader.orders import permutation
 
 SIZE, SEED = (224, 224), 0
 HEIGHT, WIDTH = 1500, 2000
@@ -61,7 +62,7 @@ def main() -> None:
 
 def ratios(keys: list[str], epochs: Any) -> Any:
     """The ratio of each example's crop."""
-    drawn = graph_order.uniforms(tf.constant(key_hashes(keys)), tf.constant(epochs), SEED, crops.UNIFORMS + 1)
+    drawn = permutation.uniforms(tf.constant(key_hashes(keys)), tf.constant(epochs), SEED, crops.UNIFORMS + 1)
     sides = (tf.fill([len(keys)], side) for side in (HEIGHT, WIDTH))
     windows = crops.random_windows(drawn[:-1], *sides, scale=(0.08, 1.0), ratio=(3 / 4, 4 / 3))
     return np.array([RATIOS[int(ratio_index(window, SIZE))] for window in windows])

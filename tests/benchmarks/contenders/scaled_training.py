@@ -13,7 +13,7 @@ from typing import Any
 import keras
 
 from shardkit import reader
-from shardkit.manifest import read_manifest
+from shardkit.dataset.manifest import read_manifest
 
 SIZE, BATCH_SIZE, PASSES = (64, 64), 64, 8
 VALIDATION_SEED = 1  # the same crops for every network

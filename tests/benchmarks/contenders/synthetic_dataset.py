@@ -15,11 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from PIL import Image
 
-from shardkit import example, software, tfrecord
-from shardkit.features import CLASSIFICATION
+from shardkit import software
+from shardkit.dataset import example, tfrecord
+from shardkit.dataset.features import CLASSIFICATION
+from shardkit.dataset.index import SCHEMA, ShardSummary, serialise
+from shardkit.dataset.manifest import Balance, Index, Manifest, Rejected, Shard, Source, Split, sealed
 from shardkit.hashing import sha256_hex
-from shardkit.index import SCHEMA, ShardSummary, serialise
-from shardkit.manifest import Balance, Index, Manifest, Rejected, Shard, Source, Split, sealed
 from shardkit.naming import ShardName
 
 NUM_RECORDS = 64

@@ -41,7 +41,7 @@ def tensorflows_window(image: Any) -> Any:
 
 
 def shardkits_window(image: Any) -> Any:
-    from shardkit.reader import crops
+    from shardkit.reader.images import crops
 
     shape = tf.io.extract_jpeg_shape(image)
     uniforms = tf.random.uniform([crops.UNIFORMS, 1])

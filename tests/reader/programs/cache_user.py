@@ -28,12 +28,12 @@ package = types.ModuleType("shardkit.reader")
 package.__path__ = [str(Path(shardkit.__file__).parent / "reader")]
 sys.modules["shardkit.reader"] = package
 
-from shardkit.manifest import Shard  # noqa: E402
-from shardkit.reader import shard_copying  # noqa: E402
-from shardkit.reader.caching import ShardCache  # noqa: E402
-from shardkit.storage import LocalFolder  # noqa: E402
+from shardkit.dataset.manifest import Shard  # noqa: E402
+from shardkit.reader.cache import copying  # noqa: E402
+from shardkit.reader.cache.shards import ShardCache  # noqa: E402
+from shardkit.storage.folders import LocalFolder  # noqa: E402
 
-shard_copying.CHUNK_BYTES = 64 << 10  # 64 KiB
+copying.CHUNK_BYTES = 64 << 10  # 64 KiB
 
 
 class Slow(LocalFolder):

@@ -1,0 +1,149 @@
+"""A .zip as a read-only folder, so that every layout of files and folders works inside of one.
+
+Nothing is extracted. The table of members is read once a process; after that each read is one range of the archive, so
+threads need no lock, forked processes share no position, and an object store is asked once a file.
+"""
+
+import contextlib
+import errno
+import io
+import tempfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from shardkit.archives.member_tree import ArchiveFolder, Table, archive_root, located
+from shardkit.archives.zip_members import LOCAL_HEADER, Member, load_table
+from shardkit.storage.folders import COPY_BYTES, Folder
+
+__all__ = ["MAX_MEMBER_BYTES", "ZipFolder", "archive_root"]
+
+MAX_MEMBER_BYTES = 1 << 30  # 1 GiB: a larger member is refused
+_MAX_RATIO = 1000  # more than any picture shrinks by, unless it is small and of one colour; deflate's limit is 1032
+_SMALL_BYTES = 64 << 20  # 64 MiB: up to here memory is bounded anyway, and an empty mask may shrink by any ratio
+_IN_MEMORY_BYTES = 16 << 20  # 16 MiB: larger members are opened by way of a temporary file
+_SIGNATURE = b"PK\3\4"
+_STORED, _DEFLATED = 0, 8  # compression methods (APPNOTE 4.4.5)
+
+
+@dataclass(frozen=True, slots=True)
+class ZipFolder(ArchiveFolder):
+    """A folder in a .zip; see ArchiveFolder. Symbolic links are files that hold a path."""
+
+    def _table(self) -> Table[Member]:
+        return load_table(self.archive, self.num_bytes, self.mtime_ns)
+
+    def read(self, path: str) -> bytes:
+        """See Folder.
+
+        Raises:
+            OSError: the member is damaged, encrypted, too large, or packed in another way than zip's usual ones.
+        """
+        return b"".join(self._blocks(path))
+
+    def open(self, path: str) -> Any:
+        """See Folder; a large member is unpacked to a temporary file first.
+
+        Raises:
+            OSError: as ``read``.
+        """
+        member = self._table().files.get(self._at(path))
+        if member is None or member.num_bytes <= _IN_MEMORY_BYTES:
+            return io.BytesIO(self.read(path))
+        with contextlib.ExitStack() as stack:
+            file = stack.enter_context(tempfile.TemporaryFile())
+            for block in self._blocks(path):
+                file.write(block)
+            file.seek(0)
+            stack.pop_all()
+        return file
+
+    def _blocks(self, path: str) -> Iterator[bytes]:
+        """The file's content, checked."""
+        table = self._table()
+        member = table.files.get(self._at(path))
+        if member is None:
+            if self._at(path) in table.folders:
+                raise IsADirectoryError(errno.EISDIR, "Is a directory", f"{self.url}/{path}")
+            raise FileNotFoundError(errno.ENOENT, "No such file in the archive", f"{self.url}/{path}")
+        _refuse_unreadable(member)
+        beside, name = located(self.archive)
+        with _ranged(beside, name, member) as file:
+            header = file.read(LOCAL_HEADER.size)
+            if len(header) < LOCAL_HEADER.size or not header.startswith(_SIGNATURE):
+                raise _damaged(f"has no member at byte {member.offset}, where its table says one is")
+            _, name_bytes, extra_bytes = LOCAL_HEADER.unpack(header)
+            file.seek(name_bytes + extra_bytes, io.SEEK_CUR)
+            crc = num_bytes = 0
+            for block in _inflated(file, member):
+                crc = zlib.crc32(block, crc)
+                num_bytes += len(block)
+                if num_bytes > member.num_bytes:
+                    break
+                yield block
+        if num_bytes != member.num_bytes:
+            more = "more" if num_bytes > member.num_bytes else "fewer"
+            raise _damaged(f"holds {more} bytes of this member than the {member.num_bytes} it announces")
+        if crc != member.crc:
+            raise _damaged("holds a member whose bytes contradict its CRC")
+
+
+@contextlib.contextmanager
+def _ranged(beside: Folder, name: str, member: Member) -> Iterator[Any]:
+    """The archive's bytes from a member's local header on."""
+    wanted = member.header_bytes + member.stored_bytes
+    if wanted <= _IN_MEMORY_BYTES:
+        data = beside.read_range(name, member.offset, wanted)
+        if len(data) >= LOCAL_HEADER.size:
+            _, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(data)
+            exact = LOCAL_HEADER.size + name_bytes + extra_bytes + member.stored_bytes
+            if exact > wanted:
+                data = beside.read_range(name, member.offset, exact)
+        yield io.BytesIO(data)
+        return
+    with beside.open(name) as file:
+        file.seek(member.offset)
+        yield file
+
+
+def _inflated(file: Any, member: Member) -> Iterator[bytes]:
+    """Blocks of at most COPY_BYTES; all of the member's compressed bytes are consumed."""
+    inflate = zlib.decompressobj(-zlib.MAX_WBITS) if member.method == _DEFLATED else None
+    remaining = member.stored_bytes
+    while remaining:
+        packed = file.read(min(COPY_BYTES, remaining))
+        if not packed:
+            raise _damaged("ends within a member")
+        remaining -= len(packed)
+        if inflate is None:
+            yield packed
+            continue
+        while packed and not inflate.eof:
+            try:
+                block = inflate.decompress(packed, COPY_BYTES)
+            except zlib.error as error:
+                raise _damaged(f"holds a member that cannot be inflated ({error})") from None
+            packed = inflate.unconsumed_tail
+            yield block
+    if inflate is not None and not inflate.eof:
+        yield inflate.flush()
+
+
+def _damaged(found: str) -> OSError:
+    return OSError(f"the archive {found}; copy it again from its origin, or test it with unzip -t")
+
+
+def _refuse_unreadable(member: Member) -> None:
+    if member.is_encrypted:
+        msg = "it is encrypted; unpack the archive with its password and convert the folder"
+        raise OSError(msg)
+    if member.method not in {_STORED, _DEFLATED}:
+        msg = f"it is packed by method {member.method}, neither stored nor deflated; unpack the archive first"
+        raise OSError(msg)
+    if member.num_bytes > MAX_MEMBER_BYTES:
+        msg = f"it unpacks to {member.num_bytes} bytes, more than the {MAX_MEMBER_BYTES} that are read from an archive"
+        raise OSError(f"{msg}; unpack the archive first")
+    if member.num_bytes > max(_SMALL_BYTES, _MAX_RATIO * member.stored_bytes):
+        msg = f"it claims to unpack from {member.stored_bytes} to {member.num_bytes} bytes, as no picture does"
+        raise OSError(f"{msg}; leave it out of the archive")

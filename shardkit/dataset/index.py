@@ -1,0 +1,193 @@
+"""The index of a shard: a Parquet table, one row a record in file order; its presence marks the shard as done.
+
+Its schema carries a summary of the shard (size, sha256, format), so that resuming and publishing read small files only.
+"""
+
+import contextlib
+import io
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES
+from shardkit.errors import DataError
+from shardkit.hashing import hash64
+from shardkit.storage.folders import Folder, unreadable
+
+FORMAT_VERSION = 1
+_SUMMARY_KEY = b"shardkit.shard"
+
+SCHEMA = pa.schema(
+    [
+        pa.field("offset", pa.int64(), nullable=False),  # of the record's frame, bytes from the start of the shard
+        pa.field("length", pa.int64(), nullable=False),  # of the record's data, bytes, the frame's 16 not counted
+        pa.field("key", pa.string(), nullable=False),
+        pa.field("key_hash", pa.int64(), nullable=False),  # see key_hashes; seeds an example's augmentation
+        pa.field("label", pa.int32()),  # null where an example has no one class
+        pa.field("label_name", pa.dictionary(pa.int32(), pa.string())),
+        pa.field("labels", pa.list_(pa.int32())),  # those of an example with several, or of its objects; ascending
+        pa.field("height", pa.int32(), nullable=False),  # pixels, as stored
+        pa.field("width", pa.int32(), nullable=False),
+        pa.field("format", pa.dictionary(pa.int32(), pa.string()), nullable=False),  # of the stored bytes: JPEG or PNG
+        pa.field(
+            "image_start", pa.int32(), nullable=False
+        ),  # of the image's bytes, from the start of the record's data
+        pa.field("image_bytes", pa.int32(), nullable=False),  # how many: a reader cuts them out and parses nothing
+        pa.field("group", pa.string()),
+        pa.field("source_bytes", pa.int64(), nullable=False),  # of the raw file
+        pa.field("content_sha256", pa.binary(32), nullable=False),  # of the raw file
+        # What normalisation changed, by commas; '' where the bytes are the source's.
+        pa.field("changes", pa.dictionary(pa.int32(), pa.string()), nullable=False),
+    ]
+)
+
+# Twenty million rows are opened in half the time without zstd, and packed differences take no more room than it left.
+_NUMBERS = ["offset", "length", "label", "height", "width", "image_start", "image_bytes", "source_bytes"]
+_READ_BY_TRAINERS = {*_NUMBERS, "key_hash", "format"}
+
+
+def key_hashes(keys: Iterable[str]) -> npt.NDArray[np.int64]:
+    """A 64-bit hash of each key, the same whatever dataset it stands in: the column ``key_hash``."""
+    return hash64(keys, seed=0, purpose="key").view(np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardSummary:
+    """What the index says of its shard as a whole.
+
+    Attributes:
+        num_examples: Records.
+        num_bytes: Size of the TFRecord file.
+        sha256: Of the TFRecord file, in hexadecimal.
+        plan_digest: Of the plan that the shard was written from; the manifest has the same.
+        format_version: Of the index.
+    """
+
+    num_examples: int
+    num_bytes: int
+    sha256: str
+    plan_digest: str
+    format_version: int = FORMAT_VERSION
+
+
+def serialise(table: pa.Table, summary: ShardSummary) -> bytes:
+    """The Parquet file of an index. Equal tables give equal bytes under one pyarrow version."""
+    described = table.cast(SCHEMA).replace_schema_metadata({_SUMMARY_KEY: json.dumps(asdict(summary)).encode()})
+    out = io.BytesIO()
+    pq.write_table(
+        described,
+        out,
+        compression={name: "none" if name in _READ_BY_TRAINERS else "zstd" for name in SCHEMA.names},
+        use_dictionary=["label_name", "group", "format", "changes"],
+        column_encoding=dict.fromkeys(_NUMBERS, "DELTA_BINARY_PACKED"),
+        store_schema=True,
+    )
+    return out.getvalue()
+
+
+def read_index(folder: Folder, path: str, columns: list[str] | None = None) -> pa.Table:
+    """Read an index, or some of its columns.
+
+    Raises:
+        DataError: the file is missing, no Parquet file, or not an index.
+        MachineError: the file cannot be read.
+    """
+    try:
+        raw = folder.read(path)
+    except FileNotFoundError:
+        msg = f"{folder.url}/{path}: the index is missing; run `shardkit verify` on the dataset, then convert again"
+        raise DataError(msg) from None
+    except OSError as error:
+        raise unreadable(f"{folder.url}/{path}", error) from error
+    return parse_index(raw, where=f"{folder.url}/{path}", columns=columns)[0]
+
+
+def is_index(raw: bytes) -> bool:
+    """Return whether a file is an index that shardkit wrote, of any format version."""
+    try:
+        metadata = pq.read_schema(pa.BufferReader(raw)).metadata or {}
+    except (pa.ArrowException, OSError, ValueError):
+        return False
+    return _SUMMARY_KEY in metadata
+
+
+def parse_summary(raw: bytes, *, where: str) -> ShardSummary:
+    """Return the summary in an index, decoding none of its rows; see `parse_index`."""
+    return _summary(_parquet(raw, where).schema_arrow, where)
+
+
+def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> tuple[pa.Table, ShardSummary]:
+    """The rows of an index, or some of their columns, and what it says of its shard; ``where`` is what errors call it.
+
+    Raises:
+        DataError: the bytes are no Parquet file, or not an index.
+    """
+    file = _parquet(raw, where)
+    with _readable(where):
+        table = file.read(columns, use_threads=False)  # a shard's columns are too small to share out: it costs a third
+    # The table's own schema: the file would translate the whole of it once more, for thousands of indexes in turn.
+    summary = _summary(table.schema, where)
+    present = set(table.column_names)
+    missing = [name for name in columns or SCHEMA.names if name not in present]
+    if missing:
+        msg = f"{where}: the index lacks the column {missing[0]!r}; convert again"
+        raise DataError(msg)
+    return table, summary
+
+
+def indexed_labels(index: pa.Table) -> npt.NDArray[np.int32]:
+    """The labels of all rows, one after the other: the one of each row, or its several."""
+    several = index["labels"].combine_chunks().flatten()
+    return (index["label"].drop_null() if not len(several) else several).to_numpy().astype(np.int32)  # type: ignore[no-any-return]
+
+
+def chain_problem(index: pa.Table, num_bytes: int) -> str | None:
+    """Why the records that an index lists do not cover the shard end to end; None where they do."""
+    offsets, lengths = index["offset"].to_numpy(), index["length"].to_numpy()
+    ends = np.concatenate(([0], np.cumsum(lengths + OVERHEAD_BYTES)))
+    wrong = np.flatnonzero(offsets != ends[:-1])
+    if len(wrong):
+        return (
+            f"record {wrong[0]} is said to start at byte {offsets[wrong[0]]}, those before it end at {ends[wrong[0]]}"
+        )
+    if ends[-1] != num_bytes:
+        return f"its records end at byte {ends[-1]}, the shard at {num_bytes}"
+    return None
+
+
+@contextlib.contextmanager
+def _readable(where: str) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError, ValueError) as error:
+        found = str(error).splitlines()[0]
+        msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then convert again"
+        raise DataError(msg) from None
+
+
+def _parquet(raw: bytes, where: str) -> Any:
+    with _readable(where):
+        return pq.ParquetFile(pa.BufferReader(raw))
+
+
+def _summary(schema: pa.Schema, where: str) -> ShardSummary:
+    metadata = schema.metadata or {}
+    try:
+        summary = ShardSummary(**json.loads(metadata[_SUMMARY_KEY]))
+        is_newer = summary.format_version > FORMAT_VERSION
+    except (KeyError, TypeError, ValueError):
+        msg = f"{where}: this Parquet file is no index written by shardkit"
+        raise DataError(msg) from None
+    if is_newer:
+        msg = (
+            f"{where}: index format {summary.format_version} is newer than this shardkit's {FORMAT_VERSION}; "
+            "install a newer shardkit"
+        )
+        raise DataError(msg)
+    return summary

@@ -1,0 +1,226 @@
+"""The manifest: what is on disk, written last; its presence means that the dataset is complete."""
+
+import json
+from collections.abc import Iterator
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PrivateAttr, ValidationError
+
+from shardkit import naming
+from shardkit.dataset.features import Feature
+from shardkit.errors import ManifestError, UnknownNameError
+from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.storage.folders import Folder, open_folder, unreadable
+
+FORMAT_VERSION = 1
+
+
+def _below_the_folder(path: str) -> str:
+    if problem := naming.relative_path_problem(path):
+        msg = f"path {path!r} may not be used: {problem}"
+        raise ValueError(msg)
+    return path
+
+
+RelativePath = Annotated[str, AfterValidator(_below_the_folder)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class File(_Part):
+    """A file beside the shards; path relative to the manifest."""
+
+    path: RelativePath
+    num_bytes: NonNegativeInt
+    sha256: Sha256
+
+
+class Index(_Part):
+    """The index of a shard."""
+
+    path: RelativePath
+    sha256: Sha256
+
+
+class Shard(_Part):
+    """One TFRecord file, its records counted, its bytes framed."""
+
+    path: RelativePath
+    num_examples: NonNegativeInt
+    num_bytes: NonNegativeInt
+    sha256: Sha256
+    index: Index
+
+
+class Balance(_Part):
+    """How even the shards of a split are.
+
+    ``count_spread`` is the most examples minus the least, ``class_spread`` the same for the class where it is largest,
+    ``bytes_spread`` the most bytes over the least, less one.
+    """
+
+    count_spread: NonNegativeInt
+    class_spread: NonNegativeInt
+    bytes_spread: float
+
+
+class Split(_Part):
+    """One split; ``class_counts`` in label order."""
+
+    num_examples: NonNegativeInt
+    num_bytes: NonNegativeInt
+    class_counts: list[NonNegativeInt]
+    balance: Balance
+    shards: list[Shard]
+
+
+class Source(_Part):
+    """What was converted: ``fingerprint`` is a sha256 over keys, labels, sizes and, where known, contents."""
+
+    fingerprint: Sha256
+    layout: str
+    num_files: NonNegativeInt
+    num_bytes: NonNegativeInt
+    skipped: dict[str, NonNegativeInt]
+    groups: NonNegativeInt | None
+    duplicates: NonNegativeInt | None
+
+
+class Rejected(_Part):
+    """What was left out; keys and messages are in the file ``rejected.parquet``."""
+
+    num_examples: NonNegativeInt
+    by_reason: dict[str, NonNegativeInt]
+
+
+class Manifest(_Part):
+    """The whole manifest. ``root`` is the folder it was read from, and no part of the file.
+
+    ``plan_digest`` is that of the plan which all shards were written from; every index has the same.
+    """
+
+    format_version: int
+    name: str
+    features: dict[str, Feature]
+    classes: list[str]
+    splits: dict[str, Split]
+    source: Source
+    options: dict[str, Any]
+    plan_digest: Sha256
+    rejected: Rejected
+    files: list[File]
+    software: dict[str, str]
+    digest: Sha256
+
+    _root: Folder | None = PrivateAttr(default=None)
+
+    @property
+    def root(self) -> Folder:
+        """The dataset's folder."""
+        if self._root is None:
+            msg = "this manifest was made in memory; only one that was read from a folder has a root"
+            raise ManifestError(msg)
+        return self._root
+
+    def split(self, name: str) -> Split:
+        """The split of that name.
+
+        Raises:
+            UnknownNameError: there is none; the message lists those there are.
+        """
+        if name not in self.splits:
+            msg = f"there is no split {name!r}; the dataset has {', '.join(self.splits)}"
+            raise UnknownNameError(msg)
+        return self.splits[name]
+
+    def shards(self) -> Iterator[tuple[str, Shard]]:
+        """(split name, shard) of every shard, in order."""
+        return ((name, shard) for name, split in self.splits.items() for shard in split.shards)
+
+    def to_bytes(self) -> bytes:
+        """The one text of this manifest; verify holds the file against it byte by byte."""
+        return json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False).encode() + b"\n"
+
+
+def sealed(fields: dict[str, Any]) -> Manifest:
+    """A manifest of these fields, its ``digest`` computed."""
+    unsealed = Manifest(format_version=FORMAT_VERSION, digest="0" * 64, **fields)
+    return unsealed.model_copy(update={"digest": digest_of(unsealed)})
+
+
+def digest_of(manifest: Manifest) -> str:
+    """sha256 of the canonical JSON of everything but the digest."""
+    return sha256_hex(canonical_json(manifest.model_dump(mode="json", exclude={"digest"})))
+
+
+def dataset_folder(path: str) -> Folder:
+    """The folder of a dataset, given as such or as its ``manifest.json``."""
+    folder, slash, last = path.rpartition("/")
+    return open_folder(folder + slash or "." if last == naming.MANIFEST else path)
+
+
+def read_manifest(path: str) -> Manifest:
+    """Read the manifest of a dataset.
+
+    Args:
+        path: the dataset's folder, local or s3:// or gs://, or its ``manifest.json``.
+
+    Raises:
+        ManifestError: there is none, it is damaged, of a newer format, or names a path outside its folder.
+        MachineError: it cannot be read.
+    """
+    root = dataset_folder(str(path))
+    where = f"{root.url}/{naming.MANIFEST}"
+    try:
+        raw = root.read(naming.MANIFEST)
+    except (FileNotFoundError, NotADirectoryError):
+        msg = f"{where}: there is no manifest here; a dataset has one when its conversion is complete" + _unfinished(
+            root
+        )
+        raise ManifestError(msg) from None
+    except OSError as error:
+        raise unreadable(where, error) from error
+    manifest = parse_manifest(raw, where=where)
+    manifest._root = root  # noqa: SLF001 - the one place that knows it
+    return manifest
+
+
+def _unfinished(root: Folder) -> str:
+    if root.stat(naming.WORK_FOLDER) is None:
+        return ""
+    return ", and this one was interrupted: run the same `shardkit convert` again to finish it"
+
+
+def parse_manifest(raw: bytes, *, where: str) -> Manifest:
+    """Parse and check a manifest's bytes; ``where`` is what errors call it."""
+    try:
+        fields = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        msg = f"{where}: the manifest is not JSON ({error}); it is damaged, restore it or convert again"
+        raise ManifestError(msg) from None
+    version = fields.get("format_version") if isinstance(fields, dict) else None
+    # Strictly: pydantic would take "1" and 1.0 and true for 1, and so a "2" past the check for newer ones.
+    if type(version) is not int or version < 1:
+        msg = f"{where}: format_version is {version!r}, not a whole number from 1; is this a manifest of shardkit's?"
+        raise ManifestError(msg)
+    if version > FORMAT_VERSION:
+        msg = f"{where}: manifest format {version} is newer than this shardkit's {FORMAT_VERSION}; install a newer one"
+        raise ManifestError(msg)
+    try:
+        manifest = Manifest.model_validate(fields)
+        digest = digest_of(manifest)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "top level"
+        msg = f"{where}: the manifest is not valid at {place}: {first['msg']}"
+        raise ManifestError(msg) from None
+    except (ValueError, RecursionError) as error:  # infinite numbers, half of a surrogate pair: not JSON, yet Python's
+        msg = f"{where}: the manifest holds what JSON cannot ({error}); it is damaged, restore it or convert again"
+        raise ManifestError(msg) from None
+    if digest != manifest.digest:
+        msg = f"{where}: the digest does not match the content; it was changed or damaged, restore it or convert again"
+        raise ManifestError(msg)
+    return manifest

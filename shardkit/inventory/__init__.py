@@ -1,0 +1,1 @@
+"""The inventory: the files of a source and what checking found, as columns sorted by key."""

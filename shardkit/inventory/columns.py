@@ -1,0 +1,129 @@
+"""From the columns of a listing to the features of an example: which there are, and their bytes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit.dataset import example, features
+from shardkit.dataset.features import Feature
+from shardkit.errors import DataError
+from shardkit.sources.listing import FEATURE_PREFIX
+
+OBJECTS, LABEL_NAMES, TARGET, MASK_PATH = "objects", "label_names", "target", "mask_path"
+_NOT_STORED = {"bbox", "label_name", "name"}  # of an object's fields: stored under other names, or not at all
+# A column that is carried along must not stand in for one of these.
+_TAKEN = {*features.ALWAYS, features.LABEL, features.LABELS, features.MASK, OBJECTS, "weight"}
+
+
+def annotation_columns(schema: pa.Schema) -> list[str]:
+    """Columns, besides label_name, that make up what is stored beside the image."""
+    known = {OBJECTS, LABEL_NAMES, TARGET, MASK_PATH}
+    return [name for name in schema.names if name in known or name.startswith(FEATURE_PREFIX)]
+
+
+def features_of(schema: pa.Schema) -> dict[str, Feature]:
+    """The features of the examples that a listing or a plan of these columns makes, sorted by name."""
+    found = dict(features.ALWAYS)
+    if OBJECTS in schema.names:
+        found[f"{features.OBJECTS}bbox"] = features.BOXES
+        found[features.OBJECT_LABELS] = features.CLASS_LABELS
+        for field in _object_fields(schema):
+            found[features.OBJECTS + field.name] = _feature(pa.list_(field.type))
+    elif LABEL_NAMES in schema.names:
+        found[features.LABELS] = features.CLASS_LABELS
+    elif TARGET in schema.names:
+        size = schema.field(TARGET).type.list_size
+        found[features.LABEL] = Feature(dtype="float32", role="scalar", shape=() if size == 1 else (size,))
+    elif MASK_PATH in schema.names:
+        found[features.MASK] = features.MASK_FEATURE
+    else:
+        found[features.LABEL] = features.CLASS_LABEL
+    for field in schema:
+        if field.name.startswith(FEATURE_PREFIX):
+            found[stored_name(field.name)] = _feature(field.type)
+    return dict(sorted(found.items()))
+
+
+def stored_name(column: str) -> str:
+    """The feature's name of a column that is carried along: its own, or below ``source/`` where that is taken."""
+    name = column.removeprefix(FEATURE_PREFIX)
+    return f"source/{name}" if name in _TAKEN or name.startswith((features.OBJECTS, "source/")) else name
+
+
+class BadAnnotation(DataError):  # noqa: N818 -- it names what was found, as images.BadImage does
+    """A value of one record that its feature cannot hold; ``str()`` is one sentence without the key."""
+
+    reason = "bad_value"
+
+
+class AnnotationEncoder:
+    """What stands in an example beside its image, from a row's columns; the mask and the single label apart."""
+
+    def __init__(self, schema: pa.Schema, classes: Sequence[str]) -> None:
+        self._label_of = {name: label for label, name in enumerate(classes)}
+        self._object_fields = [
+            (field.name, features.OBJECTS + field.name, _encoder(field.type))
+            for field in (_object_fields(schema) if OBJECTS in schema.names else [])
+        ]
+        self._carried = [
+            (field.name, stored_name(field.name), pa.types.is_list(field.type), _encoder(field.type))
+            for field in schema
+            if field.name.startswith(FEATURE_PREFIX)
+        ]
+
+    def __call__(self, row: Mapping[str, Any]) -> tuple[dict[str, bytes], list[int] | None]:
+        """Features, and the labels among them, ascending, for the index; None where the layout has no such list.
+
+        Args:
+            row: values of the columns that `annotation_columns` names, boxes placed.
+
+        Raises:
+            BadAnnotation: a carried value is missing.
+        """
+        made: dict[str, bytes] = {}
+        labels: list[int] | None = None
+        if OBJECTS in row:
+            objects = row[OBJECTS]
+            found = [self._label_of[one["label_name"]] for one in objects]
+            labels = sorted(set(found))
+            made[f"{features.OBJECTS}bbox"] = example.float_feature([side for one in objects for side in one["bbox"]])
+            made[features.OBJECT_LABELS] = example.int64_feature(tuple(found))
+            for field, name, encode in self._object_fields:
+                made[name] = encode([one[field] for one in objects])
+        elif LABEL_NAMES in row:
+            labels = sorted({self._label_of[name] for name in row[LABEL_NAMES]})
+            made[features.LABELS] = example.int64_feature(tuple(labels))
+        elif TARGET in row:
+            made[features.LABEL] = example.float_feature(row[TARGET])
+        for column, name, is_list, encode in self._carried:
+            value = row[column]
+            if value is None:
+                msg = (
+                    f"the column {column.removeprefix(FEATURE_PREFIX)!r} is empty; fill it in, or leave the column out"
+                )
+                raise BadAnnotation(msg)
+            made[name] = encode(value if is_list else [value])
+        return made, labels
+
+
+def _object_fields(schema: pa.Schema) -> list[pa.Field]:
+    return [field for field in schema.field(OBJECTS).type.value_type if field.name not in _NOT_STORED]
+
+
+def _feature(type_: pa.DataType) -> Feature:
+    shape: tuple[int | None, ...] = ()
+    if pa.types.is_list(type_):
+        shape, type_ = (None,), type_.value_type
+    if pa.types.is_string(type_):
+        return Feature(dtype="bytes", role="text", shape=shape)
+    return Feature(dtype="float32" if pa.types.is_floating(type_) else "int64", role="scalar", shape=shape)
+
+
+def _encoder(type_: pa.DataType) -> Callable[[Sequence[Any]], bytes]:
+    feature = _feature(type_)
+    if feature.dtype == "bytes":
+        return lambda values: example.bytes_feature([value.encode() for value in values])
+    if feature.dtype == "float32":
+        return example.float_feature
+    return lambda values: example.int64_feature(tuple(map(int, values)))

@@ -1,0 +1,1 @@
+"""Arguments of the reader's functions, validated before anything is read."""

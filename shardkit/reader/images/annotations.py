@@ -1,0 +1,102 @@
+"""Boxes and masks through what their image goes through: the window, the fit to the target, the flip."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from shardkit.dataset import features
+from shardkit.reader.arguments.options import ImageOptions
+from shardkit.reader.images.decoding import pad_geometry
+
+_PNG_DEPTH = 24  # byte of a PNG file that holds the bits a sample
+
+
+def move_annotations(parsed: dict[str, Any], window: Any, flip: Any | None, options: ImageOptions) -> dict[str, Any]:
+    """The features of an example with boxes and mask of the decoded image, in place of those of the stored one.
+
+    Args:
+        parsed: features of one record; objects as `objects/…`, the mask encoded.
+        window: int32[4]: top, left, height, width in pixels of the stored image.
+        flip: bool, whether the image is mirrored, or None for never.
+        options: how the image is made.
+    """
+    moved = dict(parsed)
+    if features.MASK in moved:
+        moved[features.MASK] = _mask(moved[features.MASK], window, flip, options)
+    name = f"{features.OBJECTS}bbox"
+    if name not in moved:
+        return moved
+    boxes, kept = _boxes(moved[name], parsed["height"], parsed["width"], window, flip, options)
+    moved[name] = boxes
+    for field in [field for field in moved if field.startswith(features.OBJECTS)]:
+        moved[field] = tf.boolean_mask(moved[field], kept)
+    return moved
+
+
+def _boxes(
+    boxes: Any, height: Any, width: Any, window: Any, flip: Any | None, options: ImageOptions
+) -> tuple[Any, Any]:
+    """Boxes as shares of the decoded image, cut off at its edges, and bool[n]: of which enough is left."""
+    sides = tf.cast(tf.stack([height, width, height, width]), tf.float32)
+    within = tf.cast(window, tf.float32)
+    moved = (boxes * sides - tf.tile(within[:2], [2])) / tf.tile(within[2:], [2])
+    cut = tf.clip_by_value(moved, 0.0, 1.0)
+    kept = (_area(cut) > 0) & (_area(cut) >= options.min_visible * _area(moved))
+    if options.fit == "pad" and not options.training:
+        fitted, before = pad_geometry(window[2:], options.size)
+        size = tf.constant(options.size, tf.float32)
+        cut = (cut * tf.tile(tf.cast(fitted, tf.float32), [2]) + tf.tile(tf.cast(before, tf.float32), [2])) / tf.tile(
+            size, [2]
+        )
+    if flip is not None:
+        ymin, xmin, ymax, xmax = tf.unstack(cut, axis=1)
+        cut = tf.cond(flip, lambda: tf.stack([ymin, 1 - xmax, ymax, 1 - xmin], axis=1), lambda: cut)
+    return cut, kept
+
+
+def _area(boxes: Any) -> Any:
+    return (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+
+
+def _mask(encoded: Any, window: Any, flip: Any | None, options: ImageOptions) -> Any:
+    """int32[height, width], static: the classes of the decoded image's pixels, by nearest neighbour."""
+    # Decoded as 16 bits, samples of 8 bits would be stretched.
+    is_wide = tf.equal(tf.strings.substr(encoded, _PNG_DEPTH, 1), tf.constant(b"\x10"))
+    pixels = tf.cond(
+        is_wide,
+        lambda: tf.cast(tf.io.decode_png(encoded, channels=1, dtype=tf.uint16), tf.int32),
+        lambda: tf.cast(tf.io.decode_png(encoded, channels=1), tf.int32),
+    )
+    pixels = tf.slice(pixels, [window[0], window[1], 0], [window[2], window[3], 1])
+    if options.fit == "pad" and not options.training:
+        fitted, before = pad_geometry(window[2:], options.size)
+        edges = tf.stack([before, options.size - fitted - before], axis=1)
+        resized = tf.pad(_nearest(pixels, fitted)[..., 0], edges, constant_values=options.mask_padding)
+    else:
+        resized = _nearest(pixels, options.size)[..., 0]
+    if flip is not None:
+        resized = tf.cond(flip, lambda: tf.reverse(resized, [1]), lambda: resized)
+    resized.set_shape(options.size)
+    return resized
+
+
+def _nearest(pixels: Any, size: Any) -> Any:
+    return tf.raw_ops.ResizeNearestNeighbor(images=pixels[tf.newaxis], size=size, half_pixel_centers=True)[0]
+
+
+def targets(moved: dict[str, Any], max_boxes: int) -> Any:
+    """What stands beside the decoded image: the mask; or boxes and labels, as many as fit, of static shape.
+
+    Returns:
+        int32[height, width]; or {"boxes": float32[max_boxes, 4], "labels": int32[max_boxes]}, in the order stored,
+        those that are left over 0 and -1.
+    """
+    if features.MASK in moved:
+        return moved[features.MASK]
+    boxes, labels = moved[f"{features.OBJECTS}bbox"][:max_boxes], moved[features.OBJECT_LABELS][:max_boxes]
+    missing = max_boxes - tf.shape(labels)[0]
+    padded = tf.pad(boxes, [[0, missing], [0, 0]])
+    labels = tf.pad(labels, [[0, missing]], constant_values=-1)
+    padded.set_shape([max_boxes, 4])
+    labels.set_shape([max_boxes])
+    return {"boxes": padded, "labels": labels}

@@ -1,0 +1,71 @@
+"""Stop an iterator that was restored from a checkpoint, with the step to start a new one at.
+
+`tf.train.Checkpoint(iterator=…)` saves the state of TensorFlow's own datasets. What decides about damaged images is
+Python's and not part of it, so a restored iterator would give the batches of other steps without an error. The number
+of the step is all that has to be saved, see `start_step`.
+
+TensorFlow refuses by itself only in words that do not help ("DatasetToSingleElement is stateful"), and where the policy
+for external state is IGNORE it does not. So saving is allowed here, and an iterator compares two copies of a random
+number that each `iter()` draws: `flat_map` saves its input, and `repeat` of a tensor does not. Batches that TensorFlow
+had read ahead are in the checkpoint, and given before the iterator stops; they are the right ones.
+
+    iter() ─► number ─┬─► repeat                ─► the number of this iterator      ─┐
+                      └─► flat_map: counter     ─► the number of the saved iterator ─┴─► equal, unless restored
+"""
+
+from typing import Any
+
+import tensorflow as tf
+
+from shardkit.reader.iterators.iterator_start import made_by_iter
+from shardkit.reader.iterators.start_steps import StartStep
+
+_SENTENCE = (
+    "an iterator of shardkit's reader cannot be restored from a checkpoint: leave it out, save the number of steps, "
+    "and make the input with start_step=that number; the next batch of this iterator would have been that of step "
+)
+_NUMBER = tf.TensorSpec([], tf.int64)
+
+
+def refusing_restore(dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
+    """Return the dataset; its iterators raise InvalidArgumentError after they were restored.
+
+    Args:
+        dataset: The dataset of one input pipeline.
+        start_step: The step that it begins at.
+        batches_per_step: Elements of the dataset that make a step.
+    """
+
+    def marks() -> Any:
+        first_step, own = start_step.read_value(), _random_number()
+        saved = tf.data.Dataset.from_tensors((own, first_step)).flat_map(_counted)
+        return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(own).repeat(), saved))
+
+    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see `pipeline`
+    def checked(mark: Any, element: Any) -> Any:
+        own, (saved, first_step, count) = mark
+        step = tf.strings.as_string(first_step + count // batches_per_step)
+        msg = tf.strings.join([_SENTENCE, step])
+        with tf.control_dependencies([tf.debugging.Assert(tf.equal(own, saved), [msg])]):
+            return tf.nest.map_structure(tf.identity, element)
+
+    made = made_by_iter(marks, (_NUMBER, (_NUMBER,) * 3), keep=start_step)
+    endless = made.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
+    options = tf.data.Options()
+    options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE
+    return tf.data.Dataset.zip((endless, dataset)).map(checked).with_options(options)
+
+
+def _counted(number: Any, first_step: Any) -> Any:
+    return tf.data.Dataset.range(tf.int64.max).map(lambda count: (number, first_step, count))
+
+
+def _random_number() -> Any:
+    # The op itself: tf.random.uniform follows tf.random.set_seed, and all iterators would draw the same.
+    return tf.raw_ops.RandomUniformInt(
+        shape=tf.constant([], tf.int32),
+        minval=tf.constant(0, tf.int64),
+        maxval=tf.constant(tf.int64.max),
+        seed=0,
+        seed2=0,
+    )

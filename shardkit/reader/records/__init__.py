@@ -1,0 +1,1 @@
+"""Reading records singly, in ranges and in blocks, and recovery from damaged ones."""

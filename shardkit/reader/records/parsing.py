@@ -1,0 +1,87 @@
+"""Records to the features stored in them, and to the label that stands beside a decoded image."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import tensorflow as tf
+
+from shardkit.dataset import features
+from shardkit.dataset.features import Feature
+
+_DTYPES = {"bytes": tf.string, "int64": tf.int64, "float32": tf.float32}
+# TPUs have no int64 worth using; ids, and what a table carried along, keep all their bits.
+_NARROW = {"height", "width"}
+
+
+class Parser:
+    """Parses records into dicts of the stored features; lists of any length become ragged batches.
+
+    `dataset` below is the number of each record's dataset, where `labels` says what its labels stand for.
+    """
+
+    def __init__(
+        self, stored: Mapping[str, Feature], num_classes: int, labels: npt.NDArray[np.int64] | None = None
+    ) -> None:
+        """Make one.
+
+        Args:
+            stored: the features.
+            num_classes: of the table.
+            labels: see Relabelling; None where labels hold as they are.
+        """
+        self._features, self._num_classes, self._labels = stored, num_classes, labels
+        self._spec = {name: _spec(feature) for name, feature in stored.items()}
+
+    def one(self, record: Any, dataset: Any = None) -> dict[str, Any]:
+        """The features of one record: scalars and vectors."""
+        return self._shaped(tf.io.parse_single_example(record, self._spec), dataset)
+
+    def batch(self, records: Any, dataset: Any = None) -> dict[str, Any]:
+        """The features of a batch of records."""
+        return self._shaped(tf.io.parse_example(records, self._spec), dataset)
+
+    def label(self, parsed: dict[str, Any]) -> Any:
+        """What stands beside the image of one record.
+
+        The label of its class, int32; of several, float32[num_classes] with 1 for each; of regression, its float32.
+        """
+        if features.LABELS in parsed:
+            rows = tf.one_hot(parsed[features.LABELS], self._num_classes, dtype=tf.float32)
+            return tf.reduce_max(tf.concat([rows, tf.zeros([1, self._num_classes])], axis=0), axis=0)
+        return parsed[features.LABEL]
+
+    def _shaped(self, parsed: dict[str, Any], dataset: Any) -> dict[str, Any]:
+        for name, feature in self._features.items():
+            value = parsed[name]
+            if len(feature.shape) == 2:
+                value = _rows(value, feature.shape[1])
+            if feature.role == "class_label" and self._labels is not None:
+                value = _relabelled(value, dataset, self._labels)
+            if feature.role == "class_label" or name in _NARROW:
+                value = tf.cast(value, tf.int32)
+            parsed[name] = value
+        return parsed
+
+
+def _relabelled(value: Any, dataset: Any, labels: Any) -> Any:
+    """Labels of one record or a batch, after the table's numbers."""
+    if isinstance(value, tf.RaggedTensor):
+        return value.with_values(_relabelled(value.values, tf.gather(dataset, value.value_rowids()), labels))
+    return tf.gather_nd(labels, tf.stack([tf.broadcast_to(dataset, tf.shape(value)), value], axis=-1))
+
+
+def _spec(feature: Feature) -> Any:
+    dtype = _DTYPES[feature.dtype]
+    if None in feature.shape:
+        return tf.io.RaggedFeature(dtype, row_splits_dtype=tf.int64)
+    return tf.io.FixedLenFeature(list(feature.shape), dtype)
+
+
+def _rows(values: Any, width: int | None) -> Any:
+    """Flat values as rows of that width, in each example of a batch or in one alone."""
+    if not isinstance(values, tf.RaggedTensor):
+        return tf.reshape(values, [-1, width])
+    splits = values.row_splits // width
+    return tf.RaggedTensor.from_row_splits(tf.reshape(values.values, [-1, width]), splits, validate=False)

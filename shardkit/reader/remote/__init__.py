@@ -1,0 +1,1 @@
+"""Pipelines that run in other processes: the tf.data service and ParameterServerStrategy."""

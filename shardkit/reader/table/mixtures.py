@@ -1,0 +1,172 @@
+"""Several datasets as one: their tables joined, and their classes reconciled by name.
+
+In training each dataset is an endless stream of its own, in which no example comes again before all have; of one that
+has fewer examples than its share of a global batch, a batch holds some twice.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.dataset.features import MASK, Feature
+from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.errors import CallError
+from shardkit.reader.table.records import RecordTable, Relabelling, aligned
+
+_LABEL_ROLES = {"class_label", "bbox", "mask"}
+_COLUMNS = ("offset", "key_hash", "height", "width", "image_start", "image_bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """What `reader.mix` reads from.
+
+    Attributes:
+        manifests: D of them, of different folders.
+        weights: of each, above 0, in any unit.
+    """
+
+    manifests: tuple[Manifest, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def classes(self) -> list[str]:
+        """Names in label order: the first dataset's, then what each other adds."""
+        return list(dict.fromkeys(name for manifest in self.manifests for name in manifest.classes))
+
+    def table(self, load: Callable[[Manifest], RecordTable]) -> RecordTable:
+        """The table of all examples, dataset by dataset.
+
+        Args:
+            load: gives the table of one of them.
+
+        Raises:
+            CallError: datasets that do not go together.
+        """
+        return _joined([load(manifest) for manifest in self.manifests], self.manifests, self.classes)
+
+    def shares(self, table: RecordTable) -> tuple[npt.NDArray[np.int64], tuple[float, ...]]:
+        """int64[N], which dataset each example of the joined table is of; and the weights."""
+        manifest_of = {manifest.root.url: number for number, manifest in enumerate(self.manifests)}
+        of_shard = np.asarray([manifest_of[root.url] for root in table.roots])
+        records = np.arange(table.num_examples) if table.record is None else table.record
+        return of_shard[np.searchsorted(table.starts, records, side="right") - 1], self.weights
+
+
+def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, float]]) -> Mixture:
+    """Read the manifests.
+
+    Raises:
+        CallError: no datasets, what is no (dataset, weight), one of them twice, or a weight that is none.
+        ManifestError: a dataset is damaged; the file is named.
+    """
+    if not datasets:
+        msg = "mix needs at least one (dataset, weight)"
+        raise CallError(msg)
+    pairs = [_pair(one) for one in datasets]
+    for number, (manifest, _) in enumerate(pairs):
+        for other, _ in pairs[:number]:
+            # By digest: the same folder has many spellings, and a copy holds the same examples.
+            if manifest.digest == other.digest:
+                place = "" if manifest.root.url == other.root.url else f", first as {other.root.url}"
+                msg = f"{manifest.root.url} is given twice{place}; leave one out and add up the weights"
+                raise CallError(msg)
+    return Mixture(tuple(manifest for manifest, _ in pairs), tuple(weight for _, weight in pairs))
+
+
+def _pair(given: Any) -> tuple[Manifest, float]:
+    if not isinstance(given, tuple | list) or len(given) != 2:
+        msg = f"mix takes pairs of (dataset, weight), as in [('OUT', 3), ('OTHER', 1)]; found {_shown(given)}"
+        raise CallError(msg)
+    dataset, weight = given
+    if not isinstance(dataset, str | os.PathLike | Manifest):
+        msg = f"mix takes folders or manifests as datasets; found {dataset!r}"
+        raise CallError(msg)
+    manifest = dataset if isinstance(dataset, Manifest) else read_manifest(os.fspath(dataset))
+    is_number = isinstance(weight, Real) and not isinstance(weight, bool)
+    if not (is_number and np.isfinite(float(weight)) and weight > 0):
+        msg = f"{manifest.root.url}: weight {weight!r} must be a finite number above 0; or leave the dataset out"
+        raise CallError(msg)
+    return manifest, float(weight)
+
+
+def _shown(given: Any) -> str:
+    return given.root.url if isinstance(given, Manifest) else repr(given)
+
+
+def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: list[str]) -> RecordTable:
+    label_of = {name: label for label, name in enumerate(classes)}
+    maps = np.full((len(tables), max(len(classes), 1)), -1, np.int64)
+    for row, manifest in zip(maps, manifests, strict=True):
+        row[: len(manifest.classes)] = [label_of[name] for name in manifest.classes]
+    features = _common_features(tables, manifests)
+    if MASK in features and any(manifest.classes != classes for manifest in manifests):
+        msg = "masks hold class numbers: datasets to mix need the same classes; convert them with the same --classes"
+        raise CallError(msg)
+    same = all(classes[: len(manifest.classes)] == manifest.classes for manifest in manifests)
+    of_shard = np.repeat(np.arange(len(tables)), [len(table.shards) for table in tables])
+    *bases, num_records = np.cumsum([0, *(int(table.starts[-1]) for table in tables)]).tolist()
+    starts = [table.starts[:-1] + base for table, base in zip(tables, bases, strict=True)]
+    records = [_records(table) + base for table, base in zip(tables, bases, strict=True)]
+    columns: dict[str, Any] = {name: _concatenated([getattr(table, name) for table in tables]) for name in _COLUMNS}
+    is_selection = any(table.record is not None for table in tables)
+    return replace(
+        tables[0],
+        features=features,
+        num_classes=len(classes),
+        roots=[root for table in tables for root in table.roots],
+        shards=[shard for table in tables for shard in table.shards],
+        paths=[path for table in tables for path in table.paths],
+        starts=np.concatenate([*starts, [num_records]]),
+        record=_concatenated(records) if is_selection else None,
+        label=_concatenated([_relabelled(table.label, row) for table, row in zip(tables, maps, strict=True)]),
+        is_png=_is_png(tables),
+        relabelling=None if same else Relabelling(of_shard, maps),
+        **columns,
+    )
+
+
+def _common_features(tables: list[RecordTable], manifests: Sequence[Manifest]) -> Mapping[str, Feature]:
+    """What all of them store; a record's other features are left out."""
+    common = dict(tables[0].features)
+    for table, manifest in zip(tables[1:], manifests[1:], strict=True):
+        for name in list(common):
+            if name not in table.features:
+                del common[name]
+            elif table.features[name] != common[name]:
+                found, expected = (f"{one.dtype} {one.role}" for one in (table.features[name], common[name]))
+                msg = f"{manifest.root.url}: feature {name!r} is {found}, but {expected} in {manifests[0].root.url}"
+                raise CallError(msg)
+    labels = [[name for name, one in table.features.items() if one.role in _LABEL_ROLES] for table in tables]
+    for names, manifest in zip(labels[1:], manifests[1:], strict=True):
+        if names != labels[0]:
+            msg = (
+                f"{manifest.root.url}: its labels are {names or 'none'}, those of {manifests[0].root.url} "
+                f"{labels[0] or 'none'}; only datasets of one kind can be mixed"
+            )
+            raise CallError(msg)
+    return common
+
+
+def _records(table: RecordTable) -> npt.NDArray[np.int64]:
+    return np.arange(table.num_examples) if table.record is None else table.record
+
+
+def _relabelled(labels: npt.NDArray[np.int32], row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:
+    return np.where(labels < 0, labels, row[labels]).astype(np.int32)
+
+
+def _is_png(tables: list[RecordTable]) -> npt.NDArray[np.bool_] | None:
+    columns = [np.zeros(table.num_examples, np.bool_) if table.is_png is None else table.is_png for table in tables]
+    joined = np.concatenate(columns)
+    return joined if joined.any() else None
+
+
+def _concatenated(parts: list[npt.NDArray[Any]]) -> npt.NDArray[Any]:
+    joined = aligned(sum(map(len, parts)), parts[0].dtype.type)
+    return np.concatenate(parts, out=joined)

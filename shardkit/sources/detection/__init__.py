@@ -1,0 +1,1 @@
+"""Object detection layouts: COCO, Pascal VOC and YOLO."""

@@ -1,0 +1,261 @@
+"""A COCO file as columns: images, and annotations joined to them by the image's id."""
+
+import json
+import re
+from array import array
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.naming import relative_path_problem
+from shardkit.sources.detection.rows import encodable
+from shardkit.sources.json_stream import array_items
+
+NO_ID = -1  # of an annotation without an integer id
+_LONG = 200  # characters of a wrong value that a message shows
+_INT64 = range(-(2**63), 2**63)
+_NUMBERS = re.compile(r"[-+.0-9eE,\[\]]*")
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+
+
+@dataclass(slots=True)
+class CocoColumns:
+    """What one file holds; index i of the image columns is one image, of the annotation columns one annotation.
+
+    Attributes:
+        categories: names by id; of ids that share a name, all of them.
+        image_names: paths as the file gives them, '' where the path is bad.
+        image_lines: number of the record, from 1.
+        image_sizes: width and height in pixels; None where the file gives none.
+        image_codes: what annotations call the image by.
+        codes: of annotations: of the image.
+        category_ids, ids, areas, crowd, boxes, segmentations: of annotations; boxes are x, y, width, height in pixels,
+            one behind the other; ids NO_ID where there is none.
+        problems: key, reason and message of bad records.
+    """
+
+    url: str
+    root_url: str = ""  # of the folder that paths are below; absolute ones below it are cut off there
+    categories: dict[int, str] = field(default_factory=dict)
+    image_names: list[str] = field(default_factory=list)
+    image_lines: list[int] = field(default_factory=list)
+    image_sizes: list[tuple[int | None, int | None]] = field(default_factory=list)
+    image_codes: "array[int]" = field(default_factory=lambda: array("q"))
+    codes: "array[int]" = field(default_factory=lambda: array("q"))
+    category_ids: "array[int]" = field(default_factory=lambda: array("q"))
+    ids: "array[int]" = field(default_factory=lambda: array("q"))
+    areas: "array[float]" = field(default_factory=lambda: array("d"))
+    crowd: bytearray = field(default_factory=bytearray)
+    boxes: "array[float]" = field(default_factory=lambda: array("d"))
+    segmentations: list[str] = field(default_factory=list)
+    problems: list[tuple[str, str, str]] = field(default_factory=list)
+    num_records: int = 0  # annotations read, bad ones included
+    code_of: dict[Hashable, int] = field(default_factory=dict)
+    with_image: set[int] = field(default_factory=set)
+
+    def add_problem(self, what: str, reason: str, message: str) -> None:
+        """Note a bad record, called so below the file's name."""
+        self.problems.append((f"{self.url}, {what}", reason, message))
+
+    def add_category(self, record: Any) -> None:
+        """One element of `categories`."""
+        number: Any
+        number, name = (record.get("id"), record.get("name")) if isinstance(record, dict) else (None, None)
+        if not _is_int64(number) or not isinstance(name, str):
+            self.add_problem(
+                f"category {_shown(number)}", "bad_annotation", "a category needs an integer `id` and a `name`"
+            )
+        elif self.categories.setdefault(number, encodable(name)) != encodable(name):
+            there = self.categories[number]
+            message = f"the id stands for {there!r} already, and here for {name!r}; give each category an id of its own"
+            self.add_problem(f"category {number}", "bad_annotation", message)
+
+    def add_image(self, record: Any, line: int) -> None:
+        """One element of `images`."""
+        if not isinstance(record, dict):
+            self.add_problem(f"image number {line}", "bad_annotation", f"an object is expected, not {_shown(record)}")
+            return
+        what = f"image {_shown(record.get('id'))}"
+        number = _identity(record.get("id"))
+        if number is None:
+            self.add_problem(f"image number {line}", "bad_annotation", "the image has no `id`; annotations refer to it")
+            return
+        code = self.code_of.setdefault(number, len(self.code_of))
+        if code in self.with_image:
+            message = "an image before it has the same id; the first one counts: give each image an id of its own"
+            self.add_problem(f"{what}, number {line}", "duplicate_id", message)
+            return
+        self.with_image.add(code)
+        name = record.get("file_name")
+        problem = "the record has none" if not isinstance(name, str) else None
+        if isinstance(name, str):
+            name = _relative(name, self.root_url)
+            problem = relative_path_problem(name) or ("it is not Unicode" if encodable(name) != name else None)
+        if problem:
+            shown = _shown(record.get("file_name"))
+            message = f"`file_name` {shown} is no path below the folder of images: {problem}; mend it"
+            self.add_problem(what, "bad_name", message)
+            name = ""
+        self.image_names.append(str(name))
+        self.image_lines.append(line)
+        self.image_codes.append(code)
+        width, height = _pixels(record.get("width")), _pixels(record.get("height"))
+        self.image_sizes.append((width, height) if width and height else (None, None))
+
+    def add_annotation(self, record: Any) -> None:
+        """One element of `annotations`."""
+        self.num_records += 1
+        if not isinstance(record, dict):
+            what = f"annotation number {self.num_records}"
+            self.add_problem(what, "bad_annotation", f"an object is expected, not {_shown(record)}")
+            return
+        get: Callable[[str], Any] = record.get
+        image_id, category_id, box = _identity(get("image_id")), get("category_id"), get("bbox")
+        if image_id is None or not _is_int64(category_id):
+            message = "an annotation needs an `image_id`, and an integer as `category_id`"
+            self.add_problem(self._called(get("id")), "bad_annotation", message)
+            return
+        try:
+            x, y, width, height = map(float, box)
+        except (TypeError, ValueError, OverflowError):
+            x = y = width = height = np.nan
+        # Of NaN and infinity the difference to itself is no 0.
+        if not (type(box) is list and x - x == y - y == width - width == height - height == 0):
+            message = f"`bbox` is to be 4 finite numbers, x, y, width, height; found {_shown(box)}; the image stays"
+            self.add_problem(self._called(get("id")), "bad_box", message)
+            return
+        self.boxes.extend((x, y, width, height))
+        self.codes.append(self.code_of.setdefault(image_id, len(self.code_of)))
+        self.category_ids.append(category_id)
+        self.ids.append(get("id") if _is_int64(get("id")) else NO_ID)
+        self.areas.append(_area(get("area"), width * height))
+        self.crowd.append(get("iscrowd") in (1, "1", "1.0"))
+        self.segmentations.append(_json_text(get("segmentation")))
+
+    def _called(self, number: Any) -> str:
+        return f"annotation number {self.num_records}" if number is None else f"annotation {_shown(number)}"
+
+    def joined(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Good annotations in the order of the images, and of each image where its own begin; one end more.
+
+        Those of unknown images and categories are noted as problems.
+        """
+        codes, category_ids = np.array(self.codes, np.int64), np.array(self.category_ids, np.int64)
+        image_of = np.full(len(self.code_of), -1, np.int64)
+        image_of[np.array(self.image_codes, np.int64)] = np.arange(len(self.image_codes))
+        # An image without a good name was reported, and its annotations with it.
+        is_known = np.zeros(len(self.code_of), np.bool_)
+        is_known[list(self.with_image)] = True
+        has_category = np.isin(category_ids, np.array(list(self.categories), np.int64))
+        for i in np.flatnonzero(~(is_known[codes] & has_category)).tolist():
+            unknown = "category" if is_known[codes[i]] else "image"
+            number = f" {category_ids[i]}" if unknown == "category" else ""
+            message = f"no {unknown} of the file has its `{unknown}_id`{number}"
+            self.add_problem(called(self.ids[i]), "bad_annotation", message + "; mend it or take it out")
+        images = image_of[codes]
+        good = np.flatnonzero((images >= 0) & has_category)
+        order = good[np.argsort(images[good], kind="stable")]
+        starts = np.searchsorted(images[order], np.arange(len(self.image_codes) + 1))
+        return order, starts
+
+
+def called(number: int) -> str:
+    """What an annotation of that id is called in messages."""
+    return "an annotation without id" if number == NO_ID else f"annotation {number}"
+
+
+def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "") -> CocoColumns:
+    """Read a file of object annotations.
+
+    Args:
+        file: opened.
+        url: what it is called in an error.
+        path: what its records are called by.
+        root_url: of the folder that the images' paths are below.
+
+    Raises:
+        DataError: it is no JSON, or holds no images.
+    """
+    columns = CocoColumns(path, root_url)
+    num_images = 0
+    for name, record in array_items(file, url, {"images", "annotations", "categories"}):
+        if name == "annotations":
+            columns.add_annotation(record)
+        elif name == "images":
+            num_images += 1
+            columns.add_image(record, num_images)
+        else:
+            columns.add_category(record)
+    return columns
+
+
+def image_names(
+    file: BinaryIO, url: str, root_url: str, count: int | None = None
+) -> tuple[list[str], list[tuple[str, str, str]]]:
+    """Paths of a file's images, without bad ones, and problems; with `count`, reads no further than so many."""
+    columns = CocoColumns(url, root_url)
+    for line, (_, record) in enumerate(array_items(file, url, {"images"}), 1):
+        columns.add_image(record, line)
+        if line == count:
+            break
+    return [name for name in columns.image_names if name], columns.problems
+
+
+def _relative(name: str, root_url: str) -> str:
+    # Tools on Windows write backslashes; a path that holds one is followed on no system, so nothing is lost by it.
+    name = name.replace("\\", "/")
+    if root_url and name.startswith(f"{root_url}/"):
+        return name[len(root_url) + 1 :]
+    while name.startswith("./"):
+        name = name[2:]
+    return name
+
+
+def _is_int64(value: Any) -> bool:
+    return type(value) is int and value in _INT64
+
+
+def _identity(value: Any) -> Hashable | None:
+    # pandas writes the integers of a column that had gaps as 17.0.
+    if type(value) is str and value.endswith(".0"):
+        return int(value[:-2]) if value[:-2].isdecimal() else value
+    return value if type(value) in {int, str} else None
+
+
+def _pixels(value: Any) -> int | None:
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return int(number) if 0 < number < 2**31 else None
+
+
+def _area(value: Any, of_box: float) -> float:
+    try:
+        area = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return of_box  # as pycocotools does for results
+    return area if area - area == 0 else of_box
+
+
+def _json_text(value: Any) -> str:
+    """The value's JSON, as canonical as its numbers are; '' for none."""
+    if value is None:
+        return ""
+    text = _list_text(value) if type(value) is list else ""
+    return text if text and _NUMBERS.fullmatch(text) else _encode(value)
+
+
+def _list_text(values: list[Any]) -> str:
+    # Text of numbers stands without quotes, as in the file; _json_text looks whether numbers are all there is.
+    if values and type(values[0]) is list:
+        return f"[{','.join([_list_text(one) if type(one) is list else str(one) for one in values])}]"
+    return f"[{','.join(map(str, values))}]"
+
+
+def _shown(value: Any) -> str:
+    text = _json_text(value) if type(value) is list else json.dumps(value)
+    return text if len(text) <= _LONG else text[:_LONG] + "…"

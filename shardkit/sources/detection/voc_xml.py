@@ -1,0 +1,101 @@
+"""One Pascal VOC file: the objects of an image."""
+
+import math
+from dataclasses import dataclass
+from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import fromstring
+
+from shardkit.sources.detection.rows import MAX_OBJECTS, Object
+
+MAX_BYTES = 16 << 20  # 16 MiB; some 40,000 objects
+_MAX_TAGS = 24 * MAX_OBJECTS  # opening and closing ones; an ordinary object has 20. As elements they take about 100 MiB
+_SIDES = ("ymin", "xmin", "ymax", "xmax")
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What a file says.
+
+    Attributes:
+        filename: of the image, without folders; '' where it names none.
+        size: width and height in pixels; None where it gives none.
+        objects: of the fields of `objects`.
+        problems: (name of the object, reason, message) of those left out.
+    """
+
+    filename: str
+    size: tuple[int | None, int | None]
+    objects: list[Object]
+    problems: list[tuple[str, str, str]]
+
+
+def parse_annotation(data: bytes) -> Annotation | str:
+    """Parse a file; or say why it cannot be.
+
+    Document types are refused, as entities are: a small file could unfold into gigabytes, or ask for other files.
+    """
+    if len(data) > MAX_BYTES:
+        return f"it has {len(data):,} bytes, more than {MAX_BYTES:,}"
+    if (num_tags := data.count(b"<")) > _MAX_TAGS:
+        return f"it has {num_tags:,} tags, more than {_MAX_TAGS:,}; an image has at most {MAX_OBJECTS:,} objects"
+    try:
+        root = fromstring(data, forbid_dtd=True)
+    except DefusedXmlException:
+        return "it declares a document type or entities; take the <!DOCTYPE …> out"
+    except ParseError as error:
+        return f"this is not XML: {error}"
+    except (LookupError, ValueError) as error:  # an encoding that Python does not know, or expat cannot use
+        return f"its encoding cannot be read: {error}"
+    if root.tag != "annotation":
+        return f"its outermost element is <{root.tag}>, not <annotation>"
+    found = root.findall("object")
+    if len(found) > MAX_OBJECTS:
+        return f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; cut the image into smaller ones"
+    annotation = Annotation(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root), [], [])
+    for number, one in enumerate(found, 1):
+        _add_object(annotation, one, f"object {number}")
+    return annotation
+
+
+def _add_object(annotation: Annotation, one: Element, name: str) -> None:
+    label_name = _text(one, "name")
+    if not label_name:
+        annotation.problems.append((name, "bad_annotation", "it has no <name>; add its class, or take it out"))
+        return
+    box = one.find("bndbox")
+    sides = [_number(box, side) for side in _SIDES]
+    if not all(map(math.isfinite, sides)):
+        found = ", ".join("" if box is None else _text(box, side) for side in _SIDES)
+        message = f"<bndbox> needs finite numbers as {', '.join(_SIDES)}, found ({found}); mend it, or take it out"
+        annotation.problems.append((name, "bad_box", message))
+        return
+    annotation.objects.append(
+        {
+            "bbox": sides,
+            "label_name": label_name,
+            "name": name,
+            "is_difficult": _text(one, "difficult") == "1",
+            "is_truncated": _text(one, "truncated") == "1",
+            "pose": _text(one, "pose"),
+        }
+    )
+
+
+def _size(root: Element) -> tuple[int | None, int | None]:
+    size = root.find("size")
+    width, height = _number(size, "width"), _number(size, "height")
+    # LabelImg writes 0 for images that it could not open.
+    return (int(width), int(height)) if 0 < width < 2**31 and 0 < height < 2**31 else (None, None)
+
+
+def _number(parent: Element | None, tag: str) -> float:
+    try:
+        return math.nan if parent is None else float(_text(parent, tag))
+    except ValueError:
+        return math.nan
+
+
+def _text(parent: Element, tag: str) -> str:
+    return (parent.findtext(tag) or "").strip()

@@ -1,0 +1,58 @@
+"""Darknet's obj.data, which CVAT exports as "YOLO 1.1": where the lists of images and the names of classes are.
+
+    classes = 2
+    train = data/train.txt
+    names = data/obj.names
+    backup = backup/
+
+Paths start at the trainer's folder, often ``data/``, which the export does not hold.
+"""
+
+import posixpath
+from collections.abc import Callable
+
+from shardkit.naming import split_of_folder
+from shardkit.sources.detection.yolo_yaml import resolve
+from shardkit.sources.walking import children
+from shardkit.storage.folders import Folder, explained
+
+_MAX_BYTES = 1 << 16  # 64 KiB
+_NAMES = "names"
+
+
+def darknet_data(folder: Folder) -> str | None:
+    """Name of the only ``*.data`` file of a folder that tells names of classes and lists of images; None without."""
+    found = [one.name for one in children(folder) if not one.is_folder and one.name.lower().endswith(".data")]
+    if len(found) != 1:
+        return None
+    keys = read_darknet(folder, found[0]).keys()
+    return found[0] if _NAMES in keys and any(map(split_of_folder, keys)) else None
+
+
+def read_darknet(folder: Folder, path: str) -> dict[str, str]:
+    """The file's values, by key."""
+    with explained("read", f"{folder.url}/{path}"), folder.open(path) as file:
+        text = file.read(_MAX_BYTES).decode("utf-8-sig", "replace")
+    pairs = (line.partition("=") for line in text.split("\n") if "=" in line)
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def darknet_paths(
+    values: dict[str, str], root: str, exists: Callable[[str], bool]
+) -> tuple[str | None, list[tuple[str, str]]]:
+    """Path of the names, and (split, path) of the lists that are there: the longest end of each that is.
+
+    Args:
+        values: of read_darknet.
+        root: the source's folder.
+        exists: whether there is such a path below it.
+    """
+
+    def found(value: str) -> str | None:
+        # Made absolute, any end of it may be what is left of a folder that was moved.
+        return resolve(root, "", f"/{posixpath.normpath(value)}", exists) if value else None
+
+    lists = [
+        (split, path) for key, value in values.items() if (split := split_of_folder(key)) and (path := found(value))
+    ]
+    return found(values.get(_NAMES, "")), lists

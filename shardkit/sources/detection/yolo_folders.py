@@ -1,0 +1,229 @@
+"""Where YOLO's images and label files are, and which classes there are."""
+
+import re
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shardkit.errors import CallError, DataError
+from shardkit.naming import printable, split_of_folder
+from shardkit.sources.detection.yolo_darknet import darknet_data, darknet_paths, read_darknet
+from shardkit.sources.detection.yolo_yaml import base_of, base_outside, checked_names, read_yaml, resolve
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join, read_label_file
+from shardkit.storage.folders import Folder, explained, open_folder
+
+_YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
+_HEAD = 1 << 16  # 64 KiB
+_MAX_NAMES_BYTES = 16 << 20  # 16 MiB
+_KEYS = (re.compile(rb"^names\s*:", re.MULTILINE), re.compile(rb"^(train|val|test)\s*:", re.MULTILINE))
+_CLASS_FILES = ("classes.txt", "obj.names")
+IMAGES, LABELS = "images", "labels"
+
+
+@dataclass(frozen=True, slots=True)
+class YoloImages:
+    """Images of one split.
+
+    Attributes:
+        path: of a folder that is read with all below it, or of a text file that lists images.
+        split: None where nothing tells.
+        is_list: whether it is such a file.
+    """
+
+    path: str
+    split: str | None
+    is_list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class YoloSource:
+    """What was found.
+
+    Attributes:
+        names: (index, name) of classes, by index.
+        images: of the splits.
+        named_by: file that names the classes.
+        base: path that relative entries of lists start at.
+        num_keypoint_fields: that follow each box.
+        remarks: what the user should know.
+        uncovered: what is said of the source's other images; '' where they are not counted.
+    """
+
+    names: tuple[tuple[int, str], ...]
+    images: tuple[YoloImages, ...]
+    named_by: str
+    base: str = ""
+    num_keypoint_fields: int = 0
+    remarks: tuple[str, ...] = ()
+    uncovered: str = ""
+
+
+def is_yolo(folder: Folder) -> bool:
+    """Whether a folder holds data.yaml, obj.data, or images/ and labels/ with text files: by names, and heads."""
+    if find_yaml(folder) is not None or darknet_data(folder) is not None:
+        return True
+    return any(_has_labels(folder, join(base, LABELS)) for base in _bases(folder))
+
+
+def find_yaml(folder: Folder) -> str | None:
+    """Name of the file that tells names and folders: data.yaml, or the only other YAML that does."""
+    names = [entry.name for entry in children(folder) if not entry.is_folder]
+    usual = [name for name in _YAMLS if name in names]
+    others = [name for name in names if name.lower().endswith((".yaml", ".yml"))]
+    chosen = usual[:1] or (others if len(others) == 1 else [])
+    for name in chosen:
+        with explained("read", f"{folder.url}/{name}"), folder.open(name) as file:
+            head: bytes = file.read(_HEAD)
+        if all(key.search(head) for key in _KEYS):
+            return name
+    return None
+
+
+def _bases(folder: Folder) -> list[str]:
+    """Folders that hold images/ and labels/: the source, else its splits' folders."""
+    names = folders_in(folder)
+    if {IMAGES, LABELS} <= set(names):
+        return [""]
+    splits = [name for name in names if split_of_folder(name)]
+    return [name for name in splits if is_folder(folder, join(name, IMAGES)) and is_folder(folder, join(name, LABELS))]
+
+
+def _has_labels(folder: Folder, path: str) -> bool:
+    entries = children(folder, path)
+    if any(_is_label(entry.name) for entry in entries if not entry.is_folder):
+        return True
+    below = [entry.name for entry in entries if entry.is_folder]
+    return any(_is_label(entry.name) for name in below[:1] for entry in children(folder, join(path, name)))
+
+
+def _is_label(name: str) -> bool:
+    return name.lower().endswith(".txt") and name not in _CLASS_FILES
+
+
+def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -> tuple[Folder, YoloSource]:
+    """Find out what there is, and the folder that all paths are below.
+
+    Raises:
+        DataError: no names of classes, or no images.
+    """
+    is_whole = yaml_path is None and options.root is None
+    yaml_path = yaml_path or find_yaml(folder)
+    if yaml_path is None:
+        if options.root is not None:
+            msg = f"--root is where entries of a data.yaml start; {folder.url} has none: leave the option out"
+            raise CallError(msg)
+        data_path = darknet_data(folder)
+        return folder, _without_yaml(folder) if data_path is None else _darknet(folder, data_path)
+    root = folder if options.root is None else open_folder(options.root)
+    data = read_yaml(folder, yaml_path)
+
+    def exists(path: str) -> bool:
+        return file_or_folder(root, path) is not None
+
+    at = base_of(root.url, yaml_path if options.root is None else "", data.base, exists)
+    images, remarks = list[YoloImages](), list[str]()
+    for split, entry in data.entries:
+        path = resolve(root.url, at, entry, exists)
+        if path is None:
+            if split == "train" or len(data.entries) == 1:
+                msg = f"{folder.url}/{yaml_path}: the images {entry!r} of {split} are not in {join(root.url, at)}; "
+                outside = base_outside(folder.url, data.base) if options.root is None else None
+                if outside:
+                    msg += f"its `path` leads out of there, which only you may allow: add --root {shlex.quote(outside)}"
+                else:
+                    msg += "mend the entry, or give the folder that it starts at by --root"
+                raise DataError(msg)
+            remarks.append(f"{printable(entry)} of {split} is not there")
+            continue
+        first = next((one for one in images if one.path == path), None)
+        if first is not None:
+            remarks.append(f"{split} is the same {printable(path) or 'folder'} as {first.split}, and left out")
+        else:
+            images.append(YoloImages(path, split, not is_folder(root, path)))
+    if data.num_keypoint_fields:
+        remarks.append("keypoints are left out")
+    uncovered = f"that {printable(yaml_path)} does not name" if is_whole else ""
+    source = YoloSource(data.names, tuple(images), yaml_path, at, data.num_keypoint_fields, tuple(remarks), uncovered)
+    return root, source
+
+
+def _darknet(folder: Folder, data_path: str) -> YoloSource:
+    def exists(path: str) -> bool:
+        return file_or_folder(folder, path) is not None
+
+    named_by, lists = darknet_paths(read_darknet(folder, data_path), folder.url, exists)
+    if named_by is None or not lists:
+        what = "file of `names`" if named_by is None else "list of images"
+        msg = f"{folder.url}/{data_path}: its {what} is not in {folder.url}; restore it, or mend the line"
+        raise DataError(msg)
+    images = tuple(YoloImages(path, split, is_list=True) for split, path in lists)
+    uncovered = f"that the lists of {printable(data_path)} do not name"
+    return YoloSource(_names_in(folder, named_by), images, named_by, uncovered=uncovered)
+
+
+def _without_yaml(folder: Folder) -> YoloSource:
+    bases = _bases(folder)
+    if not bases:
+        msg = f"{folder.url}: there is no data.yaml of YOLO, and no images/ beside labels/"
+        raise DataError(msg)
+    images = []
+    for base in bases:
+        below = folders_in(folder, join(base, IMAGES))
+        if not base and below and all(split_of_folder(name) for name in below):
+            images += [YoloImages(join(IMAGES, name), split_of_folder(name), is_list=False) for name in below]
+        else:
+            images.append(YoloImages(join(base, IMAGES), split_of_folder(base), is_list=False))
+    for path in _class_files(folder, bases):
+        return YoloSource(
+            _names_in(folder, path), tuple(images), path, uncovered=f"outside the {IMAGES}/ that were read"
+        )
+    msg = (
+        f"{folder.url}: nothing tells the names of YOLO's classes; add classes.txt with one name a line, or a data.yaml"
+    )
+    raise DataError(msg)
+
+
+def _names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
+    """Names of classes, one a line.
+
+    Raises:
+        DataError: a line is empty, or a name is there twice.
+    """
+    found = file_or_folder(folder, path)
+    data = read_label_file(folder, path, found.num_bytes if found else 0, _MAX_NAMES_BYTES)
+    if isinstance(data, str):
+        msg = f"{folder.url}/{path}: {data}; one name of a class a line is expected"
+        raise DataError(msg)
+    try:
+        names = [line.strip() for line in data.decode("utf-8-sig").split("\n")]
+    except UnicodeDecodeError as error:
+        msg = f"{folder.url}/{path}: byte {error.start + 1:,} is not UTF-8; save the file as UTF-8"
+        raise DataError(msg) from None
+    while names and not names[-1]:
+        names.pop()
+    if not names or not all(names):
+        msg = f"{folder.url}/{path}: line {names.index('') + 1 if names else 1} is empty; one name a line is expected"
+        raise DataError(msg)
+    return checked_names(list(enumerate(names)), f"{folder.url}/{path}")
+
+
+def _class_files(folder: Folder, bases: list[str]) -> Iterator[str]:
+    # LabelImg writes it beside the label files.
+    below = [join(base, LABELS) for base in bases]
+    below += [join(path, name) for path in below for name in folders_in(folder, path)]
+    for place in ["", *bases, *below]:
+        for name in _CLASS_FILES:
+            if file_or_folder(folder, join(place, name)) is not None:
+                yield join(place, name)
+
+
+def label_folder(path: str) -> str:
+    """The folder of the label files of a folder of images: the last ``images`` in it made ``labels``."""
+    before, found, after = f"/{path}/".rpartition(f"/{IMAGES}/")
+    return f"{before}/{LABELS}/{after}".strip("/") if found else path
+
+
+def is_class_file(name: str) -> bool:
+    """Whether a text file names classes, or tells about the data set, rather than labels an image."""
+    return name in _CLASS_FILES or name.lower().startswith("readme")

@@ -1,0 +1,86 @@
+"""One YOLO label file: a line an object, a class and a box or a polygon in shares of the image's sides."""
+
+import math
+import re
+from collections.abc import Mapping
+
+from shardkit.sources.detection.rows import MAX_OBJECTS, Object, counted
+
+MAX_BYTES = 16 << 20  # 16 MiB of one image's labels; polygons are long
+_MAX_LINE_BYTES = 1 << 20  # 1 MiB: a polygon of 50,000 corners
+_BOX = 5  # fields: class, centre x, centre y, width, height
+_SHORTEST_POLYGON = 7  # fields: class and three corners
+_SHOWN = 80  # characters of a bad line
+_INDEX = re.compile(r"([0-9]{1,9})(?:\.0*)?")  # numpy.savetxt writes a class as 0.0
+# float() takes 1_000, infinity and other scripts' digits besides.
+_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
+
+
+def too_many(data: bytes) -> str | None:
+    """Say why a label file is not parsed at all: it has more lines than an image has objects; None if it is parsed."""
+    num_lines = data.count(b"\n")
+    return f"it has {num_lines:,} lines, more than {MAX_OBJECTS:,}" if num_lines > MAX_OBJECTS else None
+
+
+def parse_labels(
+    data: bytes, names: Mapping[int, str], num_keypoint_fields: int = 0
+) -> tuple[list[Object], list[tuple[int, str]]]:
+    """Objects of one label file, and (line, what is wrong with it) of bad lines.
+
+    A polygon's box is its hull; its `segmentation` is ``[[x, y, …]]`` as JSON, with the numbers as written. A box's
+    `segmentation` is ''.
+
+    Args:
+        data: the file.
+        names: of classes, by index.
+        num_keypoint_fields: that follow each box, and are dropped.
+    """
+    objects, problems = list[Object](), list[tuple[int, str]]()
+    for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
+        if len(raw) > _MAX_LINE_BYTES:
+            problems.append((number, f"the line has {len(raw):,} bytes, more than {_MAX_LINE_BYTES:,}"))
+            continue
+        fields = raw.decode("ascii", "replace").split()
+        if not fields:
+            continue
+        made = _parse(fields, names, num_keypoint_fields)
+        if isinstance(made, str):
+            problems.append((number, made))
+        else:
+            objects.append({**made, "name": f"line {number}"})
+    return objects, problems
+
+
+def _parse(fields: list[str], names: Mapping[int, str], num_keypoint_fields: int) -> Object | str:
+    whole, coordinates = _INDEX.fullmatch(fields[0]), fields[1:]
+    if not whole:
+        return f"the class {fields[0][:_SHOWN]!r} is not an index of a class"
+    index = int(whole[1])
+    if index not in names:
+        return f"there is no class {index} among the {counted(len(names), 'name')} of classes"
+    if num_keypoint_fields:
+        if len(fields) != _BOX + num_keypoint_fields:
+            return f"{counted(len(fields), 'field')}, where a box and its keypoints are {_BOX + num_keypoint_fields}"
+        coordinates = coordinates[: _BOX - 1]
+    elif len(fields) != _BOX and (len(fields) < _SHORTEST_POLYGON or len(fields) % 2 == 0):
+        return (
+            f"{counted(len(fields), 'field')}, where a box is {_BOX} (class, centre x, centre y, width, height), "
+            "and a polygon a class and three or more pairs of x and y"
+        )
+    for text in coordinates:
+        if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+            return f"{text[:_SHOWN]!r} is not a finite number"
+    values = [*map(float, coordinates)]
+    if len(values) == _BOX - 1:
+        x, y, width, height = values
+        box = [y - height / 2, x - width / 2, y + height / 2, x + width / 2]
+        return {"bbox": box, "label_name": names[index], "segmentation": ""}
+    across, down = values[::2], values[1::2]
+    segmentation = f"[[{','.join(map(_json_number, coordinates))}]]"
+    box = [min(down), min(across), max(down), max(across)]
+    return {"bbox": box, "label_name": names[index], "segmentation": segmentation}
+
+
+def _json_number(text: str) -> str:
+    # JSON knows no +1, .5, 1. and 007.
+    return text if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", text) else repr(float(text))

@@ -1,0 +1,1 @@
+"""Layouts made of folders of images: class folders, labels in file names, masks, Hugging Face image folders."""

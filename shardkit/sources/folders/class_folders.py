@@ -1,0 +1,195 @@
+"""Class folders: ``SOURCE/<label>/**/image`` and ``SOURCE/<split>/<label>/**/image``."""
+
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from shardkit.archives.member_tree import ArchiveFolder
+from shardkit.errors import DataError
+from shardkit.naming import MANIFEST, RUN_LOG, printable, split_of_folder
+from shardkit.sources.annotated_data_check import annotation_sign
+from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Source, ending, is_ignored, unicode_problem
+from shardkit.sources.tables.layout import TABLE_ENDINGS
+from shardkit.storage.folders import Entry, Folder, explained
+
+_DATASET = {MANIFEST, RUN_LOG}
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What one worker lists: a folder and what its examples have in common."""
+
+    path: str
+    split: str | None
+    label_name: str | None
+    recursive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class ClassFolders(Source):
+    """A tree whose first folder is the label, or whose first is the split and second the label.
+
+    Attributes:
+        folder: the source's root.
+        with_splits: whether the first folder is the split.
+        excluded: path below the root that is left out, because the output is written there; None for none.
+        remark: what the user should know about how the tree was read; '' for nothing.
+    """
+
+    folder: Folder
+    with_splits: bool
+    excluded: str | None
+    remark: str
+
+    @property
+    def layout(self) -> str:
+        """See Source."""
+        return "split and class folders" if self.with_splits else "class folders"
+
+    def describe(self) -> str:
+        """See Source."""
+        shape = "<split>/<label>/…/image" if self.with_splits else "<label>/…/image"
+        return f"{self.folder.url}: read as {shape}{self.remark}"
+
+    def parts(self) -> list[Part]:
+        """One part a label folder, and one for the images that lie beside them and have no label."""
+        if not self.with_splits:
+            return self._labels_below("", None)
+        return [
+            part
+            for name in _folders(self.folder, "", self.excluded)
+            for part in self._labels_below(name, split_of_folder(name))
+        ] + [Part("", None, None, recursive=False)]
+
+    def _labels_below(self, path: str, split: str | None) -> list[Part]:
+        names = _folders(self.folder, path, self.excluded)
+        labelled = [Part(_join(path, name), split, name, recursive=True) for name in names]
+        return [*labelled, Part(path, split, None, recursive=False)]
+
+    def listed_folders(self, part: Part) -> tuple[str]:
+        """See Source."""
+        return (part.path,)
+
+    def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
+        """See Source; files sorted by path, folder by folder."""
+        batch = Listing()
+        for path, entry in self._files(part.path, part.recursive, self._above(part.path)):
+            kind = ending(entry.name)
+            if kind not in IMAGE_ENDINGS:
+                batch.skipped[kind] = batch.skipped.get(kind, 0) + 1
+                continue
+            key, reason, message = path, None, None
+            if problem := unicode_problem(path):
+                key, reason, message = problem
+            elif part.label_name is None:
+                reason, message = "no_label", "the image lies outside every label folder; move it into one"
+            label_name = None if reason else part.label_name
+            batch.rows.append((key, part.split, label_name, entry.num_bytes, entry.mtime_ns, reason, message))
+            if len(batch.rows) == batch_rows:
+                yield batch
+                batch = Listing()
+        if batch.rows or batch.skipped:
+            yield batch
+
+    def _above(self, path: str) -> tuple[str, ...]:
+        folders = path.split("/") if path else []
+        return tuple(self.folder.real("/".join(folders[:depth])) for depth in range(len(folders)))
+
+    def _files(self, path: str, recursive: bool, above: tuple[str, ...]) -> Iterator[tuple[str, Entry]]:  # noqa: FBT001
+        here = self.folder.real(path)
+        if here in above:
+            return  # a symbolic link that leads back up: its files are listed already
+        folders = []
+        prefix = f"{path}/" if path else ""
+        with explained("list the folder", f"{self.folder.url}/{path}"):
+            entries = self.folder.scan(path)
+        if {entry.name for entry in entries} >= _DATASET:
+            return  # a dataset that was converted into a folder of the source earlier
+        for entry in entries:
+            if is_ignored(entry.name):
+                continue
+            if entry.is_folder:
+                folders.append(entry.name)
+            else:
+                yield prefix + entry.name, entry
+        if recursive:
+            for name in folders:
+                if prefix + name != self.excluded:
+                    yield from self._files(prefix + name, recursive, (*above, here))
+
+
+def open_class_folders(folder: Folder, excluded: str | None, *, is_sure: bool = True) -> ClassFolders:
+    """Look at the first levels of a tree and decide how to read it.
+
+    Args:
+        folder: the source.
+        excluded: path below it that is left out.
+        is_sure: whether the user said that these are class folders; else they may hold annotated images.
+
+    Raises:
+        DataError: there is no folder to take labels from, or there are signs that the folders are no classes.
+    """
+    names = _folders(folder, "", excluded)
+    if not names:
+        in_table = (
+            f"those in {command}" if (command := _table_command(folder)) else "those in a table the table as SOURCE"
+        )
+        msg = (
+            f"{folder.url}: there are no label folders; "
+            "shardkit reads SOURCE/<label>/image or SOURCE/<split>/<label>/image, one folder a label; "
+            f"labels in the files' names need --label-pattern, {in_table}"
+        )
+        raise DataError(msg)
+    as_splits = [name for name in names if split_of_folder(name)]
+    labels = [("", names)]
+    with_splits = False
+    if len(as_splits) == len(names):
+        below = [(name, _folders(folder, name, excluded)) for name in names]
+        if with_splits := any(inner for _, inner in below):
+            labels = below
+    if not is_sure and (sign := annotation_sign(folder, labels)):
+        in_table = f"; labels in {command}" if (command := _table_command(folder)) else ""
+        msg = (
+            f"{folder.url}: this looks like annotated images, not like class folders: it holds {sign}; shardkit reads "
+            "COCO (annotations/*.json), Pascal VOC (Annotations/*.xml beside JPEGImages/), YOLO (data.yaml, or images/ "
+            "beside labels/ with classes.txt) and masks (masks/*.png, TIFF or BMP, beside images/): arrange it so, or "
+            f"give the folder that holds the label folders as SOURCE{in_table}; where each folder is a class after "
+            "all, add --layout class-folders"
+        )
+        raise DataError(msg)
+    if with_splits:
+        return ClassFolders(folder, with_splits=True, excluded=excluded, remark="")
+    remark = ""
+    if as_splits:
+        others = [name for name in names if name not in as_splits]
+        why = f"because of {others[0]!r} beside them" if others else "because they hold no label folders"
+        remark = f"; note: {', '.join(map(repr, as_splits))} read as label, not as split, {why}"
+    return ClassFolders(folder, with_splits=False, excluded=excluded, remark=remark)
+
+
+def _table_command(folder: Folder) -> str:
+    """The first table in the source's own folder, and how to convert by it; '' without one."""
+    with explained("list the folder", folder.url):
+        tables = [one.name for one in folder.scan() if not one.is_folder and ending(one.name) in TABLE_ENDINGS]
+    tables = [name for name in tables if not is_ignored(name)]
+    if not tables:
+        return ""
+    if isinstance(folder, ArchiveFolder):
+        return f"{printable(tables[0])}: unpack the archive, then shardkit convert FOLDER/{printable(tables[0])} OUTPUT"
+    return f"{printable(tables[0])}: shardkit convert {shlex.quote(f'{folder.url}/{tables[0]}')} OUTPUT"
+
+
+def _folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
+    with explained("list the folder", f"{folder.url}/{path}"):
+        entries = folder.scan(path)
+    names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
+    # Datasets that were converted into the source's root are no labels, and no splits.
+    return [name for name in names if _join(path, name) != excluded and (path or not _is_dataset(folder, name))]
+
+
+def _is_dataset(folder: Folder, path: str) -> bool:
+    return all(folder.stat(f"{path}/{name}") is not None for name in sorted(_DATASET))
+
+
+def _join(path: str, name: str) -> str:
+    return f"{path}/{name}" if path else name

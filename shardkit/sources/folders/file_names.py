@@ -1,0 +1,166 @@
+"""Images whose labels are part of their names: ``SOURCE/cat_001.jpg`` with ``--label-pattern '^([a-z]+)_'``.
+
+The pattern is searched in the file's name, ending included, not in its folders: a folder of the label's name is what
+class folders are for, and ``^`` should mean the name's beginning wherever the file lies. Of its groups ``label`` is the
+class (else the first one without another meaning), ``split`` the split and ``group`` what splits must not part.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from shardkit.errors import CallError
+from shardkit.naming import printable, split_of_folder
+from shardkit.sources.listing import (
+    GROUP,
+    IMAGE_ENDINGS,
+    LISTING_SCHEMA,
+    Listing,
+    Source,
+    ending,
+    unicode_problem,
+)
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.records import BadRecord
+from shardkit.sources.tables.split_names import split_of_text
+from shardkit.sources.walking import children, files_below, folders_in
+from shardkit.storage.folders import Entry, Folder
+
+_SPLIT, _GROUP = "split", "group"
+
+
+@dataclass(frozen=True, slots=True)
+class FileNames(Source):
+    """A tree of images with labels in their names.
+
+    Attributes:
+        folder: the source's root.
+        pattern: regular expression, searched in names.
+        label_group: number of the group that is the label.
+        with_splits: whether the first folder is the split.
+        excluded: path below the root that is left out, because the output is written there; None for none.
+    """
+
+    folder: Folder
+    pattern: "re.Pattern[str]"
+    label_group: int
+    with_splits: bool
+    excluded: str | None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """See Source."""
+        return pa.schema([*LISTING_SCHEMA, GROUP]) if self._has_groups else LISTING_SCHEMA
+
+    @property
+    def _has_groups(self) -> bool:
+        return _GROUP in self.pattern.groupindex
+
+    @property
+    def layout(self) -> str:
+        """See Source."""
+        return "file names"
+
+    def describe(self) -> str:
+        """See Source."""
+        more = [f"the {name} by its group of that name" for name in (_SPLIT, _GROUP) if name in self.pattern.groupindex]
+        if self.with_splits and _SPLIT not in self.pattern.groupindex:
+            more.append("the split from the first folder")
+        pattern = self.pattern.pattern
+        return ", ".join([f"{self.folder.url}: read as {self.layout}, the label by {pattern!r} in the name", *more])
+
+    def parts(self) -> list[str]:
+        """The source's folders, and '' for the files that lie beside them."""
+        return [*(name for name in folders_in(self.folder) if name != self.excluded), ""]
+
+    def listed_folders(self, part: str) -> tuple[str]:
+        """See Source."""
+        return (part,)
+
+    def list_part(self, part: str, batch_rows: int) -> Iterator[Listing]:
+        """See Source; files sorted by name, folder by folder."""
+        schema = self.schema
+        batch = Listing(schema)
+        folder_split = split_of_folder(part) if self.with_splits else None
+        for path, entry in self._files(part):
+            kind = ending(entry.name)
+            if kind not in IMAGE_ENDINGS:
+                batch.skipped[kind] = batch.skipped.get(kind, 0) + 1
+                continue
+            key, split, label, group, reason, message = path, folder_split, None, None, None, None
+            if problem := unicode_problem(path):
+                key, reason, message = problem
+            else:
+                try:
+                    label, split, group = self._read(entry.name, folder_split)
+                except BadRecord as error:
+                    reason, message = error.reason, str(error)
+            row = (key, split, label, entry.num_bytes, entry.mtime_ns, reason, message)
+            batch.rows.append((*row, group) if self._has_groups else row)
+            if len(batch.rows) == batch_rows:
+                yield batch
+                batch = Listing(schema)
+        if batch.rows or batch.skipped:
+            yield batch
+
+    def _files(self, part: str) -> Iterator[tuple[str, Entry]]:
+        if not part:
+            yield from ((entry.name, entry) for entry in children(self.folder) if not entry.is_folder)
+            return
+        left_out = None if self.excluded is None else f"{self.excluded}/"
+        for path, entry in files_below(self.folder, part, (self.folder.real(""),)):
+            if not (left_out and path.startswith(left_out)):
+                yield path, entry
+
+    def _read(self, name: str, folder_split: str | None) -> tuple[str, str | None, str | None]:
+        """Label, split and group out of a file's name.
+
+        Raises:
+            BadRecord: ``no_label`` or ``bad_split``.
+        """
+        match = self.pattern.search(name)
+        label = match[self.label_group] if match else None
+        if match is None or not label:
+            what = "the label's group is empty" if match else f"{printable(self.pattern.pattern)!r} is not found in it"
+            raise BadRecord("no_label", f"the file's name has no label: {what}; mend --label-pattern, or rename it")
+        named = match.groupdict()
+        split = split_of_text(named[_SPLIT]) if named.get(_SPLIT) else folder_split
+        return label, split, named.get(_GROUP)
+
+
+def open_file_names(folder: Folder, excluded: str | None, options: SourceOptions) -> FileNames:
+    """A source whose labels are in the names of its files.
+
+    Args:
+        folder: the source.
+        excluded: path below it that is left out.
+        options: of the call; label_pattern is needed.
+
+    Raises:
+        CallError: there is no label_pattern, or it is no regular expression with a group for the label.
+    """
+    if options.label_pattern is None:
+        msg = "labels in file names are found by a regular expression; give one with --label-pattern"
+        raise CallError(msg)
+    try:
+        pattern = re.compile(options.label_pattern)
+    except re.error as error:
+        place = "" if error.pos is None else f" at position {error.pos}"
+        msg = f"--label-pattern {options.label_pattern!r} is no regular expression: {error.msg}{place}; mend it there"
+        raise CallError(msg) from error
+    names = [name for name in folders_in(folder) if name != excluded]
+    with_splits = bool(names) and all(map(split_of_folder, names))
+    return FileNames(folder, pattern, _label_group(pattern), with_splits, excluded)
+
+
+def _label_group(pattern: "re.Pattern[str]") -> int:
+    if "label" in pattern.groupindex:
+        return pattern.groupindex["label"]
+    others = {pattern.groupindex.get(name) for name in (_SPLIT, _GROUP)}
+    number = next((i for i in range(1, pattern.groups + 1) if i not in others), None)
+    if number is None:
+        msg = f"--label-pattern {pattern.pattern!r} has no group for the label; put what is the label in parentheses"
+        raise CallError(msg)
+    return number

@@ -1,0 +1,1 @@
+"""Files that contain the images themselves: WebDataset archives and Hugging Face Parquet files."""

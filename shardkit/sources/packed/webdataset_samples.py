@@ -1,0 +1,106 @@
+"""WebDataset: which members of a .tar are one sample, and whether a .tar holds samples at all."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import islice
+
+from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
+from shardkit.sources.listing import IMAGE_ENDINGS, ending, is_ignored
+from shardkit.sources.packed.webdataset_labels import SUFFIXES, LabelReader
+from shardkit.storage.folders import Folder, explained
+
+_PROBED_SAMPLES = 200  # a tree packed folder by folder shows itself by then, and so do shards
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """What the first samples of a .tar are like.
+
+    Attributes:
+        are_labelled: whether there is a label beside an image.
+        have_lists: whether such a label is a list of classes.
+        depths: how many folders images lie in.
+    """
+
+    are_labelled: bool
+    have_lists: bool
+    depths: frozenset[int]
+
+    @property
+    def is_plain_tree(self) -> bool:
+        """Whether they are an ordinary tree of folders: its images lie in folders, and no label beside any of them."""
+        return not self.are_labelled and max(self.depths, default=0) > 0
+
+    @property
+    def is_deep_tree(self) -> bool:
+        """Whether, besides, no image lies in a folder of its class alone: the first folder may be a split, or none."""
+        return self.is_plain_tree and 1 not in self.depths
+
+
+def probe(folder: Folder, path: str, json_keys: tuple[str, ...]) -> Probe:
+    """Look at the first samples of a .tar.
+
+    Args:
+        folder: that the path is below.
+        path: of an uncompressed .tar; a broken one shows what stands before.
+        json_keys: see LabelReader.
+    """
+    are_labelled = have_lists = False
+    depths: set[int] = set()
+    url = f"{folder.url}/{path}"
+    with explained("read the archive", url):
+        found = folder.stat(path)
+        with folder.open(path) as raw:
+            file = buffered(raw)
+            reader = LabelReader(file, json_keys, is_multi_label=True)
+            members = _unbroken(tar_members(file, found.num_bytes if found else 0))
+            for sample in islice(samples(members), _PROBED_SAMPLES):
+                images = [one for one in sample if ending(one.name) in IMAGE_ENDINGS]
+                labels = labels_of(sample)
+                depths.update(one.name.count("/") for one in images)
+                if images and labels:
+                    are_labelled = True
+                    have_lists = have_lists or reader.is_list(labels)
+    return Probe(are_labelled, have_lists, frozenset(depths))
+
+
+def _unbroken(members: Iterator[TarMember]) -> Iterator[TarMember]:
+    try:
+        yield from (one for one in members if not one.problem and not is_junk(one))
+    except BrokenTar:
+        return
+
+
+def samples(members: Iterable[TarMember]) -> Iterator[list[TarMember]]:
+    """Members of one path up to the first dot of the name that stand one behind the other, as WebDataset reads them."""
+    sample: list[TarMember] = []
+    prefix = ""
+    for member in members:
+        found = _prefix(member.name)
+        if found != prefix and sample:
+            yield sample
+            sample = []
+        prefix = found
+        sample.append(member)
+    if sample:
+        yield sample
+
+
+def labels_of(sample: Iterable[TarMember]) -> dict[str, TarMember]:
+    """A sample's members that may hold its label, by suffix."""
+    return {found: one for one in sample if (found := suffix(one.name)) in SUFFIXES}
+
+
+def is_junk(member: TarMember) -> bool:
+    """Whether systems leave such members behind."""
+    return any(is_ignored(part) for part in member.name.split("/") if part not in {".", ".."})
+
+
+def suffix(name: str) -> str:
+    """What follows the first dot of a member's name, in lower case."""
+    return name.rpartition("/")[2].partition(".")[2].lower()
+
+
+def _prefix(name: str) -> str:
+    above, separator, base = name.rpartition("/")
+    return f"{above}{separator}{base.partition('.')[0]}"

@@ -1,0 +1,1 @@
+"""Tables that name images: CSV, TSV, JSON Lines and Parquet files, their columns, labels, paths and splits."""

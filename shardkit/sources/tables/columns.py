@@ -1,0 +1,167 @@
+"""What the columns of a table are, and the row of the listing that a record becomes."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, feature_field
+from shardkit.sources.tables.labels import Labels
+from shardkit.sources.tables.records import BadRecord, Record, enumerated, shown
+from shardkit.sources.tables.split_names import is_discard, split_of_text
+from shardkit.sources.tables.values import as_text, describe_type, reading, unfit
+
+Row = tuple[Any, ...]
+# From a record's values to its one class, if it has one, and the values of Columns.fields; raises BadRecord.
+Annotation = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What the columns of a table are, by their places.
+
+    Attributes:
+        names: of all columns.
+        image: the column of paths.
+        labels: how labels are read.
+        split: the column of splits; None where there is none, or where it assigns none.
+        discards: the column that may hold DISCARD instead of a split; None for none.
+        group: the column of groups; None for none.
+        features: columns that are carried along, and their types.
+        left_out: columns that are not, because they hold neither text nor numbers.
+        holds_text: whether values are texts of what they are.
+    """
+
+    names: tuple[str, ...]
+    image: int
+    labels: Labels
+    split: int | None
+    discards: int | None
+    group: int | None
+    features: tuple[tuple[int, pa.DataType], ...]
+    left_out: tuple[int, ...]
+    holds_text: bool
+
+    @property
+    def schema(self) -> pa.Schema:
+        """Of a table's listing."""
+        return pa.schema([*LISTING_SCHEMA, LINE, *self.fields])
+
+    @property
+    def fields(self) -> list[pa.Field]:
+        """Columns of a listing besides the usual ones: of labels, of groups, and those that are carried along."""
+        fields = [] if self.labels.field is None else [self.labels.field]
+        if self.group is not None:
+            fields.append(GROUP)
+        return fields + [feature_field(self.names[i], type_) for i, type_ in self.features]
+
+    def placed(self, names: tuple[str, ...]) -> "Columns":
+        """The same columns in a table that has them in the order of names."""
+        if names == self.names:
+            return self
+        at = [names.index(name) for name in self.names]
+        return replace(
+            self,
+            names=names,
+            image=at[self.image],
+            labels=replace(self.labels, columns=tuple(at[i] for i in self.labels.columns)),
+            split=None if self.split is None else at[self.split],
+            discards=None if self.discards is None else at[self.discards],
+            group=None if self.group is None else at[self.group],
+            features=tuple((at[i], type_) for i, type_ in self.features),
+            left_out=tuple(at[i] for i in self.left_out),
+        )
+
+    def describe(self) -> str:
+        """A part of a sentence."""
+        parts = [f"the image from column {self.names[self.image]!r}", self.labels.describe()]
+        if self.split is not None:
+            parts.append(f"the split from {self.names[self.split]!r}")
+        if self.group is not None:
+            parts.append(f"the group from {self.names[self.group]!r}")
+        if self.features:
+            carried = enumerated([f"{self.names[i]!r} ({describe_type(type_)})" for i, type_ in self.features])
+            parts.append(f"carried along {carried}")
+        if self.left_out:
+            parts.append(f"left out {enumerated([repr(self.names[i]) for i in self.left_out])}")
+        return "; ".join(parts)
+
+    def rows(self, file_name: str, key_of: Callable[[object], str]) -> Callable[[Record], Row]:
+        """The function that turns a record into a row of ``schema``, a rejected one where it leads to no example.
+
+        Args:
+            file_name: what the table is called in messages.
+            key_of: from the image column's value to the key; may raise BadRecord.
+        """
+        image, annotation = self.image, self.annotations()
+        nothing = (None,) * len(self.fields)
+
+        def row(record: Record) -> Row:
+            line, values, problem = record
+            key = split = None
+            try:
+                if problem:
+                    raise BadRecord("bad_line", problem)
+                key = key_of(values[image])
+                split = self.split_of(values)
+                label_name, more = annotation(values)
+            except BadRecord as error:
+                place = f"{file_name}, line {line}"
+                # The place is told once: it is the key where the record leads to no image.
+                message = f"{place}: {error}" if key else str(error)
+                return (key or place, split, None, UNMEASURED, 0, error.reason, message, line, *nothing)
+            return (key, split, label_name, UNMEASURED, 0, None, None, line, *more)
+
+        return row
+
+    def is_discarded(self, record: Record) -> bool:
+        """Whether the table says that a record is to be left out."""
+        return self.discards is not None and not record.problem and is_discard(record.values[self.discards])
+
+    def annotations(self) -> Annotation:
+        """The function that reads labels, groups and what is carried along."""
+        names, labels = self.names, self.labels
+        features = [(i, type_, reading(type_, holds_text=self.holds_text)) for i, type_ in self.features]
+        one_class = labels.field is None
+
+        def annotation(values: Sequence[Any]) -> tuple[str | None, list[Any]]:
+            label = labels.read(values)
+            more = [] if one_class else [label]
+            if self.group is not None:
+                more.append(self._group(values[self.group]))
+            for i, type_, read in features:
+                try:
+                    more.append(read(values[i]))
+                except ValueError:  # noqa: PERF203 - a try block that nothing is raised in costs nothing
+                    raise unfit(names[i], values[i], type_) from None
+            return (label if one_class else None), more
+
+        return annotation
+
+    def split_of(self, values: Sequence[Any]) -> str | None:
+        """The split that a record names; None without a column of splits.
+
+        Raises:
+            BadRecord: ``bad_split``.
+        """
+        return None if self.split is None else self._split(values[self.split])
+
+    def _split(self, value: Any) -> str:
+        try:
+            split = split_of_text(as_text(value))
+        except ValueError as error:
+            if isinstance(error, BadRecord):
+                raise
+            msg = f"{shown(value)} is no split's name"
+            raise BadRecord("bad_split", msg) from None
+        if split is None:
+            msg = "it has no split where other records have one; give it one or leave it out"
+            raise BadRecord("bad_split", msg)
+        return split
+
+    def _group(self, value: Any) -> str | None:
+        try:
+            return as_text(value) or None
+        except ValueError:
+            raise unfit(self.names[self.group or 0], value, pa.string()) from None

@@ -1,0 +1,77 @@
+"""Lines of a text file, one at a time, whatever is in it: memory is bounded by the longest line that is let through."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from shardkit.errors import DataError
+from shardkit.storage.folders import Folder, explained
+
+MAX_LINE_BYTES = 16 << 20  # 16 MiB
+READ_BYTES = 1 << 20  # 1 MiB
+_UTF_8_MARK = b"\xef\xbb\xbf"
+_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+
+
+class Line(NamedTuple):
+    """A line: its number from 1, its text with the line's end, and why it is not to be used, or None."""
+
+    number: int
+    text: str
+    problem: str | None
+
+
+def read_lines(folder: Folder, path: str) -> Iterator[Line]:
+    """Lines that end in LF, CR LF or CR; a byte order mark of UTF-8 is left out.
+
+    Raises:
+        DataError: the file is UTF-16.
+        MachineError: it cannot be read.
+    """
+    url = f"{folder.url}/{path}"
+    number = 0
+    rest = b""  # the beginning of a line whose end is not read yet
+    dropping = False  # inside a line that was too long
+    with explained("read the table", url), folder.open(path) as file:
+        chunk = file.read(READ_BYTES)
+        if chunk.startswith(_UTF_16_MARKS):
+            msg = f"{url}: the file is UTF-16; save it as UTF-8"
+            raise DataError(msg)
+        chunk = chunk.removeprefix(_UTF_8_MARK)
+        while chunk:
+            # A line that ends in CR waits in rest as well: the next chunk may begin with its LF.
+            pieces = (rest + chunk).splitlines(keepends=True)
+            rest = b"" if pieces[-1].endswith(b"\n") else pieces.pop()
+            if dropping and pieces:
+                del pieces[0]
+                dropping = False
+            for piece in pieces:
+                number += 1
+                yield _line(number, piece)
+            if dropping:
+                rest = b""
+            elif len(rest) > MAX_LINE_BYTES:
+                number += 1
+                yield _too_long(number)
+                dropping, rest = True, b""
+            chunk = file.read(READ_BYTES)
+    for piece in rest.splitlines(keepends=True):
+        number += 1
+        yield _line(number, piece)
+
+
+def _line(number: int, piece: bytes) -> Line:
+    if len(piece) > MAX_LINE_BYTES:
+        return _too_long(number)
+    try:
+        text = piece.decode()
+    except UnicodeDecodeError as error:
+        found = piece[error.start : error.start + 1]
+        text = piece.decode("utf-8", "replace").replace("\0", "\ufffd")
+        return Line(number, text, f"it is not UTF-8 ({found!r}); save the table as UTF-8")
+    if "\0" in text:
+        return Line(number, text.replace("\0", "\ufffd"), "it holds a NUL character")
+    return Line(number, text, None)
+
+
+def _too_long(number: int) -> Line:
+    return Line(number, "\n", f"it is longer than {MAX_LINE_BYTES >> 20} MiB")

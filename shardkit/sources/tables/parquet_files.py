@@ -1,0 +1,173 @@
+"""Parquet tables; each row group is listed on its own."""
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, ClassVar
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shardkit.errors import DataError
+from shardkit.sources.tables.records import Record, TableFile, check_columns
+from shardkit.sources.tables.values import kinds_of_value, widened
+from shardkit.storage.folders import Folder, explained
+
+_BATCH_RECORDS = 8192
+_PANDAS_INDEX = "__index_level_"  # a column that pandas adds and nobody means
+
+
+class _Unreadable:
+    """Stands for a text that is not UTF-8."""
+
+
+@dataclass(frozen=True, slots=True)
+class ParquetFile(TableFile):
+    """A Parquet file.
+
+    Attributes:
+        arrow_types: of the columns, as stored; null of columns without a name.
+        numbered: per column, names that its integers stand for, as Hugging Face's ``datasets`` writes them.
+        num_row_groups: how many parts there are.
+    """
+
+    format_name: ClassVar[str] = "Parquet"
+    holds_text: ClassVar[bool] = False
+
+    arrow_types: tuple[pa.DataType, ...]
+    numbered: tuple[tuple[int, tuple[str, ...]], ...]
+    num_row_groups: int
+
+    def parts(self) -> list[int]:
+        """Row groups."""
+        return list(range(self.num_row_groups))
+
+    def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
+        """See TableFile; columns that cannot be carried, such as bytes, are never read."""
+        carried = [i for i, type_ in enumerate(self.arrow_types) if carried_type(type_) is not None]
+        read = [i for i in carried if wanted is None or i in wanted]
+        with _opened(self.folder, self.path) as file:
+            line = 1 + sum(file.metadata.row_group(i).num_rows for i in range(part))
+            batches = file.iter_batches(_BATCH_RECORDS, row_groups=[part], columns=[self.columns[i] for i in read])
+            for batch in batches:
+                values: list[Any] = [repeat(None, batch.num_rows) for _ in self.columns]
+                for i in read:
+                    values[i] = _to_python(batch.column(self.columns[i]))
+                for record in zip(*values, strict=True):
+                    problem = "it holds a text that is not UTF-8" if _Unreadable in record else None
+                    yield Record(line, () if problem else record, problem)
+                    line += 1
+
+    def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
+        """See TableFile; as the file declares them, but where values are missing or too large."""
+        kinds: dict[int, set[str]] = {i: set() for i in columns}
+        for record in records:
+            if record.problem is None:
+                for i, found in kinds.items():
+                    found.update(kinds_of_value(record.values[i]))
+        return {i: widened(carried_type(self.arrow_types[i]), found) for i, found in kinds.items()}
+
+    def may_widen(self, type_: pa.DataType | None) -> bool:
+        """See TableFile; texts are texts."""
+        return type_ is not None and type_ not in (pa.string(), pa.list_(pa.string()))
+
+    def class_names(self, column: int) -> tuple[str, ...]:
+        """See TableFile."""
+        return dict(self.numbered).get(column, ())
+
+
+def carried_type(stored: pa.DataType) -> pa.DataType | None:
+    """The type that a column is carried in; times and dates as text; None where it cannot be."""
+    if pa.types.is_list(stored) or pa.types.is_large_list(stored) or pa.types.is_fixed_size_list(stored):
+        inner = carried_type(stored.value_type)
+        return None if inner is None or pa.types.is_list(inner) else pa.list_(inner)
+    if pa.types.is_dictionary(stored):
+        return carried_type(stored.value_type)
+    if pa.types.is_integer(stored) or pa.types.is_boolean(stored):
+        return pa.int64()
+    if pa.types.is_floating(stored) or pa.types.is_decimal(stored):
+        return pa.float32()
+    is_text = pa.types.is_string(stored) or pa.types.is_large_string(stored) or pa.types.is_string_view(stored)
+    return pa.string() if is_text or pa.types.is_temporal(stored) else None
+
+
+# Decimals, and half floats before pyarrow 21, would come out as objects that are no float.
+_DOUBLES = {pa.float32(): pa.float64(), pa.list_(pa.float32()): pa.list_(pa.float64())}
+
+
+def _to_python(column: pa.Array) -> list[Any]:
+    if pa.types.is_temporal(column.type):
+        column = column.cast(pa.string())
+    elif (doubles := _DOUBLES.get(carried_type(column.type))) is not None:
+        column = column.cast(doubles)
+    try:
+        found: list[Any] = column.to_pylist()
+    except UnicodeDecodeError:  # somewhere in the batch
+        return [_value(one) for one in column]
+    return found
+
+
+def _value(scalar: Any) -> Any:
+    try:
+        return scalar.as_py()
+    except UnicodeDecodeError:
+        return _Unreadable
+
+
+@contextlib.contextmanager
+def _opened(folder: Folder, path: str) -> Iterator[pq.ParquetFile]:
+    url = f"{folder.url}/{path}"
+    try:
+        with explained("read the table", url), folder.open(path) as file, _damage_reported(url):
+            yield pq.ParquetFile(file)
+    except pa.ArrowInvalid as error:
+        msg = f"{url}: this is no Parquet file, or a damaged one: {str(error).splitlines()[0]}"
+        raise DataError(msg) from error
+
+
+@contextlib.contextmanager
+def _damage_reported(url: str) -> Iterator[None]:
+    """Damage, for which pyarrow raises OSError as well, but without the system's number."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None:
+            raise
+        msg = f"{url}: the Parquet file is damaged: {str(error).splitlines()[0]}"
+        raise DataError(msg) from error
+
+
+def open_parquet(folder: Folder, path: str) -> ParquetFile:
+    """Read the footer.
+
+    Raises:
+        DataError: it is none.
+    """
+    url = f"{folder.url}/{path}"
+    with _opened(folder, path) as file:
+        schema, num_row_groups = file.schema_arrow, file.num_row_groups
+    columns = check_columns(url, ["" if name.startswith(_PANDAS_INDEX) else name for name in schema.names])
+    # What has no name is not read.
+    types = tuple(type_ if name else pa.null() for name, type_ in zip(columns, schema.types, strict=True))
+    return ParquetFile(folder, path, columns, types, _numbered_classes(schema), num_row_groups)
+
+
+def _numbered_classes(schema: pa.Schema) -> tuple[tuple[int, tuple[str, ...]], ...]:
+    """ClassLabel columns of Hugging Face's ``datasets``, alone or in lists (its Features.to_dict, kept as JSON)."""
+    try:
+        features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
+    except (KeyError, ValueError, TypeError, RecursionError):
+        return ()
+    found = []
+    for i, name in enumerate(schema.names):
+        feature = features.get(name) if isinstance(features, dict) else None
+        if isinstance(feature, list) and feature:  # datasets 1 to 3 write a list of something so
+            feature = feature[0]
+        elif isinstance(feature, dict) and "feature" in feature:  # Sequence, later List
+            feature = feature["feature"]
+        names = feature.get("names") if isinstance(feature, dict) and feature.get("_type") == "ClassLabel" else None
+        if isinstance(names, list) and names and all(isinstance(one, str) for one in names):
+            found.append((i, tuple(names)))
+    return tuple(found)

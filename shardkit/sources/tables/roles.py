@@ -1,0 +1,159 @@
+"""Finding out which column of a table is what, from its name, the first records and the user's options."""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+from shardkit.errors import DataError, UnknownNameError
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.columns import Columns
+from shardkit.sources.tables.labels import decide_labels
+from shardkit.sources.tables.records import PREFIX_RECORDS, Record, TableFile, enumerated
+from shardkit.sources.tables.split_names import is_discard, split_of_text
+from shardkit.sources.tables.values import as_text
+
+IMAGE_COLUMNS = ("image", "image_uri", "image_path", "file_name", "path", "filepath", "filename")
+LABEL_COLUMNS = ("label", "labels", "class", "class_name", "category", "target", "label_name")
+SPLIT_COLUMNS = ("split", "ml_use", "set", "partition", "subset")
+
+
+def read_prefix(file: TableFile) -> list[Record]:
+    """The first records that can be read, out of the first 1,000.
+
+    Raises:
+        DataError: there is none.
+    """
+    first = list(islice(file.all_records(), PREFIX_RECORDS))
+    good = [record for record in first if record.problem is None]
+    if not good:
+        why = f"line {first[0].line}: {first[0].problem}" if first else "only columns"
+        msg = f"{file.url}: the table has no records that can be read; {why}"
+        raise DataError(msg)
+    return good
+
+
+_BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case do not count
+_USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
+_NO_BOXES = "boxes are read from COCO JSON, Pascal VOC and YOLO, not from tables: convert them to one of these"
+
+# All records of a source, with values of the columns wanted: what types of columns are found in.
+Every = Callable[[frozenset[int]], Iterable[Record]]
+
+
+def find_columns(file: TableFile, prefix: Sequence[Record], options: SourceOptions, every: Every) -> Columns:
+    """Decide what each column is, from its name and the first records, and the types of those carried along, from all.
+
+    Raises:
+        UnknownNameError: the user names a column that is not there.
+        DataError: there is no column of paths, or none of labels.
+    """
+    if not options.label_columns:
+        _refuse_boxes(file)
+    return roles_beside(_image(file, options), file, prefix, options, every)
+
+
+def roles_beside(
+    image: int,
+    file: TableFile,
+    prefix: Sequence[Record],
+    options: SourceOptions,
+    every: Every,
+    *,
+    usual_splits: bool = True,
+) -> Columns:
+    """Decide what the columns are besides that of images.
+
+    Args:
+        image: the column of images.
+        file: the table.
+        prefix: its first records.
+        options: names of columns, if not the usual ones.
+        every: gives all records.
+        usual_splits: whether a column that is called like splits tells them, unless the user says so.
+
+    Raises:
+        UnknownNameError: the user names a column that is not there.
+        DataError: there is no column of labels.
+    """
+    chosen = tuple(_named(file, name) for name in options.label_columns)
+    usual = _usual(file, LABEL_COLUMNS)
+    if not chosen and usual is None:
+        msg = f"{file.url}: none of the columns {_listed(file)} is called like a label; name it with --label-column"
+        if _USUAL_OBJECTS & {name.lower() for name in file.columns}:
+            msg += f"; {_NO_BOXES}"
+        raise DataError(msg)
+    labels = decide_labels(file, prefix, chosen or (usual or 0,), options)
+    if options.split_column:
+        split: int | None = _named(file, options.split_column)
+    else:
+        split = _usual(file, SPLIT_COLUMNS) if usual_splits else None
+    if split in {image, *labels.columns}:
+        split = None
+    group = file.columns.index(options.group_by) if options.group_by in file.columns else None
+    roles = {image, *labels.columns, split, group}
+    others = [i for i, name in enumerate(file.columns) if i not in roles and name]
+    types = file.types(prefix, others)
+    if open_ := frozenset(i for i in others if file.may_widen(types[i])):
+        types |= file.types(every(open_), open_)
+    return Columns(
+        names=file.columns,
+        image=image,
+        labels=labels,
+        split=split if split is None or _assigns_splits(file, prefix, split) else None,
+        discards=split,
+        group=group,
+        features=tuple((i, type_) for i in others if (type_ := types[i]) is not None),
+        left_out=tuple(i for i in others if types[i] is None),
+        holds_text=file.holds_text,
+    )
+
+
+def _refuse_boxes(file: TableFile) -> None:
+    """Refuse a table of boxes: it has a record a box, and of each image all but the first would be rejected."""
+    plain = {name.lower().replace("_", ""): name for name in file.columns}
+    if found := next((sides for sides in _BOX_COLUMNS if plain.keys() >= set(sides)), None):
+        named = ", ".join(repr(plain[side]) for side in found)
+        msg = f"{file.url}: {named} are boxes; {_NO_BOXES}, or name what is the whole image's class with --label-column"
+        raise DataError(msg)
+
+
+def _image(file: TableFile, options: SourceOptions) -> int:
+    if options.image_column:
+        return _named(file, options.image_column)
+    found = _usual(file, IMAGE_COLUMNS)
+    if found is None:
+        msg = f"{file.url}: none of the columns {_listed(file)} is called like a path; name it with --image-column"
+        raise DataError(msg)
+    return found
+
+
+def _assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
+    # Usually the first record tells; a table of UNASSIGNED is read to its end.
+    if any(_is_assigned(record.values[column]) for record in prefix):
+        return True
+    every = file.all_records(frozenset({column}))
+    return any(record.problem is None and _is_assigned(record.values[column]) for record in every)
+
+
+def _is_assigned(value: Any) -> bool:
+    try:
+        return not is_discard(value) and split_of_text(as_text(value)) is not None
+    except ValueError:  # a bad one is meant as one
+        return True
+
+
+def _named(file: TableFile, name: str) -> int:
+    if name not in file.columns:
+        msg = f"{file.url}: there is no column {name!r}; there are {_listed(file)}"
+        raise UnknownNameError(msg)
+    return file.columns.index(name)
+
+
+def _usual(file: TableFile, usual: Sequence[str]) -> int | None:
+    """The first usual name that is there, in this or any other case."""
+    lower = [name.lower() for name in file.columns]
+    return next((where.index(name) for name in usual for where in (file.columns, lower) if name in where), None)
+
+
+def _listed(file: TableFile) -> str:
+    return enumerated([repr(name) for name in file.columns if name])

@@ -1,0 +1,1 @@
+"""Local and remote folders behind one small interface, and locks on them. Nothing here knows about datasets."""

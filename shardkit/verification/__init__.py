@@ -1,0 +1,1 @@
+"""Verification of shards, of examples, and of leaks between splits. No Beam."""

@@ -1,0 +1,121 @@
+"""Is an example what the manifest and its row of the index say?"""
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shardkit import images
+from shardkit.dataset import example, features
+from shardkit.dataset.features import Feature
+from shardkit.dataset.index import key_hashes
+from shardkit.errors import RecordError
+from shardkit.images.boxes import has_area
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What every example of a dataset has: its features, and labels out of these classes, in label order."""
+
+    features: Mapping[str, Feature]
+    classes: Sequence[str]
+
+
+def example_problems(data: bytes, row: dict[str, Any] | None, contents: Contents, *, deep: bool) -> Iterator[str]:
+    """What is wrong with one record.
+
+    Args:
+        data: the record's.
+        row: of the index; None where that is damaged.
+        contents: what every example has.
+        deep: also decode the image.
+    """
+    try:
+        stored = example.decode(data)
+    except RecordError as error:
+        yield str(error)
+        return
+    if wrong := list(_shape_problems(stored, contents.features)):
+        yield from wrong
+        return
+    image, key = bytes(stored["image"][0]), bytes(stored["key"][0])  # type: ignore[arg-type] # checked just now
+    width, height = stored["width"][0], stored["height"][0]
+    labels = _labels(stored)
+    if row is not None:
+        yield from _row_problems(row, data, image, stored, labels)
+    for label in sorted({label for label in labels or () if not 0 <= label < len(contents.classes)}):
+        yield f"label {label} is none of the manifest's {len(contents.classes)} classes"
+    if row is not None and row["label"] is not None and row["label"] < len(contents.classes):
+        name = contents.classes[row["label"]]
+        if row["label_name"] != name:
+            yield f"label {row['label']} is {name!r} in the manifest and {row['label_name']!r} in the index"
+    yield from _box_problems(stored)
+    try:
+        info = images.check(image) if deep else images.inspect(image)
+        if (info.width, info.height) != (width, height):
+            yield f"the image has {info.width} x {info.height} pixels, the example says {width!r} x {height!r}"
+        if row is not None and info.format != row["format"]:
+            yield f"the image is a {info.format}, the index says {row['format']}"
+        if features.MASK in stored:
+            mask = images.check_mask(bytes(stored[features.MASK][0]))  # type: ignore[arg-type] # checked above
+            if (mask.width, mask.height) != (width, height):
+                yield f"the mask has {mask.width} x {mask.height} pixels, the image {width!r} x {height!r}"
+    except images.BadImage as error:
+        yield f"key {key.decode(errors='replace')!r}: {error}"
+
+
+_TYPES = {"bytes": bytes, "int64": int, "float32": float}
+_Stored = dict[str, list[bytes] | list[int] | list[float]]
+
+
+def _shape_problems(stored: _Stored, wanted: Mapping[str, Feature]) -> Iterator[str]:
+    """Whether an example has every feature of the manifest, in its type and number."""
+    lengths = set[int]()
+    for name, feature in wanted.items():
+        values = stored.get(name)
+        if values is None:
+            yield f"the example lacks {name}"
+            continue
+        if not all(isinstance(value, _TYPES[feature.dtype]) for value in values):
+            yield f"the example's {name} is not of type {feature.dtype}"
+        sides = [side for side in feature.shape if side is not None]
+        width = math.prod(sides)
+        if len(sides) == len(feature.shape) and len(values) != width:
+            yield f"the example's {name} has {len(values)} values, not {width}"
+        elif len(values) % width:
+            yield f"the example's {name} has {len(values)} values, which is no multiple of {width}"
+        elif name.startswith(features.OBJECTS):
+            lengths.add(len(values) // width)
+    if len(lengths) > 1:
+        yield f"the example's objects have fields of different lengths: {sorted(lengths)}"
+
+
+def _labels(stored: _Stored) -> list[int] | None:
+    name = features.label_feature(stored)
+    if name is None or not all(isinstance(value, int) for value in stored[name]):
+        return None
+    return [int(value) for value in stored[name]]
+
+
+def _row_problems(
+    row: dict[str, Any], data: bytes, image: bytes, stored: _Stored, labels: list[int] | None
+) -> Iterator[str]:
+    found: dict[str, Any] = {name: stored[name][0] for name in ("height", "width")}
+    found["key"] = bytes(stored["key"][0]).decode(errors="replace")  # type: ignore[arg-type] # checked before
+    found["key_hash"] = int(key_hashes([row["key"]])[0])
+    is_single = features.LABEL in stored and labels is not None
+    found["label"] = labels[0] if is_single and labels else None
+    found["labels"] = None if is_single or labels is None else sorted(set(labels))
+    if data[row["image_start"] : row["image_start"] + row["image_bytes"]] != image:
+        yield "the image's bytes are not where the index says"
+    for name, value in found.items():
+        if row[name] != value:
+            yield f"{name} is {value!r}, the index says {row[name]!r}"
+
+
+def _box_problems(stored: _Stored) -> Iterator[str]:
+    sides = stored.get(f"{features.OBJECTS}bbox", [])
+    for number, (ymin, xmin, ymax, xmax) in enumerate(zip(*[iter(sides)] * 4, strict=True)):
+        if not has_area((ymin, xmin, ymax, xmax)):
+            corners = f"({ymin:g}, {xmin:g}, {ymax:g}, {xmax:g})"
+            yield f"box {number} (ymin, xmin, ymax, xmax) = {corners} is no box within the image"

@@ -1,0 +1,1 @@
+"""The conversion as plain functions: resume, refusals, one shard, publishing. No Beam."""

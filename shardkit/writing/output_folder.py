@@ -1,0 +1,205 @@
+"""The output folder: what may be in it before, which files shardkit wrote, and how an old dataset is removed."""
+
+import json
+from typing import Any
+
+from shardkit import naming, software
+from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABELS, label_files
+from shardkit.dataset.index import is_index
+from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.planning import plan_file
+from shardkit.storage.folders import TEMPORARY, Folder
+from shardkit.writing.shard_reports import REPORTS
+
+_CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
+_BESIDE = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, "dataset_info.json", "features.json", *_CLASS_NAMES}
+
+SOURCE_CHANGED = "the source's files have changed"
+REMOVING = f"{naming.WORK_FOLDER}/removing.json"  # names that `clear` has not removed yet
+
+
+def finished(output: Folder) -> Manifest | None:
+    """Return the manifest of the finished dataset in the output, or None if there is none.
+
+    Raises:
+        ManifestError: there is a manifest and it is damaged.
+    """
+    if output.stat(naming.MANIFEST) is None:
+        return None
+    return read_manifest(output.url)
+
+
+def owned(output: Folder) -> set[str]:
+    """Return the names of the files directly in the folder that shardkit wrote.
+
+    A name alone proves nothing: others write `train-00000-of-01024.tfrecord` and `manifest.json` too. A shard is ours
+    if a valid manifest, the plan of an interrupted conversion, the list of an interrupted removal or its own index
+    names it. The files next to the shards are ours if there is one of those, or a work folder.
+    """
+    entries = output.scan()
+    names = {entry.name for entry in entries if not entry.is_folder}
+    shard_files = set(filter(naming.is_shard_file, names))
+    manifest = _own_manifest(output) if naming.MANIFEST in names else None
+    ours = shard_files & _named(output, manifest)
+    for index in sorted(shard_files - ours):
+        if index.endswith(naming.INDEX_ENDING) and is_index(output.read(index)):
+            ours |= {index, naming.records_of_index(index)} & names
+    is_dataset = bool(ours) or any(entry.is_folder and entry.name == naming.WORK_FOLDER for entry in entries)
+    if is_dataset or manifest is not None:
+        ours |= names & _BESIDE
+    return ours | {name for name in names if name.startswith(TEMPORARY)}
+
+
+def _named(output: Folder, manifest: Manifest | None) -> set[str]:
+    """Return what the manifest, the plan and the list of an interrupted removal name."""
+    shards = plan_file.read_shard_names(output)
+    named = {name for shard in shards for name in (shard.records, shard.index)}
+    if manifest is not None:
+        named.update(path for _, shard in manifest.shards() for path in (shard.path, shard.index.path))
+    if output.stat(REMOVING) is not None:
+        named.update(json.loads(output.read(REMOVING)))
+    return named
+
+
+def _own_manifest(output: Folder) -> Manifest | None:
+    try:
+        return finished(output)
+    except ManifestError:
+        return None
+
+
+def refuse_foreign(output: Folder) -> None:
+    """Refuse a folder that holds files which no conversion wrote; nothing in it is touched.
+
+    Raises:
+        CallError: there is such a file; the message names it.
+    """
+    there = output.stat("")
+    if there is not None and not there.is_folder:
+        msg = f"{output.url}: is no folder; choose a new or an empty folder"
+        raise CallError(msg)
+    entries = output.scan()
+    ours = owned(output) if entries else set()
+    for entry in entries:
+        if entry.name not in ours and not (entry.is_folder and entry.name == naming.WORK_FOLDER):
+            msg = (
+                f"{output.url}: holds {entry.name!r}, which is no part of a dataset that shardkit wrote; "
+                "choose a new or an empty folder (shardkit removes only what it wrote)"
+            )
+            raise CallError(msg)
+
+
+def refuse_different(output: Folder, wanted: dict[str, Any]) -> Manifest | None:
+    """Refuse a finished or an interrupted conversion in the output that differs from this one.
+
+    Args:
+        output: The folder that is converted into.
+        wanted: Plan.description(), or as much of it as is known: only its keys are compared.
+
+    Returns:
+        The finished dataset; None if there is none yet.
+
+    Raises:
+        DataError: something differs, the finished dataset is damaged, or there are shards without plan and manifest.
+    """
+    there = finished(output)
+    if there is not None:
+        if said := difference(description(there), wanted):
+            raise converted_differently(output.url, said)
+        refuse_damaged(output, there)
+        return there
+    pending = plan_file.read_description(output)
+    if pending is None:
+        refuse_shards(output)
+    elif said := difference(pending, wanted):
+        msg = f"{output.url}: holds an interrupted conversion that differs: {said}; "
+        raise DataError(msg + "call it as before to go on, or start anew with --overwrite")
+    return None
+
+
+def converted_differently(url: str, said: str) -> DataError:
+    """Return the error for a finished dataset in the output that was made from something else."""
+    msg = f"{url}: holds a dataset converted differently: {said}; choose another folder, or replace it with --overwrite"
+    return DataError(msg)
+
+
+def refuse_damaged(output: Folder, manifest: Manifest) -> None:
+    """Refuse to call a dataset finished if one of its shards is missing or cut short.
+
+    Raises:
+        DataError: there is such a shard.
+    """
+    sizes = {entry.name: entry.num_bytes for entry in output.scan()}  # on object stores a stat each takes minutes
+    for _, shard in manifest.shards():
+        for path, num_bytes in ((shard.path, shard.num_bytes), (shard.index.path, None)):
+            found = sizes.get(path)
+            if found is None or num_bytes not in {None, found}:
+                what = "is missing" if found is None else f"has {found} bytes, not {num_bytes}"
+                msg = f"{output.url}/{path}: {what}; restore it, or convert again with --overwrite"
+                raise DataError(msg)
+
+
+def refuse_shards(output: Folder) -> None:
+    """Refuse shards of shardkit whose plan and manifest are both gone: what they were made from is unknown.
+
+    Raises:
+        DataError: there are such shards.
+    """
+    rest = sorted(owned(output) - {naming.RUN_LOG})
+    if rest:
+        msg = f"{output.url}: holds {rest[0]!r} of a dataset without a manifest; remove it with --overwrite"
+        raise DataError(msg)
+
+
+def description(manifest: Manifest) -> dict[str, Any]:
+    """Return what the dataset was made from, in the form of Plan.description()."""
+    return {
+        "plan_version": manifest.options["plan_version"],
+        "name": manifest.name,
+        "source": manifest.source.fingerprint,
+        "layout": manifest.source.layout,
+        "classes": manifest.classes,
+        "options": {name: value for name, value in manifest.options.items() if name != "plan_version"},
+        "software": manifest.software,
+    }
+
+
+def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
+    """Return what two descriptions differ in, in words; empty if they agree in every key of `wanted`."""
+    said = []
+    for name, after in json.loads(json.dumps(wanted)).items():
+        before = found.get(name)
+        if before == after:
+            continue
+        if name == "software":
+            said.append(software.difference(before or {}, after))
+        elif name == "options" and isinstance(before, dict):
+            said += [
+                f"{key} was {before.get(key)} and is {after.get(key)}"
+                for key in sorted({*before, *after})
+                if before.get(key) != after.get(key)
+            ]
+        elif name in {"name", "layout"}:
+            said.append(f"{name} was {before} and is {after}")
+        else:
+            said.append(SOURCE_CHANGED if name == "source" else f"{name} have changed")
+    return ", ".join(said)
+
+
+def clear(output: Folder) -> None:
+    """Remove a dataset or what is left of one; the manifest first, so that nothing partial looks complete.
+
+    What is to be removed is listed first: after an interruption neither manifest nor plan names it any more.
+    """
+    doomed = sorted(owned(output) - {naming.RUN_LOG})
+    if doomed:
+        with output.writing(REMOVING) as file:
+            file.write(json.dumps(doomed).encode())
+    if naming.MANIFEST in doomed:
+        output.remove(naming.MANIFEST)
+    output.remove(plan_file.PATH)
+    output.remove_tree(REPORTS)
+    for name in doomed:
+        output.remove(name)
+    output.remove(REMOVING)

@@ -1,0 +1,181 @@
+"""From finished shards to a published dataset: the cheap proof, the files beside the shards, and the manifest, last."""
+
+import io
+import json
+from collections import Counter
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shardkit import naming, software
+from shardkit.dataset import features
+from shardkit.dataset.index import chain_problem, indexed_labels, parse_index
+from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Source, Split, sealed
+from shardkit.errors import DataError
+from shardkit.hashing import sha256_hex
+from shardkit.inventory import columns
+from shardkit.inventory.inventory import Reject
+from shardkit.naming import ShardName
+from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
+from shardkit.storage.folders import Folder
+
+# Index files are small and their stores are slow to answer, not slow to send.
+READING_THREADS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class FinishedShard:
+    """A shard as its index and its file's size prove it."""
+
+    name: ShardName
+    shard: Shard
+    labels: npt.NDArray[np.int32]  # those that occur; thousands of shards times thousands of classes would not fit
+    label_counts: npt.NDArray[np.int64]
+
+
+def proved_shards(output: Folder, names: list[ShardName], plan_digest: str) -> list[FinishedShard]:
+    """Prove cheaply that every shard is of this plan, has its size, and that its index covers it.
+
+    Raises:
+        DataError: One is not; it is named.
+    """
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        return list(pool.map(lambda name: _proved(output, name, plan_digest), names))
+
+
+def _proved(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
+    where = f"{output.url}/{name.index}"
+    raw = output.read(name.index)
+    table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
+    if summary.plan_digest != plan_digest:
+        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; convert again with --overwrite"
+        raise DataError(msg)
+    found = output.stat(name.records)
+    if found is None or found.num_bytes != summary.num_bytes:
+        size = "is missing" if found is None else f"has {found.num_bytes} bytes"
+        where = f"{output.url}/{name.records}"
+        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; convert again with --overwrite"
+        raise DataError(msg)
+    if problem := chain_problem(table, summary.num_bytes):
+        msg = f"{where}: {problem}; convert again with --overwrite"
+        raise DataError(msg)
+    index = Index(path=name.index, sha256=sha256_hex(raw))
+    shard = Shard(
+        path=name.records,
+        num_examples=summary.num_examples,
+        num_bytes=summary.num_bytes,
+        sha256=summary.sha256,
+        index=index,
+    )
+    return FinishedShard(name, shard, *np.unique(indexed_labels(table), return_counts=True))
+
+
+def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Reject]) -> Manifest:
+    """Write the files next to the shards, then the manifest, which makes them a dataset.
+
+    Raises:
+        DataError: there is no example: with ``--check header`` it takes writing to find that all images are bad.
+    """
+    rejected = plan.with_late(late)
+    if not any(shard.shard.num_examples for shard in shards):
+        raise nothing_left(rejected, plan.source.skipped)
+    splits = {
+        split.name: _split([shard for shard in shards if shard.name.split == split.name], len(plan.classes))
+        for split in plan.splits
+    }
+    beside = {naming.REJECTED: rejected_parquet(rejected), **_tfds_files(plan, splits)}
+    files = [File(path=path, num_bytes=len(raw), sha256=sha256_hex(raw)) for path, raw in beside.items()]
+    manifest = sealed(
+        {
+            "name": plan.options.name,
+            "features": columns.features_of(plan.schema),
+            "classes": plan.classes,
+            "splits": splits,
+            "source": Source(
+                fingerprint=plan.source.fingerprint,
+                layout=plan.source.layout,
+                num_files=plan.source.num_files,
+                num_bytes=plan.source.num_bytes,
+                skipped=plan.source.skipped,
+                groups=plan.source.groups,
+                duplicates=plan.source.duplicates,
+            ),
+            "options": {"plan_version": PLAN_VERSION, **plan.options.as_json()},
+            "plan_digest": plan.digest,
+            "rejected": Rejected(
+                num_examples=len(rejected), by_reason=dict(sorted(Counter(rejected["reason"].to_pylist()).items()))
+            ),
+            "files": files,
+            "software": software.versions(),
+        }
+    )
+    for path, raw in {**beside, naming.MANIFEST: manifest.to_bytes()}.items():
+        with output.writing(path) as file:
+            file.write(raw)
+    return manifest
+
+
+def _split(shards: list[FinishedShard], num_classes: int) -> Split:
+    least, most = np.full(num_classes, np.iinfo(np.int64).max), np.zeros(num_classes, np.int64)
+    total = np.zeros(num_classes, np.int64)
+    for shard in shards:
+        class_counts = np.zeros(num_classes, np.int64)
+        class_counts[shard.labels] = shard.label_counts
+        least, most, total = np.minimum(least, class_counts), np.maximum(most, class_counts), total + class_counts
+    counts = np.array([shard.shard.num_examples for shard in shards])
+    num_bytes = np.array([shard.shard.num_bytes for shard in shards])
+    return Split(
+        num_examples=int(counts.sum()),
+        num_bytes=int(num_bytes.sum()),
+        class_counts=total.tolist(),
+        balance=Balance(
+            count_spread=int(np.ptp(counts)),
+            class_spread=int((most - least).max(initial=0)),
+            bytes_spread=round(float(max(1, num_bytes.max()) / max(1, num_bytes.min()) - 1), 6),
+        ),
+        shards=[shard.shard for shard in shards],
+    )
+
+
+def rejected_parquet(table: pa.Table) -> bytes:
+    """The file `rejected.parquet`."""
+    out = io.BytesIO()
+    pq.write_table(table, out, compression="zstd")
+    return out.getvalue()
+
+
+def _tfds_files(plan: Plan, splits: dict[str, Split]) -> dict[str, bytes]:
+    """What ``tfds.builder_from_directory`` reads: format of tensorflow_datasets 4.9, dataset_info.proto as JSON."""
+    info = {
+        "name": plan.options.name,
+        "version": "1.0.0",
+        "fileFormat": "tfrecord",
+        "description": "Written by shardkit; manifest.json says everything about it.",
+        "splits": [
+            {
+                "name": name,
+                "filepathTemplate": "{SPLIT}-{SHARD_X_OF_Y}.{FILEFORMAT}",
+                "numBytes": str(split.num_bytes),
+                "shardLengths": [str(shard.num_examples) for shard in split.shards],
+            }
+            for name, split in splits.items()
+        ],
+    }
+    stored = columns.features_of(plan.schema)
+    # TFDS strips, splits by line and drops blank lines: names with line breaks or of blanks would shift the others.
+    names = "".join(f"{' '.join(name.split()) or repr(name)}\n" for name in plan.classes).encode()
+    return {
+        "dataset_info.json": _json(info),
+        "features.json": _json(features.tfds_features(stored, plan.classes)),
+        **dict.fromkeys(features.label_files(stored), names),
+    }
+
+
+def _json(value: Any) -> bytes:
+    return json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"

@@ -1,0 +1,191 @@
+"""Refuse a call for what the options, the output and the listing of the source tell, before any image is decoded.
+
+Decoding can take hours; listing takes minutes. `make_plan` and `output.refuse_different` check the same again on the
+whole inventory, with the same functions and so the same messages. What is refused here would be refused there too,
+with one exception: a label that only boxes outside their image have, and that `--classes` lacks.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.dataset.manifest import Manifest
+from shardkit.errors import CallError
+from shardkit.inventory.inventory import BAD_BOX
+from shardkit.naming import split_order
+from shardkit.planning.assign_splits import refuse_own_splits
+from shardkit.planning.grouping import compile_pattern, pattern_not_found
+from shardkit.planning.labelling import classes_of, fixed_classes, label_names, sorted_names
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan import known_description
+from shardkit.planning.sizing import check_requested
+from shardkit.sources.listing import GROUP, Source
+from shardkit.storage.folders import Folder
+from shardkit.writing import output_folder as outputs
+
+
+def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Manifest | None:
+    """Refuse an output that holds another conversion, as far as that is known before the source is listed.
+
+    Returns:
+        The finished dataset in the output; None if there is none.
+
+    Raises:
+        DataError: see output.refuse_different.
+    """
+    classes = fixed_classes(source.schema, options, source.classes)
+    return outputs.refuse_different(output, known_description(options, source.layout, classes))
+
+
+class Listed(NamedTuple):
+    """What a part of a listing tells.
+
+    Attributes:
+        num_rows: Rows, those with a reason included.
+        split_counts: Rows without a reason, by split; None for rows without a split.
+        labels: Distinct label names.
+        example: A key; empty without rows.
+        is_grouped: Whether a row has a group, or a key contains the pattern of `--group-by`.
+    """
+
+    num_rows: int
+    split_counts: dict[str | None, int]
+    labels: frozenset[str]
+    example: str
+    is_grouped: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """What the listing must be like if the finished dataset in the output was made from this source.
+
+    Attributes:
+        url: The output folder.
+        num_files: Rows of its inventory.
+        num_bad_boxes: How many of them, at most, are problems found by decoding.
+        classes: Its classes.
+    """
+
+    url: str
+    num_files: int
+    num_bad_boxes: int
+    classes: frozenset[str]
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> "Existing":
+        """Return what a manifest that was read from a folder tells."""
+        num_bad_boxes = manifest.rejected.by_reason.get(BAD_BOX, 0)
+        return cls(manifest.root.url, manifest.source.num_files, num_bad_boxes, frozenset(manifest.classes))
+
+    def refuse(self, listed: "Listed") -> None:
+        """Refuse another source.
+
+        Raises:
+            DataError: the listing is not the one that the dataset was made from.
+        """
+        listed_before = range(self.num_files - self.num_bad_boxes, self.num_files + 1)
+        if listed.num_rows not in listed_before or not listed.labels <= self.classes:
+            raise outputs.converted_differently(self.url, outputs.SOURCE_CHANGED)
+
+
+@dataclass(frozen=True, slots=True)
+class ListingCheck:
+    """The checks of a listing; small and pickled into the pipeline's graph.
+
+    Attributes:
+        options: Options of the conversion.
+        classes: Classes in label order, if the source's format lists them.
+        existing: The dataset in the output that must not be replaced; None if there is none.
+    """
+
+    options: ConvertOptions
+    classes: tuple[str, ...] | None
+    existing: Existing | None = None
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether decoding follows the listing, and anything that is asked for may not fit it."""
+        options = self.options
+        asked = (options.splits, options.shards, options.classes, options.group_by, self.existing)
+        return options.check == "decode" and any(one is not None for one in asked)
+
+    def check_options(self, schema: pa.Schema) -> None:
+        """Check what needs no listing.
+
+        Args:
+            schema: Columns of the source's listings.
+
+        Raises:
+            CallError: `--group-by` is neither a column nor a regular expression with a group.
+        """
+        if self.options.group_by is not None and GROUP.name not in schema.names:
+            compile_pattern(self.options.group_by)
+
+    def summary(self, table: pa.Table) -> Listed:
+        """Summarise a part of the listing."""
+        splits = pc.value_counts(table.filter(pc.is_null(table["reason"]))["split"]).to_pylist()
+        return Listed(
+            num_rows=len(table),
+            split_counts={split["values"]: split["counts"] for split in splits},
+            labels=frozenset(name for name in pc.unique(label_names(table)).to_pylist() if name is not None),
+            example=table["key"][0].as_py() if len(table) else "",
+            is_grouped=self._is_grouped(table),
+        )
+
+    def _is_grouped(self, table: pa.Table) -> bool:
+        if GROUP.name in table.column_names and table[GROUP.name].null_count < len(table):
+            return True
+        if self.options.group_by is None:
+            return False
+        try:
+            search = compile_pattern(self.options.group_by).search
+        except CallError:  # the name of the source's column of groups, which is empty so far
+            return False
+        return any(search(key) for key in table["key"].to_pylist())
+
+    def refuse(self, parts: Iterable[Listed]) -> None:
+        """Check the whole listing.
+
+        Raises:
+            CallError: the options do not fit the source.
+            DataError: the output holds a dataset of another source.
+        """
+        whole = joined(list(parts))
+        given = split_order({name for name in whole.split_counts if name is not None})
+        total = sum(whole.split_counts.values())
+        if not total:
+            return  # nothing to convert, which the plan says
+        if self.options.splits is not None:
+            refuse_own_splits(sorted(given))
+            counts = dict.fromkeys(self.options.splits, total)
+        else:
+            counts = {name: whole.split_counts[name] for name in given} or {"train": total}
+        self.options.check_split_names(list(counts))
+        for name, count in counts.items():
+            if (requested := self.options.requested_shards(name)) is not None:
+                check_requested(name, count, requested)
+        if whole.labels:
+            classes_of(sorted_names(whole.labels), self.options, self.classes)
+        if self.existing is not None:
+            self.existing.refuse(whole)
+        if self.options.group_by is not None and not whole.is_grouped:
+            compile_pattern(self.options.group_by)
+            raise pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
+
+
+def joined(parts: Sequence[Listed]) -> Listed:
+    """Return the summary of several parts together."""
+    counts: dict[str | None, int] = {}
+    for part in parts:
+        for split, count in part.split_counts.items():
+            counts[split] = counts.get(split, 0) + count
+    return Listed(
+        num_rows=sum(part.num_rows for part in parts),
+        split_counts=counts,
+        labels=frozenset[str]().union(*(part.labels for part in parts)),
+        example=min((part.example for part in parts if part.num_rows), default=""),
+        is_grouped=any(part.is_grouped for part in parts),
+    )

@@ -1,0 +1,38 @@
+"""``run-log.jsonl``: what happened when, where and how fast; the only file that differs between two equal runs."""
+
+import datetime as dt
+import json
+import platform
+import time
+from typing import Any
+
+from shardkit import naming
+from shardkit.storage.folders import Folder
+
+
+class RunLog:
+    """Events of one run, written at its end behind those of earlier runs."""
+
+    def __init__(self) -> None:
+        self._events: list[dict[str, Any]] = []
+        self._start = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since the run began."""
+        return time.monotonic() - self._start
+
+    def add(self, event: str, **facts: Any) -> None:
+        """Note an event with the time, the host and the seconds since the run began."""
+        now = dt.datetime.now(dt.timezone.utc).isoformat(timespec="milliseconds")
+        self._events.append(
+            {"time": now, "host": platform.node(), "event": event, "seconds": round(self.seconds, 3), **facts}
+        )
+
+    def write(self, output: Folder) -> None:
+        """Append to the folder's log. Object stores cannot append, hence read and write."""
+        before = output.read(naming.RUN_LOG) if output.stat(naming.RUN_LOG) else b""
+        lines = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in self._events)
+        with output.writing(naming.RUN_LOG) as file:
+            file.write(before + lines.encode())
+        self._events.clear()

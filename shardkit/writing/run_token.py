@@ -1,0 +1,231 @@
+"""The fence around an output: one run writes into it, and workers of an ended run stop.
+
+The driver writes a random token, and once there is a plan the plan's digest, into ``OUT/.shardkit/run``. Workers carry
+both and compare them before each task, every few seconds within one, and before a file appears under its name. Engines
+let a job go on after Ctrl-C; without the fence its workers would write into the output of the next run.
+
+Why no file of an ended run can appear in a local output: a writer makes its temporary file, compares the token, and
+renames. A new driver writes its token, removes all temporary files, and then clears the output. A comparison that
+succeeded came before the new token, so the temporary file is removed before its rename, or the renamed file is cleared.
+
+A local output is also locked by the kernel (see `locking`). Object stores have no locks: there the driver rewrites the
+file every HEARTBEAT_SECONDS, and a second driver is refused until it is STALE_SECONDS old by the store's own clock.
+"""
+
+import contextlib
+import json
+import os
+import platform
+import secrets
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from shardkit import naming
+from shardkit.errors import MachineError, StaleRunError
+from shardkit.storage.folders import Folder, LocalFolder
+from shardkit.storage.retrying import retried
+
+PATH = f"{naming.WORK_FOLDER}/run"
+CHECK_SECONDS = 3.0  # between two comparisons within a task
+HEARTBEAT_SECONDS = 15.0
+STALE_SECONDS = 120.0
+_ENDED = "ended"  # in place of a plan's digest: the dataset is published and the work folder is being removed
+
+
+@dataclass(frozen=True, slots=True)
+class RunToken:
+    """What each worker carries.
+
+    Attributes:
+        value: Random; another one for each run.
+        plan_digest: Of the plan that is written; '' while the inventory is taken.
+    """
+
+    value: str
+    plan_digest: str = ""
+
+
+class Fence:
+    """Compares a worker's token with the one in the output."""
+
+    def __init__(self, output: Folder, token: RunToken) -> None:
+        """The first call of `check_sometimes` compares."""
+        self._output, self.token = output, token
+        self._next = 0.0
+
+    def check(self) -> None:
+        """Compare now.
+
+        Raises:
+            StaleRunError: The run has ended or was replaced.
+            MachineError: This host does not see the output.
+        """
+        found = retried(lambda: _read(self._output))
+        if found is None and self._output.stat(naming.WORK_FOLDER) is None:
+            msg = (
+                f"{self._output.url}/{naming.WORK_FOLDER}: host {platform.node()} does not see this folder, which the "
+                "driver writes; every worker must reach OUTPUT under the same path"
+            )
+            raise MachineError(msg)
+        if found is None or found[0] != self.token:
+            msg = f"{self._output.url}: the run that this worker belongs to has ended"
+            raise StaleRunError(msg)
+        self._next = time.monotonic() + CHECK_SECONDS
+
+    def check_sometimes(self) -> None:
+        """Compare if the last comparison is CHECK_SECONDS old."""
+        if time.monotonic() >= self._next:
+            self.check()
+
+
+class Run:
+    """The driver's side of the fence; see `claimed`."""
+
+    def __init__(self, output: Folder) -> None:
+        """Write nothing yet."""
+        self._output = output
+        self._writing, self._stopped = threading.Lock(), threading.Event()
+        self.token = RunToken(secrets.token_hex(16))
+
+    def start(self, plan_digest: str = "") -> RunToken:
+        """Write the token, with the digest of the plan once there is one, and return it for the workers.
+
+        From now on workers that carry anything else stop.
+        """
+        with self._writing:
+            self.token = replace(self.token, plan_digest=plan_digest)
+            self._write()
+        return self.token
+
+    @contextlib.contextmanager
+    def checked(self) -> Iterator[None]:
+        """Check at the end of a block, also if it fails: the workers of a run that was replaced stop without a word.
+
+        Raises:
+            StaleRunError: See `check`.
+        """
+        try:
+            yield
+        except MachineError:
+            try:
+                self.check()
+            except StaleRunError:
+                raise
+            except OSError:  # an output out of reach must not hide what failed
+                pass
+            raise
+        self.check()
+
+    def check(self) -> None:
+        """Make sure that no other run has taken over.
+
+        Raises:
+            StaleRunError: One has, or the run's file was removed.
+        """
+        found = retried(lambda: _read(self._output))
+        if found is not None and found[0] == self.token:
+            return
+        other = "it was removed" if found is None else f"it is that of another run, on host {found[1]}"
+        msg = (
+            f"{self._output.url}/{PATH}: is no longer this run's file: {other}; nothing was published. "
+            "If no other run is writing into this folder, the same command goes on from what is finished"
+        )
+        raise StaleRunError(msg)
+
+    def keep_alive(self) -> None:
+        """Rewrite the file every HEARTBEAT_SECONDS until `end` or `finish` is called, or another run has taken over."""
+        while not self._stopped.wait(HEARTBEAT_SECONDS):
+            with contextlib.suppress(OSError), self._writing:
+                # Errors are tolerated: a store that stumbles for less than STALE_SECONDS costs nothing.
+                found = _read(self._output)
+                if self._stopped.is_set() or found is None or found[0] != self.token:
+                    return
+                self._write()
+
+    def end(self) -> None:
+        """Remove the file, unless it is another run's: workers stop."""
+        self._stopped.set()
+        with self._writing:
+            found = _read(self._output)
+            if found is not None and found[0].value == self.token.value:
+                self._output.remove(PATH)
+
+    def finish(self) -> None:
+        """Remove the work folder; copies of finished tasks that still run stop first."""
+        self._stopped.set()
+        if isinstance(self._output, LocalFolder):
+            self._output.remove(PATH)
+        else:
+            # Without its file, a second run could begin, and lose what it writes into the work folder.
+            self.start(_ENDED)
+            for entry in self._output.scan(naming.WORK_FOLDER):
+                path = f"{naming.WORK_FOLDER}/{entry.name}"
+                if entry.is_folder:
+                    self._output.remove_tree(path)
+                elif path != PATH:
+                    self._output.remove(path)
+        self._output.remove_tree(naming.WORK_FOLDER)
+
+    def _write(self) -> None:
+        described = {
+            "token": self.token.value,
+            "plan_digest": self.token.plan_digest,
+            "host": platform.node(),
+            "process": os.getpid(),
+        }
+        with self._output.writing(PATH) as file:
+            file.write(json.dumps(described).encode())
+
+
+@contextlib.contextmanager
+def claimed(output: Folder) -> Iterator[Run]:
+    """Claim an output for one run; at the end, also after an exception or Ctrl-C, workers that still run stop.
+
+    Raises:
+        MachineError: Another run claims it. A local folder's lock must be held already: its file is of a dead run.
+    """
+    is_local = isinstance(output, LocalFolder)
+    if not is_local:
+        _refuse_live(output)
+    run = Run(output)
+    run.start()
+    if not is_local:
+        threading.Thread(target=run.keep_alive, name="heartbeat", daemon=True).start()
+    try:
+        yield run
+    finally:
+        with contextlib.suppress(OSError):  # an output out of reach must not hide the error that ended the run
+            run.end()
+
+
+def _refuse_live(output: Folder) -> None:
+    found = output.stat(PATH)
+    described = _read(output)
+    if found is None or described is None:
+        return
+    # The age by the store's own clock, which is the same for all hosts: that of a file written now.
+    probe = f"{PATH}-probe-{secrets.token_hex(8)}"
+    with output.writing(probe) as file:
+        file.write(b"")
+    now = output.stat(probe)
+    output.remove(probe)
+    seconds = 0.0 if now is None else (now.mtime_ns - found.mtime_ns) / 1e9
+    if seconds < STALE_SECONDS:
+        msg = (
+            f"{output.url}: another shardkit is writing into this folder, on host {described[1]}, last heard of "
+            f"{seconds:.0f} s ago; wait for it to end. If it was killed, try again {STALE_SECONDS:.0f} s after that"
+        )
+        raise MachineError(msg)
+
+
+def _read(output: Folder) -> tuple[RunToken, str] | None:
+    """The token in the output and its driver's host; None if there is none."""
+    try:
+        fields = json.loads(output.read(PATH))
+        return RunToken(fields["token"], fields["plan_digest"]), str(fields["host"])
+    except FileNotFoundError:
+        return None
+    except (ValueError, KeyError, TypeError):
+        return RunToken(""), "unknown"

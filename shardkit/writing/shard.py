@@ -1,0 +1,304 @@
+"""Write one shard: read, normalise, encode and frame its examples in plan order, then its index as the done mark.
+
+Memory is bounded by one image, not by the shard. Running it twice, at once or one after the other, gives the same
+files.
+"""
+
+import contextlib
+import hashlib
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, BinaryIO, NamedTuple
+
+import google_crc32c
+import pyarrow as pa
+
+from shardkit import images, naming
+from shardkit.dataset import example, tfrecord
+from shardkit.dataset.features import MASK
+from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
+from shardkit.dataset.index import ShardSummary, key_hashes, parse_summary, serialise
+from shardkit.errors import DataError, MachineError, SourceChangedError, StaleRunError
+from shardkit.images.boxes import place_objects
+from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
+from shardkit.inventory.inventory import (
+    MASK_SHA256,
+    Reject,
+    annotated_size,
+    bad_box,
+    image_path,
+    mask_orientation,
+    read_image,
+)
+from shardkit.planning.plan_file import ShardTask, read_shard_rows
+from shardkit.sources.listing import GROUP
+from shardkit.sources.visibility import refuse_unseen
+from shardkit.sources.walking import parent_of
+from shardkit.storage.folders import Folder
+from shardkit.storage.retrying import retried
+from shardkit.writing.run_token import Fence, RunToken
+from shardkit.writing.shard_reports import report_error, report_rejects
+
+READING_THREADS = 16  # index files are small and their stores are slow to answer, not slow to send
+_AT_REST = "convert again with --overwrite when the source is at rest"
+BLOCK_BYTES = 1 << 20  # 1 MiB
+JPEG_START = b"\xff\xd8"
+
+
+@dataclass(frozen=True, slots=True)
+class WriteOptions:
+    """What every shard is written with."""
+
+    classes: tuple[str, ...]
+    resize: int | None
+    quality: int
+
+
+def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, run: RunToken) -> None:
+    """Write a shard and its index, unless they exist already; errors are reported as data, not raised.
+
+    Transient errors are retried. If the run has ended, nothing is written and nothing is reported.
+
+    Raises:
+        MachineError: This host does not see the output, so that it cannot report.
+    """
+    fence = Fence(output, run)
+    with contextlib.suppress(StaleRunError):
+        fence.check()
+        try:
+            retried(lambda: _write_unless_done(source, output, task, options, fence))
+        except StaleRunError:
+            raise
+        except (DataError, OSError, MemoryError) as error:
+            # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
+            said = str(error) or "no memory left"  # what a MemoryError says
+            fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {said}"
+            if isinstance(error, DataError):
+                fault, text = error.exit_code, str(error)
+            report_error(output, task.name, text, fault, fence)
+
+
+def is_done(output: Folder, name: naming.ShardName, plan_digest: str) -> bool:
+    """Return whether the shard and its done mark are there, written from this plan; a damaged mark does not count."""
+    found = output.stat(name.records)
+    try:
+        summary = parse_summary(output.read(name.index), where=f"{output.url}/{name.index}")
+    except (FileNotFoundError, DataError):
+        return False
+    return found is not None and found.num_bytes == summary.num_bytes and summary.plan_digest == plan_digest
+
+
+def finished_shards(output: Folder, names: Iterable[naming.ShardName], plan_digest: str) -> set[naming.ShardName]:
+    """Return those of the shards that are done."""
+    there = {entry.name for entry in output.scan()}
+    candidates = [name for name in names if name.records in there and name.index in there]
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        done = list(pool.map(lambda name: is_done(output, name, plan_digest), candidates))
+    return {name for name, is_one in zip(candidates, done, strict=True) if is_one}
+
+
+def _write_unless_done(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
+    if not is_done(output, task.name, fence.token.plan_digest):
+        _write(source, output, task, options, fence)
+
+
+def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
+    late: list[Reject] = []
+    indexed: list[_Indexed] = []
+    table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
+    encode_annotations = AnnotationEncoder(table.schema, options.classes)
+    with output.writing(task.name.records, before_rename=fence.check) as file:
+        shard = _Blocks(file)
+        for row in _rows(table):
+            fence.check_sometimes()
+            try:
+                raw, content_sha256 = _read(source, row)
+                info = row.info or images.inspect(raw)
+                image = images.normalise(raw, info, shorter_side=options.resize, quality=options.quality)
+                columns, lost = _placed(row, info)
+                mask = _mask(source, row, info, image)
+                annotations, labels = encode_annotations(columns)
+            except (images.BadImage, BadAnnotation) as error:
+                late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
+                continue
+            late += lost
+            if row.label is not None:
+                annotations["label"] = example.int64_feature((row.label,))
+            if mask is not None:
+                annotations[MASK] = example.bytes_feature([mask])
+            record, image_end = example.encode_located(
+                {
+                    "height": example.int64_feature((image.height,)),
+                    "image": example.bytes_feature([image.data]),
+                    "key": example.bytes_feature([row.key.encode()]),
+                    "width": example.int64_feature((image.width,)),
+                    **annotations,
+                },
+                "image",
+            )
+            indexed.append(
+                _Indexed(
+                    offset=shard.num_bytes,
+                    length=len(record),
+                    key=row.key,
+                    label=row.label,
+                    label_name=None if row.label is None else options.classes[row.label],
+                    labels=labels,
+                    height=image.height,
+                    width=image.width,
+                    format="JPEG" if image.data.startswith(JPEG_START) else "PNG",
+                    image_start=image_end - len(image.data),
+                    image_bytes=len(image.data),
+                    group=row.group,
+                    source_bytes=len(raw),
+                    content_sha256=content_sha256,
+                    changes=",".join(image.changes),
+                )
+            )
+            shard.add(tfrecord.frame(record))
+        shard.flush()
+    if late:
+        # Before the done mark: a crash between the two writes the report again rather than losing it.
+        report_rejects(output, task.name, late, fence)
+    columns_of: dict[str, Any] = dict(zip(_Indexed._fields, zip(*indexed, strict=True), strict=True)) if indexed else {}
+    columns_of["key_hash"] = key_hashes(columns_of.get("key", ()))
+    arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
+    summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, fence.token.plan_digest)
+    with output.writing(task.name.index, before_rename=fence.check) as file:
+        file.write(serialise(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
+
+
+def _placed(row: "_Row", info: images.ImageInfo) -> tuple[dict[str, Any], list[Reject]]:
+    """A row's annotations with its boxes placed, and those left out; of a checked row they were placed before."""
+    if row.info is not None or OBJECTS not in row.columns:
+        return row.columns, []
+    objects, problems = place_objects(row.columns[OBJECTS], annotated_size(row.columns), info)
+    return {**row.columns, OBJECTS: objects}, [bad_box(row.key, *problem) for problem in problems]
+
+
+def _mask(source: Folder, row: "_Row", info: images.ImageInfo, image: images.NormalisedImage) -> bytes | None:
+    if MASK_PATH not in row.columns:
+        return None
+    path, wanted = row.columns[MASK_PATH], row.columns[MASK_SHA256.name]
+    try:
+        data = source.read(path)
+    except OSError as error:
+        found = f"cannot be read: {error.strerror or error}"
+        if wanted is None:
+            raise images.BadImage("unreadable", f"The mask {path} {found}.") from error
+        msg = f"{source.url}/{path}: the mask was good when it was checked and now {found}; {_AT_REST}"
+        raise SourceChangedError(msg) from error
+    if wanted is not None and hashlib.sha256(data).digest() != wanted:
+        msg = f"{source.url}/{path}: the mask has changed since it was checked; {_AT_REST}"
+        raise SourceChangedError(msg)
+    orientation = mask_orientation(images.check_mask(data), info)
+    return images.normalise_mask(data, orientation=orientation, size=(image.width, image.height)).data
+
+
+class _Blocks:
+    """Gathers records into blocks: hashing and writing those releases the interpreter's lock."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._digest = file, hashlib.sha256()
+        self._block = memoryview(bytearray(BLOCK_BYTES))
+        self._filled = 0
+        self.num_bytes = 0
+
+    @property
+    def sha256(self) -> str:
+        return self._digest.hexdigest()
+
+    def add(self, parts: tuple[bytes, ...]) -> None:
+        for part in parts:
+            end = self._filled + len(part)
+            if end > BLOCK_BYTES:
+                self.flush()
+                end = len(part)
+            if end > BLOCK_BYTES:
+                self._put(memoryview(part))
+            else:
+                self._block[self._filled : end] = part
+                self._filled = end
+            self.num_bytes += len(part)
+
+    def flush(self) -> None:
+        self._put(self._block[: self._filled])
+        self._filled = 0
+
+    def _put(self, data: memoryview) -> None:
+        self._digest.update(data)
+        self._file.write(data)
+
+
+class _Indexed(NamedTuple):
+    offset: int
+    length: int
+    key: str
+    label: int | None
+    label_name: str | None
+    labels: list[int] | None
+    height: int
+    width: int
+    format: str
+    image_start: int
+    image_bytes: int
+    group: str | None
+    source_bytes: int
+    content_sha256: bytes
+    changes: str
+
+
+class _Row(NamedTuple):
+    key: str
+    source_bytes: int
+    label: int | None
+    group: str | None
+    columns: dict[str, Any]  # the layout's own
+    info: images.ImageInfo | None  # None: not looked at before, ``--check header``
+    content_sha256: bytes | None
+    content_crc32c: int | None
+
+
+_LOOKED_AT = ("format", "width", "height", "orientation", "changes", "content_sha256", "content_crc32c")
+_OWN_FIELDS = {"key", "source_bytes", "label", GROUP.name, *_LOOKED_AT}
+
+
+def _rows(table: pa.Table) -> Iterator[_Row]:
+    names = table.column_names
+    own = [name for name in names if name not in _OWN_FIELDS]
+    layout = table.select(own).to_pylist() if own else [{}] * len(table)
+    labels = table["label"].to_numpy().tolist() if "label" in names else [None] * len(table)
+    groups = table[GROUP.name].to_pylist() if GROUP.name in names else [None] * len(table)
+    plain = zip(
+        table["key"].to_pylist(), table["source_bytes"].to_numpy().tolist(), labels, groups, layout, strict=True
+    )
+    if table["content_crc32c"].null_count:
+        for row in plain:
+            yield _Row(*row, None, None, None)
+        return
+    looked = zip(*(table[name].to_pylist() for name in _LOOKED_AT), strict=True)
+    for row, (kind, width, height, orientation, changes, *check) in zip(plain, looked, strict=True):
+        codes = tuple(changes.split(",")) if changes else ()
+        yield _Row(*row, images.ImageInfo(kind, width, height, orientation, codes), *check)
+
+
+def _read(source: Folder, row: _Row) -> tuple[bytes, bytes]:
+    where = f"{source.url}/{row.key}"
+    try:
+        columns = {"key": row.key, "source_bytes": row.source_bytes, **row.columns}
+        raw = retried(lambda: read_image(source, columns))
+    except OSError as error:
+        if isinstance(error, FileNotFoundError):
+            refuse_unseen(source, parent_of(image_path(columns)))
+        found = f"cannot be read: {error.strerror or error}"
+        if row.info is None:
+            raise images.BadImage("unreadable", f"The file {found}.") from error
+        msg = f"{where}: was good when it was checked and now {found}; {_AT_REST}"
+        raise SourceChangedError(msg) from error
+    if row.content_sha256 is None:
+        return raw, hashlib.sha256(raw).digest()
+    if len(raw) != row.source_bytes or google_crc32c.value(raw) != row.content_crc32c:
+        msg = f"{where}: the file has changed since it was checked; {_AT_REST}"
+        raise SourceChangedError(msg)
+    return raw, row.content_sha256

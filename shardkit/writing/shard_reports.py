@@ -1,0 +1,104 @@
+"""Reports of writers, as files in the work folder: examples left out while writing, and errors.
+
+An exception of a worker would reach the user as kilobytes of a runner's traceback, and as one of many.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+from shardkit import naming
+from shardkit.inventory.inventory import Reject
+from shardkit.storage.folders import Folder
+from shardkit.writing.run_token import Fence, RunToken
+
+REPORTS = f"{naming.WORK_FOLDER}/shards"
+_ERROR_ENDING = ".error.json"
+
+
+@dataclass(frozen=True, slots=True)
+class ShardReport:
+    """How writing a shard ended, as data.
+
+    Attributes:
+        run: Token and plan digest of the writer's run.
+        rejected: Examples left out while writing.
+        error: The sentence that ended it; '' if the shard was written.
+        exit_code: The error's.
+    """
+
+    run: RunToken
+    rejected: tuple[Reject, ...] = ()
+    error: str = ""
+    exit_code: int = 0
+
+    def to_bytes(self) -> bytes:
+        """The report as JSON."""
+        return json.dumps(asdict(self)).encode()
+
+    @classmethod
+    def from_bytes(cls, raw: bytes) -> "ShardReport":
+        """The inverse of ``to_bytes``."""
+        fields = json.loads(raw)
+        rejected = tuple(Reject(*late) for late in fields.pop("rejected"))
+        return cls(run=RunToken(**fields.pop("run")), rejected=rejected, **fields)
+
+
+def rejects_path(name: naming.ShardName) -> str:
+    """Where the late rejects of a shard are; there is no file if there are none."""
+    return f"{REPORTS}/{name.stem}.json"
+
+
+def error_path(name: naming.ShardName) -> str:
+    """Where a writer's error is: a file of its own, so that a failing copy of a task hides no rejects."""
+    return f"{REPORTS}/{name.stem}{_ERROR_ENDING}"
+
+
+def late_rejects(output: Folder, plan_digest: str) -> list[Reject]:
+    """Return what the writers of this plan left out, by the shards' names."""
+    names = [entry.name for entry in output.scan(REPORTS)]
+    reports = [_read_report(output, name) for name in names if _is_rejects(name)]
+    return [late for report in reports if report.run.plan_digest == plan_digest for late in report.rejected]
+
+
+def errors(output: Folder, run: RunToken, names: Iterable[naming.ShardName]) -> list[ShardReport]:
+    """Return the errors of this run's writers for these shards; those of ended runs are ignored."""
+    wanted = {name.stem for name in names}
+    found = [
+        _read_report(output, entry.name)
+        for entry in output.scan(REPORTS)
+        if entry.name.endswith(_ERROR_ENDING) and entry.name.removesuffix(_ERROR_ENDING) in wanted
+    ]
+    return [report for report in found if report.run == run]
+
+
+def forget_reports(output: Folder, finished: Iterable[naming.ShardName]) -> None:
+    """Remove what earlier runs reported, except the rejects of finished shards."""
+    kept = {f"{name.stem}.json" for name in finished}
+    for entry in output.scan(REPORTS):
+        if entry.name not in kept:
+            output.remove(f"{REPORTS}/{entry.name}")
+
+
+def _is_rejects(file_name: str) -> bool:
+    return file_name.endswith(".json") and not file_name.endswith(_ERROR_ENDING)
+
+
+def _read_report(output: Folder, file_name: str) -> ShardReport:
+    return ShardReport.from_bytes(output.read(f"{REPORTS}/{file_name}"))
+
+
+def report_rejects(output: Folder, name: naming.ShardName, rejected: Sequence[Reject], fence: Fence) -> None:
+    """Report examples left out while writing a shard."""
+    _report(output, rejects_path(name), ShardReport(fence.token, rejected=tuple(rejected)), fence)
+
+
+def report_error(output: Folder, name: naming.ShardName, error: str, exit_code: int, fence: Fence) -> None:
+    """Report the error that ended the writing of a shard."""
+    _report(output, error_path(name), ShardReport(fence.token, error=error, exit_code=exit_code), fence)
+
+
+def _report(output: Folder, path: str, report: ShardReport, fence: Fence) -> None:
+    fence.check()  # before `writing` makes the folder of reports anew in a dataset that is published
+    with output.writing(path, before_rename=fence.check) as file:
+        file.write(report.to_bytes())

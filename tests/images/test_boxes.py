@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+
+from shardkit import images
+from shardkit.dataset import example, features
+from shardkit.images.boxes import place_objects
+from shardkit.testing import picture
+from shardkit.verification.examples import Contents, example_problems
+
+INFO = images.ImageInfo("PNG", 640, 480, 1, ())
+
+
+def placed(box, info=INFO, size=(None, None)):
+    """The stored box of an object whose corners (ymin, xmin, ymax, xmax) are in pixels; None if it is left out."""
+    objects, problems = place_objects([{"bbox": box, "name": "one"}], size, info)
+    assert len(objects) + len(problems) == 1
+    assert all("no area" in message for _, message in problems)
+    return objects[0]["bbox"] if objects else None
+
+
+@pytest.mark.parametrize(
+    ("xmin", "width", "is_kept"),
+    [
+        (100.0, 1.0, True),
+        (100.0, 1e-4, True),
+        (100.0, 1e-6, False),  # the same float32 share at both ends
+        (0.0, 1e-6, True),  # floats are denser near 0
+        (639.0, 1e-6, False),
+        (640.0, 1.0, False),  # outside
+        (-1.0, 1.0, False),
+        (0.0, 1e-50, False),  # below the smallest float32
+    ],
+)
+def test_a_box_is_kept_if_it_has_an_area_as_it_is_stored(xmin, width, is_kept):
+    box = placed([10.0, xmin, 20.0, xmin + width])
+    assert (box is not None) == is_kept
+    if box:
+        assert np.float32(box[1]) < np.float32(box[3])
+
+
+@pytest.mark.parametrize("orientation", [1, 3, 6])
+def test_verify_accepts_every_box_that_convert_keeps(orientation):
+    info = images.ImageInfo("JPEG", 8, 8, orientation, ())
+    rng = np.random.default_rng(0)
+    corners = rng.uniform(0, 8, (300, 2))
+    sides = 10.0 ** rng.uniform(-9, 0, (300, 2))
+    boxes = [placed([*start, *(start + side)], info, (8, 8)) for start, side in zip(corners, sides, strict=True)]
+    kept = [side for box in boxes if box is not None for side in box]
+    assert 0 < len(kept) < 4 * 300
+    stored = {
+        "image": example.bytes_feature([picture(0)]),
+        "key": example.bytes_feature([b"k"]),
+        "height": example.int64_feature((8,)),
+        "width": example.int64_feature((8,)),
+        f"{features.OBJECTS}bbox": example.float_feature(kept),
+        features.OBJECT_LABELS: example.int64_feature((0,) * (len(kept) // 4)),
+    }
+    contents = Contents(
+        {**features.ALWAYS, f"{features.OBJECTS}bbox": features.BOXES, features.OBJECT_LABELS: features.CLASS_LABELS},
+        ["cat"],
+    )
+    assert list(example_problems(example.encode(stored), None, contents, deep=False)) == []

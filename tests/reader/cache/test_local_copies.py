@@ -1,0 +1,103 @@
+import dataclasses
+import gc
+import os
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from shardkit import read_manifest, reader
+from shardkit.errors import CallError
+from shardkit.reader.cache.local_copies import reachable
+from shardkit.reader.table.records import load_table
+from shardkit.storage.folders import open_folder
+from shardkit.testing import files_of
+
+OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
+
+
+def upload(folder, url):
+    remote = open_folder(url)
+    for path, data in files_of(open_folder(str(folder))).items():
+        with remote.writing(path) as file:
+            file.write(data)
+
+
+def batches(dataset, **options):
+    return list(reader.make_dataset_fn(dataset, "train", **OPTIONS, **options)().take(25).as_numpy_iterator())
+
+
+def same(some, others):
+    for one, other in zip(some, others, strict=True):
+        for part, beside in zip(one, other, strict=True):
+            np.testing.assert_array_equal(part, beside)
+
+
+def test_a_cached_dataset_gives_the_batches_of_the_one_it_copies_and_reads_the_copies(noise, tmp_path):
+    same(batches(noise, cache_dir=str(tmp_path / "cache")), batches(noise))
+    copies = list((tmp_path / "cache").glob("*.tfrecord"))
+    assert len(copies) == 3
+    dataset_fn = reader.make_dataset_fn(noise, "train", **OPTIONS, cache_dir=str(tmp_path / "cache"))
+    assert all(path.startswith(str(tmp_path / "cache")) for path in dataset_fn._table.paths)
+
+
+def test_copies_are_held_as_long_as_function_dataset_or_iterator_is_there_and_no_longer(noise, tmp_path):
+    folder = tmp_path / "cache"
+    dataset = reader.make_dataset(noise, "train", **OPTIONS, cache_dir=str(folder))
+    gc.collect()
+    assert len(list(folder.glob("*.lease"))) == 1  # the function is gone, its dataset is not
+    iterator = iter(dataset)
+    next(iterator)
+    del dataset
+    gc.collect()
+    assert len(list(folder.glob("*.lease"))) == 1
+    del iterator
+    gc.collect()
+    assert not list(folder.glob("*.lease"))
+    before = len(os.listdir("/proc/self/fd"))
+    for _ in range(3):
+        dataset_fn = reader.make_dataset_fn(noise, "train", **OPTIONS, cache_dir=str(folder))
+        next(iter(dataset_fn()))
+        del dataset_fn
+        gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= before
+
+
+def test_a_dataset_in_s3_is_read_through_the_cache_and_refused_without_one(noise, s3_bucket, tmp_path):
+    upload(noise, f"{s3_bucket}/noise")
+    with pytest.raises(CallError, match="TensorFlow does not read s3://; give cache_dir"):
+        batches(f"{s3_bucket}/noise")
+    same(batches(f"{s3_bucket}/noise", cache_dir=str(tmp_path / "cache")), batches(noise))
+    # A second run copies nothing.
+    before = {path.name: path.stat().st_ino for path in (tmp_path / "cache").glob("*.tfrecord")}
+    same(batches(f"{s3_bucket}/noise", cache_dir=str(tmp_path / "cache"), start_step=5), batches(noise, start_step=5))
+    assert {path.name: path.stat().st_ino for path in (tmp_path / "cache").glob("*.tfrecord")} == before
+
+
+def test_a_cache_that_is_too_small_is_refused_with_the_numbers(noise, tmp_path):
+    with pytest.raises(CallError, match="bytes"):
+        batches(noise, cache_dir=str(tmp_path / "cache"), cache_bytes=1000)
+
+
+@pytest.mark.parametrize(
+    ("url", "in_blocks", "variable", "said"),
+    [
+        ("gs://bucket/a", False, None, ["order='block' reads many", "set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
+        ("gs://bucket/a", True, None, ["set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
+        ("gs://bucket/a", False, "131072", ["cache_dir copies the shards to a disk"]),
+        ("gs://bucket/a", True, "0", []),
+        ("/data/a", False, None, []),
+    ],
+)
+def test_slow_ways_to_read_are_warned_of_with_the_remedy(url, in_blocks, variable, said, noise, monkeypatch, caplog):
+    monkeypatch.delenv("GCS_READAHEAD_BUFFER_SIZE_BYTES", raising=False)
+    if variable is not None:
+        monkeypatch.setenv("GCS_READAHEAD_BUFFER_SIZE_BYTES", variable)
+    table = load_table(read_manifest(noise), "train")
+    # Only its name is asked for: opening a folder of gs:// would look for credentials.
+    table = dataclasses.replace(table, roots=[SimpleNamespace(url=url)] * len(table.shards))
+    assert reachable(table, None, 0, in_blocks=in_blocks) is None
+    assert len(caplog.messages) == len(said)
+    for message, part in zip(caplog.messages, said, strict=True):
+        assert message.startswith(url)
+        assert part in message

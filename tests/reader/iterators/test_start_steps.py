@@ -1,0 +1,97 @@
+"""An iterator begins at the step that `start_step` holds at `iter()`, and no checkpoint restores it to another."""
+
+import pytest
+import tensorflow as tf
+
+from shardkit.reader import make_dataset_fn
+
+from ..conftest import texts
+
+BATCH = 16  # 20 steps of 307 examples
+
+
+def with_key(features, _seed):
+    return {"image": features["image"], "key": features["key"]}
+
+
+KINDS = {
+    "features": {},
+    "images": {"image_size": (4, 4), "map_fn": with_key},
+    "blocks": {"image_size": (4, 4), "map_fn": with_key, "order": "block", "lanes": 4, "block_records": 16},
+    "skip": {"image_size": (4, 4), "map_fn": with_key, "on_corrupt": "skip"},
+}
+WAYS = {
+    "plain": lambda dataset_fn: dataset_fn(),
+    "derived": lambda dataset_fn: dataset_fn().map(lambda batch: batch).prefetch(2).take(100),
+    "distributed": lambda dataset_fn: tf.distribute.MirroredStrategy(["CPU:0"]).distribute_datasets_from_function(
+        dataset_fn
+    ),
+}
+
+
+def keys(batch):
+    return texts(batch["key"][batch["weight"] > 0].numpy() if "weight" in batch else batch["key"].numpy())
+
+
+@pytest.mark.parametrize(
+    ("kind", "training", "way"),
+    [
+        ("features", True, "plain"),
+        ("features", False, "derived"),
+        ("images", True, "distributed"),
+        ("images", False, "plain"),
+    ],
+)
+def test_an_iterator_begins_at_the_value_at_iter(noise, kind, training, way):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=BATCH, training=training, **KINDS[kind])
+    dataset_fn.start_step.assign(1)
+    dataset = WAYS[way](dataset_fn)
+    dataset_fn.start_step.assign(18)
+    iterator = iter(dataset)
+    dataset_fn.start_step.assign(5)
+    assert [keys(next(iterator)) for _ in range(2)] == [dataset_fn.batch_keys(18), dataset_fn.batch_keys(19)]
+    if not training:
+        assert not list(iterator)
+    assert keys(next(iter(dataset))) == dataset_fn.batch_keys(5)
+
+
+def test_an_evaluation_says_how_many_steps_are_left(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=BATCH, training=False, start_step=2)
+    dataset = dataset_fn(tf.distribute.InputContext(1, 0, 2))
+    assert len(dataset) == 18  # of Keras: a step for both replicas
+    assert len(dataset.prefetch(1)) == 36
+    dataset_fn.start_step.assign(15)
+    assert len(dataset) == 5
+    assert len(list(dataset)) == 10
+
+
+@pytest.mark.parametrize(("training", "found"), [(True, "1099511627776"), (True, "-1"), (False, "20"), (False, "-1")])
+def test_a_step_that_does_not_exist_is_refused_by_iter(noise, training, found):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=BATCH, training=training)
+    dataset = dataset_fn()
+    dataset_fn.start_step.assign(int(found))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"start_step .*{found}"):
+        iter(dataset)
+
+
+@pytest.mark.parametrize(("kind", "policy"), [("features", None), ("blocks", None), ("images", None), ("skip", "WARN")])
+def test_a_restored_iterator_stops_and_names_start_step(noise, tmp_path, kind, policy):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=BATCH, start_step=3, **KINDS[kind])
+    dataset = dataset_fn().prefetch(1)
+    if policy is not None:
+        options = tf.data.Options()
+        options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy[policy]
+        dataset = dataset.with_options(options)
+    iterator = iter(dataset)
+    for _ in range(4):
+        next(iterator)
+    path = tf.train.Checkpoint(iterator=iterator).write(str(tmp_path / "checkpoint"))
+    assert keys(next(iterator)) == dataset_fn.batch_keys(7)  # saving changes nothing
+    for restored in (iterator, iter(dataset)):
+        tf.train.Checkpoint(iterator=restored).read(path).assert_consumed()
+        given = []
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"start_step=.* of step ") as caught:
+            given.extend(keys(batch) for batch in restored)  # of what was read ahead, which is in the checkpoint
+        assert given == [dataset_fn.batch_keys(7 + i) for i in range(len(given))]
+        assert f"of step {7 + len(given)}" in str(caught.value)
+        assert len(given) < 30

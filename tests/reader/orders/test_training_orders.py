@@ -1,0 +1,166 @@
+"""Orders of training through the whole reader; `tests/order` holds the functions themselves to their promises."""
+
+from collections import Counter
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from shardkit.errors import CallError, UnknownNameError
+from shardkit.reader import make_dataset_fn
+
+from ..conftest import COUNTS, global_batches, texts
+
+NUM_EXAMPLES = sum(COUNTS.values())
+BLOCKS = {"order": "block", "block_records": 8, "window_blocks": 2, "lanes": 8}
+ORDERS = {
+    "block": BLOCKS,
+    "class_balanced": {"sampling": "class_balanced"},
+    "weights": {"sampling": {"ant": 1, "cat": 3}},
+}
+
+
+def read(noise, options, steps, num_workers=1, **more):
+    """The keys of some global batches, in their order, by reading the records."""
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, **(options | more))
+    return [texts(batch["key"]) for batch in global_batches(dataset_fn, steps, num_workers)]
+
+
+def listed(noise, options, steps, **more):
+    """The same, from the index alone."""
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, **(options | more))
+    return [dataset_fn.batch_keys(step) for step in steps]
+
+
+def class_of(key):
+    return key.partition("/")[0]
+
+
+@pytest.mark.parametrize("options", ORDERS.values(), ids=ORDERS.keys())
+@pytest.mark.parametrize("num_workers", [1, 2, 4, 8])
+def test_what_is_read_is_what_is_listed_for_any_number_of_workers(options, num_workers, noise):
+    assert read(noise, options, 25, num_workers, seed=3) == listed(noise, options, range(25), seed=3)
+
+
+@pytest.mark.parametrize("options", ORDERS.values(), ids=ORDERS.keys())
+def test_any_step_is_begun_at(options, noise):
+    far = 10_000_000
+    assert read(noise, options, 2, start_step=far) == listed(noise, options, [far, far + 1])
+    assert read(noise, options, 3, start_step=20) == read(noise, options, 23)[20:]
+
+
+@pytest.mark.parametrize("options", ORDERS.values(), ids=ORDERS.keys())
+def test_another_seed_is_another_order(options, noise):
+    assert listed(noise, options, range(3), seed=1) != listed(noise, options, range(3), seed=2)
+
+
+@pytest.mark.parametrize("more", [{}, {"where": "label_name <> 'bee'"}, {"fold": (0, 3)}, {"take": 100}])
+def test_blocks_bring_every_example_once_an_epoch(more, noise):
+    num_examples = make_dataset_fn(noise, "train", global_batch_size=1, **more).num_examples
+    counts = Counter()
+    for step, batch in enumerate(read(noise, BLOCKS, -(-3 * num_examples // 16), **more)):
+        counts.update(batch)
+        # The batch of an epoch's border holds the end of one and the beginning of the next.
+        epochs_done, within = divmod(16 * (step + 1), num_examples)
+        assert max(counts.values()) <= epochs_done + (within > 0)
+        assert sum(count >= epochs_done for count in counts.values()) == num_examples or not epochs_done
+    assert len(counts) == num_examples
+
+
+def test_a_class_has_its_share_and_its_examples_come_in_turn(noise):
+    keys = [key for batch in read(noise, {"sampling": "class_balanced"}, 63) for key in batch][:1000]
+    assert set(Counter(map(class_of, keys)).values()) <= {333, 334}
+    for name, count in COUNTS.items():
+        own = [key for key in keys if class_of(key) == name]
+        assert all(len(set(own[lap : lap + count])) == len(own[lap : lap + count]) for lap in range(0, len(own), count))
+
+
+def test_weights_are_shares_and_classes_without_one_are_left_out(noise):
+    keys = [key for batch in listed(noise, {"sampling": {"ant": 1, "cat": 3}}, range(63)) for key in batch][:1000]
+    assert Counter(map(class_of, keys)) == {"ant": 250, "cat": 750}
+
+
+def test_sampling_is_of_what_was_selected(noise):
+    more = {"where": "label_name <> 'bee'"}
+    keys = [key for batch in read(noise, {"sampling": "class_balanced"}, 20, **more) for key in batch]
+    counts = Counter(map(class_of, keys))
+    assert set(counts) == {"ant", "cat"}
+    assert abs(counts["ant"] - counts["cat"]) <= 2
+
+
+@pytest.mark.parametrize("options", ORDERS.values(), ids=ORDERS.keys())
+def test_an_example_that_comes_back_is_augmented_anew(options, noise):
+    dataset_fn = make_dataset_fn(
+        noise, "train", global_batch_size=16, map_fn=lambda features, seed: (features["key"], seed), **options
+    )
+    seen = {}
+    for keys, seeds in global_batches(dataset_fn, 60):
+        for key, seed in zip(keys, seeds, strict=True):
+            seen.setdefault(key, []).append(tuple(seed))
+    assert max(map(len, seen.values())) > 2
+    assert all(len(set(seeds)) == len(seeds) for seeds in seen.values())
+
+
+def test_orders_serve_replicas_under_a_strategy(noise):
+    strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(4)])
+    for options in ORDERS.values():
+        dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, **options)
+        iterator = iter(strategy.distribute_datasets_from_function(dataset_fn))
+        for step in range(3):
+            parts = strategy.experimental_local_results(next(iterator)["key"])
+            assert texts(np.concatenate([np.asarray(part) for part in parts])) == dataset_fn.batch_keys(step)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"order": "shuffled"}, "order must be 'full' or 'block'; found 'shuffled'"),
+        (
+            {"order": "block", "lanes": 5},
+            "evenly among lanes=5; use lanes=4, or a global_batch_size of 15 or 20",
+        ),
+        (
+            {"order": "block", "global_batch_size": 12},
+            "evenly among lanes=8; use lanes=6, or a global_batch_size",
+        ),
+        ({"order": "block", "lanes": 10**12}, "divided evenly among lanes=1000000000000; use lanes=16$"),
+        ({"order": "block", "window_blocks": 10**12}, "window_blocks must be at most 134,217,728 with lanes=8"),
+        ({"order": "block", "block_records": 0}, "block_records"),
+        ({"order": "block", "sampling": "class_balanced"}, "leave out order='block'"),
+        ({"sampling": "even"}, "sampling must be 'natural', 'class_balanced' or weights by class; found 'even'"),
+        ({"sampling": {"ant": -1}}, "sampling gives 'ant' -1; a weight is a finite number of at least 0"),
+        ({"sampling": {"ant": 0}}, "sampling must give a class a weight above 0"),
+        ({"sampling": {"ant": 1}, "where": "label_name <> 'ant'"}, "sampling gives 'ant' the weight 1, but none of"),
+        # 61 cats: every batch of 64 would hold some twice.
+        ({"sampling": {"cat": 1}, "global_batch_size": 64}, "the classes that sampling draws have 61 examples, fewer"),
+        ({"sampling": "class_balanced", "training": False}, "sampling must be left out of evaluation"),
+    ],
+)
+def test_orders_that_cannot_be_had_are_refused(options, said, noise):
+    with pytest.raises(CallError, match=said):
+        make_dataset_fn(noise, "train", **({"global_batch_size": 16} | options))
+
+
+def test_what_sampling_never_draws_is_not_counted(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, sampling={"ant": 1, "bee": 0, "cat": 3})
+    assert (dataset_fn.num_examples, dataset_fn.steps_per_epoch) == (COUNTS["ant"] + COUNTS["cat"], 14)
+    balanced = make_dataset_fn(noise, "train", global_batch_size=16, sampling="class_balanced")
+    assert balanced.num_examples == NUM_EXAMPLES
+
+
+def test_a_class_of_fewer_examples_than_its_share_of_a_batch_is_balanced_all_the_same(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=240, sampling="class_balanced")
+    counts = Counter(map(class_of, dataset_fn.batch_keys(0)))
+    assert counts["cat"] > COUNTS["cat"]
+    assert max(counts.values()) - min(counts.values()) <= 2
+
+
+def test_a_class_that_there_is_not_is_refused(noise):
+    with pytest.raises(UnknownNameError, match="sampling names the class 'cow'; the dataset has 'ant', 'bee', 'cat'"):
+        make_dataset_fn(noise, "train", global_batch_size=16, sampling={"cow": 1})
+
+
+def test_workers_that_would_share_a_lane_are_refused(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=48, **BLOCKS)
+    with pytest.raises(CallError, match="3 workers cannot share 8 lanes"):
+        dataset_fn(tf.distribute.InputContext(3, 0, 3))

@@ -1,0 +1,186 @@
+"""Whole blocks are read at once: not a byte twice, and one damaged record costs that record only."""
+
+import shutil
+import time
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from shardkit import read_manifest
+from shardkit.order import BatchLayout
+from shardkit.order.blocks import BlockLayout
+from shardkit.reader import make_dataset_fn
+from shardkit.reader.records.blocks import BlockReader
+from shardkit.reader.records.ranges import MAX_GAP_BYTES, RunReader
+from shardkit.reader.table.records import load_table, with_frame_bytes
+from shardkit.testing import convert_without_beam, picture, write_tree
+
+from ..conftest import global_batches, texts
+
+NUM_EXAMPLES = 307
+BLOCKS = {"order": "block", "block_records": 8, "window_blocks": 2, "lanes": 4}
+
+
+def bytes_read():
+    """By this process so far, from whatever file."""
+    with open("/proc/self/io", encoding="ascii") as file:
+        return int(next(line for line in file if line.startswith("rchar")).split()[1])
+
+
+@pytest.fixture(scope="module")
+def noise(tmp_path_factory):
+    """307 pictures of noise, 5 to 33 kB each, 5.5 MB in all; not to be changed."""
+    root = tmp_path_factory.mktemp("varied")
+    pictures = {}
+    for i in range(NUM_EXAMPLES):
+        pictures[f"{'ab'[i % 2]}/{i:03d}.png"] = picture(i, width=40 + i % 64, height=40 + i % 65)
+    convert_without_beam(str(write_tree(root / "source", pictures)), str(root / "dataset"), shards=3)
+    return str(root / "dataset")
+
+
+@pytest.fixture
+def copied(noise, tmp_path):
+    """A copy that a test may damage."""
+    return shutil.copytree(noise, tmp_path / "copy")
+
+
+@pytest.fixture(scope="module")
+def table(noise):
+    return with_frame_bytes(load_table(read_manifest(noise), "train"))
+
+
+def test_frames_are_as_long_as_the_index_says(noise, table):
+    manifest = read_manifest(noise)
+    sizes = np.add.reduceat(table.frame_bytes, table.starts[:-1])
+    assert sizes.tolist() == [shard.num_bytes for shard in manifest.splits["train"].shards]
+    assert table.frame_bytes.min() > table.image_bytes.min()
+
+
+@pytest.mark.parametrize("num_workers", [1, 2, 4])
+def test_an_epoch_reads_every_byte_once(num_workers, noise, table):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=4, **BLOCKS)
+    total, steps = int(table.frame_bytes.sum()), 4 * NUM_EXAMPLES // 4
+    batches = global_batches(dataset_fn, 2 * steps, num_workers)
+    # What was read ahead when counting begins is made up for by what is read ahead when it ends, but for a window.
+    for _ in range(steps):
+        next(batches)
+    before = bytes_read()
+    for _ in range(steps):
+        next(batches)
+    read, slack = bytes_read() - before, 2 * 4 * 2 * 8 * int(table.frame_bytes.max())
+    assert 4 * total - slack <= read <= 4 * total * 1.05 + slack
+    assert slack < total
+
+
+def test_evaluation_reads_every_byte_once(noise, table):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=4, training=False, **BLOCKS)
+    before, keys = bytes_read(), []
+    for batch in dataset_fn().as_numpy_iterator():
+        keys += [key for key, weight in zip(texts(batch["key"]), batch["weight"], strict=True) if weight]
+    assert bytes_read() - before <= 1.05 * int(table.frame_bytes.sum())
+    plain = make_dataset_fn(noise, "train", global_batch_size=4, training=False)
+    assert keys == [key for step in range(plain.steps_per_epoch) for key in plain.batch_keys(step)]
+
+
+@pytest.mark.parametrize(
+    "ids",
+    [[0], [306], [5, 4, 3], [0, 306, 0, 150], [306, 306], list(range(306, -1, -1)), [0, 299, 2, 1, 298]],
+    ids=["first", "last", "descending", "twice", "padding", "all", "apart"],
+)
+def test_any_examples_are_read_in_the_order_asked_for(ids, noise, table):
+    plain = make_dataset_fn(noise, "train", global_batch_size=1, training=False)
+    sizes = [int(table.frame_bytes[i]) - 16 for i in ids]  # a frame is 16 bytes more than its data
+    found = RunReader(table)(tf.constant(ids, tf.int64)).numpy()
+    assert [len(record) for record in found] == sizes
+    features = [tf.train.Example.FromString(record).features.feature for record in found]
+    assert [example["key"].bytes_list.value[0].decode() for example in features] == [
+        plain.batch_keys(i)[0] for i in ids
+    ]
+
+
+def test_what_lies_far_apart_is_not_read_along(noise, table):
+    spread = [0, NUM_EXAMPLES - 1]
+    assert int(table.frame_bytes.sum()) < MAX_GAP_BYTES or len(table.paths) > 1
+    read = RunReader(table)
+    read(tf.constant(spread, tf.int64))
+    before = bytes_read()
+    read(tf.constant(spread, tf.int64))
+    assert bytes_read() - before < int(table.frame_bytes[spread].sum()) + 1000
+
+
+def damage(folder, table, example_ids):
+    for example_id in example_ids:
+        shard, _ = table.place(example_id)
+        path = folder / shard.path
+        raw = bytearray(path.read_bytes())
+        raw[int(table.offset[example_id]) + int(table.image_start[example_id]) + 20] ^= 0xFF
+        path.write_bytes(raw)
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_a_damaged_record_costs_itself_and_no_other(training, copied, noise, table):
+    victims = [3, 4, 170]
+    damage(copied, table, victims)
+    options = {"global_batch_size": 4, "training": training, **BLOCKS}
+    dataset_fn = make_dataset_fn(str(copied), "train", on_corrupt="skip", **options)
+    plain = make_dataset_fn(noise, "train", global_batch_size=1, training=False)
+    bad = {plain.batch_keys(i)[0] for i in victims}
+    replaced = 0
+    for step, batch in enumerate(dataset_fn().take(76)):
+        for key, wanted in zip(texts(batch["key"].numpy()), dataset_fn.batch_keys(step), strict=True):
+            assert key == wanted or wanted in bad
+            replaced += wanted in bad
+    assert replaced >= 2
+    assert {fault.key for fault in dataset_fn.faults} == bad
+
+
+def test_a_damaged_record_is_named(copied, table):
+    damage(copied, table, [170])
+    dataset_fn = make_dataset_fn(str(copied), "train", global_batch_size=4, **BLOCKS)
+    with pytest.raises(tf.errors.OpError, match=r"train-\d+-of-00003.tfrecord: record \d+, key '\w+/\d+.png'"):
+        list(dataset_fn().take(80))
+
+
+def test_a_shard_that_goes_while_training_is_named_and_nothing_hangs(copied, table):
+    dataset_fn = make_dataset_fn(str(copied), "train", global_batch_size=4, **BLOCKS)
+    (copied / table.shards[1].path).unlink()
+    with pytest.raises(tf.errors.OpError, match=table.shards[1].path):
+        list(dataset_fn().take(80))
+
+
+def test_where_what_is_wanted_lies_apart_the_right_records_come(noise):
+    options = {"where": "image_bytes % 3 = 0", "global_batch_size": 4}
+    dataset_fn = make_dataset_fn(noise, "train", **options, **BLOCKS)
+    for step, batch in enumerate(global_batches(dataset_fn, 60)):
+        assert texts(batch["key"]) == dataset_fn.batch_keys(step)
+
+
+def test_the_start_step_is_read_when_an_iterator_is_made(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=4, **BLOCKS)
+    dataset = dataset_fn()
+    dataset_fn.start_step.assign(1000)
+    assert texts(next(iter(dataset))["key"].numpy()) == dataset_fn.batch_keys(1000)
+
+
+def test_pixels_are_those_of_records_read_one_by_one(noise):
+    options = {"global_batch_size": 4, "image_size": (8, 8), "map_fn": lambda features, seed: features}
+    options["training"] = False
+    plain, blocks = (make_dataset_fn(noise, "train", **options, **more)() for more in ({}, BLOCKS))
+    for one, other in zip(plain, blocks, strict=True):
+        for name in one:
+            np.testing.assert_array_equal(one[name], other[name])
+
+
+def test_a_worker_reads_no_more_than_two_windows_ahead(noise, table):
+    blocks = BlockLayout(table.starts, 8, 2, 4)
+    reader = BlockReader(table, blocks, BatchLayout(4, 1, 0), 0)
+    before = bytes_read()
+    iterator = iter(reader.records(0))
+    next(iterator)
+    seen, read = 0, bytes_read() - before
+    while read - seen > 1000:  # until it rests
+        time.sleep(0.3)
+        seen, read = read, bytes_read() - before
+    window = 2 * 8 * float(table.frame_bytes.mean())
+    assert 4 * window < read < 2 * 4 * window * 1.1

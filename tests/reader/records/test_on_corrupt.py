@@ -1,0 +1,111 @@
+"""Damaged records are replaced by others, always the same ones, and nothing else moves."""
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from shardkit import read_manifest, reader
+from shardkit.dataset.index import read_index
+from shardkit.errors import CallError
+
+from ..conftest import global_batches, texts
+
+BATCH = 12
+
+
+@pytest.fixture
+def damaged(copied):
+    """The noise dataset with five records damaged in their data; its folder, and their keys."""
+    manifest, victims = read_manifest(str(copied)), []
+    for number, shard in enumerate(manifest.splits["train"].shards):
+        path = copied / shard.path
+        raw = bytearray(path.read_bytes())
+        rows = read_index(manifest.root, shard.index.path).to_pylist()
+        for row in rows[number::40][:2] if number else rows[5:6]:
+            raw[row["offset"] + 12 + row["length"] // 2] ^= 0x55
+            victims.append(row["key"])
+        path.write_bytes(raw)
+    return str(copied), set(victims)
+
+
+def read(folder, **options):
+    return reader.make_dataset_fn(folder, "train", global_batch_size=BATCH, on_corrupt="skip", **options)
+
+
+def test_only_damaged_records_are_replaced_and_no_position_moves(damaged, noise):
+    folder, victims = damaged
+    dataset_fn, sound_fn = read(folder), reader.make_dataset_fn(noise, "train", global_batch_size=BATCH)
+    steps = dataset_fn.steps_per_epoch
+    num_replaced = 0
+    for step, (batch, sound) in enumerate(
+        zip(global_batches(dataset_fn, steps), global_batches(sound_fn, steps), strict=True)
+    ):
+        wanted = dataset_fn.batch_keys(step)
+        assert texts(sound["key"]) == wanted
+        for i, key in enumerate(texts(batch["key"])):
+            if wanted[i] in victims:
+                assert key not in victims
+                num_replaced += 1
+            else:
+                assert key == wanted[i]
+                assert batch["image"][i] == sound["image"][i]
+    assert num_replaced >= len(victims) == 5
+    assert {fault.key for fault in dataset_fn.faults} == victims
+    assert all(fault.shard.startswith("train-") and fault.found for fault in dataset_fn.faults)
+
+
+@pytest.mark.parametrize("num_workers", [2, 3])
+def test_every_number_of_workers_puts_the_same_examples_in_their_place(num_workers, damaged):
+    folder, _ = damaged
+    alone = list(global_batches(read(folder, image_size=(8, 8)), 26))
+    shared = list(global_batches(read(folder, image_size=(8, 8)), 26, num_workers=num_workers, replicas=2))
+    for one, other in zip(alone, shared, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+        np.testing.assert_array_equal(one[1], other[1])
+
+
+def test_the_label_and_the_crop_are_those_of_the_example_that_steps_in(damaged, noise):
+    folder, _ = damaged
+    options = {"global_batch_size": 1, "image_size": (8, 8), "crop_scale": (1, 1), "crop_ratio": (1, 1), "flip": False}
+    sound = {}
+    for image, label in reader.make_dataset_fn(noise, "train", **options)().take(307):
+        sound[image.numpy().tobytes()] = int(label[0])
+    skipping = reader.make_dataset_fn(folder, "train", on_corrupt="skip", **options)
+    for image, label in skipping().take(307):
+        assert sound[image.numpy().tobytes()] == int(label[0])
+
+
+def test_in_evaluation_what_steps_in_weighs_nothing(damaged):
+    folder, victims = damaged
+    dataset_fn = read(folder, training=False)
+    seen = {}
+    for batch in dataset_fn():
+        for key, weight in zip(texts(batch["key"].numpy()), batch["weight"].numpy(), strict=True):
+            seen[key] = seen.get(key, 0) + weight
+    assert not victims & set(seen)
+    assert len(seen) == 307 - len(victims)
+    assert set(seen.values()) == {1.0}
+
+
+def test_more_than_the_budget_stops_with_the_record_that_was_one_too_many(damaged):
+    folder, victims = damaged
+    dataset_fn = read(folder, max_corrupt=3)
+    with pytest.raises(tf.errors.OpError, match="that is bad record 4, and 3 are allowed: run `shardkit verify`"):
+        for _ in dataset_fn().take(dataset_fn.steps_per_epoch):
+            pass
+    assert read(folder, max_corrupt=len(victims))
+    with pytest.raises(CallError, match="on_corrupt must be 'error' or 'skip'; found 'ignore'"):
+        reader.make_dataset_fn(folder, "train", global_batch_size=4, on_corrupt="ignore")
+    with pytest.raises(CallError, match="the budget of bad records must be at least 0; found -1"):
+        read(folder, max_corrupt=-1)
+
+
+def test_a_whole_shard_may_be_gone_while_training(damaged):
+    folder, _ = damaged
+    manifest = read_manifest(folder)
+    dataset_fn = read(folder, max_corrupt=307)
+    tf.io.gfile.remove(f"{folder}/{manifest.splits['train'].shards[0].path}")
+    keys = [key for batch in global_batches(dataset_fn, 26) for key in texts(batch["key"])]
+    gone = set(read_index(manifest.root, manifest.splits["train"].shards[0].index.path)["key"].to_pylist())
+    assert not gone & set(keys)
+    assert len(keys) == 26 * BATCH

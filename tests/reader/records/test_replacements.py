@@ -1,0 +1,209 @@
+"""What takes the place of a damaged record, and what is no damage: files that cannot be read, shards replaced."""
+
+import errno
+import itertools
+import shutil
+from collections import deque
+
+import numpy as np
+import pytest
+import tensorflow as tf
+from tensorflow.python.data.ops import debug_mode
+
+from shardkit import read_manifest, reader
+from shardkit.errors import DataError, MachineError, RecordError
+from shardkit.reader import pipeline
+from shardkit.reader.records.faults import FaultBudget
+from shardkit.reader.records.recovery import Rereader
+from shardkit.reader.records.source_changes import SourceWatch
+from shardkit.reader.table.mixtures import make_mixture
+from shardkit.reader.table.records import load_table
+from shardkit.reader.table.selection import select
+from shardkit.storage.folders import LocalFolder
+from shardkit.testing import convert_without_beam, write_class_folders
+
+SIZES = {"ant": 20, "bee": 9, "cat": 1}
+BLOCKS = {"order": "block", "block_records": 4, "window_blocks": 2, "lanes": 4}
+
+
+@pytest.fixture(scope="module")
+def sound(tmp_path_factory):
+    """Folders of two datasets of the same classes, two shards each; not to be changed."""
+    root, found = tmp_path_factory.mktemp("pair"), []
+    for name, sizes in (("one", SIZES), ("two", {"ant": 8, "bee": 6, "cat": 3})):
+        source = write_class_folders(root / name / "source", sizes)
+        convert_without_beam(str(source), str(root / name / "dataset"), shards=2)
+        found.append(root / name / "dataset")
+    return found
+
+
+@pytest.fixture
+def pair(sound, tmp_path):
+    """Copies that a test may damage."""
+    return [shutil.copytree(folder, tmp_path / str(number)) for number, folder in enumerate(sound)]
+
+
+def table_of(folder):
+    return load_table(read_manifest(str(folder)), "train")
+
+
+def damage(table, example_ids):
+    for example_id in example_ids:
+        shard, _ = table.place(example_id)
+        with open(f"{table.root(example_id).path}/{shard.path}", "r+b") as file:
+            file.seek(int(table.offset[example_id]) + 40)
+            byte = file.read(1)[0]
+            file.seek(-1, 1)
+            file.write(bytes([byte ^ 1]))
+
+
+def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
+    tables = {
+        "all": table_of(pair[0]),
+        "fold": select(table_of(pair[0]), where=None, fold=(1, 3), take=None, training=False),
+        "mixture": make_mixture([(str(folder), 1) for folder in pair]).table(
+            lambda manifest: load_table(manifest, "train")
+        ),
+    }
+    for name, table in tables.items():
+        counts = np.bincount(table.label)
+        dataset = [table.root(i).url for i in range(table.num_examples)]
+        victims = [
+            next(i for i in range(table.num_examples) if table.label[i] == label and dataset[i] == url)
+            for url in dict.fromkeys(dataset)
+            for label in np.flatnonzero(counts > 1)
+            if sum(np.asarray(dataset)[table.label == label] == url) > 1
+        ]
+        damage(table, victims)
+        rereader = Rereader(table, FaultBudget(100), seed=5)
+        for victim in victims:
+            (other, _), (again, _) = rereader.replace(victim, False), rereader.replace(victim, True)
+            assert other == again, name
+            assert other not in victims
+            assert table.label[other] == table.label[victim]
+            assert dataset[other] == dataset[victim]
+        damage(table, victims)  # mends it
+
+
+def test_where_a_class_has_no_other_example_that_is_told(pair):
+    table = table_of(pair[0])
+    (only,) = np.flatnonzero(table.label == 2)
+    damage(table, [only])
+    with pytest.raises(RecordError, match=r"train-0.*record \d+, key 'cat/.*class 'cat'.*restore"):
+        Rereader(table, FaultBudget(100), seed=0).replace(only, False)
+
+
+def test_shares_of_classes_stay_exact(pair):
+    table = table_of(pair[0])
+    damage(table, [int(np.flatnonzero(table.label == label)[0]) for label in (0, 1)])
+    options = {"global_batch_size": 6, "sampling": {"ant": 1, "bee": 2}, "on_corrupt": "skip"}
+    dataset_fn = reader.make_dataset_fn(str(pair[0]), "train", **options)
+    labels = np.concatenate([batch["label"].numpy() for batch in dataset_fn().take(20)])
+    assert np.bincount(labels).tolist() == [40, 80]
+    assert len(dataset_fn.faults) == 2
+
+
+def test_a_second_reading_that_is_sound_is_no_fault(pair, tmp_path):
+    """A cached copy rots; the source is sound."""
+    options = {"global_batch_size": 8, "on_corrupt": "skip", "training": False, "cache_dir": str(tmp_path / "cache")}
+    dataset_fn = reader.make_dataset_fn(str(pair[0]), "train", **options)
+    table = dataset_fn._table
+    for example_id in (3, 17):
+        shard, _ = table.place(example_id)
+        path = next(path for path, one in zip(table.paths, table.shards, strict=True) if one == shard)
+        (tmp_path / path).chmod(0o644)
+        with open(path, "r+b") as file:
+            file.seek(int(table.offset[example_id]) + 40)
+            file.write(b"rot")
+    assert sum(float(tf.reduce_sum(batch["weight"])) for batch in dataset_fn()) == table.num_examples
+    assert dataset_fn.faults == []
+
+
+def refusing(monkeypatch, method, path, number):
+    """From now on the machine refuses to read files of that kind."""
+    plain = getattr(LocalFolder, method)
+
+    def refuse(self, name, *rest):
+        if name.endswith(path):
+            raise OSError(number, "refused by the test")
+        return plain(self, name, *rest)
+
+    monkeypatch.setattr(LocalFolder, method, refuse)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
+@pytest.mark.parametrize(
+    ("method", "path"), [("read", "manifest.json"), ("read", ".index.parquet"), ("stat", ".tfrecord")]
+)
+def test_what_the_machine_cannot_read_is_told_with_file_and_remedy(sound, monkeypatch, method, path, number):
+    refusing(monkeypatch, method, path, number)
+    with pytest.raises(MachineError, match=rf"{path}: cannot be read: refused by the test; check its permissions"):
+        reader.make_dataset_fn(str(sound[0]), "train", global_batch_size=2)
+
+
+@pytest.mark.parametrize("budget", [None, FaultBudget(100)])
+def test_a_shard_that_cannot_be_read_is_not_replaced(sound, monkeypatch, budget):
+    rereader = Rereader(table_of(sound[0]), budget, seed=0)
+    refusing(monkeypatch, "open", ".tfrecord", errno.EACCES)
+    with pytest.raises(MachineError, match=r"train-0.*\.tfrecord: cannot be read"):
+        rereader.explain(3) if budget is None else rereader.replace(3, False)
+    assert budget is None or budget.faults == []
+
+
+@pytest.mark.parametrize("options", [{}, {"image_size": (8, 8), "on_corrupt": "skip"}, BLOCKS])
+def test_a_dataset_that_is_converted_again_while_it_is_read_stops_the_reader(pair, options):
+    """Also where every record read is sound: the first of each shard is found at the same place."""
+    iterator = iter(reader.make_dataset_fn(str(pair[0]), "train", global_batch_size=4, **options)())
+    next(iterator)
+    for path in pair[1].iterdir():
+        shutil.copy(path, pair[0] / path.name) if path.is_file() else None
+    for _ in range(2):
+        with pytest.raises(tf.errors.OpError, match=r"train-0000\d-of-00002.tfrecord: the shard was replaced"):
+            deque(itertools.islice(iterator, 50), maxlen=0)
+
+
+def test_the_manifest_may_not_be_gone(pair):
+    watch = SourceWatch(table_of(pair[0]))
+    watch.check()
+    (pair[0] / "manifest.json").unlink()
+    with pytest.raises(DataError, match=r"is converted again while it is read: .*manifest\.json"):
+        watch.check()
+
+
+@pytest.mark.parametrize("on_corrupt", ["error", "skip"])
+def test_a_shard_replaced_by_another_is_named_and_stops_block_order(pair, on_corrupt):
+    """No manifest changes: someone copied the wrong file."""
+    options = {"global_batch_size": 4, "on_corrupt": on_corrupt, **BLOCKS}
+    dataset_fn = reader.make_dataset_fn(str(pair[0]), "train", **options)
+    first, second = (shard.path for shard in dataset_fn._table.shards)
+    shutil.copy(pair[1] / first, pair[0] / second)
+    with pytest.raises(tf.errors.OpError, match=rf"{second}: the shard was replaced"):
+        list(dataset_fn().take(20))
+    assert dataset_fn.faults == []
+
+
+def test_decoding_is_a_map_without_state(sound, monkeypatch):
+    """Stateful maps run on one thread where TensorFlow is told to be deterministic."""
+    graphs, traced = [], pipeline._Example.__call__
+
+    def remember(self, place):
+        graphs.append(tf.compat.v1.get_default_graph())
+        return traced(self, place)
+
+    monkeypatch.setattr(pipeline._Example, "__call__", remember)
+    options = {"global_batch_size": 4, "image_size": (8, 8), "on_corrupt": "skip"}
+    reader.make_dataset_fn(str(sound[0]), "train", **options)()
+    (graph,) = graphs
+    assert [op.type for op in graph.get_operations() if op.op_def.is_stateful] == []
+
+
+def test_tf_data_in_debug_mode_gives_the_same(sound):
+    options = {"global_batch_size": 4, "image_size": (8, 8), "on_corrupt": "skip"}
+    expected = next(iter(reader.make_dataset_fn(str(sound[0]), "train", **options)()))
+    debug_mode.toggle_debug_mode(True)
+    try:
+        found = next(iter(reader.make_dataset_fn(str(sound[0]), "train", **options)()))
+    finally:
+        debug_mode.toggle_debug_mode(False)
+    for one, other in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(one, other)

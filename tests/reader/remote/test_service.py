@@ -1,0 +1,263 @@
+"""A tf.data service of a dispatcher and two workers, processes of their own, gives each global batch exactly once."""
+
+import contextlib
+import itertools
+import socket
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from shardkit import read_manifest, reader
+from shardkit.dataset.index import read_index
+from shardkit.errors import CallError, MachineError
+from shardkit.reader import pipeline
+from shardkit.reader.remote import service
+
+from ..conftest import global_batches, texts
+from ..training_fixtures import command, environment
+
+BATCH = 12
+STEPS_PER_BLOCK = 4  # what a worker is dealt at a time
+
+
+@contextlib.contextmanager
+def started(*words):
+    process = subprocess.Popen(
+        # A new interpreter: what the processes of a service import must not be the tests'.
+        [sys.executable, *command("data_service.py", *words)],
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        assert process.stdout.readline() == b"ready\n"
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+def free_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+@contextlib.contextmanager
+def cluster(*folder):
+    """The dispatcher's address, and two workers by what they were started with."""
+    port = free_port()
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(started("dispatcher", port, *folder))
+        all_words = [("worker", f"127.0.0.1:{port}", free_port()) for _ in range(2)]
+        yield f"grpc://127.0.0.1:{port}", {words: stack.enter_context(started(*words)) for words in all_words}
+
+
+@pytest.fixture(scope="module")
+def address():
+    with cluster() as (address, _):
+        yield address
+
+
+@pytest.fixture(autouse=True)
+def small_blocks(monkeypatch):
+    """So that 307 examples are blocks enough for both workers."""
+    monkeypatch.setattr(pipeline, "BLOCK_EXAMPLES", STEPS_PER_BLOCK * BATCH)
+
+
+def with_key(features, _seed):
+    return features["image"], features["label"], features["key"]
+
+
+def make(dataset, split="train", **options):
+    return reader.make_dataset_fn(dataset, split, global_batch_size=BATCH, **options)
+
+
+def step_of(dataset_fn, steps):
+    """To be looked up in: the keys of a batch to its step."""
+    known = {tuple(dataset_fn.batch_keys(step)): step for step in steps}
+    assert len(known) == len(steps)
+    return known
+
+
+def until_all_seen(dataset, known, wanted):
+    """Batches by step, read until all of the wanted ones were there; none may come twice."""
+    seen = {}
+    for *parts, keys in dataset.as_numpy_iterator():
+        step = known[tuple(texts(keys))]
+        assert step not in seen
+        seen[step] = parts
+        if seen.keys() >= wanted:
+            return seen
+    raise AssertionError
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"order": "block", "lanes": 4, "block_records": 16}, {"sampling": "class_balanced"}]
+)
+def test_each_global_batch_comes_once_and_is_what_it_is_without_the_service(options, noise, address):
+    options = options | {"image_size": (8, 8), "map_fn": with_key, "start_step": 7}
+    served, local = make(noise, service=address, **options), make(noise, **options)
+    first = range(7, 7 + 10 * STEPS_PER_BLOCK)
+    seen = until_all_seen(served(), step_of(local, range(7, 7 + 400 * STEPS_PER_BLOCK)), set(first))
+    for step, batch in zip(first, global_batches(local, len(first)), strict=True):
+        for part, own in zip(seen[step], batch[:-1], strict=True):
+            np.testing.assert_array_equal(part, own)
+
+
+@pytest.mark.parametrize("image_size", [None, (8, 8)])
+@pytest.mark.parametrize("replicas", [1, 2])
+def test_the_element_is_the_same_as_without_the_service(replicas, image_size, noise, address):
+    context = tf.distribute.InputContext(1, 0, replicas)
+    for training in (True, False):
+        options = {"image_size": image_size, "training": training}
+        served, local = make(noise, service=address, **options)(context), make(noise, **options)(context)
+        assert served.element_spec == local.element_spec
+        assert int(served.cardinality()) == int(local.cardinality())
+
+
+def test_an_evaluation_reads_every_example_exactly_once(noise, address):
+    evaluation_fn = make(noise, training=False, image_size=(8, 8), map_fn=with_key, service=address)
+    known = step_of(evaluation_fn, range(evaluation_fn.steps_per_epoch))
+    for _ in range(2):  # another pass is another job
+        seen = []
+        for _, _, keys, weights in evaluation_fn().as_numpy_iterator():
+            seen.append(known[tuple(np.asarray(texts(keys))[weights > 0].tolist())])
+        assert sorted(seen) == list(range(evaluation_fn.steps_per_epoch))
+
+
+def test_each_of_several_input_pipelines_reads_its_part_of_each_global_batch_once(noise, address):
+    dataset_fn = make(noise, training=False, image_size=(8, 8), map_fn=with_key, service=address)
+    for worker_index in range(2):
+        part = slice(worker_index * BATCH // 2, (worker_index + 1) * BATCH // 2)
+        expected = [dataset_fn.batch_keys(step)[part] for step in range(dataset_fn.steps_per_epoch)]
+        dataset = dataset_fn(tf.distribute.InputContext(2, worker_index, 2))
+        seen = [np.asarray(texts(keys))[weights > 0].tolist() for _, _, keys, weights in dataset.as_numpy_iterator()]
+        assert sorted(seen) == sorted(expected)
+
+
+def test_replicas_get_the_parts_of_one_global_batch_in_order(noise, address):
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)
+    known = step_of(dataset_fn, range(400))
+    seen = []
+    for _, _, keys in itertools.islice(strategy.distribute_datasets_from_function(dataset_fn), 40):
+        parts = [texts(part.numpy()) for part in strategy.experimental_local_results(keys)]
+        assert [len(part) for part in parts] == [BATCH // 2] * 2
+        seen.append(known[tuple(itertools.chain(*parts))])
+    assert len(set(seen)) == 40
+
+
+def test_trainers_that_name_one_job_divide_its_batches(noise, address):
+    options = {"image_size": (8, 8), "map_fn": with_key, "service": address, "service_job": "shared"}
+    known = step_of(make(noise), range(400))
+    iterators = [make(noise, **options)().as_numpy_iterator() for _ in range(2)]
+    seen = [known[tuple(texts(next(iterator)[2]))] for _ in range(30) for iterator in iterators]
+    assert len(set(seen)) == 60
+
+
+def test_batches_are_mixed_as_without_the_service(noise, address):
+    def doubled(element, seed):
+        return element[0] * 2, element[1], element[2], tf.repeat(seed[tf.newaxis], BATCH, axis=0)
+
+    options = {"image_size": (8, 8), "map_fn": with_key, "batch_map_fn": doubled}
+    known = step_of(make(noise), range(400))
+    seen = {}
+    for batch in itertools.islice(make(noise, service=address, **options)().as_numpy_iterator(), 20):
+        seen[known[tuple(texts(batch[2]))]] = batch
+    compared = 0
+    for step, own in enumerate(global_batches(make(noise, **options), 40)):
+        if step in seen:
+            compared += 1
+            for part, expected in zip(seen[step], own, strict=True):
+                np.testing.assert_array_equal(part, expected)
+    assert compared >= 10
+
+
+def test_a_start_step_assigned_before_the_input_is_made_is_kept_and_one_after_it_is_refused(noise, address):
+    dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)
+    dataset_fn.start_step.assign(1000)
+    dataset = dataset_fn()
+    assert tuple(texts(next(iter(dataset))[2].numpy())) in step_of(dataset_fn, range(1000, 1100))
+    dataset_fn.start_step.assign(1001)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="start_step was moved from 1000 to 1001"):
+        next(iter(dataset))
+
+
+def test_a_damaged_record_stops_the_reading_and_is_named_by_file_and_offset(copied, address):
+    manifest = read_manifest(str(copied))
+    shard = manifest.splits["train"].shards[1]
+    row = read_index(manifest.root, shard.index.path).to_pylist()[3]
+    path = copied / shard.path
+    raw = bytearray(path.read_bytes())
+    raw[row["offset"] + 20] ^= 1
+    path.write_bytes(raw)
+    found = f"{shard.path}: the record at byte {row['offset']} is damaged"
+    with pytest.raises(tf.errors.InvalidArgumentError, match=found):
+        list(make(str(copied), training=False, image_size=(8, 8), service=address)())
+
+
+@pytest.mark.parametrize("is_silent", [False, True])
+def test_an_address_where_no_dispatcher_answers_is_refused_with_it(noise, is_silent, monkeypatch):
+    monkeypatch.setattr(service, "WAIT_SECONDS", 0.3)
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        found = f"grpc://127.0.0.1:{other.getsockname()[1] if is_silent else free_port()}"
+        with pytest.raises(MachineError, match=rf"{found}.* within 0.3 seconds \(.*(refused|timed out)\); start"):
+            make(noise, service=found)()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"service": "localhost:5000"}, "service must be the dispatcher's address"),
+        ({"service_job": "mine"}, "give its address"),
+        # The count of damaged records would be each worker's own.
+        ({"service": "grpc://localhost:1", "on_corrupt": "skip"}, "on_corrupt='skip' counts damaged records in this"),
+        ({"service": "grpc://localhost:1", "cache_dir": "here"}, "cache_dir is a folder of this host"),
+        ({"service": "grpc://localhost:1", "independent_workers": True}, "leave one out"),
+        ({"independent_workers": True, "training": False}, "independent_workers is for training"),
+        ({"independent_workers": True, "start_step": 3}, "leave out start_step=3"),
+        ({"independent_workers": True, "on_corrupt": "skip"}, "with independent_workers= others read them"),
+    ],
+)
+def test_what_cannot_be_honoured_elsewhere_is_refused(options, message, noise):
+    with pytest.raises(CallError, match=message):
+        make(noise, **options)
+
+
+def test_an_index_too_large_for_a_message_is_refused(noise, monkeypatch):
+    monkeypatch.setattr(service, "MAX_TABLE_BYTES", 307 * 36 - 1)
+    with pytest.raises(CallError, match="the index of 307 examples takes 0 MiB of the graph"):
+        make(noise, service="grpc://localhost:1")()
+
+
+@pytest.mark.parametrize("fault_tolerant", [False, True])
+def test_training_goes_on_after_the_loss_of_a_worker_and_repeats_nothing(fault_tolerant, noise, tmp_path):
+    with cluster(*[tmp_path] * fault_tolerant) as (address, workers):
+        dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)
+        known = step_of(dataset_fn, range(2000))
+        seen = []
+        for _, _, keys in itertools.islice(dataset_fn().as_numpy_iterator(), 400):
+            seen.append(known[tuple(texts(keys))])
+            if len(seen) == 50:
+                next(iter(workers.values())).kill()
+        assert len(set(seen)) == 400  # at most once is all that TensorFlow promises; figures are in service.py
+
+
+def test_an_evaluation_that_lost_a_worker_ends_with_an_error_and_not_with_fewer_examples(noise, monkeypatch):
+    monkeypatch.setattr(pipeline, "BLOCK_EXAMPLES", 2)
+    with cluster() as (address, workers), contextlib.ExitStack() as stack:
+        # Over a hundred blocks, more than both workers read ahead.
+        options = {"training": False, "image_size": (8, 8), "service": address}
+        batches = iter(reader.make_dataset_fn(noise, "train", global_batch_size=2, **options)())
+        next(batches)
+        # Both are killed: on a busy machine one alone may not have begun, and then nothing is lost.
+        for words, worker in workers.items():
+            worker.kill()
+            worker.wait()
+            stack.enter_context(started(*words))  # until one answers at this address, the evaluation waits
+        with pytest.raises(tf.errors.FailedPreconditionError, match="expected to contain 154 elements but contained"):
+            for _ in batches:
+                pass

@@ -1,0 +1,144 @@
+import re
+
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from shardkit.errors import CallError
+from shardkit.reader import check, make_dataset_fn
+from shardkit.reader.input_contexts import layout_of
+
+from .conftest import COUNTS, global_batches
+
+NUM_EXAMPLES = sum(COUNTS.values())
+
+
+def context(pipelines, index, replicas):
+    return tf.distribute.InputContext(pipelines, index, replicas)
+
+
+@pytest.mark.parametrize(
+    ("given", "batch", "expected"),
+    [
+        # One worker of four devices: MirroredStrategy makes one pipeline.
+        ((1, 0, 4), 64, ["pipeline 0 of 1 feeds 4 of 4 replicas", "batch of 64 ", "[0, 64), 16 for each"]),
+        # The same with PER_REPLICA input: a pipeline for each device.
+        ((4, 2, 4), 64, ["pipeline 2 of 4 feeds 1 of 4 replicas", "[32, 48), 16 for each"]),
+        # Three workers of two devices: MultiWorkerMirroredStrategy.
+        ((3, 1, 6), 96, ["pipeline 1 of 3 feeds 2 of 6 replicas", "[32, 64), 16 for each"]),
+        # A TPU pod of 32 hosts.
+        ((32, 31, 256), 4096, ["pipeline 31 of 32 feeds 8 of 256 replicas", "[3,968, 4,096), 16 for each"]),
+    ],
+)
+def test_it_says_what_a_pipeline_gets(given, batch, expected):
+    text = check(context(*given), global_batch_size=batch, num_examples=10_000)
+    for words in expected:
+        assert words in text
+
+
+def test_it_says_how_long_training_and_evaluation_are():
+    training = check(context(1, 0, 2), global_batch_size=64, num_examples=1000)
+    assert "never ends; 1,000 examples make 15.62 steps an epoch (steps_per_epoch=16)" in training
+    evaluation = check(context(1, 0, 2), global_batch_size=64, num_examples=1000, training=False)
+    assert evaluation.endswith("It ends after 16 steps; the last 24 places are padding of weight 0.")
+
+
+@pytest.mark.parametrize(
+    ("given", "batch", "num_examples", "sentence"),
+    [
+        ((3, 0, 8), 24, 1000, "8 replicas do not divide evenly over 3 input pipelines"),
+        ((1, 0, 3), 64, 1000, "64 cannot be divided evenly among 3 replicas"),
+        ((3, 0, 3), 64, 1000, "64 cannot be divided evenly among 3"),
+        ((2, 0, 8), 4, 1000, "4 cannot be divided evenly among 8 replicas"),  # divides over workers, not over replicas
+        ((1, 0, 1), 64, 63, "63 examples, fewer than the global batch of 64"),
+    ],
+)
+def test_what_would_hang_or_drop_is_refused_with_numbers(given, batch, num_examples, sentence):
+    with pytest.raises(CallError, match=re.escape(sentence)):
+        check(context(*given), global_batch_size=batch, num_examples=num_examples)
+
+
+@pytest.mark.parametrize("found", [None, 5, "worker 0"])
+def test_what_is_no_context_is_refused(found):
+    with pytest.raises(CallError, match=f"context must be a tf.distribute.InputContext; found {found!r}"):
+        check(found, global_batch_size=8, num_examples=100)
+
+
+@pytest.mark.parametrize("changed", [{"global_batch_size": "8"}, {"num_examples": 8.0}, {"training": "no"}])
+def test_numbers_and_flags_of_another_type_are_refused(changed):
+    (name,) = changed
+    with pytest.raises(CallError, match=f"{name} must be "):
+        check(context(1, 0, 1), **({"global_batch_size": 8, "num_examples": 100} | changed))
+
+
+@pytest.mark.parametrize(("given", "batch"), [((1, 0, 3), 64), ((3, 0, 3), 64), ((2, 0, 3), 60)])
+def test_the_input_function_refuses_the_same(noise, given, batch):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=batch)
+    with pytest.raises(CallError, match=r"evenly"):
+        dataset_fn(context(*given))
+
+
+def test_evaluation_may_have_fewer_examples_than_a_batch():
+    text = check(context(8, 0, 8), global_batch_size=64, num_examples=3, training=False)
+    assert "the last 61 places are padding" in text
+
+
+CONTEXTS = [
+    (1, 1),
+    (1, 4),  # Mirrored
+    (4, 4),  # Mirrored with PER_REPLICA input options
+    (3, 6),  # MultiWorkerMirrored
+    (1, 8),  # TPU: 8 replicas a host, on one host,
+    (4, 32),
+    (32, 256),
+]
+
+
+@pytest.mark.parametrize(("pipelines", "replicas"), CONTEXTS)
+def test_the_parts_of_all_pipelines_are_the_global_batch(pipelines, replicas):
+    batch = 2 * replicas
+    layouts = [layout_of(context(pipelines, i, replicas), batch) for i in range(pipelines)]
+    assert [slot for layout in layouts for slot in layout.slots] == list(range(batch))
+    assert {layout.per_replica_batch_size for layout in layouts} == {2}
+
+
+TPU = {"image_size": (8, 8), "dtype": "bfloat16", "fit": "stretch"}
+
+
+@pytest.mark.parametrize("hosts", [1, 4])
+def test_tpu_hosts_share_the_examples_of_an_evaluation(noise, hosts):
+    evaluation = make_dataset_fn(noise, "train", global_batch_size=8 * hosts, training=False, **TPU)
+    batches = list(global_batches(evaluation, evaluation.steps_per_epoch, hosts, 8))
+    images, labels, weights = (np.concatenate(parts) for parts in zip(*batches, strict=True))
+    # Every image is noise of its own, so that equal ones would be the same example.
+    seen = {image.tobytes() for image in images[weights > 0]}
+    assert len(seen) == weights.sum() == NUM_EXAMPLES
+    assert np.bincount(labels[weights > 0]).tolist() == list(COUNTS.values())
+
+
+@pytest.mark.parametrize("host", [0, 6, 31])  # 6 has the last example, 31 padding alone in the second of two steps
+def test_a_tpu_host_of_32_gets_its_part_in_static_shapes_without_strings(noise, host):
+    evaluation = make_dataset_fn(noise, "train", global_batch_size=256, training=False, **TPU)
+    dataset = evaluation(context(32, host, 256))
+    assert dataset.element_spec == (
+        tf.TensorSpec([1, 8, 8, 3], tf.bfloat16),
+        tf.TensorSpec([1], tf.int32),
+        tf.TensorSpec([1], tf.float32),
+    )
+    parts = list(dataset.as_numpy_iterator())
+    assert len(parts) == 2 * 8
+    for step, batch in enumerate(evaluation().as_numpy_iterator()):
+        for whole, *part in zip(batch, *parts[step * 8 : step * 8 + 8], strict=True):
+            np.testing.assert_array_equal(np.concatenate(part), whole[host * 8 : host * 8 + 8])
+
+
+def test_tpu_hosts_train_on_one_permutation(noise):
+    hosts, replicas = 4, 32
+    identity = {"crop_scale": (1, 1), "crop_ratio": (1, 1), "flip": False}  # images are told apart by their pixels
+    options = {"global_batch_size": replicas, "image_size": (8, 8), "dtype": "bfloat16", **identity}
+    training = make_dataset_fn(noise, "train", **options)
+    batches = list(global_batches(training, 2 * NUM_EXAMPLES // replicas, hosts, 8))
+    images = np.concatenate([images for images, _ in batches])
+    assert images.dtype == tf.bfloat16.as_numpy_dtype
+    for epoch in (images[:NUM_EXAMPLES], images[NUM_EXAMPLES:]):
+        assert len({image.tobytes() for image in epoch}) == len(epoch)

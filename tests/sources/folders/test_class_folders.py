@@ -1,0 +1,327 @@
+import os
+
+import pytest
+
+from shardkit.errors import DataError, MachineError
+from shardkit.sources import open_source
+from shardkit.sources.folders.class_folders import open_class_folders
+from shardkit.storage.folders import open_folder
+from shardkit.testing import write_tree
+
+
+def listed(source, batch_rows=1000):
+    """(key, split, label name, reason) of every file, sorted, and what was skipped."""
+    rows, skipped = [], {}
+    for part in source.parts():
+        for listing in source.list_part(part, batch_rows):
+            assert len(listing.rows) <= batch_rows
+            rows += [
+                (row["key"], row["split"], row["label_name"], row["reason"]) for row in listing.table().to_pylist()
+            ]
+            for kind, count in listing.skipped.items():
+                skipped[kind] = skipped.get(kind, 0) + count
+    return sorted(rows), skipped
+
+
+def read(root, excluded=None):
+    source = open_class_folders(open_folder(str(root)), excluded)
+    return source, *listed(source)
+
+
+def tree(tmp_path, *paths):
+    return write_tree(tmp_path / "source", dict.fromkeys(paths, b"content"))
+
+
+NO_LABEL = (None, "no_label")
+
+# name: the paths of a source, and (key, split, label or reason) of what is listed
+TREES = {
+    "labels": (["cat/1.jpg", "dog/2.png"], [("cat/1.jpg", None, "cat"), ("dog/2.png", None, "dog")]),
+    "labels nested": (
+        ["cat/a/b/1.jpg", "cat/2.jpg"],
+        [("cat/2.jpg", None, "cat"), ("cat/a/b/1.jpg", None, "cat")],
+    ),
+    "splits": (
+        ["train/cat/1.jpg", "test/cat/1.jpg", "val/dog/2.jpg"],
+        [
+            ("test/cat/1.jpg", "test", "cat"),
+            ("train/cat/1.jpg", "train", "cat"),
+            ("val/dog/2.jpg", "validation", "dog"),
+        ],
+    ),
+    "splits in any case": (
+        ["TRAIN/cat/1.jpg", "Testing/cat/1.jpg", "Dev/dog/2.jpg"],
+        [
+            ("Dev/dog/2.jpg", "validation", "dog"),
+            ("TRAIN/cat/1.jpg", "train", "cat"),
+            ("Testing/cat/1.jpg", "test", "cat"),
+        ],
+    ),
+    "two folders of one split": (
+        ["val/cat/1.jpg", "validation/cat/1.jpg"],
+        [("val/cat/1.jpg", "validation", "cat"), ("validation/cat/1.jpg", "validation", "cat")],
+    ),
+    "splits nested": (["train/cat/a/1.jpg"], [("train/cat/a/1.jpg", "train", "cat")]),
+    "split names beside others are labels": (
+        ["train/steam/1.jpg", "bus/2.jpg"],
+        [("bus/2.jpg", None, "bus"), ("train/steam/1.jpg", None, "train")],
+    ),
+    "split names without folders in them are labels": (
+        ["train/1.jpg", "test/2.jpg"],
+        [("test/2.jpg", None, "test"), ("train/1.jpg", None, "train")],
+    ),
+    "one split folder without label folders": (
+        ["train/cat/1.jpg", "test/2.jpg"],
+        [("test/2.jpg", "test", None), ("train/cat/1.jpg", "train", "cat")],
+    ),
+    "a label that is named like a split": (["train/train/1.jpg"], [("train/train/1.jpg", "train", "train")]),
+    "images outside labels": (
+        ["1.jpg", "cat/2.jpg"],
+        [("1.jpg", None, None), ("cat/2.jpg", None, "cat")],
+    ),
+    "images outside labels and splits": (
+        ["1.jpg", "train/2.jpg", "train/cat/3.jpg"],
+        [("1.jpg", None, None), ("train/2.jpg", "train", None), ("train/cat/3.jpg", "train", "cat")],
+    ),
+    "hidden and junk": (
+        [
+            "cat/1.jpg",
+            "cat/.2.jpg",
+            "cat/.cache/3.jpg",
+            ".git/4.jpg",
+            "cat/Thumbs.db",
+            "cat/desktop.ini",
+            "__MACOSX/cat/._1.jpg",
+            "cat/__MACOSX/5.jpg",
+            "cat/Icon\r",
+            "cat/.DS_Store",
+        ],
+        [("cat/1.jpg", None, "cat")],
+    ),
+    "empty folders": (["cat/1.jpg", "dog/", "cat/empty/"], [("cat/1.jpg", None, "cat")]),
+    "endings in any case": (
+        ["cat/1.JPG", "cat/2.Jpeg", "cat/3.PNG", "cat/4.WebP"],
+        [(f"cat/{name}", None, "cat") for name in ("1.JPG", "2.Jpeg", "3.PNG", "4.WebP")],
+    ),
+    "odd names": (
+        ["c a\tt/new\nline.jpg", "\u732b/\u00fc \U0001f600.jpg", "-rf/%2e.jpg", "'\"/a.b.c.jpg"],
+        [
+            ("'\"/a.b.c.jpg", None, "'\""),
+            ("-rf/%2e.jpg", None, "-rf"),
+            ("c a\tt/new\nline.jpg", None, "c a\tt"),
+            ("\u732b/\u00fc \U0001f600.jpg", None, "\u732b"),
+        ],
+    ),
+    "the same name composed and decomposed": (  # macOS writes the second
+        ["\u00fc/1.jpg", "u\u0308/1.jpg"],
+        [("u\u0308/1.jpg", None, "u\u0308"), ("\u00fc/1.jpg", None, "\u00fc")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("paths", "expected"), TREES.values(), ids=TREES.keys())
+def test_trees_are_read_as_the_readme_says(paths, expected, tmp_path):
+    _, rows, _ = read(tree(tmp_path, *paths))
+    wanted = [(key, split, label, None if label else "no_label") for key, split, label in expected]
+    assert rows == wanted
+
+
+@pytest.mark.parametrize(
+    ("paths", "layout", "sentence"),
+    [
+        (["cat/1.jpg"], "class folders", "read as <label>/…/image"),
+        (["train/cat/1.jpg"], "split and class folders", "read as <split>/<label>/…/image"),
+        (
+            ["train/a/1.jpg", "bus/2.jpg"],
+            "class folders",
+            "read as <label>/…/image; note: 'train' read as label, not as split, because of 'bus' beside them",
+        ),
+        (
+            ["train/1.jpg"],
+            "class folders",
+            "read as <label>/…/image; note: 'train' read as label, not as split, because they hold no label folders",
+        ),
+    ],
+)
+def test_the_source_says_how_the_tree_was_read(paths, layout, sentence, tmp_path):
+    root = tree(tmp_path, *paths)
+    source, _, _ = read(root)
+    assert source.layout == layout
+    assert source.describe() == f"{root}: {sentence}"
+
+
+def test_other_files_are_skipped_and_counted_by_ending(tmp_path):
+    _, rows, skipped = read(
+        tree(tmp_path, "cat/1.jpg", "cat/a.txt", "cat/deep/b.TXT", "cat/README", "labels.csv", "cat/.hidden")
+    )
+    assert [key for key, *_ in rows] == ["cat/1.jpg"]
+    assert skipped == {".txt": 2, "(none)": 1, ".csv": 1}
+
+
+def test_sizes_and_times_are_the_files_own(tmp_path):
+    root = write_tree(tmp_path, {"cat/1.jpg": b"12345"})
+    os.utime(root / "cat/1.jpg", ns=(7, 1234567890))
+    source = open_class_folders(open_folder(str(root)), None)
+    listing = next(source.list_part(source.parts()[0], 10))
+    assert [(row["source_bytes"], row["mtime_ns"]) for row in listing.table().to_pylist()] == [(5, 1234567890)]
+
+
+@pytest.mark.parametrize("batch_rows", [1, 2, 3, 100])
+def test_batches_are_the_same_on_every_call_and_no_larger_than_asked(batch_rows, tmp_path):
+    root = tree(tmp_path, *[f"cat/{i}.jpg" for i in range(7)], *[f"dog/{i}/x.png" for i in range(3)], "dog/a.txt")
+    source = open_class_folders(open_folder(str(root)), None)
+    runs = [
+        [listing.table().to_pydict() for part in source.parts() for listing in source.list_part(part, batch_rows)]
+        for _ in range(2)
+    ]
+    assert runs[0] == runs[1]
+    rows, skipped = listed(source, batch_rows)
+    assert len(rows) == len({key for key, *_ in rows}) == 10
+    assert skipped == {".txt": 1}
+
+
+NOT_UTF_8 = [b"cat/caf\xe9.jpg", b"caf\xe9/1.jpg", b"cat/\xff\xfe/1.jpg", b"cat/\xed\xa0\x80.jpg"]
+
+
+@pytest.mark.parametrize("path", NOT_UTF_8, ids=repr)
+def test_a_name_that_is_not_utf_8_is_rejected_with_its_bytes_shown(path, tmp_path):
+    root = tree(tmp_path, "cat/good.jpg")
+    os.makedirs(os.path.join(os.fsencode(root), os.path.dirname(path)), exist_ok=True)
+    with open(os.path.join(os.fsencode(root), path), "wb") as file:
+        file.write(b"x")
+    _, rows, _ = read(root)
+    shown = path.decode("utf-8", "backslashreplace")
+    assert rows == sorted([("cat/good.jpg", None, "cat", None), (shown, None, None, "bad_name")])
+
+
+def test_an_ending_that_is_not_utf_8_can_be_printed_and_stored(tmp_path):
+    root = tree(tmp_path, "cat/1.jpg")
+    (root / os.fsdecode(b"cat/notes.caf\xe9")).write_bytes(b"x")
+    _, _, skipped = read(root)
+    assert skipped == {".caf\\xe9": 1}
+    assert all(kind.encode() for kind in skipped)
+
+
+def test_symbolic_links_to_folders_and_files_are_followed(tmp_path):
+    root = tree(tmp_path, "cat/1.jpg")
+    write_tree(tmp_path / "elsewhere", {"dogs/2.jpg": b"x", "3.jpg": b"x"})
+    (root / "dog").symlink_to(tmp_path / "elsewhere/dogs")  # a label folder
+    (root / "cat/more").symlink_to(tmp_path / "elsewhere/dogs")  # below one
+    (root / "cat/3.jpg").symlink_to(tmp_path / "elsewhere/3.jpg")
+    _, rows, _ = read(root)
+    assert rows == [
+        ("cat/1.jpg", None, "cat", None),
+        ("cat/3.jpg", None, "cat", None),
+        ("cat/more/2.jpg", None, "cat", None),
+        ("dog/2.jpg", None, "dog", None),
+    ]
+
+
+def test_a_split_folder_may_be_a_link(tmp_path):
+    root = tree(tmp_path, "train/cat/1.jpg")
+    write_tree(tmp_path / "elsewhere", {"cat/2.jpg": b"x"})
+    (root / "test").symlink_to(tmp_path / "elsewhere")
+    _, rows, _ = read(root)
+    assert rows == [("test/cat/2.jpg", "test", "cat", None), ("train/cat/1.jpg", "train", "cat", None)]
+
+
+def test_a_dangling_link_is_listed_so_that_it_is_reported(tmp_path):
+    root = tree(tmp_path, "cat/1.jpg")
+    (root / "cat/2.jpg").symlink_to("nowhere.jpg")
+    assert [key for key, *_ in read(root)[1]] == ["cat/1.jpg", "cat/2.jpg"]
+
+
+@pytest.mark.parametrize(
+    ("link", "target"),
+    [
+        ("cat/loop", "."),
+        ("cat/loop", "../cat"),
+        ("cat/deep/loop", ".."),
+        ("cat/loop", ".."),  # the whole source: the dogs are no cats
+        ("cat/deep/loop", "../.."),
+        ("loop", "."),  # no label of its own
+    ],
+)
+def test_a_link_that_leads_back_up_adds_nothing(link, target, tmp_path):
+    root = tree(tmp_path, "cat/1.jpg", "cat/deep/2.jpg", "dog/3.jpg")
+    before = read(root)[1]
+    (root / link).symlink_to(target)
+    assert read(root)[1] == before
+
+
+def test_a_link_that_leads_back_up_to_a_split_adds_nothing(tmp_path):
+    root = tree(tmp_path, "train/cat/1.jpg", "train/dog/2.jpg")
+    before = read(root)[1]
+    (root / "train/cat/loop").symlink_to("..")
+    assert read(root)[1] == before
+
+
+@pytest.mark.parametrize("excluded", ["out", "cat/out", "cat/deep/out"])
+def test_the_output_inside_the_source_is_left_out(excluded, tmp_path):
+    root = tree(tmp_path, "cat/1.jpg", f"{excluded}/x.jpg", f"{excluded}/deep/y.jpg", f"{excluded}2/z.jpg")
+    _, rows, _ = read(root, excluded)
+    assert [key for key, *_ in rows] == sorted(["cat/1.jpg", f"{excluded}2/z.jpg"])
+
+
+def test_the_output_inside_a_split_is_left_out(tmp_path):
+    root = tree(tmp_path, "train/cat/1.jpg", "train/out/x.jpg", "test/cat/1.jpg")
+    _, rows, _ = read(root, "train/out")
+    assert [key for key, *_ in rows] == ["test/cat/1.jpg", "train/cat/1.jpg"]
+
+
+def test_an_output_beside_the_splits_does_not_make_labels_of_them(tmp_path):
+    root = tree(tmp_path, "train/cat/1.jpg", "out/manifest.json")
+    source, _, _ = read(root, "out")
+    assert source.with_splits
+
+
+def test_a_dataset_of_an_earlier_conversion_inside_the_source_is_left_out(tmp_path):
+    root = tree(tmp_path, "cat/1.jpg", "cat/old/manifest.json", "cat/old/run-log.jsonl", "cat/old/x.jpg")
+    _, rows, skipped = read(root)
+    assert [key for key, *_ in rows] == ["cat/1.jpg"]
+    assert skipped == {}
+
+
+@pytest.mark.parametrize("paths", [["1.jpg"], ["a.txt"], [".hidden/1.jpg"], ["out/1.jpg"], []])
+def test_a_tree_without_label_folders_is_refused_with_what_is_expected(paths, tmp_path):
+    root = tree(tmp_path, "placeholder/", *paths)
+    (root / "placeholder").rmdir()
+    with pytest.raises(DataError, match=r"no label folders; shardkit reads SOURCE/<label>/image or SOURCE/<split>/"):
+        read(root, "out")
+
+
+def test_a_folder_that_may_not_be_read_is_named(tmp_path, monkeypatch):
+    root = tree(tmp_path, "cat/1.jpg", "cat/secret/2.jpg")
+    scandir = os.scandir
+
+    def refusing(path):  # permissions do not hold for the superuser, who may be running this
+        if str(path).endswith("secret"):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", refusing)
+    with pytest.raises(MachineError, match=r"/source/cat/secret: cannot list the folder: Permission denied$"):
+        read(root)
+
+
+def test_a_source_survives_the_trip_to_a_worker(tmp_path):
+    import pickle
+
+    source, rows, _ = read(tree(tmp_path, "cat/1.jpg"))
+    assert listed(pickle.loads(pickle.dumps(source)))[0] == rows  # noqa: S301 - our own
+
+
+def test_an_object_store_is_read_the_same(s3_bucket):
+    folder = open_folder(f"{s3_bucket}/source")
+    for path in ["train/cat/1.jpg", "train/cat/deep/2.jpg", "test/\u732b/3 .png", "train/4.jpg", "train/cat/.5.jpg"]:
+        with folder.writing(path) as file:
+            file.write(b"x")
+    source = open_source(f"{s3_bucket}/source", output=open_folder(f"{s3_bucket}/source/train/out"))
+    assert source.with_splits
+    assert source.excluded == "train/out"
+    assert [(key, split, label) for key, split, label, _ in listed(source)[0]] == [
+        ("test/\u732b/3 .png", "test", "\u732b"),
+        ("train/4.jpg", "train", None),
+        ("train/cat/1.jpg", "train", "cat"),
+        ("train/cat/deep/2.jpg", "train", "cat"),
+    ]

@@ -1,0 +1,205 @@
+import pickle
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shardkit.errors import CallError
+from shardkit.sources.folders.file_names import open_file_names
+from shardkit.sources.options import SourceOptions
+from shardkit.storage.folders import open_folder
+from shardkit.testing import write_tree
+
+from ..table_reading import listed
+
+NAME = r"^([a-z]+)_\d+"
+
+
+def opened(root, pattern=NAME, excluded=None):
+    return open_file_names(open_folder(str(root)), excluded, SourceOptions(label_pattern=pattern))
+
+
+def tree(tmp_path, *paths):
+    return write_tree(tmp_path / "source", dict.fromkeys(paths, b"12345"))
+
+
+def rows(source, batch_rows=1000):
+    """(key, split, label or reason) of all rows, sorted."""
+    found = listed(source, batch_rows).to_pylist()
+    assert all((row["label_name"] is None) == (row["reason"] is not None) for row in found)
+    return sorted((row["key"], row["split"], row["reason"] or row["label_name"]) for row in found)
+
+
+# name: the pattern, the paths of a source, and (key, split, label or reason) of what is listed
+TREES = {
+    "flat": (NAME, ["cat_1.jpg", "dog_22.png"], [("cat_1.jpg", None, "cat"), ("dog_22.png", None, "dog")]),
+    "nested; folders are no part of the name": (
+        NAME,
+        ["a/b/cat_1.jpg", "dog_1/2.jpg"],
+        [("a/b/cat_1.jpg", None, "cat"), ("dog_1/2.jpg", None, "no_label")],
+    ),
+    "the ending is part of the name": (
+        r"(\w+)\.jpe?g$",
+        ["x.jpg", "x.png"],
+        [("x.jpg", None, "x"), ("x.png", None, "no_label")],
+    ),
+    "searched anywhere": (
+        "(cat|dog)",
+        ["my dog.jpg", "1cat2.jpg"],
+        [("1cat2.jpg", None, "cat"), ("my dog.jpg", None, "dog")],
+    ),
+    "no match": (NAME, ["cat.jpg", "CAT_1.jpg"], [("CAT_1.jpg", None, "no_label"), ("cat.jpg", None, "no_label")]),
+    "a group that takes no part": (
+        "(cat)?_",
+        ["_1.jpg", "cat_1.jpg"],
+        [("_1.jpg", None, "no_label"), ("cat_1.jpg", None, "cat")],
+    ),
+    "an empty group": ("^(.*)_", ["_1.jpg"], [("_1.jpg", None, "no_label")]),
+    "a group named label that is not the first": (
+        r"^(\d+)_(?P<label>[a-z]+)",
+        ["7_cat.jpg"],
+        [("7_cat.jpg", None, "cat")],
+    ),
+    "a split in the name": (
+        r"^(?P<split>[a-z]*)_(\w+?)_",
+        ["train_cat_1.jpg", "val_cat_2.jpg", "_cat_3.jpg", "unassigned_cat_4.jpg", "other_cat_5.jpg"],
+        [
+            ("_cat_3.jpg", None, "cat"),
+            ("other_cat_5.jpg", "other", "cat"),
+            ("train_cat_1.jpg", "train", "cat"),
+            ("unassigned_cat_4.jpg", None, "cat"),
+            ("val_cat_2.jpg", "validation", "cat"),
+        ],
+    ),
+    "a split that cannot be one": (
+        r"(?P<split>\d+)_(\w+)_",
+        ["1_cat_1.jpg"],
+        [("1_cat_1.jpg", None, "bad_split")],
+    ),
+    "split folders": (
+        NAME,
+        ["train/cat_1.jpg", "Val/x/dog_1.jpg", "cat_2.jpg"],
+        [("Val/x/dog_1.jpg", "validation", "dog"), ("cat_2.jpg", None, "cat"), ("train/cat_1.jpg", "train", "cat")],
+    ),
+    "split folders beside another one are folders": (
+        NAME,
+        ["train/cat_1.jpg", "bus/cat_2.jpg"],
+        [("bus/cat_2.jpg", None, "cat"), ("train/cat_1.jpg", None, "cat")],
+    ),
+    "the split in the name before the folder's": (
+        r"(?P<split>test)?_([a-z]+)",
+        ["train/test_cat.jpg", "train/_cat.jpg"],
+        [("train/_cat.jpg", "train", "cat"), ("train/test_cat.jpg", "test", "cat")],
+    ),
+    "odd names": (
+        "(?s)^(.+?)_",
+        ["\u732b \U0001f600\n_1.jpg"],
+        [("\u732b \U0001f600\n_1.jpg", None, "\u732b \U0001f600\n")],
+    ),
+    "hidden and junk": (
+        NAME,
+        ["cat_1.jpg", "._cat_1.jpg", ".git/cat_2.jpg", "__MACOSX/cat_3.jpg"],
+        [("cat_1.jpg", None, "cat")],
+    ),
+    "a dataset converted earlier": (
+        NAME,
+        ["cat_1.jpg", "OUT/manifest.json", "OUT/run-log.jsonl", "OUT/cat_2.jpg"],
+        [("cat_1.jpg", None, "cat")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_labels_in_the_names_of_a_tree(tmp_path, name):
+    pattern, paths, expected = TREES[name]
+    root = tree(tmp_path, *paths)
+    assert rows(opened(root, pattern)) == expected
+    assert rows(opened(root, pattern), batch_rows=1) == expected
+
+
+def test_groups_in_names_are_listed(tmp_path):
+    root = tree(tmp_path, "cat_p7_1.jpg", "cat_1.jpg", "x.jpg")
+    found = listed(opened(root, r"^([a-z]+)_(?:p(?P<group>\d+)_)?\d")).to_pylist()
+    assert [(row["key"], row["label_name"], row["group"]) for row in found] == [
+        ("cat_1.jpg", "cat", None),
+        ("cat_p7_1.jpg", "cat", "7"),
+        ("x.jpg", None, None),
+    ]
+    assert "group" not in opened(root).schema.names
+
+
+def test_what_is_listed_of_a_file(tmp_path):
+    root = tree(tmp_path, "cat_1.jpg", "notes.txt", "a/x.TXT", "a/cat.jpg")
+    source = opened(root)
+    batches = [listing for part in source.parts() for listing in source.list_part(part, 1000)]
+    assert [batch.skipped for batch in batches] == [{".txt": 1}, {".txt": 1}]
+    bad, good = (row for batch in batches for row in batch.table().to_pylist())
+    assert (good["source_bytes"], good["mtime_ns"]) == (5, (root / "cat_1.jpg").stat().st_mtime_ns)
+    assert bad["message"].startswith("the file's name has no label: '^([a-z]+)_\\\\d+' is not found in it; mend")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "found"),
+    [
+        ("cat_(", r"is no regular expression: missing \), unterminated subpattern at position 4; mend it there"),
+        ("(?P<label>a)(?P<label>b)", "redefinition of group name .* at position"),
+        ("*", "nothing to repeat at position 0"),
+        ("cat", "has no group for the label"),
+        ("(?:cat)", "has no group for the label"),
+        ("(?P<split>a)_(?P<group>b)", "has no group for the label"),
+        ("", "has no group for the label"),
+        (None, "give one with --label-pattern"),
+    ],
+)
+def test_a_pattern_that_cannot_be_used_is_refused_with_its_place(tmp_path, pattern, found):
+    with pytest.raises(CallError, match=found):
+        opened(tmp_path, pattern)
+
+
+def test_names_that_are_not_utf_8_are_reported(tmp_path):
+    root = tree(tmp_path, "cat_1\udcff.jpg")
+    assert rows(opened(root)) == [("cat_1\\xff.jpg", None, "bad_name")]
+
+
+def test_the_output_folder_is_left_out_and_does_not_hide_split_folders(tmp_path):
+    root = tree(tmp_path, "OUT/cat_1.jpg", "train/cat_2.jpg", "train/deep/cat_3.jpg")
+    assert rows(opened(root, excluded="OUT")) == [
+        ("train/cat_2.jpg", "train", "cat"),
+        ("train/deep/cat_3.jpg", "train", "cat"),
+    ]
+    assert [row[0] for row in rows(opened(root, excluded="train/deep"))] == ["OUT/cat_1.jpg", "train/cat_2.jpg"]
+
+
+def test_links_that_lead_back_up_are_not_followed(tmp_path):
+    root = tree(tmp_path, "a/cat_1.jpg")
+    (root / "a/loop").symlink_to(root)
+    (root / "b").symlink_to("a")
+    assert [row[0] for row in rows(opened(root))] == ["a/cat_1.jpg", "b/cat_1.jpg"]
+
+
+def test_a_source_survives_the_trip_to_a_worker_and_says_how_it_was_read(tmp_path):
+    root = tree(tmp_path, "train/cat_1.jpg")
+    source = pickle.loads(pickle.dumps(opened(root)))  # noqa: S301 - our own
+    assert rows(source) == [("train/cat_1.jpg", "train", "cat")]
+    assert source.describe() == (
+        f"{root}: read as file names, the label by {NAME!r} in the name, the split from the first folder"
+    )
+    assert (
+        opened(root, "(?P<split>a)(b)(?P<group>c)")
+        .describe()
+        .endswith("the split by its group of that name, the group by its group of that name")
+    )
+
+
+names = st.text(st.characters(codec="ascii", exclude_characters="/\0"), min_size=1, max_size=12).filter(
+    lambda name: not name.startswith(".")
+)
+
+
+@given(st.lists(names, min_size=1, max_size=6, unique=True))
+def test_every_image_is_listed_once_with_what_the_pattern_finds(tmp_path_factory, found):
+    paths = [f"{name}.jpg" for name in found]
+    root = write_tree(tmp_path_factory.mktemp("names"), dict.fromkeys(paths, b""))
+    expected = [(path, match[1] if (match := re.search("([a-z]+)[0-9]", path)) else "no_label") for path in paths]
+    assert [(key, label) for key, _, label in rows(opened(root, "([a-z]+)[0-9]"))] == sorted(expected)

@@ -1,0 +1,246 @@
+import pytest
+
+from shardkit.errors import DataError
+from shardkit.sources.folders.masks import is_masks, open_masks
+from shardkit.sources.options import SourceOptions
+from shardkit.storage.folders import open_folder
+from shardkit.testing import write_tree
+
+from ..table_reading import listed
+
+
+def opened(root, excluded=None):
+    return open_masks(open_folder(str(root)), excluded, SourceOptions())
+
+
+def tree(tmp_path, *paths):
+    return write_tree(tmp_path / "source", dict.fromkeys(paths, b"12345"))
+
+
+def rows(source, batch_rows=1000):
+    """(key, split, mask or reason) of all rows, sorted."""
+    found = listed(source, batch_rows).to_pylist()
+    assert all(row["label_name"] is None for row in found)
+    assert all((row["mask_path"] is None) == (row["reason"] is not None) for row in found)
+    return sorted((row["key"], row["split"], row["reason"] or row["mask_path"]) for row in found)
+
+
+# name: the paths of a source, and (key, split, mask or reason) of what is listed
+TREES = {
+    "images and masks": (
+        ["images/1.jpg", "images/a/2.jpg", "masks/1.png", "masks/a/2.tif"],
+        [("images/1.jpg", None, "masks/1.png"), ("images/a/2.jpg", None, "masks/a/2.tif")],
+    ),
+    "splits above": (
+        ["train/images/1.jpg", "train/masks/1.png", "val/images/2.jpg", "val/masks/2.png"],
+        [
+            ("train/images/1.jpg", "train", "train/masks/1.png"),
+            ("val/images/2.jpg", "validation", "val/masks/2.png"),
+        ],
+    ),
+    "splits below": (
+        ["images/train/1.jpg", "images/val/1.jpg", "masks/train/1.png", "masks/val/1.png"],
+        [
+            ("images/train/1.jpg", "train", "masks/train/1.png"),
+            ("images/val/1.jpg", "validation", "masks/val/1.png"),
+        ],
+    ),
+    "splits below, called otherwise": (
+        ["images/val/1.jpg", "masks/validation/1.png"],
+        [("images/val/1.jpg", "validation", "masks/validation/1.png")],
+    ),
+    "images beside the splits below": (
+        ["images/train/1.jpg", "images/2.jpg", "masks/train/1.png", "masks/2.png"],
+        [("images/2.jpg", None, "masks/2.png"), ("images/train/1.jpg", "train", "masks/train/1.png")],
+    ),
+    "a split's name among other folders is no split": (
+        ["images/train/1.jpg", "images/bus/1.jpg", "masks/train/1.png", "masks/bus/1.png"],
+        [("images/bus/1.jpg", None, "masks/bus/1.png"), ("images/train/1.jpg", None, "masks/train/1.png")],
+    ),
+    "a split without masks": (
+        ["train/images/1.jpg", "train/masks/1.png", "test/images/2.jpg"],
+        [("test/images/2.jpg", "test", "no_label"), ("train/images/1.jpg", "train", "train/masks/1.png")],
+    ),
+    "other names in any case": (["Imgs/1.jpg", "GT/1.bmp"], [("Imgs/1.jpg", None, "GT/1.bmp")]),
+    "Pascal VOC's folders": (
+        ["JPEGImages/1.jpg", "JPEGImages/2.jpg", "SegmentationClass/1.png", "Annotations/1.xml"],
+        [("JPEGImages/1.jpg", None, "SegmentationClass/1.png"), ("JPEGImages/2.jpg", None, "no_label")],
+    ),
+    "of two folders of masks the first by custom": (
+        ["images/1.jpg", "gt/1.png", "masks/1.png"],
+        [("images/1.jpg", None, "masks/1.png")],
+    ),
+    "a folder of boxes beside one of masks": (
+        ["images/1.jpg", "labels/1.txt", "gt/1.png"],
+        [("images/1.jpg", None, "gt/1.png")],
+    ),
+    "usual suffixes": (
+        [
+            *("images/1.jpg", "masks/1_mask.png"),
+            *("images/2.jpg", "masks/2-GT.png"),
+            *("images/3.jpg", "masks/3_labelTrainIds.png"),
+            *("images/4.jpg", "masks/4_seg.png"),
+            *("images/5_mask.jpg", "masks/5_mask.png"),
+        ],
+        [
+            ("images/1.jpg", None, "masks/1_mask.png"),
+            ("images/2.jpg", None, "masks/2-GT.png"),
+            ("images/3.jpg", None, "masks/3_labelTrainIds.png"),
+            ("images/4.jpg", None, "masks/4_seg.png"),
+            ("images/5_mask.jpg", None, "masks/5_mask.png"),
+        ],
+    ),
+    "the exact name before one with a suffix": (
+        ["images/1.jpg", "masks/1.png", "masks/1_mask.png"],
+        [("images/1.jpg", None, "masks/1.png"), ("masks/1_mask.png", None, "missing")],
+    ),
+    "a suffix that is all of the name": (
+        ["images/1.jpg", "masks/1.png", "masks/_mask.png"],
+        [("images/1.jpg", None, "masks/1.png"), ("masks/_mask.png", None, "missing")],
+    ),
+    "two masks of one image": (
+        ["images/1.jpg", "masks/1.png", "masks/1.tif"],
+        [("images/1.jpg", None, "bad_mask")],
+    ),
+    "no partner": (
+        ["images/1.jpg", "images/2.jpg", "masks/2.png", "masks/3.png"],
+        [
+            ("images/1.jpg", None, "no_label"),
+            ("images/2.jpg", None, "masks/2.png"),
+            ("masks/3.png", None, "missing"),
+        ],
+    ),
+    "a partner in another split only": (
+        ["images/train/1.jpg", "masks/val/1.png", "images/val/2.jpg", "masks/val/2.png"],
+        [
+            ("images/train/1.jpg", "train", "no_label"),
+            ("images/val/2.jpg", "validation", "masks/val/2.png"),
+            ("masks/val/1.png", "validation", "missing"),
+        ],
+    ),
+    "two images of one mask": (  # such as a picture and its smaller copy; duplicates are found by content
+        ["images/1.jpg", "images/1.webp", "masks/1.png"],
+        [("images/1.jpg", None, "masks/1.png"), ("images/1.webp", None, "masks/1.png")],
+    ),
+    "several dots": (["images/a.b.jpg", "masks/a.b.png"], [("images/a.b.jpg", None, "masks/a.b.png")]),
+    "hidden and junk": (
+        ["images/1.jpg", "images/._1.jpg", "masks/1.png", "masks/.1.png", "__MACOSX/images/1.jpg"],
+        [("images/1.jpg", None, "masks/1.png")],
+    ),
+    "odd names": (
+        ["images/\u732b \U0001f600\n/\u00fc.jpg", "masks/\u732b \U0001f600\n/\u00fc.png"],
+        [("images/\u732b \U0001f600\n/\u00fc.jpg", None, "masks/\u732b \U0001f600\n/\u00fc.png")],
+    ),
+    "a dataset converted earlier": (
+        ["images/1.jpg", "masks/1.png", "images/OUT/manifest.json", "images/OUT/run-log.jsonl", "images/OUT/1.jpg"],
+        [("images/1.jpg", None, "masks/1.png")],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TREES)
+def test_pairs_of_a_tree(tmp_path, name):
+    paths, expected = TREES[name]
+    root = tree(tmp_path, *paths)
+    assert is_masks(open_folder(str(root)))
+    assert rows(opened(root)) == expected
+    assert rows(opened(root), batch_rows=1) == expected
+
+
+@pytest.mark.parametrize(
+    "paths",
+    [
+        ["cat/1.jpg", "dog/1.png"],
+        ["images/1.jpg"],
+        ["masks/1.png"],
+        ["images/1.jpg", "labels/1.txt"],  # YOLO
+        ["JPEGImages/1.jpg", "Annotations/1.xml"],  # Pascal VOC
+        ["images/1.jpg", "masks/1.jpg"],  # class folders of these names: no mask is a JPEG
+        ["images/1.jpg", "masks/"],
+        ["train/images/1.jpg", "other/masks/1.png"],
+        [],
+    ],
+)
+def test_other_layouts_are_not_taken_for_masks(tmp_path, paths):
+    root = tree(tmp_path, *paths)
+    root.mkdir(exist_ok=True)
+    assert not is_masks(open_folder(str(root)))
+    with pytest.raises(DataError, match="there is no folder of masks beside one of images"):
+        opened(root)
+
+
+def test_what_is_listed_of_a_file(tmp_path):
+    root = tree(tmp_path, "images/1.jpg", "images/notes.txt", "masks/1.png", "masks/2.png", "masks/x.TXT")
+    source = opened(root)
+    [listing] = source.list_part(source.parts()[0], 1000)
+    assert listing.skipped == {".txt": 2}
+    image, mask = listing.table().to_pylist()
+    assert (image["source_bytes"], image["mtime_ns"]) == (5, (root / "images/1.jpg").stat().st_mtime_ns)
+    assert mask["message"] == "there is no image that this mask is of; restore the image, or take the mask out"
+
+
+def test_names_that_are_not_utf_8_are_reported(tmp_path):
+    root = tree(tmp_path, "images/1.jpg", "masks/1.png", "images/\udcff.jpg", "masks/\udcff.png")
+    assert rows(opened(root)) == [
+        ("images/1.jpg", None, "masks/1.png"),
+        ("images/\\xff.jpg", None, "bad_name"),
+        ("masks/\\xff.png", None, "bad_name"),
+    ]
+
+
+def test_the_output_folder_is_left_out(tmp_path):
+    root = tree(tmp_path, "images/1.jpg", "masks/1.png", "images/OUT/2.jpg", "images/OUT2/3.jpg", "masks/OUT2/3.png")
+    assert rows(opened(root, "images/OUT")) == [
+        ("images/1.jpg", None, "masks/1.png"),
+        ("images/OUT2/3.jpg", None, "masks/OUT2/3.png"),
+    ]
+
+
+def test_links_that_lead_back_up_are_not_followed(tmp_path):
+    root = tree(tmp_path, "images/1.jpg", "masks/1.png")
+    (root / "images/loop").symlink_to(root)
+    assert rows(opened(root)) == [("images/1.jpg", None, "masks/1.png")]
+
+
+def test_the_user_is_told_how_it_was_read(tmp_path):
+    root = tree(tmp_path, "train/images/1.jpg", "train/masks/1.png", "test/images/1.jpg")
+    source = opened(root)
+    assert source.layout == "images and masks"
+    assert source.describe() == (
+        f"{root}: read as images and masks, paired by stem: test/images/ with no masks as test; "
+        "train/images/ with train/masks/ as train"
+    )
+    below = tree(tmp_path / "below", "images/val/1.jpg", "masks/val/1.png")
+    assert opened(below).describe().endswith("images/ with masks/, the split from the folders in them")
+
+
+def skipped(source):
+    return {
+        kind: n for part in source.parts() for one in source.list_part(part, 1000) for kind, n in one.skipped.items()
+    }
+
+
+def test_images_outside_the_pairs_of_folders_are_counted(tmp_path):
+    paths = ["train/images/1.jpg", "train/masks/1.png", "test/2.jpg", "test/3.jpg", "extra/a/4.jpg", "out/5.jpg"]
+    source = opened(tree(tmp_path, *paths, "readme.txt"), excluded="out")
+    assert rows(source) == [("train/images/1.jpg", "train", "train/masks/1.png")]
+    assert skipped(source) == {
+        "images in test/ outside the folders of images and masks": 2,
+        "image in extra/ outside the folders of images and masks": 1,
+    }
+
+
+def test_lists_of_voc_tell_the_splits_of_images_and_masks(tmp_path):
+    files = {f"JPEGImages/{i}.jpg": b"x" for i in "12345"} | {f"SegmentationClass/{i}.png": b"x" for i in "125"}
+    lists = {"train.txt": b"1\n3\n5\n", "val.txt": b"2\n5\n6\n"}
+    files |= {f"ImageSets/Segmentation/{name}": text for name, text in lists.items()}
+    source = opened(write_tree(tmp_path / "source", files))
+    assert rows(source) == [
+        ("ImageSets/Segmentation/val.txt, line 3", "validation", "missing"),
+        ("JPEGImages/1.jpg", "train", "SegmentationClass/1.png"),
+        ("JPEGImages/2.jpg", "validation", "SegmentationClass/2.png"),
+        ("JPEGImages/3.jpg", "train", "no_label"),
+        ("JPEGImages/5.jpg", None, "no_split"),
+    ]
+    assert skipped(source) == {"(in no list of a split)": 1}
+    assert source.describe().endswith("JPEGImages/ with SegmentationClass/, splits by ImageSets/Segmentation")
