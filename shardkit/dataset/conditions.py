@@ -112,7 +112,7 @@ class Condition:
             msg = f"where={_quoted(self.text)} cannot be evaluated: {str(error).splitlines()[0]}"
             raise CallError(msg) from None
         if not pa.types.is_boolean(found.type):
-            msg = f"where={_quoted(self.text)} is a value of type {found.type}, not a condition; compare it with something"
+            msg = f"where={_quoted(self.text)} is a value of type {found.type}, no condition; compare it with something"
             raise CallError(msg)
         if isinstance(found, pa.Scalar):
             found = pa.repeat(found, len(table))
@@ -241,8 +241,8 @@ class _Parser:
         def evaluate(table: pa.Table) -> Any:
             lists, wanted = column(table), left(table)
             if not pa.types.is_list(lists.type) or not isinstance(wanted, pa.Scalar):
-                msg = f"where={_quoted(self._text)}: 'in' is followed by a list in parentheses, or preceded by one number and "
-                raise CallError(msg + "followed by a column of lists, as in 3 in labels")
+                msg = f"where={_quoted(self._text)}: 'in' takes a list in parentheses, or one number before it and "
+                raise CallError(msg + "a column of lists after it, as in 3 in labels")
             lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
             hits = pc.list_parent_indices(lists).filter(pc.equal(lists.flatten(), wanted))
             return pc.is_in(pa.array(range(len(lists)), pa.int64()), hits.cast(pa.int64()))
