@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shardkit.archives.member_tree import ArchiveFolder, Problem
+from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.sources.listing import Listing, Source, encodable_path, is_ignored
 from shardkit.storage import Folder
 
@@ -85,7 +85,7 @@ def with_problems(source: Source, archive: ArchiveFolder) -> Source:
     return Archived(source.folder, source, archive)
 
 
-def _row(problem: Problem) -> dict[str, Any]:
+def _row(problem: ArchiveProblem) -> dict[str, Any]:
     return {
         "key": encodable_path(problem.name),
         "source_bytes": problem.num_bytes,

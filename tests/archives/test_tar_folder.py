@@ -4,8 +4,8 @@ import tarfile
 
 import pytest
 
+from shardkit.archives.member_tree import archive_root
 from shardkit.archives.tar_folder import TarFolder
-from shardkit.archives.zip_folder import archive_root
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.sources.archive_problems import with_problems
 from shardkit.sources.folders.class_folders import open_class_folders
@@ -130,7 +130,7 @@ def test_an_archive_that_gets_shorter_under_way_is_an_error_of_the_file(tmp_path
 
 def test_an_archive_is_only_read(tmp_path):
     archive = packed(tmp_path / "a.tar", [])
-    with pytest.raises(CallError, match="an archive is only read, not written"):
+    with pytest.raises(CallError, match="read-only; choose a folder"):
         archive.create()
     with pytest.raises(DataError, match="there is no such archive"):
         TarFolder(str(tmp_path / "no.tar"))

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.archives import zip_folder
-from shardkit.archives.zip_folder import ZipFolder, archive_root
+from shardkit.archives.member_tree import archive_root
+from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.naming import printable
 from shardkit.sources.folders.class_folders import open_class_folders
@@ -165,7 +166,7 @@ def test_names_are_read_as_written_and_those_that_lead_out_are_seen_but_not_foll
     [problem] = folder.problems()
     assert (problem.name.encode(), problem.reason, problem.num_bytes) == (raw, "bad_name", 1)
     assert printable(problem.name) in problem.message
-    assert "of a.zip has a name that may not be followed: it " in problem.message
+    assert "of a.zip has a name that is not safe: it " in problem.message
     assert folder.stat(problem.name) is None
     with pytest.raises(FileNotFoundError):
         folder.read(problem.name)
@@ -176,7 +177,7 @@ def test_a_file_where_a_folder_has_to_be_is_a_problem_and_is_not_read(tmp_path):
     folder = opened(zipped(tmp_path / "a.zip", {"a": b"12", "a/b": b"2"}))
     assert [(entry.name, entry.is_folder) for entry in folder.scan()] == [("a", True)]
     assert folder.read("a/b") == b"2"
-    message = "the entry a of a.zip is a file where others need a folder; pack it again"
+    message = "the entry a of a.zip is a file and, for other entries, a folder; pack it again"
     assert folder.problems() == [("a", "bad_name", message, 2)]
 
 
@@ -228,16 +229,16 @@ def in_table(data, at, value):
     ("change", "found"),
     [
         (lambda data: in_table(data, 8, b"\1\0"), "it is encrypted; unpack the archive with its password"),
-        (lambda data: in_table(data, 10, b"\x0e\0"), "packed by method 14, neither stored nor deflated"),
-        (lambda data: in_table(data, 16, b"abcd"), "contradict its CRC"),
+        (lambda data: in_table(data, 10, b"\x0e\0"), "method is 14, .*; unpack the archive"),
+        (lambda data: in_table(data, 16, b"abcd"), "do not match its CRC"),
         (lambda data: in_table(data, 24, struct.pack("<L", 99)), "fewer bytes of this member than the 99"),
         (lambda data: in_table(data, 24, struct.pack("<L", 9)), "more bytes of this member than the 9"),
         (lambda data: in_table(data, 24, struct.pack("<L", (1 << 30) + 1)), "unpacks to 1073741825 bytes, more than"),
-        (lambda data: in_table(data, 24, struct.pack("<L", 65 << 20)), "as no picture does; leave it out"),
+        (lambda data: in_table(data, 24, struct.pack("<L", 65 << 20)), "which no picture does; leave it out"),
         (lambda data: in_table(data, 42, struct.pack("<L", 5)), "no member at byte 5"),
         (lambda data: in_table(data, 20, struct.pack("<L", 4)), "fewer bytes|cannot be inflated"),
         (lambda data: in_table(data, 20, struct.pack("<L", 1 << 20)), "ends within a member"),
-        (lambda data: patched(data, 31, b"\xff\xff\xff"), "cannot be inflated|contradict"),
+        (lambda data: patched(data, 31, b"\xff\xff\xff"), "cannot be inflated|do not match"),
     ],
 )
 def test_a_member_that_cannot_be_trusted_is_an_error_of_the_file_in_one_sentence(tmp_path, change, found):
@@ -283,7 +284,7 @@ def test_a_long_extra_field_in_the_local_header_alone_is_skipped(tmp_path):
 @pytest.mark.parametrize("data", [b"", b"no archive", b"PK\3\4" + bytes(50), b"PK\5\6" + bytes(10)])
 def test_what_is_no_archive_is_refused(tmp_path, data):
     (tmp_path / "a.zip").write_bytes(data)
-    with pytest.raises(DataError, match=r"a\.zip: this is no \.zip archive, or a damaged one"):
+    with pytest.raises(DataError, match=r"a\.zip: .*not a \.zip archive, .*copy it again"):
         opened(tmp_path / "a.zip").scan()
 
 
@@ -323,7 +324,7 @@ def test_nothing_is_written_into_an_archive(tmp_path):
         lambda: folder.remove("a"),
         lambda: folder.remove_tree(""),
     ):
-        with pytest.raises(CallError, match=r"a\.zip: an archive is only read, not written"):
+        with pytest.raises(CallError, match=r"a\.zip: .*read-only; choose a folder"):
             action()
     assert (tmp_path / "a.zip").read_bytes() == before
 
