@@ -18,7 +18,7 @@ import tensorflow as tf
 from timing import print_table
 
 from shardkit.order import BatchLayout
-from shardkit.reader import make_dataset_fn, pipeline
+from shardkit.reader import Images, make_dataset_fn, pipeline
 
 BATCH_SIZE = 256
 SECONDS = 3.0
@@ -80,14 +80,14 @@ def main() -> None:
         add(f"{dtype.name} of 224 x 224 batched", rate(image.batch(BATCH_SIZE), BATCH_SIZE))
     print_table(f"examples a second; blocks of {block}", rows)
 
-    raw, pixels = made(), made(image_size=(224, 224), dtype="uint8")
+    raw, pixels = made(), made(images=Images((224, 224), dtype="uint8"))
     rows = [["on threads", *map(str, given.threads)]]
     stages = {
         "read and CRC, full": lambda n: rate(on_threads(raw_records(raw, places(raw), steps, n), n), 1),
         "  and decode, crop, resize": lambda n: rate(on_threads(decoded(pixels, places(pixels), steps, n), n), 1),
         "whole, full": lambda n: rate(on_threads(pixels(), n), BATCH_SIZE),
         "whole, block": lambda n: rate(
-            on_threads(made(image_size=(224, 224), dtype="uint8", order="block")(), n), BATCH_SIZE
+            on_threads(made(images=Images((224, 224), dtype="uint8"), order="block")(), n), BATCH_SIZE
         ),
     }
     for name, stage in stages.items():
