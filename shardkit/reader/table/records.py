@@ -194,8 +194,8 @@ def aligned(count: int, dtype: type[np.generic]) -> npt.NDArray[Any]:
     return raw[start : start + num_bytes].view(dtype)
 
 
-def taken(column: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
-    """Some rows of a column, as TensorFlow takes them."""
+def take_rows(column: npt.NDArray[Any], rows: npt.NDArray[np.int64]) -> npt.NDArray[Any]:
+    """Return some rows of a column, aligned for TensorFlow."""
     kept = aligned(len(rows), column.dtype.type)
     np.take(column, rows, out=kept)
     return kept
