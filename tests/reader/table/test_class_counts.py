@@ -6,7 +6,7 @@ import pytest
 from PIL import Image
 
 from shardkit import reader
-from shardkit.sources.options import SourceOptions
+from shardkit.sources import SourceOptions
 from shardkit.testing import convert_without_beam, write_tree
 
 
