@@ -11,11 +11,11 @@ from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.checks import whole_number
 from shardkit.reader.arguments.options import MAX_STEP, ReadOptions
 from shardkit.reader.cache.shards import ShardCache
-from shardkit.reader.iterators.iterator_start import made_by_iter
-from shardkit.reader.iterators.restore_guard import refusing_restore
-from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_left_out
+from shardkit.reader.iterators.iterator_start import dataset_per_iterator
+from shardkit.reader.iterators.restore_guard import refuse_restore
+from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_skipped_steps
 from shardkit.reader.orders.training_orders import TrainingOrder
-from shardkit.reader.records.faults import Fault, FaultBudget
+from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
 from shardkit.reader.remote.placement import Elsewhere, check_traced
 from shardkit.reader.table.records import RecordTable
 
@@ -43,12 +43,12 @@ class DatasetFn:
         self._cache = cache  # holds its shards as long as this function is there
         self._table, self._options, self._order = table, options, order
         self._elsewhere = where_read
-        self._budget = None if options.max_corrupt is None else FaultBudget(options.max_corrupt)
+        self._budget = None if options.max_corrupt is None else DamagedRecords(options.max_corrupt)
         self.num_examples = table.num_examples if order is None else order.num_examples
         self.steps_per_epoch = steps_per_epoch(self.num_examples, options.global_batch_size)
         check_start(start_step, self._num_steps)
         if not options.training:
-            warn_of_left_out(start_step, self.steps_per_epoch, options.split)
+            warn_of_skipped_steps(start_step, self.steps_per_epoch, options.split)
         with tf.device("CPU:0"):
             self.start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
 
@@ -80,7 +80,7 @@ class DatasetFn:
             dataset = self._elsewhere(self._table, layout, self._options, self._order, start_step)
         else:
             dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
-            dataset = refusing_restore(dataset, start_step, layout.replicas_per_worker)
+            dataset = refuse_restore(dataset, start_step, layout.replicas_per_worker)
         return dataset if self._options.training else self._ending(dataset, start_step, layout.replicas_per_worker)
 
     def _ending(self, dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
@@ -92,7 +92,7 @@ class DatasetFn:
         if self._elsewhere is None:
             num_batches = int(num_steps()) * batches_per_step
             made = dataset
-            dataset = made_by_iter(lambda: made, made.element_spec, keep=made, num_elements=num_batches)
+            dataset = dataset_per_iterator(lambda: made, made.element_spec, keep=made, num_elements=num_batches)
         elif batches_per_step == 1:
             return dataset
         # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: left as it
@@ -110,7 +110,7 @@ class DatasetFn:
         return self._table.num_classes
 
     @property
-    def faults(self) -> list[Fault]:
+    def faults(self) -> list[DamagedRecord]:
         """Damaged records that others took the place of, as far as this process has met them; see `on_corrupt`."""
         return [] if self._budget is None else self._budget.faults
 

@@ -26,16 +26,16 @@ from shardkit.reader.images.decoding import decode_window, finish, target_size
 from shardkit.reader.iterators.random_start import RandomStart
 from shardkit.reader.map_results import check_weight, returned
 from shardkit.reader.orders.training_orders import BlockOrder, TrainingOrder
-from shardkit.reader.records.blocks import BlockReader
-from shardkit.reader.records.faults import FaultBudget
-from shardkit.reader.records.instructions import BATCH_SEED, PLACE_ONLY, Places
+from shardkit.reader.records.block_reader import BlockReader
+from shardkit.reader.records.damaged_records import DamagedRecords
+from shardkit.reader.records.instructions import BATCH_SEED, LOCATION_COLUMNS, ReadInstructions
 from shardkit.reader.records.parsing import Parser
-from shardkit.reader.records.ranges import RunReader
-from shardkit.reader.records.recovery import Rereader
-from shardkit.reader.records.retry import guarded
-from shardkit.reader.records.single import Fetcher
+from shardkit.reader.records.range_reader import RangeReader
+from shardkit.reader.records.record_reader import RecordReader
+from shardkit.reader.records.recovery import RecordRecovery
+from shardkit.reader.records.retry import retry_failed_steps
 from shardkit.reader.records.source_changes import SourceWatch
-from shardkit.reader.records.step_inspector import StepInspector
+from shardkit.reader.records.undecodable_images import StepInspector
 from shardkit.reader.table.records import RecordTable
 
 # Vectorised ops cost about a millisecond a block, whatever its size up to here: small batches share a block.
@@ -51,7 +51,7 @@ def build(
     options: ReadOptions,
     order: TrainingOrder | None,
     start_step: Any,
-    budget: FaultBudget | None,
+    budget: DamagedRecords | None,
     *,
     remote: bool = False,
 ) -> Any:
@@ -71,13 +71,13 @@ def build(
     last_step = MAX_STEP if options.training else steps_per_epoch(table.num_examples, layout.global_batch_size)
     if isinstance(start_step, RandomStart):
         last_step = start_step.last_step
-    rereader = None if remote else Rereader(table, budget, options.seed, options.image)
-    places = Places(table, layout, options, order, steps_per_block, last_step, rereader)
+    recovery = None if remote else RecordRecovery(table, budget, options.seed, options.image)
+    places = ReadInstructions(table, layout, options, order, steps_per_block, last_step, recovery)
     parser = Parser(table.features, table.num_classes, None if table.relabelling is None else table.relabelling.labels)
     # Another one with variables of its own: TensorFlow orders operations that use the same ones, and in functions of
     # datasets that breaks its own fusion of map and batch ("input ^MapDataset is not found").
-    others = Places(table, layout, options, order, steps_per_block, last_step, rereader)
-    fetched = _Fetched(Fetcher(rereader), others)
+    others = ReadInstructions(table, layout, options, order, steps_per_block, last_step, recovery)
+    fetched = _Fetched(RecordReader(recovery), others)
     example = _Example(table, options, parser)
     records = _records(table, layout, options, order, remote=remote)
 
@@ -97,12 +97,12 @@ def build(
             dataset = dataset.map(whole, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
         return dataset.prefetch(tf.data.AUTOTUNE)
 
-    if rereader is None:
+    if recovery is None:
         # A tf.data service divides the range of steps itself, so that has to be the source.
         is_known = isinstance(start_step, int)
-        return batched(placed(start_step) if is_known else start_step.each_time().flat_map(as_it_is(placed)))
-    inspector = StepInspector(places, rereader)
-    dataset = guarded(
+        return batched(placed(start_step) if is_known else start_step.as_dataset().flat_map(as_it_is(placed)))
+    inspector = StepInspector(places, recovery)
+    dataset = retry_failed_steps(
         _first_step(start_step),
         lambda step: batched(placed(step)),
         inspector.in_graph(),
@@ -119,7 +119,7 @@ def _first_step(start_step: Any) -> Any:
     """Return a dataset of the one step, int64[]."""
     if isinstance(start_step, int):
         return tf.data.Dataset.from_tensors(tf.constant(start_step, tf.int64))
-    return start_step.each_time()
+    return start_step.as_dataset()
 
 
 def _source_check(table: RecordTable) -> Callable[[], Any]:
@@ -144,20 +144,20 @@ def _records(
         return lambda places, first_step: tf.data.Dataset.zip(
             places.prefetch(1).unbatch(), blocks.records(first_step)
         ).map(lambda place, record: place | {"record": record})
-    read = RunReader(table)
+    read = RangeReader(table)
     return lambda places, _: places.map(lambda place: place | {"record": read(place["id"])}, 1).unbatch()
 
 
 class _Fetched:
     """The columns of one example, and its record."""
 
-    def __init__(self, fetch: Fetcher, places: Places) -> None:
+    def __init__(self, fetch: RecordReader, places: ReadInstructions) -> None:
         self._fetch, self._places = fetch, places
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
     def __call__(self, place: dict[str, Any]) -> dict[str, Any]:
         record, place = self._fetch(place, self._places.of)
-        return {name: column for name, column in place.items() if name not in PLACE_ONLY} | {"record": record}
+        return {name: column for name, column in place.items() if name not in LOCATION_COLUMNS} | {"record": record}
 
 
 class _Example:

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from shardkit.reader.table.column_lookup import gatherer
+from shardkit.reader.table.column_lookup import column_lookup
 from shardkit.reader.table.records import aligned
 
 
@@ -28,7 +28,7 @@ def callable_in_graph(method: Callable[..., Any], types: list[tf.DType]) -> Call
     # The object must not refer to what is returned here: no collector sees a circle through TensorFlow.
     memory = aligned(1, np.int64).view(_Memory)
     memory[0], memory.owner = 0, method.__self__  # type: ignore[attr-defined]
-    alive = gatherer(memory, remote=False)
+    alive = column_lookup(memory, remote=False)
     weak = weakref.WeakMethod(method)
 
     def call(_: npt.NDArray[np.int64], *values: Any) -> Any:

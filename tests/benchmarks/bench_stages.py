@@ -60,8 +60,10 @@ def main() -> None:
         return make_dataset_fn(str(given.dataset), "train", global_batch_size=BATCH_SIZE, **options)
 
     def places(fn: Any) -> Any:
-        rereader = pipeline.Rereader(fn._table, None, 0)
-        return pipeline.Places(fn._table, layout, fn._options, fn._order, block // BATCH_SIZE, 1 << 40, rereader)
+        recovery = pipeline.RecordRecovery(fn._table, None, 0)
+        return pipeline.ReadInstructions(
+            fn._table, layout, fn._options, fn._order, block // BATCH_SIZE, 1 << 40, recovery
+        )
 
     rows = [["on one thread", "examples/s", "over 100,000"]]
 
@@ -96,7 +98,7 @@ def main() -> None:
 
 
 def fetcher(fn: Any) -> Any:
-    return pipeline.Fetcher(pipeline.Rereader(fn._table, None, 0))
+    return pipeline.RecordReader(pipeline.RecordRecovery(fn._table, None, 0))
 
 
 def raw_records(fn: Any, places: Any, steps: Any, threads: int) -> Any:

@@ -14,7 +14,7 @@ from tensorflow.core.protobuf.snapshot_pb2 import SnapshotMetadataRecord
 _FOLDER = "ram://shardkit/iterator_start"
 
 
-def made_by_iter(
+def dataset_per_iterator(
     make: Callable[[], Any], spec: Any, *, keep: Any = None, num_elements: int = tf.data.UNKNOWN_CARDINALITY
 ) -> Any:
     """Return a dataset that is made anew by each `iter()`, of it or of what is derived from it.

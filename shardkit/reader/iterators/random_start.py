@@ -21,7 +21,7 @@ class RandomStart:
         self._num_choices = MAX_POSITION // (self._stride * global_batch_size)
         self.last_step = 2 * MAX_POSITION // global_batch_size
 
-    def each_time(self) -> Any:
+    def as_dataset(self) -> Any:
         """Return a dataset of one element, the step, drawn anew for each iterator."""
         return tf.data.Dataset.from_tensors(0).map(lambda _: self.read_value())
 

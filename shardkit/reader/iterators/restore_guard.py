@@ -17,7 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.reader.iterators.iterator_start import made_by_iter
+from shardkit.reader.iterators.iterator_start import dataset_per_iterator
 from shardkit.reader.iterators.start_steps import StartStep
 
 _SENTENCE = (
@@ -27,7 +27,7 @@ _SENTENCE = (
 _NUMBER = tf.TensorSpec([], tf.int64)
 
 
-def refusing_restore(dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
+def refuse_restore(dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
     """Return the dataset; its iterators raise InvalidArgumentError after they were restored.
 
     Args:
@@ -49,7 +49,7 @@ def refusing_restore(dataset: Any, start_step: StartStep, batches_per_step: int)
         with tf.control_dependencies([tf.debugging.Assert(tf.equal(own, saved), [msg])]):
             return tf.nest.map_structure(tf.identity, element)
 
-    made = made_by_iter(marks, (_NUMBER, (_NUMBER,) * 3), keep=start_step)
+    made = dataset_per_iterator(marks, (_NUMBER, (_NUMBER,) * 3), keep=start_step)
     endless = made.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
     options = tf.data.Options()
     options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE

@@ -11,18 +11,18 @@ from shardkit.reader.images import crops
 from shardkit.reader.orders import permutation
 from shardkit.reader.orders.training_orders import TrainingOrder
 from shardkit.reader.python_calls import callable_in_graph
-from shardkit.reader.records.recovery import Rereader
-from shardkit.reader.table.column_lookup import gatherer
+from shardkit.reader.records.recovery import RecordRecovery
+from shardkit.reader.table.column_lookup import column_lookup
 from shardkit.reader.table.records import RecordTable
 
 # Stands for the epoch where positions are hashed for batches: no epoch has this number.
 _OF_BATCHES = np.int64(-1)
 BATCH_SEED = "batch_seed"
 # Columns that say where a record lies, and that nothing needs once it is read.
-PLACE_ONLY = {"id", "path", "offset", "frame_bytes", "epoch", "is_undecodable"}
+LOCATION_COLUMNS = {"id", "path", "offset", "frame_bytes", "epoch", "is_undecodable"}
 
 
-class Places:
+class ReadInstructions:
     """A block's first step to the columns of its examples, in the order in which they are read."""
 
     def __init__(
@@ -33,7 +33,7 @@ class Places:
         order: TrainingOrder | None,
         steps_per_block: int,
         last_step: int,
-        rereader: Rereader | None,
+        recovery: RecordRecovery | None,
     ) -> None:
         """Make one.
 
@@ -44,16 +44,16 @@ class Places:
             order: of training; None in evaluation.
             steps_per_block: that are given at a time.
             last_step: ends before it.
-            rereader: knows images that do not decode; None where the graph runs in other processes.
+            recovery: knows images that do not decode; None where the graph runs in other processes.
         """
         self._layout, self._options, self._last_step, self._order = layout, options, last_step, order
         self._steps_per_block = steps_per_block
-        self._num_examples, remote = table.num_examples, rereader is None
+        self._num_examples, remote = table.num_examples, recovery is None
         names = ["offset", "label", "key_hash", "height", "width", "image_start", "image_bytes"]
         if table.frame_bytes is not None and not remote:
             names.append("frame_bytes")
-        self._columns = {name: gatherer(getattr(table, name), remote=remote) for name in names}
-        self._record = None if table.record is None else gatherer(table.record, remote=remote)
+        self._columns = {name: column_lookup(getattr(table, name), remote=remote) for name in names}
+        self._record = None if table.record is None else column_lookup(table.record, remote=remote)
         with tf.device("CPU:0"):
             weights = options.class_weights
             self._weights = None if weights is None else tf.constant(weights, tf.float32)
@@ -63,8 +63,8 @@ class Places:
             self._dataset = None if table.relabelling is None else tf.constant(table.relabelling.dataset)
 
         self._are_undecodable = None
-        if rereader is not None and rereader.replaces and options.image is not None:
-            self._are_undecodable = callable_in_graph(rereader.are_undecodable, [tf.bool])
+        if recovery is not None and recovery.replaces and options.image is not None:
+            self._are_undecodable = callable_in_graph(recovery.are_undecodable, [tf.bool])
 
     @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see `pipeline`
     def __call__(self, first_step: Any) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from shardkit.dataset import tfrecord
 from shardkit.errors import DataError, RecordError
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.decoding import decoding_error
-from shardkit.reader.records.faults import Fault, FaultBudget, replacement
+from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords, replacement
 from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.records import RecordTable
 from shardkit.storage.folders import unreadable
@@ -29,11 +29,11 @@ _NAME = "record"
 _PREFIX = f"{_NAME}: record 0 at byte 0: "
 
 
-class Rereader:
+class RecordRecovery:
     """Answers for the records that a graph could not read."""
 
     def __init__(
-        self, table: RecordTable, budget: FaultBudget | None, seed: int, image: ImageOptions | None = None
+        self, table: RecordTable, budget: DamagedRecords | None, seed: int, image: ImageOptions | None = None
     ) -> None:
         """Make one.
 
@@ -54,7 +54,7 @@ class Rereader:
         """Whether another example takes a damaged one's place."""
         return self._budget is not None
 
-    def explain(self, example_id: int) -> bytes:
+    def reread_or_raise(self, example_id: int) -> bytes:
         """Raise what is wrong with a record; return its data if a second reading finds nothing wrong with it.
 
         Raises:
@@ -118,7 +118,7 @@ class Rereader:
             try:
                 data = self._read(example_id)
             except (RecordError, OSError):
-                continue  # the graph finds it too, and calls explain or replace
+                continue  # the graph finds it too, and calls reread_or_raise or replace
             try:
                 self._check_image(example_id, data, window)
             except RecordError as error:
@@ -170,7 +170,7 @@ class Rereader:
             yield int(peers[replacement(rank, attempt, self._seed, len(peers))])
 
     def _irreplaceable(self, example_id: int) -> RecordError:
-        shard, number = self._table.place(example_id)
+        shard, number = self._table.location(example_id)
         key, name = self._table.keys(np.asarray([example_id]))[0], self._table.class_name(example_id)
         kind = "example" if name is None else f"example of class {name!r}"
         return RecordError(
@@ -182,7 +182,7 @@ class Rereader:
         assert self._budget is not None  # noqa: S101 - called only if damaged records are replaced
         if not len(self._budget.known(np.asarray([example_id]))):
             self._watch.check_shard(example_id)
-        if self._budget.spend(fault := self._fault(example_id, str(error))):
+        if self._budget.add(fault := self._fault(example_id, str(error))):
             _LOG.warning("%s/%s; another example takes its place", self._table.root(example_id).url, fault)
 
     def _check_image(self, example_id: int, data: bytes, window: Any = None) -> None:
@@ -204,7 +204,7 @@ class Rereader:
         return RecordError(f"{self._table.root(example_id).url}/{fault}; {_REMEDY}")
 
     def _read(self, example_id: int) -> bytes:
-        shard, _ = self._table.place(example_id)
+        shard, _ = self._table.location(example_id)
         root = self._table.root(example_id)
         try:
             with root.open(shard.path) as file:
@@ -221,10 +221,10 @@ class Rereader:
             raise unreadable(f"{root.url}/{shard.path}", error) from error
         return data
 
-    def _fault(self, example_id: int, found: str) -> Fault:
-        shard, number = self._table.place(example_id)
+    def _fault(self, example_id: int, found: str) -> DamagedRecord:
+        shard, number = self._table.location(example_id)
         try:
             key = self._table.keys(np.asarray([example_id]))[0]
         except (OSError, DataError) as error:
             key, found = "unknown", f"{found}; {error}"
-        return Fault(example_id, shard.path, number, key, found)
+        return DamagedRecord(example_id, shard.path, number, key, found)

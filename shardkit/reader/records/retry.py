@@ -43,7 +43,7 @@ class _State:
 
     def read(self) -> Any:
         """Return the three numbers."""
-        # An iterator that was restored from a checkpoint has a handle without a variable. `refusing_restore` stops it
+        # An iterator that was restored from a checkpoint has a handle without a variable. `refuse_restore` stops it
         # before it gives a batch, and says why; an error here would come first, and say nothing.
         values = tf.cond(
             tf.raw_ops.VarIsInitializedOp(resource=self._handle),
@@ -58,7 +58,7 @@ class _State:
         tf.raw_ops.AssignVariableOp(resource=self._handle, value=tf.stack(values))
 
 
-def guarded(
+def retry_failed_steps(
     first_step: Any,
     batches: Callable[[Any], Any],
     look_into: Callable[[Any], Any],
@@ -126,7 +126,7 @@ def _next_kind(is_unmoved: Any, last_kind: Any, look_into: Callable[[], Any]) ->
     Args:
         is_unmoved: Whether the last attempt gave no batch.
         last_kind: Kind of the last attempt.
-        look_into: See guarded.
+        look_into: See retry_failed_steps.
     """
     kinds = [tf.constant(kind, tf.int64) for kind in (_WATCHED, _INFORMED, _PLAIN)]
     return tf.case(

@@ -76,7 +76,7 @@ class SourceWatch:
         Raises:
             DataError: It is another one.
         """
-        root, (shard, number) = self._table.root(example_id), self._table.place(example_id)
+        root, (shard, number) = self._table.root(example_id), self._table.location(example_id)
         self._check_manifest(root)
         try:
             keys = read_columns(root, shard, ["key"])["key"][: number + 1].to_pylist()
@@ -96,7 +96,7 @@ class SourceWatch:
         Raises:
             DataError: It is another one.
         """
-        shard, _ = self._table.place(example_id)
+        shard, _ = self._table.location(example_id)
         key = self._table.keys(np.asarray([example_id]))[0]
         self._check_key(self._table.root(example_id), shard.path, data, key)
 

@@ -180,4 +180,4 @@ def _unmoved(dataset: Any, start_step: StartStep, first_step: int) -> Any:
         with tf.control_dependencies([tf.debugging.Assert(tf.equal(now, first_step), [msg])]):
             return tf.identity(now)
 
-    return start_step.each_time().map(checked).flat_map(lambda _: dataset)
+    return start_step.as_dataset().map(checked).flat_map(lambda _: dataset)

@@ -99,7 +99,7 @@ class RecordTable:
         record = example_id if self.record is None else int(self.record[example_id])
         return self.roots[int(np.searchsorted(self.starts, record, side="right")) - 1]
 
-    def place(self, example_id: int) -> tuple[Shard, int]:
+    def location(self, example_id: int) -> tuple[Shard, int]:
         """The shard of an example, and the record's number in it."""
         record = example_id if self.record is None else int(self.record[example_id])
         shard_index = int(np.searchsorted(self.starts, record, side="right")) - 1
@@ -131,7 +131,7 @@ class RecordTable:
         """Return the name of an example's one class, read from the index now; None if it has none."""
         if self.label[example_id] < 0:
             return None
-        shard, number = self.place(example_id)
+        shard, number = self.location(example_id)
         found: str | None = read_columns(self.root(example_id), shard, ["label_name"])["label_name"][number].as_py()
         return str(self.label[example_id]) if found is None else found
 

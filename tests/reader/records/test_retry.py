@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from shardkit.reader.records.retry import guarded
+from shardkit.reader.records.retry import retry_failed_steps
 
 BATCHES_PER_STEP = 2
 END = -1
@@ -38,7 +38,7 @@ class Scripted:
             numbers = tf.data.Dataset.range(step * BATCHES_PER_STEP, 12)
             return numbers.map(lambda number: tf.numpy_function(self.read, [number], tf.int64)).prefetch(3)
 
-        return guarded(
+        return retry_failed_steps(
             tf.data.Dataset.from_tensors(tf.constant(first_step, tf.int64)),
             batches,
             lambda step: tf.numpy_function(self.look_into, [step], tf.int64),

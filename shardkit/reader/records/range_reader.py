@@ -4,7 +4,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.reader.table.column_lookup import gatherer
+from shardkit.reader.table.column_lookup import column_lookup
 from shardkit.reader.table.records import RecordTable
 
 # A request for a few MB takes about as long to begin as to finish, on the stores this is for.
@@ -13,7 +13,7 @@ REQUESTS_AT_A_TIME = 4
 MAX_GAP_BYTES = 256 << 10  # 256 KiB
 
 
-class RunReader:
+class RangeReader:
     """The data of any examples, as few requests as their places allow."""
 
     def __init__(self, table: RecordTable) -> None:
@@ -24,9 +24,9 @@ class RunReader:
         """
         assert table.frame_bytes is not None  # noqa: S101 - said above
         self._offset, self._frame_bytes = (
-            gatherer(column, remote=False) for column in (table.offset, table.frame_bytes)
+            column_lookup(column, remote=False) for column in (table.offset, table.frame_bytes)
         )
-        self._record = None if table.record is None else gatherer(table.record, remote=False)
+        self._record = None if table.record is None else column_lookup(table.record, remote=False)
         with tf.device("CPU:0"):
             self._starts = tf.constant(table.starts)
             self._paths = tf.constant(table.paths)
@@ -69,14 +69,14 @@ def _read(paths: Any, offsets: Any, num_bytes: Any, counts: Any) -> Any:
 def _run(path: Any, offset: Any, num_bytes: Any, count: Any) -> Any:
     """A dataset of one element, the records of a run; from a damaged one on they are empty.
 
-    TensorFlow gives up a file at its first damaged record; who takes an empty one reads it by itself (`Fetcher`).
+    TensorFlow gives up a file at its first damaged record; who takes an empty one reads it by itself (`RecordReader`).
     """
     # The buffer is as long as the run: one request, and not a byte beyond.
     records = tf.raw_ops.TFRecordDatasetV2(
         filenames=path[tf.newaxis], compression_type="", buffer_size=num_bytes, byte_offsets=offset[tf.newaxis]
     )
     records = tf.data.experimental.from_variant(records, tf.TensorSpec([], tf.string))
-    # Counted by the dataset beside it, or it would never end: see Fetcher for what asks a file for ever.
+    # Counted by the dataset beside it, or it would never end: see RecordReader for what asks a file for ever.
     sound = tf.data.Dataset.zip(_nothings(count), records).ignore_errors()
     return sound.map(lambda _, record: record).concatenate(_nothings(count)).take(count).batch(count)
 

@@ -4,8 +4,8 @@ import tensorflow as tf
 
 from shardkit import read_manifest
 from shardkit.dataset import tfrecord
-from shardkit.reader.records.recovery import Rereader
-from shardkit.reader.records.single import Fetcher
+from shardkit.reader.records.record_reader import RecordReader
+from shardkit.reader.records.recovery import RecordRecovery
 from shardkit.reader.table.records import load_table
 
 
@@ -14,7 +14,7 @@ class Fetching:
 
     def __init__(self, folder):
         self.table = load_table(read_manifest(str(folder)), "train")
-        fetcher = Fetcher(Rereader(self.table, None, seed=0))
+        fetcher = RecordReader(RecordRecovery(self.table, None, seed=0))
         self.compiled = tf.function(lambda place: fetcher(place, place_of=None)[0], reduce_retracing=True)
 
     def __call__(self, example_id):
@@ -31,7 +31,7 @@ class Fetching:
         return str(caught.value)
 
     def named(self, example_id):
-        shard, number = self.table.place(example_id)
+        shard, number = self.table.location(example_id)
         return f"{shard.path}: record {number}, key {self.table.keys(np.array([example_id]))[0]!r}"
 
 
@@ -93,7 +93,7 @@ def test_a_shard_cut_short_meanwhile_is_told_with_shard_record_and_key(copied, k
 
 def test_a_shard_removed_meanwhile_is_told_with_shard_record_and_key(copied):
     fetching = Fetching(copied)
-    (copied / fetching.table.place(EXAMPLE)[0].path).unlink()
+    (copied / fetching.table.location(EXAMPLE)[0].path).unlink()
     message = fetching.error(EXAMPLE)
     assert fetching.named(EXAMPLE) in message
     assert "No such file" in message
@@ -102,4 +102,4 @@ def test_a_shard_removed_meanwhile_is_told_with_shard_record_and_key(copied):
 def test_a_record_that_a_second_reading_finds_sound_is_used(noise):
     """Stores answer wrongly now and then; nothing is wrong with the record."""
     fetching = Fetching(noise)
-    assert Rereader(fetching.table, None, seed=0).explain(np.int64(EXAMPLE)) == fetching(EXAMPLE)
+    assert RecordRecovery(fetching.table, None, seed=0).reread_or_raise(np.int64(EXAMPLE)) == fetching(EXAMPLE)

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.reader.python_calls import callable_in_graph
-from shardkit.reader.records.recovery import Rereader
+from shardkit.reader.records.recovery import RecordRecovery
 
 _TWO_STRINGS: dict[str, Any] = {"output_types": [tf.string] * 2, "output_shapes": [[]] * 2}
 
@@ -16,7 +16,7 @@ def _nothing(num_strings: int) -> Any:
     return tf.raw_ops.TensorDataset(components=[""] * num_strings, output_shapes=[[]] * num_strings)
 
 
-class Fetcher:
+class RecordReader:
     """The data of one record, its CRCs checked.
 
     `TFRecordDatasetV2` with `byte_offsets` (TensorFlow 2.14 and later) seeks inside a TFRecord. It is made anew for
@@ -24,17 +24,17 @@ class Fetcher:
     TensorFlow's own error names neither file nor record, hence the empty string in place of a damaged record.
     """
 
-    def __init__(self, rereader: Rereader | None) -> None:
+    def __init__(self, recovery: RecordRecovery | None) -> None:
         """Make one.
 
         Args:
-            rereader: answers for damaged records; None where the graph runs in another process, and cannot ask.
+            recovery: answers for damaged records; None where the graph runs in another process, and cannot ask.
         """
-        self._explain = self._replace = None
-        if rereader is not None and rereader.replaces:
-            self._replace = callable_in_graph(rereader.replace, [tf.int64, tf.string])
-        elif rereader is not None:
-            self._explain = callable_in_graph(rereader.explain, [tf.string])
+        self._reread_or_raise = self._replace = None
+        if recovery is not None and recovery.replaces:
+            self._replace = callable_in_graph(recovery.replace, [tf.int64, tf.string])
+        elif recovery is not None:
+            self._reread_or_raise = callable_in_graph(recovery.reread_or_raise, [tf.string])
 
     def __call__(self, place: dict[str, Any], place_of: Callable[[Any, Any], dict[str, Any]]) -> tuple[Any, Any]:
         """The data of a record, and the place of the example that it is: another one's where it is damaged.
@@ -92,8 +92,8 @@ class Fetcher:
         return record
 
     def _explained(self, place: dict[str, Any]) -> Any:
-        if self._explain is not None:
-            return self._explain(place["id"])[0]
+        if self._reread_or_raise is not None:
+            return self._reread_or_raise(place["id"])[0]
         where = tf.strings.join([place["path"], ": the record at byte ", tf.strings.as_string(place["offset"])])
         msg = where + " is damaged; run `shardkit verify`, then restore the shard or convert again"
         with tf.control_dependencies([tf.debugging.Assert(condition=False, data=[msg])]):

@@ -7,8 +7,8 @@ import numpy as np
 import tensorflow as tf
 
 from shardkit.reader.python_calls import callable_in_graph
-from shardkit.reader.records.instructions import Places
-from shardkit.reader.records.recovery import Rereader
+from shardkit.reader.records.instructions import ReadInstructions
+from shardkit.reader.records.recovery import RecordRecovery
 
 _NOTHING: np.int64 = np.int64(0)
 
@@ -20,14 +20,14 @@ class StepInspector:
     take a quarter of a second more before the first batch.
     """
 
-    def __init__(self, places: Places, rereader: Rereader) -> None:
+    def __init__(self, places: ReadInstructions, recovery: RecordRecovery) -> None:
         """Make one.
 
         Args:
             places: The places of the pipeline.
-            rereader: Knows the images that do not decode.
+            recovery: Knows the images that do not decode.
         """
-        self._places, self._rereader = places, rereader
+        self._places, self._rereader = places, recovery
 
     def in_graph(self) -> Callable[[Any], Any]:
         """Return a graph function from a step, int64[], to the number of its images that do not decode, int64[]."""

@@ -39,7 +39,7 @@ def replacement(rank: int, attempt: int, seed: int, count: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class DamagedRecord:
     """A record that could not be read.
 
     Attributes:
@@ -60,7 +60,7 @@ class Fault:
         return f"{self.shard}: record {self.record}, key {printable(self.key)!r}: {printable(self.found)}"
 
 
-class FaultBudget:
+class DamagedRecords:
     """The bad records that were met, each counted once however often it comes round; from any thread."""
 
     def __init__(self, max_faults: int) -> None:
@@ -76,7 +76,7 @@ class FaultBudget:
             msg = f"the budget of bad records must be at least 0; found {max_faults}"
             raise CallError(msg)
         self._max_faults = max_faults
-        self._faults: dict[int, Fault] = {}
+        self._faults: dict[int, DamagedRecord] = {}
         self._lock = threading.Lock()
 
     def known(self, example_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
@@ -85,12 +85,12 @@ class FaultBudget:
             return np.flatnonzero(np.isin(example_ids, list(self._faults))) if self._faults else np.zeros(0, np.int64)
 
     @property
-    def faults(self) -> list[Fault]:
+    def faults(self) -> list[DamagedRecord]:
         """All so far, by shard and record."""
         with self._lock:
             return sorted(self._faults.values(), key=lambda fault: fault.example_id)
 
-    def spend(self, fault: Fault) -> bool:
+    def add(self, fault: DamagedRecord) -> bool:
         """Count a bad record.
 
         Returns:

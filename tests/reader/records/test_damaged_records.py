@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, RecordError
-from shardkit.reader.records.faults import Fault, FaultBudget, replacement
+from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords, replacement
 
 seeds = st.integers(0, 2**63 - 1)
 
@@ -51,41 +51,41 @@ def test_a_damaged_stretch_is_replaced_from_all_over_the_split():
 
 
 def fault(number, key="a/b.jpg"):
-    return Fault(number, "train-00001-of-00003.tfrecord", number, key, "the CRC does not match")
+    return DamagedRecord(number, "train-00001-of-00003.tfrecord", number, key, "the CRC does not match")
 
 
 def test_a_bad_record_counts_once_however_often_it_comes_round():
-    budget = FaultBudget(2)
-    assert budget.spend(fault(5))
-    assert not budget.spend(fault(5))
-    assert budget.spend(fault(3))
+    budget = DamagedRecords(2)
+    assert budget.add(fault(5))
+    assert not budget.add(fault(5))
+    assert budget.add(fault(3))
     assert [one.example_id for one in budget.faults] == [3, 5]
 
 
 def test_one_more_than_the_budget_is_told_with_shard_record_and_key():
-    budget = FaultBudget(1)
-    budget.spend(fault(5))
+    budget = DamagedRecords(1)
+    budget.add(fault(5))
     sentence = r"train-00001-of-00003\.tfrecord: record 7, key 'a/b\.jpg': the CRC .* bad record 2, and 1 are allowed"
     for _ in range(2):  # a trainer that tries again is told again
         with pytest.raises(RecordError, match=sentence):
-            budget.spend(fault(7))
+            budget.add(fault(7))
 
 
 def test_a_budget_of_none_allows_none():
     with pytest.raises(RecordError, match="bad record 1, and 0 are allowed"):
-        FaultBudget(0).spend(fault(1))
+        DamagedRecords(0).add(fault(1))
     with pytest.raises(CallError, match="at least 0; found -1"):
-        FaultBudget(-1)
+        DamagedRecords(-1)
 
 
 def test_the_report_names_shard_record_and_key_and_stays_short():
-    budget = FaultBudget(100)
+    budget = DamagedRecords(100)
     assert not budget.report()
-    budget.spend(fault(4, key="new\nline"))
+    budget.add(fault(4, key="new\nline"))
     expected = r"train-00001-of-00003.tfrecord: record 4, key 'new\\nline': the CRC does not match"
     assert budget.report().splitlines() == ["1 bad record was replaced:", f"  {expected}"]
     for number in range(20):
-        budget.spend(fault(number))
+        budget.add(fault(number))
     lines = budget.report().splitlines()
     assert lines[0] == "20 bad records were replaced by others:"
     assert lines[-1] == "  and 10 more"
@@ -93,12 +93,12 @@ def test_the_report_names_shard_record_and_key_and_stays_short():
 
 
 def test_threads_spend_one_budget():
-    budget, refused = FaultBudget(50), []
+    budget, refused = DamagedRecords(50), []
 
     def work(start):
         for number in range(start, start + 30):
             try:
-                budget.spend(fault(number))
+                budget.add(fault(number))
             except RecordError:  # noqa: PERF203 - each may be refused
                 refused.append(number)
 

@@ -12,7 +12,7 @@ import tensorflow as tf
 from shardkit.order import BatchLayout
 from shardkit.order.blocks import BlockLayout
 from shardkit.reader.orders import blocks as graph_blocks
-from shardkit.reader.records.ranges import RunReader
+from shardkit.reader.records.range_reader import RangeReader
 from shardkit.reader.table.records import RecordTable
 
 
@@ -29,7 +29,7 @@ class BlockReader:
             seed: of the order.
         """
         self._blocks, self._layout, self._seed = blocks, layout, seed
-        self._read = RunReader(table)
+        self._read = RangeReader(table)
 
     def records(self, start_step: Any) -> Any:
         """An endless dataset of records' data from a step on, int64; empty where one is damaged or cannot be read."""
