@@ -25,7 +25,7 @@ from timing import print_table, work_folder
 from shardkit.dataset.manifest import Index, Shard
 from shardkit.reader.cache.local_copies import SHARDS_AT_A_TIME
 from shardkit.reader.cache.shards import ShardCache
-from shardkit.storage.folders import LocalFolder
+from shardkit.storage import LocalFolder
 
 SHARD_BYTES = 128 << 20  # 128 MiB
 SECONDS_A_REQUEST = 0.05

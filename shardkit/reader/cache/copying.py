@@ -8,7 +8,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from shardkit.dataset.manifest import Shard
 from shardkit.errors import DataError, MachineError
-from shardkit.storage.folders import COPY_BYTES, Folder
+from shardkit.storage import COPY_BYTES, Folder
 
 # A request to an object store takes some 50 ms whatever it asks for: at 8 MiB each, 16 at a time leave that behind
 # 10 Gbit/s. Four shards at a time keep all of them busy, in 128 MiB of memory.

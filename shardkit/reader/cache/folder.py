@@ -22,8 +22,8 @@ from dataclasses import dataclass
 
 from shardkit.errors import MachineError
 from shardkit.reader.cache.leases import in_use
-from shardkit.storage.folders import TEMPORARY
-from shardkit.storage.kernel_locks import lock_name
+from shardkit.storage import TEMPORARY
+from shardkit.storage.kernel_locks import lock_file
 
 _SHARD = re.compile(r"(?P<sha256>[0-9a-f]{64})\.tfrecord")
 _STAMP = re.compile(r"(?P<sha256>[0-9a-f]{64})\.used")
@@ -74,7 +74,7 @@ class CacheFolder:
     @contextlib.contextmanager
     def alone(self) -> Iterator[None]:
         """Nobody else counts, evicts or renames meanwhile."""
-        descriptor = lock_name(f"{self.path}/lock", fcntl.LOCK_EX)
+        descriptor = lock_file(f"{self.path}/lock", fcntl.LOCK_EX)
         try:
             yield
         finally:
@@ -183,7 +183,7 @@ class CacheFolder:
             elif made:
                 # Who is about to lock it finds it gone, and makes another.
                 with contextlib.suppress(BlockingIOError, PermissionError):
-                    descriptor = lock_name(f"{self.path}/{name}", fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    descriptor = lock_file(f"{self.path}/{name}", fcntl.LOCK_EX | fcntl.LOCK_NB)
                     try:
                         os.remove(f"{self.path}/{name}")
                     finally:

@@ -16,8 +16,8 @@ import threading
 import weakref
 from typing import TYPE_CHECKING
 
-from shardkit.storage.folders import is_out_of_space
-from shardkit.storage.kernel_locks import lock_name
+from shardkit.storage import is_out_of_space
+from shardkit.storage.kernel_locks import lock_file
 
 if TYPE_CHECKING:
     from shardkit.reader.cache.folder import CacheFolder
@@ -34,7 +34,7 @@ def in_use(directory: str) -> set[str]:
         if LEASE.fullmatch(name):
             path = f"{directory}/{name}"
             try:
-                descriptor = lock_name(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                descriptor = lock_file(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 with contextlib.suppress(FileNotFoundError), open(path) as file:
                     used.update(line for line in file.read().split("\n") if line and not line.startswith("-"))
@@ -125,7 +125,7 @@ class Lease:
         """
         self._leave()
         self._file.path = f"{self._folder.path}/{secrets.token_hex(16)}.lease"
-        self._file.descriptor = lock_name(self._file.path, fcntl.LOCK_EX)
+        self._file.descriptor = lock_file(self._file.path, fcntl.LOCK_EX)
         try:
             for sha256 in self._counts:
                 self._fill(sha256)

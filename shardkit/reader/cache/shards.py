@@ -6,6 +6,7 @@ only then renamed. So a file under a shard's name is whole at every moment, even
 
 import contextlib
 import errno
+import fcntl
 import hashlib
 import os
 import stat
@@ -19,8 +20,8 @@ from shardkit.errors import CallError, MachineError
 from shardkit.reader.cache.copying import READS_AT_A_TIME, VERIFIED_NS, copy_shard
 from shardkit.reader.cache.folder import CacheFolder
 from shardkit.reader.cache.leases import Lease
-from shardkit.storage.folders import COPY_BYTES, Folder, LocalFolder, is_out_of_space, open_folder
-from shardkit.storage.kernel_locks import lock_to_write
+from shardkit.storage import COPY_BYTES, Folder, LocalFolder, is_out_of_space, open_folder
+from shardkit.storage.kernel_locks import lock_file
 
 ATTEMPTS = 2  # to copy; if a copy is not right even then, the disk is at fault
 
@@ -94,7 +95,7 @@ class ShardCache:
             raise CallError(msg)
         folder = open_folder(directory)
         with _explained(folder.url):
-            folder.make()
+            folder.create()
         self._folder = CacheFolder(folder.url, limit_bytes)
         self._lease = Lease(self._folder)
         self._readers = ThreadPoolExecutor(READS_AT_A_TIME, thread_name_prefix="shardkit-cache")
@@ -207,7 +208,7 @@ class ShardCache:
             )
             raise CallError(msg)
         if isinstance(root, LocalFolder):
-            source, here = root.real(""), os.path.realpath(path)
+            source, here = root.resolve(""), os.path.realpath(path)
             if here == source or here.startswith(source.rstrip("/") + "/"):
                 msg = f"{path}: the cache lies inside the dataset {root.url}; choose a folder outside it"
                 raise CallError(msg)
@@ -230,7 +231,7 @@ class ShardCache:
 
     def _copy(self, root: Folder, shard: Shard) -> None:
         temporary, path = self._folder.temporary(shard.sha256), self._folder.shard(shard.sha256)
-        descriptor = lock_to_write(temporary)  # waits for another that copies the same
+        descriptor = lock_file(temporary, fcntl.LOCK_EX, for_writing=True)  # waits for another that copies the same
         try:
             try:
                 if self._is_whole(shard):

@@ -14,7 +14,7 @@ from shardkit.errors import MachineError
 from shardkit.reader.cache import copying
 from shardkit.reader.cache.leases import Lease
 from shardkit.reader.cache.shards import ShardCache
-from shardkit.storage.folders import LocalFolder
+from shardkit.storage import LocalFolder
 
 from .test_shards import (  # noqa: F401 - fixtures
     SHARD_BYTES,

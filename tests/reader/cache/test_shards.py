@@ -20,8 +20,8 @@ from shardkit.errors import CallError, DataError, MachineError
 from shardkit.reader import make_dataset_fn
 from shardkit.reader.cache import copying
 from shardkit.reader.cache.shards import ShardCache
-from shardkit.storage.folders import LocalFolder, open_folder
-from shardkit.storage.kernel_locks import lock_name
+from shardkit.storage import LocalFolder, open_folder
+from shardkit.storage.kernel_locks import lock_file
 
 SHARD_BYTES = 300_001  # no multiple of anything
 PROGRAM = Path(__file__).parent.parent / "programs" / "cache_user.py"
@@ -33,7 +33,7 @@ def make_shards(folder, count=6, num_bytes=SHARD_BYTES, seed=0):
     for number in range(count):
         raw = random.Random(seed * 1000 + number).randbytes(num_bytes)  # noqa: S311 - not for secrets
         path = f"train-{number:05d}-of-{count:05d}.tfrecord"
-        with folder.writing(path) as file:
+        with folder.atomic_write(path) as file:
             file.write(raw)
         sha256 = hashlib.sha256(raw).hexdigest()
         index = Index(path=path.replace(".tfrecord", ".index.parquet"), sha256="0" * 64)
@@ -108,7 +108,7 @@ def state_of(folder):
 def test_a_copy_has_the_bytes_of_its_shard_and_is_named_by_them(request, tmp_path, directory, where):
     url = str(tmp_path / "there") if where == "local" else f"{request.getfixturevalue('s3_bucket')}/below/here"
     root = open_folder(url)
-    root.make()
+    root.create()
     shards = make_shards(root, count=3)
     cache = ShardCache(str(directory), 10 * SHARD_BYTES)
     for shard in shards:
@@ -124,7 +124,7 @@ def test_a_dataset_in_a_store_is_read_through_the_cache_as_from_a_folder(s3_buck
     store = open_folder(f"{s3_bucket}/noise")
     for path in Path(noise).iterdir():
         if path.is_file():
-            with store.writing(path.name) as file:
+            with store.atomic_write(path.name) as file:
                 file.write(path.read_bytes())
     local = make_dataset_fn(noise, "train", global_batch_size=16)
     remote = make_dataset_fn(store.url, "train", global_batch_size=16, cache_dir=str(directory))
@@ -680,7 +680,7 @@ def test_the_room_of_a_copy_in_the_making_is_taken_from_its_first_byte(monkeypat
 
 def test_who_wants_a_shard_that_is_being_evicted_waits_and_copies_it(source, directory):
     cache = ShardCache(str(directory), SHARD_BYTES)
-    evicting = lock_name(f"{directory}/lock", fcntl.LOCK_EX)
+    evicting = lock_file(f"{directory}/lock", fcntl.LOCK_EX)
     threading.Timer(0.1, os.close, [evicting]).start()
     with cache.hold(source.root, source.shards[0]) as path:
         assert Path(path).read_bytes() == source.raw(0)
