@@ -15,6 +15,7 @@ from shardkit.reader.iterators.iterator_start import dataset_per_iterator
 from shardkit.reader.iterators.restore_guard import refuse_restore
 from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_skipped_steps
 from shardkit.reader.orders.training_orders import TrainingOrder
+from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
 from shardkit.reader.remote.placement import Placement, check_traced
 from shardkit.reader.table.records import RecordTable
@@ -43,7 +44,7 @@ class DatasetFn:
         self._cache = cache  # holds its shards as long as this function is there
         self._table, self._options, self._order = table, options, order
         self._placement = placement
-        self._budget = None if options.max_corrupt is None else DamagedRecords(options.max_corrupt)
+        self._damaged = None if options.max_corrupt is None else DamagedRecords(options.max_corrupt)
         self.num_examples = table.num_examples if order is None else order.num_examples
         self.steps_per_epoch = steps_per_epoch(self.num_examples, options.global_batch_size)
         check_start(start_step, self._num_steps)
@@ -76,10 +77,11 @@ class DatasetFn:
         start_step = StartStep(self.start_step, self._num_steps)
         if tf.executing_eagerly():
             check_start(int(start_step), self._num_steps)
+        spec = PipelineSpec(self._table, layout, self._options, self._order, start_step, self._damaged)
         if self._placement is not None:
-            dataset = self._placement(self._table, layout, self._options, self._order, start_step)
+            dataset = self._placement(spec)
         else:
-            dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
+            dataset = pipeline.build(spec)
             dataset = refuse_restore(dataset, start_step, layout.replicas_per_worker)
         return dataset if self._options.training else self._ending(dataset, start_step, layout.replicas_per_worker)
 
@@ -112,13 +114,14 @@ class DatasetFn:
     @property
     def faults(self) -> list[DamagedRecord]:
         """Damaged records that others took the place of, as far as this process has met them; see `on_corrupt`."""
-        return [] if self._budget is None else self._budget.faults
+        return [] if self._damaged is None else self._damaged.records
 
     @property
     def element_spec(self) -> Any:
         """The spec of a whole global batch, static in every shape."""
         layout = BatchLayout(self._options.global_batch_size, 1, 0)
-        return pipeline.build(self._table, layout, self._options, self._order, 0, self._budget).element_spec
+        spec = PipelineSpec(self._table, layout, self._options, self._order, 0, self._damaged)
+        return pipeline.build(spec).element_spec
 
     def batch_keys(self, step: int) -> list[str]:
         """Keys of a global batch in order, without reading any image; padding is left out.

@@ -11,6 +11,8 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.protobuf.snapshot_pb2 import SnapshotMetadataRecord
 
+from shardkit.reader.autograph import without_autograph
+
 _FOLDER = "ram://shardkit/iterator_start"
 
 
@@ -26,7 +28,7 @@ def dataset_per_iterator(
         num_elements: The cardinality that the dataset says it has, without holding `make` to it.
     """
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see `pipeline`
+    @without_autograph
     def read(files: Any) -> Any:
         return tf.data.experimental.to_variant(make())
 

@@ -17,6 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from shardkit.reader.autograph import without_autograph
 from shardkit.reader.iterators.iterator_start import dataset_per_iterator
 from shardkit.reader.iterators.start_steps import StartStep
 
@@ -41,7 +42,7 @@ def refuse_restore(dataset: Any, start_step: StartStep, batches_per_step: int) -
         saved = tf.data.Dataset.from_tensors((own, first_step)).flat_map(_counted)
         return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(own).repeat(), saved))
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see `pipeline`
+    @without_autograph
     def checked(mark: Any, element: Any) -> Any:
         own, (saved, first_step, count) = mark
         step = tf.strings.as_string(first_step + count // batches_per_step)

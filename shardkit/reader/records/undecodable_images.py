@@ -1,4 +1,4 @@
-"""Look into the examples of a step that failed, in Python, outside any graph."""
+"""Find the images of a failed step that do not decode, in Python, outside of any graph."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,35 +10,35 @@ from shardkit.reader.python_calls import callable_in_graph
 from shardkit.reader.records.instructions import ReadInstructions
 from shardkit.reader.records.recovery import RecordRecovery
 
-_NOTHING: np.int64 = np.int64(0)
+_NONE: np.int64 = np.int64(0)
 
 
-class StepInspector:
-    """Finds the images of a step that do not decode.
+def find_undecodable_images(instructions: ReadInstructions, recovery: RecordRecovery) -> Callable[[Any], Any]:
+    """Return a graph function from a step, int64[], to the number of its images that do not decode, int64[].
 
-    The places are computed eagerly when a step has failed: traced into every graph, as the batches are, they would
-    take a quarter of a second more before the first batch.
+    Args:
+        instructions: Read instructions of the pipeline.
+        recovery: Decodes the images again, and remembers those that do not decode.
+    """
+    find = callable_in_graph(_Finder(instructions, recovery).find, [tf.int64])
+    return lambda step: tf.reshape(find(step)[0], [])
+
+
+class _Finder:
+    """The object that a graph keeps for its calls.
+
+    The instructions are computed eagerly after a step has failed. Traced into every graph, as those of the batches are,
+    they would take a quarter of a second more before the first batch.
     """
 
-    def __init__(self, places: ReadInstructions, recovery: RecordRecovery) -> None:
-        """Make one.
+    def __init__(self, instructions: ReadInstructions, recovery: RecordRecovery) -> None:
+        self._instructions, self._recovery = instructions, recovery
 
-        Args:
-            places: The places of the pipeline.
-            recovery: Knows the images that do not decode.
-        """
-        self._places, self._rereader = places, recovery
-
-    def in_graph(self) -> Callable[[Any], Any]:
-        """Return a graph function from a step, int64[], to the number of its images that do not decode, int64[]."""
-        look_into = callable_in_graph(self._look_into, [tf.int64])
-        return lambda step: tf.reshape(look_into(step)[0], [])
-
-    def _look_into(self, step: np.int64) -> np.int64:
-        self._rereader.check_sources()
+    def find(self, step: np.int64) -> np.int64:
+        self._recovery.check_sources()
         with tf.device("CPU:0"):
-            place, _ = self._places.of_steps(tf.constant(step), 1)
-        if "window" not in place:
-            return _NOTHING  # no image is decoded
-        found: np.int64 = np.int64(self._rereader.look_into(place["id"].numpy(), place["window"].numpy()))
+            columns, _ = self._instructions.of_steps(tf.constant(step), 1)
+        if "window" not in columns:
+            return _NONE  # no image is decoded
+        found: np.int64 = np.int64(self._recovery.find_undecodable(columns["id"].numpy(), columns["window"].numpy()))
         return found

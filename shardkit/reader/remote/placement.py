@@ -5,26 +5,15 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from shardkit.errors import CallError
-from shardkit.order import BatchLayout
-from shardkit.reader.arguments.options import ReadOptions
-from shardkit.reader.iterators.start_steps import StartStep
-from shardkit.reader.orders.training_orders import TrainingOrder
+from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.remote.independent_streams import IndependentStreams
 from shardkit.reader.remote.service import Service
-from shardkit.reader.table.records import RecordTable
 
 
 class Placement(Protocol):
     """Makes the dataset of one input pipeline whose graph other processes run."""
 
-    def __call__(
-        self,
-        table: RecordTable,
-        layout: BatchLayout,
-        options: ReadOptions,
-        order: TrainingOrder | None,
-        start_step: StartStep,
-    ) -> Any:
+    def __call__(self, spec: PipelineSpec) -> Any:
         """See service.Service.__call__."""
         ...
 

@@ -90,13 +90,13 @@ def test_in_evaluation_what_steps_in_weighs_nothing(damaged):
 def test_more_than_the_budget_stops_with_the_record_that_was_one_too_many(damaged):
     folder, victims = damaged
     dataset_fn = read(folder, max_corrupt=3)
-    with pytest.raises(tf.errors.OpError, match="that is bad record 4, and 3 are allowed: run `shardkit verify`"):
+    with pytest.raises(tf.errors.OpError, match="damaged record 4, and 3 are allowed: run `shardkit verify`"):
         for _ in dataset_fn().take(dataset_fn.steps_per_epoch):
             pass
     assert read(folder, max_corrupt=len(victims))
     with pytest.raises(CallError, match="on_corrupt must be 'error' or 'skip'; found 'ignore'"):
         reader.make_dataset_fn(folder, "train", global_batch_size=4, on_corrupt="ignore")
-    with pytest.raises(CallError, match="the budget of bad records must be at least 0; found -1"):
+    with pytest.raises(CallError, match=r"at least 0.*-1"):
         read(folder, max_corrupt=-1)
 
 

@@ -141,13 +141,13 @@ def test_what_the_machine_cannot_read_is_told_with_file_and_remedy(sound, monkey
         reader.make_dataset_fn(str(sound[0]), "train", global_batch_size=2)
 
 
-@pytest.mark.parametrize("budget", [None, DamagedRecords(100)])
-def test_a_shard_that_cannot_be_read_is_not_replaced(sound, monkeypatch, budget):
-    recovery = RecordRecovery(table_of(sound[0]), budget, seed=0)
+@pytest.mark.parametrize("damaged", [None, DamagedRecords(100)])
+def test_a_shard_that_cannot_be_read_is_not_replaced(sound, monkeypatch, damaged):
+    recovery = RecordRecovery(table_of(sound[0]), damaged, seed=0)
     refusing(monkeypatch, "open", ".tfrecord", errno.EACCES)
     with pytest.raises(MachineError, match=r"train-0.*\.tfrecord: cannot be read"):
-        recovery.reread_or_raise(3) if budget is None else recovery.replace(3, False)
-    assert budget is None or budget.faults == []
+        recovery.reread_or_raise(3) if damaged is None else recovery.replace(3, False)
+    assert damaged is None or damaged.records == []
 
 
 @pytest.mark.parametrize("options", [{}, {"image_size": (8, 8), "on_corrupt": "skip"}, BLOCKS])
@@ -184,13 +184,13 @@ def test_a_shard_replaced_by_another_is_named_and_stops_block_order(pair, on_cor
 
 def test_decoding_is_a_map_without_state(sound, monkeypatch):
     """Stateful maps run on one thread where TensorFlow is told to be deterministic."""
-    graphs, traced = [], pipeline._Example.__call__
+    graphs, traced = [], pipeline._MakeElement.__call__
 
     def remember(self, place):
         graphs.append(tf.compat.v1.get_default_graph())
         return traced(self, place)
 
-    monkeypatch.setattr(pipeline._Example, "__call__", remember)
+    monkeypatch.setattr(pipeline._MakeElement, "__call__", remember)
     options = {"global_batch_size": 4, "image_size": (8, 8), "on_corrupt": "skip"}
     reader.make_dataset_fn(str(sound[0]), "train", **options)()
     (graph,) = graphs

@@ -26,7 +26,7 @@ class Scripted:
             raise ValueError(f"batch {number} failed")
         return np.int64(number)
 
-    def look_into(self, step):
+    def find_causes(self, step):
         self.looked[int(step)] += 1
         known = {number for number in self.found if number // BATCHES_PER_STEP == step}
         for number in known:
@@ -41,7 +41,7 @@ class Scripted:
         return retry_failed_steps(
             tf.data.Dataset.from_tensors(tf.constant(first_step, tf.int64)),
             batches,
-            lambda step: tf.numpy_function(self.look_into, [step], tf.int64),
+            lambda step: tf.numpy_function(self.find_causes, [step], tf.int64),
             tf.no_op,
             6,
             BATCHES_PER_STEP,
@@ -103,7 +103,7 @@ def test_an_error_of_looking_is_raised_again_and_again():
     def refuse(step):
         raise ValueError(f"step {step} is over the budget")
 
-    scripted.look_into = refuse
+    scripted.find_causes = refuse
     iterator = iter(scripted.dataset())
     assert given(iterator, limit=5) == [0, 1, 2, "error", "error"]
     with pytest.raises(tf.errors.OpError, match="step 1 is over the budget"):
