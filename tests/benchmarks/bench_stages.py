@@ -18,7 +18,7 @@ import tensorflow as tf
 from timing import print_table
 
 from shardkit.order import BatchLayout
-from shardkit.reader import make_dataset_fn, pipeline
+from shardkit.reader import Images, make_dataset_fn, pipeline
 from shardkit.reader.pipeline_spec import BLOCK_EXAMPLES, PipelineSpec
 from shardkit.reader.records.instructions import ReadInstructions
 from shardkit.reader.records.parsing import Parser
@@ -85,14 +85,14 @@ def main() -> None:
         add(f"{dtype.name} of 224 x 224 batched", rate(image.batch(BATCH_SIZE), BATCH_SIZE))
     print_table(f"examples a second; blocks of {block}", rows)
 
-    raw, pixels = made(), made(image_size=(224, 224), dtype="uint8")
+    raw, pixels = made(), made(images=Images((224, 224), dtype="uint8"))
     rows = [["on threads", *map(str, given.threads)]]
     stages = {
         "read and CRC, full": lambda n: rate(on_threads(raw_records(raw, instructions(raw), steps, n), n), 1),
         "  and decode, crop, resize": lambda n: rate(on_threads(decoded(pixels, instructions(pixels), steps, n), n), 1),
         "whole, full": lambda n: rate(on_threads(pixels(), n), BATCH_SIZE),
         "whole, block": lambda n: rate(
-            on_threads(made(image_size=(224, 224), dtype="uint8", order="block")(), n), BATCH_SIZE
+            on_threads(made(images=Images((224, 224), dtype="uint8"), order="block")(), n), BATCH_SIZE
         ),
     }
     for name, stage in stages.items():

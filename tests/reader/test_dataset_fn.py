@@ -12,7 +12,7 @@ from PIL import Image
 
 from shardkit import read_manifest
 from shardkit.errors import CallError, DataError, UnknownNameError
-from shardkit.reader import make_dataset, make_dataset_fn
+from shardkit.reader import BlockOrder, Images, make_dataset, make_dataset_fn
 
 from ..cli.calling import CHECKOUT, environment
 from .conftest import COUNTS, global_batches, texts
@@ -57,7 +57,7 @@ def test_labels_are_those_of_the_images(noise):
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "bfloat16"])
 @pytest.mark.parametrize(("grey", "channels"), [(False, 3), (True, 1)])
 def test_the_spec_of_images_is_static_and_without_strings(noise, dtype, grey, channels):
-    options = {"global_batch_size": 6, "image_size": (5, 7), "dtype": dtype, "grey": grey}
+    options = {"global_batch_size": 6, "images": Images((5, 7), dtype=dtype, grayscale=grey)}
     images, labels = make_dataset_fn(noise, "train", **options).element_spec
     assert images == tf.TensorSpec([6, 5, 7, channels], tf.as_dtype(dtype))
     assert labels == tf.TensorSpec([6], tf.int32)
@@ -76,9 +76,9 @@ def test_the_spec_of_features_is_static(noise, training):
 
 
 def test_grey_mean_and_std_reach_the_pixels(noise):
-    plain = make_dataset_fn(noise, "train", global_batch_size=8, image_size=(4, 4), grey=True)
+    plain = make_dataset_fn(noise, "train", global_batch_size=8, images=Images((4, 4), grayscale=True))
     scaled = make_dataset_fn(
-        noise, "train", global_batch_size=8, image_size=(4, 4), grey=True, mean=(100.0,), std=(50.0,)
+        noise, "train", global_batch_size=8, images=Images((4, 4), grayscale=True, mean=(100.0,), std=(50.0,))
     )
     ((images, _),), ((normalised, _),) = (list(global_batches(each, 1)) for each in (plain, scaled))
     np.testing.assert_allclose(normalised, (images - 100) / 50, atol=1e-5)
@@ -181,7 +181,7 @@ def test_a_split_without_examples_is_refused(noise):
         make_dataset_fn(hollow, "train", global_batch_size=1)
 
 
-@pytest.mark.parametrize("options", [{}, {"on_corrupt": "skip"}, {"order": "block", "lanes": 4, "block_records": 16}])
+@pytest.mark.parametrize("options", [{}, {"on_corrupt": "skip"}, {"order": BlockOrder(lanes=4, block_records=16)}])
 def test_nothing_of_an_input_function_outlives_it_and_its_iterators(noise, options):
     """Where functions are made by the dozen, fold by fold, one table for each of them would fill the memory."""
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, image_size=(8, 8), **options)

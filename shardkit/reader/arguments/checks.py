@@ -150,5 +150,19 @@ def folder(name: str, found: Any) -> str:
 
 
 def optional(check: Check) -> Check:
-    """None, or what passes."""
+    """Check a value that may be None."""
     return lambda name, found: None if found is None else check(name, found)
+
+
+def normalise_fields(value: Any, checks: Mapping[str, Check]) -> None:
+    """Check the fields of a frozen dataclass, and store what the checks return: a tuple for a list, an int for NumPy's.
+
+    Args:
+        value: The dataclass, in its `__post_init__`.
+        checks: The check of each field by its name.
+
+    Raises:
+        CallError: A field is not what its check requires.
+    """
+    for name, check in checks.items():
+        object.__setattr__(value, name, check(name, getattr(value, name)))

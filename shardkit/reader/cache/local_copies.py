@@ -42,11 +42,11 @@ def reachable(table: RecordTable, cache_dir: str | None, cache_bytes: int, *, in
     for url in dict.fromkeys(root.url for root in table.roots):
         scheme = url.partition("://")[0] if "://" in url else "file"
         if scheme == "s3":
-            msg = f"{url}: TensorFlow does not read s3://; give cache_dir, a local folder to copy the shards to"
+            msg = f"{url}: TensorFlow does not read s3://; give cache=, a local folder to copy the shards to"
             raise CallError(msg)
         if scheme != "file" and not in_blocks:
             _LOG.warning(
-                "%s: records are slow to read from an object store one by one; cache_dir copies the shards to a disk, "
+                "%s: records are slow to read from an object store one by one; cache= copies the shards to a disk, "
                 "order='block' reads many with each request",
                 url,
             )
@@ -54,7 +54,7 @@ def reachable(table: RecordTable, cache_dir: str | None, cache_bytes: int, *, in
             # It reads this variable as it is imported: too late to set it here.
             _LOG.warning(
                 "%s: TensorFlow reads 64 MiB ahead wherever it seeks in gs://, most of it in vain; set %s=0 (for "
-                "order='full': somewhat more than a record's bytes) before Python starts, or give cache_dir",
+                "order='full': somewhat more than a record's bytes) before Python starts, or give cache=",
                 url,
                 READ_AHEAD,
             )

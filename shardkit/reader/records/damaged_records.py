@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.errors import CallError, RecordError
+from shardkit.errors import RecordError
 from shardkit.naming import printable
 
 
@@ -40,13 +40,7 @@ class DamagedRecords:
 
         Args:
             max_records: Maximum number of records, at least 0.
-
-        Raises:
-            CallError: max_records is below 0.
         """
-        if max_records < 0:
-            msg = f"the number of damaged records to replace must be at least 0; found {max_records}"
-            raise CallError(msg)
         self._max_records = max_records
         self._records: dict[int, DamagedRecord] = {}
         self._lock = threading.Lock()

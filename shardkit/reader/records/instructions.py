@@ -106,11 +106,13 @@ class ReadInstructions:
             return made
         if image.training:
             drawn = permutation_ops.uniforms(key_hash, epochs, seed, crops.UNIFORMS + 1)
-            made["window"] = crops.random_windows(drawn[:-1], height, width, scale=image.scale, ratio=image.ratio)
+            made["window"] = crops.random_windows(
+                drawn[:-1], height, width, scale=image.crop_scale, ratio=image.crop_ratio
+            )
             if image.flip:
                 made["flip"] = drawn[-1] < 0.5
-        elif image.fit == "crop":
-            made["window"] = crops.centre_windows(height, width, size=image.size, fraction=image.crop_fraction)
+        elif image.eval_fit == "crop":
+            made["window"] = crops.centre_windows(height, width, size=image.size, fraction=image.eval_crop_fraction)
         else:
             made["window"] = crops.whole_windows(height, width)
         return made

@@ -47,7 +47,7 @@ def choose_placement(
         raise CallError(msg)
     if cache_dir is not None:
         msg = (
-            f"cache_dir is a folder of this host, and with {name}= other processes read; leave it out, and put the "
+            f"cache= is a folder of this host, and with {name}= other processes read; leave it out, and put the "
             f"dataset where all of them find it under the same path"
         )
         raise CallError(msg)

@@ -10,7 +10,7 @@ import tensorflow as tf
 from shardkit import read_manifest
 from shardkit.order import BatchLayout
 from shardkit.order.blocks import BlockLayout
-from shardkit.reader import make_dataset_fn
+from shardkit.reader import BlockOrder, make_dataset_fn
 from shardkit.reader.records.block_reader import BlockReader
 from shardkit.reader.records.range_reader import MAX_GAP_BYTES, RangeReader
 from shardkit.reader.table.records import load_table, with_frame_bytes
@@ -19,7 +19,7 @@ from shardkit.testing import convert_without_beam, picture, write_tree
 from ..conftest import global_batches, texts
 
 NUM_EXAMPLES = 307
-BLOCKS = {"order": "block", "block_records": 8, "window_blocks": 2, "lanes": 4}
+BLOCKS = {"order": BlockOrder(block_records=8, window_blocks=2, lanes=4)}
 
 
 def bytes_read():

@@ -23,7 +23,7 @@ from shardkit.storage import LocalFolder
 from shardkit.testing import convert_without_beam, write_class_folders
 
 SIZES = {"ant": 20, "bee": 9, "cat": 1}
-BLOCKS = {"order": "block", "block_records": 4, "window_blocks": 2, "lanes": 4}
+BLOCKS = {"order": reader.BlockOrder(block_records=4, window_blocks=2, lanes=4)}
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_shares_of_classes_stay_exact(pair):
 
 def test_a_second_reading_that_is_sound_is_no_fault(pair, tmp_path):
     """A cached copy rots; the source is sound."""
-    options = {"global_batch_size": 8, "on_corrupt": "skip", "training": False, "cache_dir": str(tmp_path / "cache")}
+    options = {"global_batch_size": 8, "on_corrupt": "skip", "training": False, "cache": str(tmp_path / "cache")}
     dataset_fn = reader.make_dataset_fn(str(pair[0]), "train", **options)
     table = dataset_fn._table
     for example_id in (3, 17):

@@ -158,10 +158,8 @@ def test_images_and_labels_are_those_of_the_selection(noise, rows):
         noise,
         "train",
         global_batch_size=8,
-        image_size=(8, 8),
+        images=reader.Images((8, 8), crop_scale=(1, 1), flip=False),
         where="label_name = 'cat'",
-        crop_scale=(1, 1),
-        flip=False,
     )
     _, labels = next(iter(made()))
     assert set(labels.numpy().tolist()) == {2}
