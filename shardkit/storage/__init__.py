@@ -5,7 +5,7 @@ the files mean does not: nothing here knows about datasets, shards or archives.
 """
 
 from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, remove_temporaries
-from shardkit.storage.local import LocalFolder
+from shardkit.storage.local import LocalFolder, write_fully
 from shardkit.storage.opening import open_folder
 from shardkit.storage.os_errors import is_out_of_space, os_errors_as, unreadable
 from shardkit.storage.remote import RemoteFolder
@@ -22,4 +22,5 @@ __all__ = [
     "os_errors_as",
     "remove_temporaries",
     "unreadable",
+    "write_fully",
 ]

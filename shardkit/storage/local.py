@@ -132,3 +132,11 @@ def _entry(child: "os.DirEntry[str]") -> Entry:
     except OSError:
         return Entry(child.name, is_folder=False, num_bytes=0, mtime_ns=0)
     return Entry(child.name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns)
+
+
+def write_fully(descriptor: int, data: bytes, start: int) -> None:
+    """Write bytes into an open file from an offset on; one call of the kernel may write only some of them."""
+    rest = memoryview(data)
+    while rest:
+        written = os.pwrite(descriptor, rest, start)
+        rest, start = rest[written:], start + written

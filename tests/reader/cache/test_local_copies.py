@@ -84,7 +84,7 @@ def test_a_cache_that_is_too_small_is_refused_with_the_numbers(noise, tmp_path):
     [
         ("gs://bucket/a", False, None, ["order='block' reads many", "set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
         ("gs://bucket/a", True, None, ["set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
-        ("gs://bucket/a", False, "131072", ["cache= copies the shards to a disk"]),
+        ("gs://bucket/a", False, "131072", ["cache= copies the shards to a local disk"]),
         ("gs://bucket/a", True, "0", []),
         ("/data/a", False, None, []),
     ],
