@@ -11,7 +11,7 @@ from shardkit.dataset.features import Feature
 from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.errors import ManifestError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
-from shardkit.storage.folders import Folder, open_folder, unreadable
+from shardkit.storage import Folder, open_folder, unreadable
 
 FORMAT_VERSION = 1
 

@@ -3,7 +3,7 @@
 import contextlib
 
 from shardkit import naming
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 _MAX_DEPTH = 3  # folders from the path given to an image: split, class, and one more

@@ -12,12 +12,13 @@ from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.checks import whole_number
 from shardkit.reader.arguments.options import MAX_STEP, ReadOptions
 from shardkit.reader.cache.shards import ShardCache
-from shardkit.reader.iterators.iterator_start import made_by_iter
-from shardkit.reader.iterators.restore_guard import refusing_restore
-from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_left_out
+from shardkit.reader.iterators.iterator_start import dataset_per_iterator
+from shardkit.reader.iterators.restore_guard import refuse_restore
+from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_skipped_steps
 from shardkit.reader.orders.training_orders import TrainingOrder
-from shardkit.reader.records.faults import Fault, FaultBudget
-from shardkit.reader.remote.placement import Elsewhere, check_traced
+from shardkit.reader.pipeline_spec import PipelineSpec
+from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
+from shardkit.reader.remote.placement import Placement, check_traced
 from shardkit.reader.table.class_counts import count_classes
 from shardkit.reader.table.records import RecordTable
 
@@ -46,7 +47,7 @@ class DatasetFn:
         order: TrainingOrder | None,
         start_step: int,
         cache: ShardCache | None,
-        placement: Elsewhere | None,
+        placement: Placement | None,
         *,
         class_names: Sequence[str],
         order_name: str,
@@ -56,12 +57,12 @@ class DatasetFn:
         self._placement = placement
         self._order_name = order_name
         self.class_names = list(class_names)
-        self._budget = None if options.max_corrupt is None else FaultBudget(options.max_corrupt)
+        self._damaged = None if options.max_corrupt is None else DamagedRecords(options.max_corrupt)
         self.num_examples = table.num_examples if order is None else order.num_examples
         self.steps_per_epoch = steps_per_epoch(self.num_examples, options.global_batch_size)
         check_start(start_step, self._num_steps)
         if not options.training:
-            warn_of_left_out(start_step, self.steps_per_epoch, options.split)
+            warn_of_skipped_steps(start_step, self.steps_per_epoch, options.split)
         with tf.device("CPU:0"):
             self.start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
 
@@ -89,11 +90,12 @@ class DatasetFn:
         start_step = StartStep(self.start_step, self._num_steps)
         if tf.executing_eagerly():
             check_start(int(start_step), self._num_steps)
+        spec = PipelineSpec(self._table, layout, self._options, self._order, start_step, self._damaged)
         if self._placement is not None:
-            dataset = self._placement(self._table, layout, self._options, self._order, start_step)
+            dataset = self._placement(spec)
         else:
-            dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
-            dataset = refusing_restore(dataset, start_step, layout.replicas_per_worker)
+            dataset = pipeline.build(spec)
+            dataset = refuse_restore(dataset, start_step, layout.replicas_per_worker)
         return dataset if self._options.training else self._ending(dataset, start_step, layout.replicas_per_worker)
 
     def _ending(self, dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
@@ -105,7 +107,7 @@ class DatasetFn:
         if self._placement is None:
             num_batches = int(num_steps()) * batches_per_step
             made = dataset
-            dataset = made_by_iter(lambda: made, made.element_spec, keep=made, num_elements=num_batches)
+            dataset = dataset_per_iterator(lambda: made, made.element_spec, keep=made, num_elements=num_batches)
         elif batches_per_step == 1:
             return dataset
         # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: unchanged,
@@ -152,15 +154,16 @@ class DatasetFn:
         raise TypeError(_UNCALLED)
 
     @property
-    def faults(self) -> list[Fault]:
+    def faults(self) -> list[DamagedRecord]:
         """Damaged records that were replaced, as far as this process has read them; see `on_corrupt`."""
-        return [] if self._budget is None else self._budget.faults
+        return [] if self._damaged is None else self._damaged.records
 
     @property
     def element_spec(self) -> Any:
         """The spec of a whole global batch, with static shapes."""
         layout = BatchLayout(self._options.global_batch_size, 1, 0)
-        return pipeline.build(self._table, layout, self._options, self._order, 0, self._budget).element_spec
+        spec = PipelineSpec(self._table, layout, self._options, self._order, 0, self._damaged)
+        return pipeline.build(spec).element_spec
 
     def batch_keys(self, step: int) -> list[str]:
         """Return the keys of a global batch in order, without padding and without reading an image.

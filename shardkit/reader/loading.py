@@ -8,7 +8,7 @@ from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.cache.local_copies import copied, reachable
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.orders.training_orders import make_order
-from shardkit.reader.remote.placement import elsewhere
+from shardkit.reader.remote.placement import choose_placement
 from shardkit.reader.table.class_weights import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
 from shardkit.reader.table.records import RecordTable, load_table, with_frame_bytes
@@ -24,7 +24,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         CallError: Arguments do not go together or do not suit the dataset, or the split cannot fill a batch.
     """
     cache_folder = None if given.cache is None else given.cache.folder
-    placement = elsewhere(
+    placement = choose_placement(
         service=None if given.service is None else given.service.address,
         service_job=None if given.service is None else given.service.job,
         independent_workers=given.independent_workers,

@@ -5,31 +5,20 @@ from typing import Any, Protocol
 import tensorflow as tf
 
 from shardkit.errors import CallError
-from shardkit.order import BatchLayout
-from shardkit.reader.arguments.options import ReadOptions
-from shardkit.reader.iterators.start_steps import StartStep
-from shardkit.reader.orders.training_orders import TrainingOrder
+from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.remote.independent_streams import IndependentStreams
 from shardkit.reader.remote.service import Service
-from shardkit.reader.table.records import RecordTable
 
 
-class Elsewhere(Protocol):
+class Placement(Protocol):
     """Makes the dataset of one input pipeline whose graph other processes run."""
 
-    def __call__(
-        self,
-        table: RecordTable,
-        layout: BatchLayout,
-        options: ReadOptions,
-        order: TrainingOrder | None,
-        start_step: StartStep,
-    ) -> Any:
+    def __call__(self, spec: PipelineSpec) -> Any:
         """See service.Service.__call__."""
         ...
 
 
-def elsewhere(
+def choose_placement(
     *,
     service: str | None,
     service_job: str | None,
@@ -38,7 +27,7 @@ def elsewhere(
     start_step: int,
     on_corrupt: str,
     cache_dir: str | None,
-) -> Elsewhere | None:
+) -> Placement | None:
     """Where the pipeline runs; None for this process. See `make_dataset_fn` for arguments.
 
     Raises:
@@ -86,7 +75,7 @@ def _check_independent(*, training: bool, start_step: int) -> None:
         raise CallError(msg)
 
 
-def check_traced(where: Elsewhere | None) -> None:
+def check_traced(where: Placement | None) -> None:
     """Refuse to give all workers of a ParameterServerStrategy the same batches.
 
     TensorFlow does not tell the input function under which strategy it is called. But this strategy traces it, in order

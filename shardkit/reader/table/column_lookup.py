@@ -10,7 +10,7 @@ import tensorflow as tf
 ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 
 
-def gatherer(column: npt.NDArray[Any], *, remote: bool) -> Callable[[Any], Any]:
+def column_lookup(column: npt.NDArray[Any], *, remote: bool) -> Callable[[Any], Any]:
     """What gives some rows of a column in a graph: int64[n] ids to [n].
 
     Args:

@@ -16,7 +16,7 @@ from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.reader.table.key_columns import KeyColumns
-from shardkit.storage.folders import Folder, LocalFolder, unreadable
+from shardkit.storage import Folder, LocalFolder, unreadable
 
 # Small files from stores that are slow to answer. These threads only read and hash: were they to parse too, they would
 # spend two thirds of the time of a large split waiting for the interpreter's lock.
@@ -99,7 +99,7 @@ class RecordTable:
         record = example_id if self.record is None else int(self.record[example_id])
         return self.roots[int(np.searchsorted(self.starts, record, side="right")) - 1]
 
-    def place(self, example_id: int) -> tuple[Shard, int]:
+    def location(self, example_id: int) -> tuple[Shard, int]:
         """The shard of an example, and the record's number in it."""
         record = example_id if self.record is None else int(self.record[example_id])
         shard_index = int(np.searchsorted(self.starts, record, side="right")) - 1
@@ -131,7 +131,7 @@ class RecordTable:
         """Return the name of an example's one class, read from the index now; None if it has none."""
         if self.label[example_id] < 0:
             return None
-        shard, number = self.place(example_id)
+        shard, number = self.location(example_id)
         found: str | None = read_columns(self.root(example_id), shard, ["label_name"])["label_name"][number].as_py()
         return str(self.label[example_id]) if found is None else found
 
@@ -220,7 +220,6 @@ def _raw_indexes(root: Folder, shards: list[Shard]) -> Iterator[bytes]:
 
 
 def _check_size(root: Folder, shard: Shard) -> None:
-    found = root.stat(shard.path)
     where = f"{root.url}/{shard.path}"
     try:
         found = root.stat(shard.path)

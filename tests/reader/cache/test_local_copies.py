@@ -10,7 +10,7 @@ from shardkit import read_manifest, reader
 from shardkit.errors import CallError
 from shardkit.reader.cache.local_copies import reachable
 from shardkit.reader.table.records import load_table
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import files_of
 
 OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
@@ -19,7 +19,7 @@ OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
 def upload(folder, url):
     remote = open_folder(url)
     for path, data in files_of(open_folder(str(folder))).items():
-        with remote.writing(path) as file:
+        with remote.atomic_write(path) as file:
             file.write(data)
 
 
@@ -84,7 +84,7 @@ def test_a_cache_that_is_too_small_is_refused_with_the_numbers(noise, tmp_path):
     [
         ("gs://bucket/a", False, None, ["order='block' reads many", "set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
         ("gs://bucket/a", True, None, ["set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
-        ("gs://bucket/a", False, "131072", ["cache= copies the shards to a disk"]),
+        ("gs://bucket/a", False, "131072", ["cache= copies the shards to a local disk"]),
         ("gs://bucket/a", True, "0", []),
         ("/data/a", False, None, []),
     ],

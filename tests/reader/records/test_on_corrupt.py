@@ -93,7 +93,7 @@ def test_in_evaluation_what_steps_in_weighs_nothing(damaged):
 def test_more_than_the_budget_stops_with_the_record_that_was_one_too_many(damaged):
     folder, victims = damaged
     dataset_fn = read(folder, on_corrupt=reader.Skip(3))
-    with pytest.raises(tf.errors.OpError, match="that is bad record 4, and 3 are allowed: run `shardkit verify`"):
+    with pytest.raises(tf.errors.OpError, match="damaged record 4, and 3 are allowed: run `shardkit verify`"):
         for _ in dataset_fn().take(dataset_fn.steps_per_epoch):
             pass
     assert read(folder, on_corrupt=reader.Skip(len(victims)))

@@ -13,7 +13,7 @@ import tensorflow as tf
 from shardkit import read_manifest, reader
 from shardkit.dataset.index import read_index
 from shardkit.errors import CallError, MachineError
-from shardkit.reader import pipeline
+from shardkit.reader import pipeline_spec
 from shardkit.reader.remote import service
 
 from ..conftest import global_batches, texts
@@ -64,7 +64,7 @@ def address():
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """So that 307 examples are blocks enough for both workers."""
-    monkeypatch.setattr(pipeline, "BLOCK_EXAMPLES", STEPS_PER_BLOCK * BATCH)
+    monkeypatch.setattr(pipeline_spec, "BLOCK_EXAMPLES", STEPS_PER_BLOCK * BATCH)
 
 
 def with_key(features, _seed):
@@ -246,7 +246,7 @@ def test_training_goes_on_after_the_loss_of_a_worker_and_repeats_nothing(fault_t
 
 
 def test_an_evaluation_that_lost_a_worker_ends_with_an_error_and_not_with_fewer_examples(noise, monkeypatch):
-    monkeypatch.setattr(pipeline, "BLOCK_EXAMPLES", 2)
+    monkeypatch.setattr(pipeline_spec, "BLOCK_EXAMPLES", 2)
     with cluster() as (address, workers), contextlib.ExitStack() as stack:
         # Over a hundred blocks, more than both workers read ahead.
         options = {"training": False, "image_size": (8, 8), "service": address}

@@ -102,7 +102,7 @@ def test_workers_replicas_and_a_resumed_training_give_the_same_pixels(dataset, o
 
 def test_more_than_the_budget_stops_and_is_named(dataset):
     folder, _ = dataset
-    with pytest.raises(tf.errors.OpError, match="that is bad record 3, and 2 are allowed"):
+    with pytest.raises(tf.errors.OpError, match="damaged record 3, and 2 are allowed"):
         for _ in made(folder, on_corrupt=reader.Skip(2))().take(20):
             pass
 
