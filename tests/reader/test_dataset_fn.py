@@ -239,3 +239,49 @@ def test_importing_the_reader_loads_no_beam():
     command = [sys.executable, "-c", program]
     found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CHECKOUT, env=environment())
     assert found.stdout.strip() == "[]"
+
+
+def test_it_knows_its_classes_and_how_many_examples_each_has(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16)
+    assert dataset_fn.class_names == CLASSES
+    assert dataset_fn.num_classes == 3
+    assert dataset_fn.class_counts == COUNTS
+    taken = make_dataset_fn(noise, "train", global_batch_size=16, where="label_name = 'bee'")
+    assert taken.class_counts == {"ant": 0, "bee": 97, "cat": 0}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "train: 307 examples, 20 steps of 16, 3 classes, full order"),
+        ({"order": "block", "global_batch_size": 8}, "train: 307 examples, 39 steps of 8, 3 classes, block order"),
+        ({"training": False, "global_batch_size": 400}, "train: 307 examples, 1 step of 400, 3 classes, one pass"),
+        ({"sampling": "class_balanced"}, "train: 307 examples, 20 steps of 16, 3 classes, class-balanced sampling"),
+        ({"sampling": {"ant": 1}}, "train: 149 examples, 10 steps of 16, 3 classes, sampling by class weights"),
+    ],
+)
+def test_its_repr_says_what_it_reads(options, expected, noise):
+    assert repr(make_dataset_fn(noise, "train", **({"global_batch_size": 16} | options))) == expected
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model, given: model.fit(given, steps_per_epoch=1, verbose=0),
+        lambda model, given: model.fit(given(), steps_per_epoch=1, validation_data=given, verbose=0),
+        lambda model, given: model.evaluate(given, verbose=0),
+        lambda model, given: model.predict(given, verbose=0),
+        lambda model, given: iter(given),
+        lambda model, given: list(given),
+        lambda model, given: np.asarray(given),
+    ],
+    ids=["fit", "validation", "evaluate", "predict", "iter", "list", "array"],
+)
+def test_where_data_is_wanted_the_function_itself_is_refused(use, noise):
+    import keras
+
+    model = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.Flatten(), keras.layers.Dense(3)])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    given = make_dataset_fn(noise, "train", global_batch_size=16, image_size=(8, 8))
+    with pytest.raises(TypeError, match=r"distribute_datasets_from_function.*call it"):
+        use(model, given)
