@@ -15,7 +15,8 @@ from shardkit import naming
 from shardkit.dataset import tfrecord
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError, MachineError, ManifestError, RecordError
-from shardkit.reader.table.records import RecordTable, read_columns
+from shardkit.reader.table.indexes import read_columns
+from shardkit.reader.table.records import RecordTable
 from shardkit.storage import Folder, LocalFolder
 
 _KEY = "key"  # feature of every record that shardkit writes

@@ -1,10 +1,11 @@
-"""How many examples of a table have each class."""
+"""Count the labels of each class in a table."""
 
 import numpy as np
 import numpy.typing as npt
 
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
-from shardkit.reader.table.records import RecordTable, read_columns
+from shardkit.reader.table.indexes import read_columns
+from shardkit.reader.table.records import RecordTable
 
 
 def count_classes(table: RecordTable) -> npt.NDArray[np.int64]:
@@ -22,7 +23,7 @@ def count_classes(table: RecordTable) -> npt.NDArray[np.int64]:
     counts = np.zeros(table.num_classes, np.int64)
     if not {LABELS, OBJECT_LABELS} & set(table.features):
         return counts
-    records = np.arange(table.starts[-1]) if table.record is None else table.record
+    records = table.records
     bounds = np.searchsorted(records, table.starts)
     for shard_index, shard in enumerate(table.shards):
         rows = records[bounds[shard_index] : bounds[shard_index + 1]] - table.starts[shard_index]

@@ -54,8 +54,7 @@ class Mixture:
         """Return the dataset number of each example of the joined table, int64[N], and the weights."""
         manifest_of = {manifest.root.url: number for number, manifest in enumerate(self.manifests)}
         of_shard = np.asarray([manifest_of[root.url] for root in table.roots])
-        records = np.arange(table.num_examples) if table.record is None else table.record
-        return of_shard[np.searchsorted(table.starts, records, side="right") - 1], self.weights
+        return of_shard[table.shard_of(np.arange(table.num_examples))], self.weights
 
 
 def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, float]]) -> Mixture:
@@ -118,7 +117,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
     of_shard = np.repeat(np.arange(len(tables)), [len(table.shards) for table in tables])
     *bases, num_records = np.cumsum([0, *(int(table.starts[-1]) for table in tables)]).tolist()
     starts = [table.starts[:-1] + base for table, base in zip(tables, bases, strict=True)]
-    records = [_records(table) + base for table, base in zip(tables, bases, strict=True)]
+    records = [table.records + base for table, base in zip(tables, bases, strict=True)]
     columns: dict[str, Any] = {name: _concatenated([getattr(table, name) for table in tables]) for name in _COLUMNS}
     is_selection = any(table.record is not None for table in tables)
     return replace(
@@ -157,10 +156,6 @@ def _common_features(tables: list[RecordTable], manifests: Sequence[Manifest]) -
             )
             raise CallError(msg)
     return common
-
-
-def _records(table: RecordTable) -> npt.NDArray[np.int64]:
-    return np.arange(table.num_examples) if table.record is None else table.record
 
 
 def _relabelled(labels: npt.NDArray[np.int32], row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:

@@ -19,7 +19,8 @@ from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
 from shardkit.errors import CallError
 from shardkit.reader.table.folds import in_fold
-from shardkit.reader.table.records import RecordTable, read_columns, take_rows
+from shardkit.reader.table.indexes import read_columns
+from shardkit.reader.table.records import RecordTable, take_rows
 
 _Rows = npt.NDArray[np.int64]
 
@@ -80,10 +81,9 @@ def _selected(table: RecordTable, rows: _Rows) -> RecordTable:
     names = ["offset", "key_hash", "label", "height", "width", "image_start", "image_bytes"]
     names += [] if table.frame_bytes is None else ["frame_bytes"]
     kept: dict[str, Any] = {name: take_rows(getattr(table, name), rows) for name in names}
-    records = np.arange(table.num_examples) if table.record is None else table.record
     return replace(
         table,
-        record=take_rows(records, rows),
+        record=take_rows(table.records, rows),
         is_png=None if table.is_png is None else table.is_png[rows],
         **kept,
     )
