@@ -80,7 +80,7 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
             | "SpreadParts" >> beam.GroupByKey()  # (index, [Group])
             | "ListPart" >> beam.FlatMap(_list, job)  # (BatchId, Listing)
         )
-        refused = None
+        refused: Any = ()
         if self.listing_check is not None:
             refused = beam.pvalue.AsList(
                 batches
@@ -151,7 +151,7 @@ def _refuse(gathered_summaries: tuple[int, Iterable[Listed]], listing_check: Lis
 
 
 def _check(
-    spread: tuple[tuple[int, int, bool], Iterable[Listing]], job: _Job, refused: list[bool] | None
+    spread: tuple[tuple[int, int, bool], Iterable[Listing]], job: _Job, refused: Sequence[bool] = ()
 ) -> Iterator[tuple[int, tuple[tuple[int, int, bool], str]]]:
     batch_id, listings = spread
     for listing in () if refused else listings:
