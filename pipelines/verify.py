@@ -12,14 +12,14 @@ from pipelines.watching import Watch, run_watched
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.errors import MachineError
 from shardkit.storage.folders import Folder
-from shardkit.verification.examples import Contents
+from shardkit.verification.examples import ExampleSpec
 from shardkit.verification.shards import (
-    Problem,
+    DatasetProblem,
     ShardCheck,
     check_shard,
     class_count_problems,
     file_problems,
-    left_over,
+    leftover_files,
     read_checked_manifest,
 )
 
@@ -31,7 +31,7 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
     root: Folder
     work: Folder
     plan_digest: str
-    contents: Contents
+    contents: ExampleSpec
     deep: bool
 
     def expand(self, shards: Any) -> Any:
@@ -49,7 +49,7 @@ def _verify(  # positional: Beam's side inputs
     root: Folder,
     work: Folder,
     plan_digest: str,
-    contents: Contents,
+    contents: ExampleSpec,
     deep: bool,  # noqa: FBT001
 ) -> None:
     index, shards = spread
@@ -65,7 +65,7 @@ def _report(index: int) -> str:
 
 def verify_dataset(
     root: Folder, work: Folder, running: Running, watch: Watch, *, deep: bool
-) -> tuple[Manifest | None, list[Problem]]:
+) -> tuple[Manifest | None, list[DatasetProblem]]:
     """Check a whole dataset.
 
     Args:
@@ -83,9 +83,9 @@ def verify_dataset(
         return None, problems
     for file in manifest.files:
         problems += file_problems(root, file)
-    problems += left_over(root, manifest)
+    problems += leftover_files(root, manifest)
     shards = [shard for _, shard in manifest.shards()]
-    contents = Contents(manifest.features, manifest.classes)
+    contents = ExampleSpec(manifest.features, manifest.classes)
     pipeline = running.pipeline()
     _ = (
         pipeline
@@ -116,6 +116,6 @@ def _read_check(work: Folder, index: int) -> ShardCheck:
     except FileNotFoundError:
         msg = f"{work.url}: the workers' reports are missing; a distant --runner needs a --temp_location that all reach"
         raise MachineError(msg) from None
-    problems = [Problem(**problem) for problem in fields.pop("problems")]
+    problems = [DatasetProblem(**problem) for problem in fields.pop("problems")]
     counts = {int(label): count for label, count in fields.pop("class_counts").items()}
     return ShardCheck(problems=problems, class_counts=counts, **fields)

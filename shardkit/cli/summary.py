@@ -180,7 +180,7 @@ def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
             split.shard_counts,
             split.num_bytes,
             balance.class_spread,
-            balance.bytes_ratio,
+            balance.bytes_spread,
         )
     # The first reason names the split, the others follow from it.
     reasons = [f"{'  ' * bool(i)}{reason}" for split in plan.splits for i, reason in enumerate(split.reasons)]

@@ -76,7 +76,7 @@ class ShardSummary:
     format_version: int = FORMAT_VERSION
 
 
-def serialise(table: pa.Table, summary: ShardSummary) -> bytes:
+def serialize_index(table: pa.Table, summary: ShardSummary) -> bytes:
     """The Parquet file of an index. Equal tables give equal bytes under one pyarrow version."""
     described = table.cast(SCHEMA).replace_schema_metadata({_SUMMARY_KEY: json.dumps(asdict(summary)).encode()})
     out = io.BytesIO()
@@ -147,7 +147,7 @@ def indexed_labels(index: pa.Table) -> npt.NDArray[np.int32]:
     return (index["label"].drop_null() if not len(several) else several).to_numpy().astype(np.int32)  # type: ignore[no-any-return]
 
 
-def chain_problem(index: pa.Table, num_bytes: int) -> str | None:
+def coverage_problem(index: pa.Table, num_bytes: int) -> str | None:
     """Why the records that an index lists do not cover the shard end to end; None where they do."""
     offsets, lengths = index["offset"].to_numpy(), index["length"].to_numpy()
     ends = np.concatenate(([0], np.cumsum(lengths + OVERHEAD_BYTES)))

@@ -145,7 +145,7 @@ class Manifest(_Part):
         return json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def sealed(fields: dict[str, Any]) -> Manifest:
+def seal_manifest(fields: dict[str, Any]) -> Manifest:
     """A manifest of these fields, its ``digest`` computed."""
     unsealed = Manifest(format_version=FORMAT_VERSION, digest="0" * 64, **fields)
     return unsealed.model_copy(update={"digest": digest_of(unsealed)})

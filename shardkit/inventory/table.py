@@ -42,7 +42,7 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(type_) else type_
 
 
-def joined(tables: list[pa.Table]) -> pa.Table:
+def concat_sorted(tables: list[pa.Table]) -> pa.Table:
     """Return the rows of all tables, sorted by key, those of one key in the order of their file.
 
     Args:

@@ -14,14 +14,14 @@ from shardkit.images.boxes import has_area
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
+class ExampleSpec:
     """What every example of a dataset has: its features, and labels out of these classes, in label order."""
 
     features: Mapping[str, Feature]
     classes: Sequence[str]
 
 
-def example_problems(data: bytes, row: dict[str, Any] | None, contents: Contents, *, deep: bool) -> Iterator[str]:
+def example_problems(data: bytes, row: dict[str, Any] | None, contents: ExampleSpec, *, deep: bool) -> Iterator[str]:
     """What is wrong with one record.
 
     Args:

@@ -12,13 +12,13 @@ from shardkit import naming
 from shardkit.dataset.index import read_index
 from shardkit.dataset.manifest import Manifest
 from shardkit.naming import printable
-from shardkit.verification.shards import Problem
+from shardkit.verification.shards import DatasetProblem
 
 MAX_LEAKS = 50  # told one by one
 _REMEDY = "mend it with --dedupe drop, or with --dedupe group where shardkit makes the splits"
 
 
-def leak_problems(manifest: Manifest, problems: Collection[Problem] = ()) -> list[Problem]:
+def leak_problems(manifest: Manifest, problems: Collection[DatasetProblem] = ()) -> list[DatasetProblem]:
     """Return every content, then every group, that is in more than one split, with two of its keys each.
 
     Reads the indexes twice; in between it holds 9 bytes an example and the names of the groups.
@@ -32,7 +32,7 @@ def leak_problems(manifest: Manifest, problems: Collection[Problem] = ()) -> lis
     unseen = []
     if unread:
         others = f", nor were those of {len(unread) - 1} other damaged indexes" if len(unread) > 1 else ""
-        unseen.append(Problem(unread[0], None, f"its examples were not checked for leaks{others}"))
+        unseen.append(DatasetProblem(unread[0], None, f"its examples were not checked for leaks{others}"))
     readable = _Readable(manifest, frozenset(unread))
     return unseen + _told(_content_leaks(readable), _REMEDY) + _told(_group_leaks(readable), "see --group-by")
 
@@ -42,11 +42,11 @@ class _Readable(NamedTuple):
     unread: frozenset[str]  # paths of indexes
 
 
-def _told(leaks: Iterator[str], remedy: str) -> list[Problem]:
+def _told(leaks: Iterator[str], remedy: str) -> list[DatasetProblem]:
     found = list(leaks)
-    told = [Problem(naming.MANIFEST, None, f"leak: {leak}; {remedy}") for leak in found[:MAX_LEAKS]]
+    told = [DatasetProblem(naming.MANIFEST, None, f"leak: {leak}; {remedy}") for leak in found[:MAX_LEAKS]]
     if len(found) > MAX_LEAKS:
-        told.append(Problem(naming.MANIFEST, None, f"and {len(found) - MAX_LEAKS} leaks more of this kind"))
+        told.append(DatasetProblem(naming.MANIFEST, None, f"and {len(found) - MAX_LEAKS} leaks more of this kind"))
     return told
 
 

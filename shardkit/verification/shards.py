@@ -10,19 +10,19 @@ import pyarrow as pa
 
 from shardkit import naming
 from shardkit.dataset import features, tfrecord
-from shardkit.dataset.index import ShardSummary, chain_problem, indexed_labels, parse_index
+from shardkit.dataset.index import ShardSummary, coverage_problem, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
 from shardkit.storage.folders import TEMPORARY, Folder
-from shardkit.verification.examples import Contents, example_problems
+from shardkit.verification.examples import ExampleSpec, example_problems
 
 # A shard that is damaged all over is not told record by record.
 MAX_PROBLEMS_A_SHARD = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class DatasetProblem:
     """What is wrong, in which file; ``record`` is the record's number from 0, None for the file as a whole."""
 
     file: str
@@ -34,7 +34,7 @@ class Problem:
         return f"{where}: {self.found}"
 
 
-def read_checked_manifest(root: Folder) -> tuple[Manifest | None, list[Problem]]:
+def read_checked_manifest(root: Folder) -> tuple[Manifest | None, list[DatasetProblem]]:
     """The manifest, and what is wrong with it; None where it cannot be read at all."""
     try:
         raw = root.read(naming.MANIFEST)
@@ -45,17 +45,17 @@ def read_checked_manifest(root: Folder) -> tuple[Manifest | None, list[Problem]]
             if interrupted
             else "is missing; is this a dataset?"
         )
-        return None, [Problem(naming.MANIFEST, None, found)]
+        return None, [DatasetProblem(naming.MANIFEST, None, found)]
     try:
         manifest = parse_manifest(raw, where=naming.MANIFEST)
     except ManifestError as error:
-        return None, [Problem(naming.MANIFEST, None, str(error).removeprefix(f"{naming.MANIFEST}: "))]
+        return None, [DatasetProblem(naming.MANIFEST, None, str(error).removeprefix(f"{naming.MANIFEST}: "))]
     problems = (
         [] if raw == manifest.to_bytes() else ["its text is not the one that shardkit writes; some byte was changed"]
     )
     for name, split in manifest.splits.items():
         problems += [f"split {name!r}: {problem}" for problem in _split_problems(manifest, split)]
-    return manifest, [Problem(naming.MANIFEST, None, problem) for problem in problems]
+    return manifest, [DatasetProblem(naming.MANIFEST, None, problem) for problem in problems]
 
 
 def _split_problems(manifest: Manifest, split: Split) -> Iterator[str]:
@@ -71,24 +71,24 @@ def _split_problems(manifest: Manifest, split: Split) -> Iterator[str]:
             yield f"{what} says {said}, its parts make {found}"
 
 
-def file_problems(root: Folder, file: File) -> list[Problem]:
+def file_problems(root: Folder, file: File) -> list[DatasetProblem]:
     """What is wrong with a file beside the shards."""
     try:
         raw = root.read(file.path)
     except OSError as error:
         return [_unreadable(file.path, error)]
     if len(raw) != file.num_bytes:
-        return [Problem(file.path, None, f"has {len(raw)} bytes, the manifest says {file.num_bytes}")]
+        return [DatasetProblem(file.path, None, f"has {len(raw)} bytes, the manifest says {file.num_bytes}")]
     if sha256_hex(raw) != file.sha256:
-        return [Problem(file.path, None, "its sha256 is not the manifest's; some byte was changed")]
+        return [DatasetProblem(file.path, None, "its sha256 is not the manifest's; some byte was changed")]
     return []
 
 
-def left_over(root: Folder, manifest: Manifest) -> list[Problem]:
+def leftover_files(root: Folder, manifest: Manifest) -> list[DatasetProblem]:
     """Return a problem for each file that does not belong: shards of other conversions, temporary files of writers."""
     known = {path for _, shard in manifest.shards() for path in (shard.path, shard.index.path)}
     return [
-        Problem(entry.name, None, "is no part of this dataset, the manifest does not name it; remove it")
+        DatasetProblem(entry.name, None, "is no part of this dataset, the manifest does not name it; remove it")
         for entry in root.scan()
         if (naming.is_shard_file(entry.name) and entry.name not in known) or entry.name.startswith(TEMPORARY)
     ]
@@ -98,13 +98,13 @@ def left_over(root: Folder, manifest: Manifest) -> list[Problem]:
 class ShardCheck:
     """What was found in one shard; ``class_counts`` are by label, from its index."""
 
-    problems: list[Problem]
+    problems: list[DatasetProblem]
     class_counts: dict[int, int]
     num_examples: int
     num_bytes: int
 
 
-def check_shard(root: Folder, shard: Shard, plan_digest: str, contents: Contents, *, deep: bool) -> ShardCheck:
+def check_shard(root: Folder, shard: Shard, plan_digest: str, contents: ExampleSpec, *, deep: bool) -> ShardCheck:
     """Re-read a shard and its index: sizes, sha256, framing, both CRCs, every record against its row.
 
     Args:
@@ -124,7 +124,7 @@ def check_shard(root: Folder, shard: Shard, plan_digest: str, contents: Contents
     problems += found
     if len(problems) > MAX_PROBLEMS_A_SHARD:
         more = f"and {len(problems) - MAX_PROBLEMS_A_SHARD} problems more"
-        problems = [*problems[:MAX_PROBLEMS_A_SHARD], Problem(shard.path, None, more)]
+        problems = [*problems[:MAX_PROBLEMS_A_SHARD], DatasetProblem(shard.path, None, more)]
     return ShardCheck(problems, counts, shard.num_examples, shard.num_bytes)
 
 
@@ -133,7 +133,7 @@ def _counted(labels: Any) -> tuple[list[int], list[int]]:
     return values.tolist(), counts.tolist()
 
 
-def class_count_problems(split_name: str, split: Split, checks: list[ShardCheck]) -> list[Problem]:
+def class_count_problems(split_name: str, split: Split, checks: list[ShardCheck]) -> list[DatasetProblem]:
     """Whether a split's class counts are those of its indexes."""
     found = [0] * len(split.class_counts)
     for check in checks:
@@ -142,10 +142,12 @@ def class_count_problems(split_name: str, split: Split, checks: list[ShardCheck]
                 found[label] += count
     if found == split.class_counts:
         return []
-    return [Problem(naming.MANIFEST, None, f"split {split_name!r}: its class_counts are not those of its indexes")]
+    return [
+        DatasetProblem(naming.MANIFEST, None, f"split {split_name!r}: its class_counts are not those of its indexes")
+    ]
 
 
-def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[Problem], pa.Table | None]:
+def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[DatasetProblem], pa.Table | None]:
     path = shard.index.path
     try:
         raw = root.read(path)
@@ -153,19 +155,19 @@ def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[
         return [_unreadable(path, error)], None
     if sha256_hex(raw) != shard.index.sha256:
         # Not parsed: of damaged Parquet, Arrow makes missing columns, other types, text that is none, and worse.
-        return [Problem(path, None, "its sha256 is not the manifest's; some byte was changed")], None
+        return [DatasetProblem(path, None, "its sha256 is not the manifest's; some byte was changed")], None
     problems = []
     try:
         table, summary = parse_index(raw, where=path)
     except DataError as error:
-        return [Problem(path, None, str(error).removeprefix(f"{path}: "))], None
+        return [DatasetProblem(path, None, str(error).removeprefix(f"{path}: "))], None
     wanted = ShardSummary(shard.num_examples, shard.num_bytes, shard.sha256, plan_digest, summary.format_version)
     if summary != wanted:
-        problems.append(Problem(path, None, f"its summary {summary} is not the manifest's {wanted}"))
+        problems.append(DatasetProblem(path, None, f"its summary {summary} is not the manifest's {wanted}"))
     if len(table) != shard.num_examples:
-        problems.append(Problem(path, None, f"has {len(table)} rows, the manifest says {shard.num_examples}"))
-    if problem := chain_problem(table, shard.num_bytes):
-        problems.append(Problem(path, None, problem))
+        problems.append(DatasetProblem(path, None, f"has {len(table)} rows, the manifest says {shard.num_examples}"))
+    if problem := coverage_problem(table, shard.num_bytes):
+        problems.append(DatasetProblem(path, None, problem))
         return problems, None
     return problems, table
 
@@ -189,25 +191,25 @@ class _Hashed:
 
 
 def _record_problems(
-    file: _Hashed, shard: Shard, table: pa.Table | None, contents: Contents, *, deep: bool
-) -> Iterator[Problem]:
+    file: _Hashed, shard: Shard, table: pa.Table | None, contents: ExampleSpec, *, deep: bool
+) -> Iterator[DatasetProblem]:
     # With a sound index a damaged record costs that record only; without one, all behind it cannot be found.
     records = _by_frames(file, shard) if table is None else _by_index(file, shard, table)
     num_examples = 0
     for number, (row, data, found) in enumerate(records):
         num_examples += 1
         if data is None:
-            yield Problem(shard.path, number, found)
+            yield DatasetProblem(shard.path, number, found)
         else:
             for problem in example_problems(data, row, contents, deep=deep):
-                yield Problem(shard.path, number, problem)
+                yield DatasetProblem(shard.path, number, problem)
     sha256 = file.finish()
     if num_examples != shard.num_examples:
-        yield Problem(shard.path, None, f"has {num_examples} records, the manifest says {shard.num_examples}")
+        yield DatasetProblem(shard.path, None, f"has {num_examples} records, the manifest says {shard.num_examples}")
     if file.num_bytes != shard.num_bytes:
-        yield Problem(shard.path, None, f"has {file.num_bytes} bytes, the manifest says {shard.num_bytes}")
+        yield DatasetProblem(shard.path, None, f"has {file.num_bytes} bytes, the manifest says {shard.num_bytes}")
     elif sha256 != shard.sha256:
-        yield Problem(shard.path, None, "its sha256 is not the manifest's; some byte was changed")
+        yield DatasetProblem(shard.path, None, "its sha256 is not the manifest's; some byte was changed")
 
 
 _Record = tuple[dict[str, Any] | None, bytes | None, str]
@@ -230,7 +232,7 @@ def _by_index(file: _Hashed, shard: Shard, table: pa.Table) -> Iterator[_Record]
             yield row, None if problem else framed[tfrecord.HEADER_BYTES : -tfrecord.FOOTER_BYTES], what
 
 
-def _unreadable(path: str, error: OSError) -> Problem:
+def _unreadable(path: str, error: OSError) -> DatasetProblem:
     if isinstance(error, FileNotFoundError):
-        return Problem(path, None, "is missing")
-    return Problem(path, None, f"cannot be read: {error.strerror or error}")
+        return DatasetProblem(path, None, "is missing")
+    return DatasetProblem(path, None, f"cannot be read: {error.strerror or error}")

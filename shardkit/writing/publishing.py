@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 
 from shardkit import naming, software
 from shardkit.dataset import features
-from shardkit.dataset.index import chain_problem, indexed_labels, parse_index
-from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Source, Split, sealed
+from shardkit.dataset.index import coverage_problem, indexed_labels, parse_index
+from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.inventory import columns
-from shardkit.inventory.inventory import Reject
+from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
 from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
 from shardkit.storage.folders import Folder
@@ -62,7 +62,7 @@ def _proved(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
         where = f"{output.url}/{name.records}"
         msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; convert again with --overwrite"
         raise DataError(msg)
-    if problem := chain_problem(table, summary.num_bytes):
+    if problem := coverage_problem(table, summary.num_bytes):
         msg = f"{where}: {problem}; convert again with --overwrite"
         raise DataError(msg)
     index = Index(path=name.index, sha256=sha256_hex(raw))
@@ -91,21 +91,13 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
     }
     beside = {naming.REJECTED: rejected_parquet(rejected), **_tfds_files(plan, splits)}
     files = [File(path=path, num_bytes=len(raw), sha256=sha256_hex(raw)) for path, raw in beside.items()]
-    manifest = sealed(
+    manifest = seal_manifest(
         {
             "name": plan.options.name,
             "features": columns.features_of(plan.schema),
             "classes": plan.classes,
             "splits": splits,
-            "source": Source(
-                fingerprint=plan.source.fingerprint,
-                layout=plan.source.layout,
-                num_files=plan.source.num_files,
-                num_bytes=plan.source.num_bytes,
-                skipped=plan.source.skipped,
-                groups=plan.source.groups,
-                duplicates=plan.source.duplicates,
-            ),
+            "source": plan.source,
             "options": {"plan_version": PLAN_VERSION, **plan.options.as_json()},
             "plan_digest": plan.digest,
             "rejected": Rejected(

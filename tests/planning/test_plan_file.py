@@ -6,6 +6,7 @@ import pytest
 
 from shardkit import software
 from shardkit.errors import MachineError
+from shardkit.inventory.inventory import Inventory
 from shardkit.naming import ShardName
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
@@ -17,7 +18,7 @@ from shardkit.testing import inventory_table, write_tree
 def small_plan(**options):
     table = inventory_table(["cat", "dog"] * 20)
     splits = {"train": Fraction(3, 4), "test": Fraction(1, 4)}
-    return make_plan(table, ConvertOptions(splits=splits, **options), layout="class folders", skipped={})
+    return make_plan(Inventory(table, "class folders", {}), ConvertOptions(splits=splits, **options))
 
 
 def test_every_shard_has_its_name_and_its_row_group():

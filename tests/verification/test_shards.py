@@ -6,13 +6,13 @@ import shutil
 import pytest
 
 from shardkit.dataset import example, tfrecord
-from shardkit.dataset.index import parse_index, serialise
+from shardkit.dataset.index import parse_index, serialize_index
 from shardkit.dataset.manifest import Manifest, digest_of
 from shardkit.hashing import sha256_hex
 from shardkit.storage.folders import open_folder
 from shardkit.testing import convert_without_beam, files_of, picture, write_tree
 from shardkit.verification import shards as verifying
-from shardkit.verification.examples import Contents
+from shardkit.verification.examples import ExampleSpec
 
 # A blank of the manifest becomes another, an `n` a `u`, a point an `e`: damages that stay JSON, or nearly.
 FLIPS = [0x01, 0x1B, 0x4B, 0x80]
@@ -45,11 +45,11 @@ def problems_of(path, *, deep=False):
         return problems
     for file in manifest.files:
         problems += verifying.file_problems(root, file)
-    problems += verifying.left_over(root, manifest)
+    problems += verifying.leftover_files(root, manifest)
     for name, split in manifest.splits.items():
         checks = [
             verifying.check_shard(
-                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=deep
+                root, shard, manifest.plan_digest, ExampleSpec(manifest.features, manifest.classes), deep=deep
             )
             for shard in split.shards
         ]
@@ -69,8 +69,8 @@ def reseal(path, change):
     fields = manifest.model_dump(mode="json")
     change(fields)
     changed = Manifest.model_validate(fields)
-    sealed = changed.model_copy(update={"digest": digest_of(changed)})
-    (path / "manifest.json").write_bytes(sealed.to_bytes())
+    seal_manifest = changed.model_copy(update={"digest": digest_of(changed)})
+    (path / "manifest.json").write_bytes(seal_manifest.to_bytes())
 
 
 @pytest.mark.parametrize("deep", [False, True])
@@ -112,7 +112,7 @@ def test_every_changed_byte_of_a_shard_is_found(copy):
     for (_, shard), flip in zip(manifest.shards(), FLIPS[1:], strict=True):
         for position in flipped(copy / shard.path, range, flip):
             check = verifying.check_shard(
-                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=False
+                root, shard, manifest.plan_digest, ExampleSpec(manifest.features, manifest.classes), deep=False
             )
             assert {problem.file for problem in check.problems} == {shard.path}, f"byte {position}"
             assert any(problem.record is not None for problem in check.problems)
@@ -124,7 +124,7 @@ def test_every_changed_byte_of_a_shard_is_found_by_decoding_too(copy):
     (shard,) = manifest.splits["test"].shards
     for position in flipped(copy / shard.path, range, 0x01):
         assert verifying.check_shard(
-            root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=True
+            root, shard, manifest.plan_digest, ExampleSpec(manifest.features, manifest.classes), deep=True
         ).problems, f"byte {position}"
 
 
@@ -134,7 +134,7 @@ def test_every_changed_byte_of_an_index_is_found(copy):
     for (_, shard), flip in zip(manifest.shards(), FLIPS[:3], strict=True):
         for position in flipped(copy / shard.index.path, range, flip):
             check = verifying.check_shard(
-                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=False
+                root, shard, manifest.plan_digest, ExampleSpec(manifest.features, manifest.classes), deep=False
             )
             assert shard.index.path in {problem.file for problem in check.problems}, f"byte {position}"
 
@@ -256,7 +256,7 @@ def replace_shard(path, change_record, change_row=None):
     shard = b"".join(pieces)
     (path / name).write_bytes(shard)
     renewed = dataclasses.replace(summary, num_bytes=len(shard), sha256=sha256_hex(shard))
-    index_raw = serialise(type(table).from_pylist(rows, table.schema), renewed)
+    index_raw = serialize_index(type(table).from_pylist(rows, table.schema), renewed)
     index_path.write_bytes(index_raw)
 
     def renew(fields):
