@@ -125,6 +125,12 @@ def split_order(names: set[str]) -> list[str]:
     return [name for name in usual if name in names] + sorted(names.difference(usual))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 shard``, ``2 shards``, ``1,024 classes``."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
 def printable(name: str) -> str:
     """A key or a path as it may be shown: what would move the cursor, break the line or not encode is escaped."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
