@@ -31,7 +31,7 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
     root: Folder
     work: Folder
     plan_digest: str
-    contents: ExampleSpec
+    spec: ExampleSpec
     deep: bool
 
     def expand(self, shards: Any) -> Any:
@@ -39,8 +39,7 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         return (
             shards
             | "SpreadShards" >> beam.GroupByKey()  # (index, [Shard]); see pipelines/inventory.py
-            | "VerifyShard"
-            >> beam.Map(_verify, self.root, self.work, self.plan_digest, self.contents, self.deep)  # None
+            | "VerifyShard" >> beam.Map(_verify, self.root, self.work, self.plan_digest, self.spec, self.deep)  # None
         )
 
 
@@ -49,12 +48,12 @@ def _verify(  # positional: Beam's side inputs
     root: Folder,
     work: Folder,
     plan_digest: str,
-    contents: ExampleSpec,
+    spec: ExampleSpec,
     deep: bool,  # noqa: FBT001
 ) -> None:
     index, shards = spread
     for shard in shards:
-        check = check_shard(root, shard, plan_digest, contents, deep=deep)
+        check = check_shard(root, shard, plan_digest, spec, deep=deep)
         with work.writing(_report(index)) as file:
             file.write(json.dumps(asdict(check)).encode())
 
@@ -85,12 +84,12 @@ def verify_dataset(
         problems += file_problems(root, file)
     problems += leftover_files(root, manifest)
     shards = [shard for _, shard in manifest.shards()]
-    contents = ExampleSpec(manifest.features, manifest.classes)
+    spec = ExampleSpec(manifest.features, manifest.classes)
     pipeline = running.pipeline()
     _ = (
         pipeline
         | "Shards" >> beam.Create(list(enumerate(shards)), reshuffle=False)  # (index, Shard)
-        | "VerifyShards" >> VerifyShards(root, work, manifest.plan_digest, contents, deep)
+        | "VerifyShards" >> VerifyShards(root, work, manifest.plan_digest, spec, deep)
     )
     counts = {_report(index): shard.num_examples for index, shard in enumerate(shards)}
     run_watched(

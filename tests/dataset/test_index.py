@@ -56,9 +56,9 @@ def test_some_columns_can_be_read_alone():
         ([], lambda table, size: (table, 1), "its records end at byte 0, the shard at 1"),
         ([5, 0, 7], lambda table, size: (table, size - 1), "its records end at byte 60, the shard at 59"),
         ([5, 0, 7], lambda table, size: (table.slice(0, 2), size), "its records end at byte 37, the shard at 60"),
-        ([5, 0, 7], lambda table, size: (table.slice(1), size), r"record 0 .* says byte 21"),
-        ([5, 0, 7], lambda table, size: (table.take([0, 2, 1]), size), r"record 1 .* says byte 37"),
-        ([5, 0, 7], lambda table, size: (table.take([0, 0, 1, 2]), size), r"record 1 .* says byte 0"),
+        ([5, 0, 7], lambda table, size: (table.slice(1), size), "its row says byte 21"),
+        ([5, 0, 7], lambda table, size: (table.take([0, 2, 1]), size), "its row says byte 37"),
+        ([5, 0, 7], lambda table, size: (table.take([0, 0, 1, 2]), size), "its row says byte 0"),
     ],
 )
 def test_records_must_cover_the_shard_end_to_end(lengths, change, problem):
@@ -100,8 +100,8 @@ def with_summary(text):
         (with_summary(b"{"), "not an index written by shardkit"),
         (with_summary(b"[]"), "not an index written by shardkit"),
         (with_summary(b'{"num_examples": 1}'), "not an index written by shardkit"),
-        (with_summary(b'{"num_examples":1,"num_bytes":1,"sha256":"","format_version":"2"}'), "no index"),
-        (with_summary(b'{"num_examples": 1, "num_bytes": 1, "sha256": "", "more": 2}'), "no index"),
+        (with_summary(b'{"num_examples":1,"num_bytes":1,"sha256":"","format_version":"2"}'), "not an index"),
+        (with_summary(b'{"num_examples": 1, "num_bytes": 1, "sha256": "", "more": 2}'), "not an index"),
         (with_summary(b"\xff"), "not an index written by shardkit"),
         (newer, "index format 2 is newer than this shardkit's 1; install a newer"),
     ],

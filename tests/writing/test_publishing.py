@@ -157,7 +157,7 @@ def test_an_index_that_does_not_cover_its_shard_is_not_published(dataset):
     path = dataset / NAMES[0].index
     table, summary = parse_index(path.read_bytes(), where="x")
     path.write_bytes(serialize_index(table.slice(1), summary))
-    with pytest.raises(DataError, match=r"train-00000-of-00002\.index\.parquet: record 0 is said to start at byte"):
+    with pytest.raises(DataError, match=r"train-00000-of-00002\.index\.parquet: record 0 should start at byte 0"):
         proved(dataset)
 
 
