@@ -13,8 +13,10 @@ import apache_beam as beam
 
 from shardkit import naming
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
-from shardkit.inventory import inventory
-from shardkit.inventory.inventory import Check
+from shardkit.inventory import parts
+from shardkit.inventory.checking import check_batch, has_recovered
+from shardkit.inventory.measuring import measure_files
+from shardkit.inventory.schema import Check
 from shardkit.sources import Listing, Source
 from shardkit.sources.listing import gathered
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
@@ -158,15 +160,15 @@ def _check(
         with _fenced(job) as fence:
             fence.check()
             _refuse_unseen_source(job)
-            measured = inventory.measured(job.source.folder, listing.table())
-            name = inventory.part_name(measured, listing, job.check)
+            measured = measure_files(job.source.folder, listing.table())
+            name = parts.part_name(measured, listing, job.check)
             with _writing(job.output):
-                there = retried(partial(_read_if_there, job.output, f"{inventory.PARTS}/{name}"))
-            if there is None or inventory.has_mended(job.source.folder, measured, there, job.check):
-                table = inventory.inventory_batch(job.source.folder, measured, job.check)
+                there = retried(partial(_read_if_there, job.output, f"{parts.PARTS}/{name}"))
+            if there is None or has_recovered(job.source.folder, measured, there, job.check):
+                table = check_batch(job.source.folder, measured, job.check)
                 fence.check()
                 with _writing(job.output):
-                    retried(partial(inventory.write_part, job.output, name, table, listing, fence.check))
+                    retried(partial(parts.write_part, job.output, name, table, listing, fence.check))
             yield 0, (batch_id, name)
 
 
