@@ -16,7 +16,7 @@ from shardkit.errors import CallError, DataError, MachineError, ShardkitError, S
 from shardkit.inventory import inventory
 from shardkit.inventory.inventory import Check
 from shardkit.sources import Listing, Source
-from shardkit.sources.listing import gathered
+from shardkit.sources.listing import merge_listings
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
 from shardkit.storage.folders import Folder, explained
 from shardkit.storage.retrying import retried, retried_iterator
@@ -118,7 +118,7 @@ def _list(spread: tuple[int, Iterable[Group]], job: _Job) -> Iterator[tuple[tupl
     with _fenced(job) as fence:
         fence.check()
         _refuse_unseen_source(job)
-        listings = gathered(_listings(groups, job, fence, batch_rows), batch_rows // 2)
+        listings = merge_listings(_listings(groups, job, fence, batch_rows), batch_rows // 2)
         # An empty one at the end if there is nothing: every group has a last batch.
         ahead = next(listings, None) or Listing(job.source.schema)
         for number in itertools.count():

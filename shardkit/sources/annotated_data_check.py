@@ -31,7 +31,7 @@ _DEPTH = 3  # folders below a label folder that are looked into for the first im
 _SHOWN = 4  # folders named in a message
 
 
-def annotation_sign(folder: Folder, labels: Sequence[tuple[str, Sequence[str]]]) -> str | None:
+def find_annotated_data(folder: Folder, labels: Sequence[tuple[str, Sequence[str]]]) -> str | None:
     """What in a tree means annotations, for a message; None for no sign.
 
     Args:

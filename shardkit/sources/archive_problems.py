@@ -13,12 +13,12 @@ from shardkit.storage.folders import Folder
 
 
 @dataclass(frozen=True, slots=True)
-class Problems:
+class ArchiveProblems:
     """The part that stands for the archive's own problems."""
 
 
 @dataclass(frozen=True, slots=True)
-class Archived(Source):
+class ArchiveSource(Source):
     """A source of any layout in an archive.
 
     Attributes:
@@ -52,15 +52,15 @@ class Archived(Source):
 
     def parts(self) -> list[Any]:
         """Those of the source, and one for the archive's problems."""
-        return [*self.inner.parts(), Problems()]
+        return [*self.inner.parts(), ArchiveProblems()]
 
     def listed_folders(self, part: Any) -> Sequence[str]:
         """See Source."""
-        return () if isinstance(part, Problems) else self.inner.listed_folders(part)
+        return () if isinstance(part, ArchiveProblems) else self.inner.listed_folders(part)
 
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """See Source."""
-        if not isinstance(part, Problems):
+        if not isinstance(part, ArchiveProblems):
             yield from self.inner.list_part(part, batch_rows)
             return
         rows = [_row(one) for one in self.archive.problems() if not _is_junk(one.name)]
@@ -70,7 +70,7 @@ class Archived(Source):
             yield Listing(self.schema, columns=table)
 
 
-def with_problems(source: Source, archive: ArchiveFolder) -> Source:
+def with_archive_problems(source: Source, archive: ArchiveFolder) -> Source:
     """A source that also lists the entries of its archive that cannot be read; the source itself where there are none.
 
     Args:
@@ -82,7 +82,7 @@ def with_problems(source: Source, archive: ArchiveFolder) -> Source:
     """
     if all(_is_junk(one.name) for one in archive.problems()):
         return source
-    return Archived(source.folder, source, archive)
+    return ArchiveSource(source.folder, source, archive)
 
 
 def _row(problem: Problem) -> dict[str, Any]:

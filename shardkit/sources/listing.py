@@ -115,7 +115,7 @@ class Listing:
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
 
-def gathered(listings: Iterable[Listing], batch_rows: int) -> Iterator[Listing]:
+def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Listing]:
     """Put listings together, as columns, until each has batch_rows rows or 8 MiB: small folders cost as much.
 
     A Beam element and a file on the disk for each of a thousand folders of ten images would cost more than listing

@@ -7,7 +7,7 @@ from shardkit.archives.member_tree import archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError
-from shardkit.sources.archive_problems import with_problems
+from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.detection.coco import is_coco, open_coco
 from shardkit.sources.detection.voc import is_voc, open_voc
 from shardkit.sources.detection.yolo import is_yolo, open_yolo
@@ -84,7 +84,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
     is_tree = kind.endswith(".tar") and options.layout != "webdataset" and not holds_samples(folder, name)
     if is_tree or kind.endswith(".zip"):
         archive = archive_root(TarFolder(url) if is_tree else ZipFolder(url))
-        return with_problems(_open_folder(archive, options, None, work), archive)
+        return with_archive_problems(_open_folder(archive, options, None, work), archive)
     openers: dict[str, tuple[tuple[str, ...], Callable[[], Source]]] = {
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
         "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),
@@ -116,7 +116,7 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         else:
             layout = next((name for name, recognises in _RECOGNISERS if recognises(folder)), "class-folders")
     openers: dict[str, Callable[[], Source]] = {
-        "class-folders": lambda: open_class_folders(folder, excluded, is_sure=options.layout is not None),
+        "class-folders": lambda: open_class_folders(folder, excluded, is_explicit=options.layout is not None),
         "file-names": lambda: open_file_names(folder, excluded, options),
         "metadata": lambda: open_metadata(folder, options, excluded),
         "coco": lambda: open_coco(folder, options),

@@ -17,11 +17,11 @@ FOLDERS_SHOWN = 8  # the others are counted together
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class UnlistedImages:
     """The part of a source that is what no other part covers."""
 
 
-def count_uncovered(
+def count_unlisted_images(
     folder: Folder,
     why: str,
     *,

@@ -2,7 +2,7 @@ import pytest
 
 from shardkit.sources import LISTING_SCHEMA, Listing
 from shardkit.sources.detection.rows import MAX_OBJECTS, batches, detection_schema, image_row
-from shardkit.sources.listing import IMAGE_ENDINGS, ending, gathered, is_ignored
+from shardkit.sources.listing import IMAGE_ENDINGS, ending, is_ignored, merge_listings
 from shardkit.storage.folders import Entry
 
 
@@ -50,7 +50,7 @@ def row(i, message=None):
 def test_listings_are_put_together_as_columns_up_to_their_rows_or_bytes():
     small = [Listing(rows=[row(i)], skipped={".txt": 1}) for i in range(5)]
     large = [Listing(rows=[row(i, "x" * (5 << 20))]) for i in range(5, 8)]
-    found = list(gathered([*small, *large], batch_rows=4))
+    found = list(merge_listings([*small, *large], batch_rows=4))
     assert [len(one.table()) for one in found] == [4, 3, 1]
     assert not any(one.rows for one in found)
     assert [one.skipped for one in found] == [{".txt": 4}, {".txt": 1}, {}]

@@ -16,12 +16,19 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.naming import printable
-from shardkit.sources.detection.coco_columns import CocoColumns, called, image_names, read_coco
-from shardkit.sources.detection.coco_files import CocoFile, Found, find_files, is_coco, is_within, place_images
+from shardkit.sources.detection.coco_columns import CocoColumns, annotation_name, image_names, read_coco
+from shardkit.sources.detection.coco_files import (
+    AnnotationFiles,
+    CocoFile,
+    find_annotation_files,
+    find_image_folders,
+    is_coco,
+    is_within,
+)
 from shardkit.sources.detection.rows import MAX_OBJECTS, Row, batches, detection_schema, problem_row
 from shardkit.sources.listing import IMAGE_ENDINGS, LINE, Listing, Source, ending, unicode_problem
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.unlisted_images import Rest, count_uncovered
+from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
 from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage.folders import Entry, Folder, explained
 
@@ -33,7 +40,7 @@ _OBJECT_FIELDS = (
     pa.field("is_crowd", pa.bool_()),
     pa.field("segmentation", pa.string()),  # the source's JSON without blanks: polygons or RLE; '' where there is none
 )
-_UNCOVERED = "that no annotation names"
+_UNLISTED = "that no annotation names"
 _SCHEMA = pa.schema([*detection_schema(_OBJECT_FIELDS), LINE])
 
 
@@ -74,15 +81,15 @@ class Coco(Source):
         ]
         return f"{self.files_folder.url}: read {'; '.join(read)}{self.remark}"
 
-    def parts(self) -> list[CocoFile | Rest]:
+    def parts(self) -> list[CocoFile | UnlistedImages]:
         """One part a file of annotations, and one for the rest."""
         has_rest = self.is_whole or not all(file.owns_images for file in self.files)
-        return [*self.files, *([Rest()] if has_rest else [])]
+        return [*self.files, *([UnlistedImages()] if has_rest else [])]
 
-    def list_part(self, part: CocoFile | Rest, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: CocoFile | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
         """See Source; images in the file's order, then what is wrong with its records, then images it does not name."""
-        if isinstance(part, Rest):
-            yield from batches(_SCHEMA, (), batch_rows, self._rest())
+        if isinstance(part, UnlistedImages):
+            yield from batches(_SCHEMA, (), batch_rows, self._count_unlisted())
             return
         url = f"{self.files_folder.url}/{part.path}"
         with explained("read", url), self.files_folder.open(part.path) as file:
@@ -107,10 +114,10 @@ class Coco(Source):
             if self.is_whole:
                 covered = {join(part.images, path) for path in folders}
                 below = [part.images, *inner]
-                skipped |= count_uncovered(self.folder, _UNCOVERED, below=below, covered=covered)
+                skipped |= count_unlisted_images(self.folder, _UNLISTED, below=below, covered=covered)
         yield from batches(_SCHEMA, ((*row, None) for row in problems), batch_rows, skipped)
 
-    def _rest(self) -> dict[str, int]:
+    def _count_unlisted(self) -> dict[str, int]:
         """Images outside of the files' folders, and those in folders of several files that none of these names."""
         named = set[str]()
         for file in self.files:
@@ -125,7 +132,7 @@ class Coco(Source):
         # Of folders one inside the other, the inner one is come upon in the outer one.
         outer = [path for path in sorted(shared) if not any(is_within(path, other) for other in shared - {path})]
         below = [""] if self.is_whole else outer
-        return count_uncovered(self.folder, _UNCOVERED, below=below, covered=covered, named=named)
+        return count_unlisted_images(self.folder, _UNLISTED, below=below, covered=covered, named=named)
 
 
 _Folders = dict[str, dict[str, Entry]]  # path below the images' folder: files there, by name
@@ -189,7 +196,7 @@ def _objects(columns: CocoColumns, chosen: npt.NDArray[np.int64], counts: npt.ND
     fields = [
         pa.FixedSizeListArray.from_arrays(pa.array(corners.ravel()), 4),
         pa.array([columns.categories[number] for number in category_ids], pa.string()),
-        pa.array([called(number) for number in ids.tolist()], pa.string()),
+        pa.array([annotation_name(number) for number in ids.tolist()], pa.string()),
         pa.array(np.frombuffer(columns.areas, np.float64)[chosen].astype(np.float32)),
         pa.array(ids),
         pa.array(np.frombuffer(columns.crowd, np.uint8)[chosen].astype(np.bool_)),
@@ -229,8 +236,8 @@ def open_coco(folder: Folder, options: SourceOptions, json_path: str | None = No
     Raises:
         DataError: there are no annotations, or no images to them; a file is no JSON.
     """
-    found = find_files(folder) if json_path is None else Found((json_path,))
-    root, files = place_images(folder, found.paths, options, may_leave=json_path is not None)
+    found = find_annotation_files(folder) if json_path is None else AnnotationFiles((json_path,))
+    root, files = find_image_folders(folder, found.paths, options, may_leave=json_path is not None)
     left_out = ", ".join(map(printable, found.left_out))
     remark = f"; left out {left_out}, which are of other tasks" if left_out else ""
     is_whole = json_path is None and options.root is None

@@ -116,7 +116,7 @@ class CocoColumns:
         image_id, category_id, box = _identity(get("image_id")), get("category_id"), get("bbox")
         if image_id is None or not _is_int64(category_id):
             message = "an annotation needs an `image_id`, and an integer as `category_id`"
-            self.add_problem(self._called(get("id")), "bad_annotation", message)
+            self.add_problem(self._annotation_name(get("id")), "bad_annotation", message)
             return
         try:
             x, y, width, height = map(float, box)
@@ -125,7 +125,7 @@ class CocoColumns:
         # Of NaN and infinity the difference to itself is no 0.
         if not (type(box) is list and x - x == y - y == width - width == height - height == 0):
             message = f"`bbox` is to be 4 finite numbers, x, y, width, height; found {_shown(box)}; the image stays"
-            self.add_problem(self._called(get("id")), "bad_box", message)
+            self.add_problem(self._annotation_name(get("id")), "bad_box", message)
             return
         self.boxes.extend((x, y, width, height))
         self.codes.append(self.code_of.setdefault(image_id, len(self.code_of)))
@@ -135,7 +135,7 @@ class CocoColumns:
         self.crowd.append(get("iscrowd") in (1, "1", "1.0"))
         self.segmentations.append(_json_text(get("segmentation")))
 
-    def _called(self, number: Any) -> str:
+    def _annotation_name(self, number: Any) -> str:
         return f"annotation number {self.num_records}" if number is None else f"annotation {_shown(number)}"
 
     def joined(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
@@ -154,7 +154,7 @@ class CocoColumns:
             unknown = "category" if is_known[codes[i]] else "image"
             number = f" {category_ids[i]}" if unknown == "category" else ""
             message = f"no {unknown} of the file has its `{unknown}_id`{number}"
-            self.add_problem(called(self.ids[i]), "bad_annotation", message + "; mend it or take it out")
+            self.add_problem(annotation_name(self.ids[i]), "bad_annotation", message + "; mend it or take it out")
         images = image_of[codes]
         good = np.flatnonzero((images >= 0) & has_category)
         order = good[np.argsort(images[good], kind="stable")]
@@ -162,7 +162,7 @@ class CocoColumns:
         return order, starts
 
 
-def called(number: int) -> str:
+def annotation_name(number: int) -> str:
     """What an annotation of that id is called in messages."""
     return "an annotation without id" if number == NO_ID else f"annotation {number}"
 

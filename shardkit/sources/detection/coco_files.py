@@ -40,7 +40,7 @@ class CocoFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class AnnotationFiles:
     """Files of annotations, and what was left out.
 
     Attributes:
@@ -57,7 +57,7 @@ def is_coco(folder: Folder) -> bool:
     return bool(next(_candidates(folder), ([], []))[0])
 
 
-def find_files(folder: Folder) -> Found:
+def find_annotation_files(folder: Folder) -> AnnotationFiles:
     """The files of object annotations in a folder.
 
     Raises:
@@ -65,7 +65,7 @@ def find_files(folder: Folder) -> Found:
     """
     for paths, left_out in _candidates(folder):
         good = [path for path in paths if path == paths[0] or _looks_like_coco(folder, path)]
-        return Found(tuple(good), tuple(left_out))
+        return AnnotationFiles(tuple(good), tuple(left_out))
     msg = (
         f"{folder.url}: there is no file of COCO's object annotations; looked for annotations/*.json, "
         "<split>/_annotations.coco.json and *.json; give the file itself as SOURCE"
@@ -125,7 +125,7 @@ def split_of(path: str) -> str | None:
     return None
 
 
-def place_images(
+def find_image_folders(
     folder: Folder, paths: Sequence[str], options: SourceOptions, *, may_leave: bool
 ) -> tuple[Folder, tuple[CocoFile, ...]]:
     """The folder that all images are below, and the files with their images' folders in it.

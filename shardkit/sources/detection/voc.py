@@ -18,7 +18,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.detection.rows import Row, batches, detection_schema, encodable, image_row, problem_row
 from shardkit.sources.detection.voc_folders import (
-    Files,
+    VocFiles,
     VocFolder,
     find_folders,
     is_voc,
@@ -29,7 +29,7 @@ from shardkit.sources.detection.voc_folders import (
 from shardkit.sources.detection.voc_xml import MAX_BYTES, Annotation, parse_annotation
 from shardkit.sources.listing import Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.unlisted_images import Rest, count_uncovered
+from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import join, num_slices, read_label_file, slice_bounds
 from shardkit.storage.folders import Entry, Folder
@@ -42,7 +42,7 @@ _OBJECT_FIELDS = (
     pa.field("pose", pa.string()),  # as written; '' where there is none
 )
 _SCHEMA = detection_schema(_OBJECT_FIELDS)
-_UNCOVERED = "that no annotation names"
+_UNLISTED = "that no annotation names"
 _FOLDERS_SHOWN = 8
 _Lists = dict[str, list[tuple[str, str]]]
 
@@ -98,25 +98,25 @@ class Voc(Source):
             read.append(f"{len(self.folders) - _FOLDERS_SHOWN:,} folders more")
         return f"{self.folder.url}: read {'; '.join(read)}"
 
-    def parts(self) -> list[Part | Rest]:
+    def parts(self) -> list[Part | UnlistedImages]:
         """Slices of every folder's XML files, one part a folder for what has no partner, and one for the rest."""
-        parts: list[Part | Rest] = [Rest()]
+        parts: list[Part | UnlistedImages] = [UnlistedImages()]
         for found in self.folders:
             files = scan_files(self.folder, found)
             num = num_slices(len(files.annotations))
             parts += [Part(found, index, num, files.num_files) for index in range(-1, num)]
         return parts
 
-    def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: Part | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
         """See Source; sorted by stem."""
-        if isinstance(part, Rest):
-            yield from batches(_SCHEMA, (), batch_rows, self._uncovered([""]))
+        if isinstance(part, UnlistedImages):
+            yield from batches(_SCHEMA, (), batch_rows, self._count_unlisted([""]))
             return
         files = scan_files(self.folder, part.found)
         refuse_other_count(self.folder, part.found.annotations, files.num_files, part.num_files)
         lists = read_lists(self.folder, part.found.lists) if part.found.lists else {}
         if part.index < 0:
-            skipped = files.skipped | self._uncovered(files.folders)
+            skipped = files.skipped | self._count_unlisted(files.folders)
             # VOC's own releases hold a third more images than their lists of one task name.
             if lists and (unlisted := sum(len(images) for stem, images in files.images.items() if stem not in lists)):
                 skipped["(in no list of a split)"] = unlisted
@@ -127,11 +127,11 @@ class Voc(Source):
         rows = (row for stem in stems for row in self._pair(part.found, files, lists, stem, stem))
         yield from batches(_SCHEMA, rows, batch_rows)
 
-    def _uncovered(self, below: Sequence[str]) -> dict[str, int]:
+    def _count_unlisted(self, below: Sequence[str]) -> dict[str, int]:
         covered = {path for found in self.folders for path in (found.annotations, found.images)}
-        return count_uncovered(self.folder, _UNCOVERED, below=below, covered=covered)
+        return count_unlisted_images(self.folder, _UNLISTED, below=below, covered=covered)
 
-    def _pair(self, found: VocFolder, files: Files, lists: _Lists, stem: str, image_stem: str) -> Iterator[Row]:
+    def _pair(self, found: VocFolder, files: VocFiles, lists: _Lists, stem: str, image_stem: str) -> Iterator[Row]:
         """Rows of an XML file and its image, or images of one stem."""
         split, problem = _split(found, lists, stem)
         xml = files.annotations[stem]
@@ -160,7 +160,7 @@ class Voc(Source):
         data = read_label_file(self.folder, path, entry.num_bytes, MAX_BYTES)
         return data if isinstance(data, str) else parse_annotation(data)
 
-    def _without_partner(self, found: VocFolder, files: Files, lists: _Lists) -> Iterator[Row]:
+    def _without_partner(self, found: VocFolder, files: VocFiles, lists: _Lists) -> Iterator[Row]:
         """XML files without an image of their stem, images without an XML file, and names in lists without both."""
         stem_of = {image.name: stem for stem, images in files.images.items() for image in images}
         named = set()

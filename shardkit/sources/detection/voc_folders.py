@@ -109,7 +109,7 @@ def _is_xml(entry: Entry) -> bool:
 
 
 @dataclass(slots=True)
-class Files:
+class VocFiles:
     """What is in a folder, by stem.
 
     Attributes:
@@ -130,9 +130,9 @@ class Files:
         return len(self.annotations) + sum(map(len, self.images.values()))
 
 
-def scan_files(folder: Folder, found: VocFolder) -> Files:
+def scan_files(folder: Folder, found: VocFolder) -> VocFiles:
     """The files of a folder of XML files."""
-    files = Files({}, {}, {}, [])
+    files = VocFiles({}, {}, {}, [])
     for path in dict.fromkeys((found.annotations, found.images)):
         for entry in children(folder, path):
             if entry.is_folder:

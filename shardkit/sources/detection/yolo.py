@@ -21,7 +21,7 @@ from shardkit.sources.detection.yolo_labels import MAX_BYTES, parse_labels, too_
 from shardkit.sources.detection.yolo_pairs import LabelFiles, labels_without_image, listed_images, missing_labels
 from shardkit.sources.listing import Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.unlisted_images import Rest, count_uncovered
+from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import num_slices, parent_of, read_label_file, slice_bounds
 from shardkit.storage.folders import Entry, Folder
@@ -81,19 +81,19 @@ class Yolo(Source):
         remarks = "".join(f"; note: {remark}" for remark in self.found.remarks)
         return f"{self.folder.url}: read {', '.join(read)}, classes of {printable(self.found.named_by)}{remarks}"
 
-    def parts(self) -> list[Part | Rest]:
+    def parts(self) -> list[Part | UnlistedImages]:
         """Slices of every split's images, one part a split for what has none, and one for the rest."""
-        parts: list[Part | Rest] = [Rest()] if self.found.uncovered else []
+        parts: list[Part | UnlistedImages] = [UnlistedImages()] if self.found.unlisted_clause else []
         for images in self.found.images:
             num_images = len(listed_images(self.folder, images, self.found.base).images)
             num = num_slices(num_images)
             parts += [Part(images, index, num, num_images) for index in range(-1, num)]
         return parts
 
-    def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: Part | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
         """See Source; folders' images sorted by path, lists' in their order."""
-        if isinstance(part, Rest):
-            yield from batches(_SCHEMA, (), batch_rows, self._rest())
+        if isinstance(part, UnlistedImages):
+            yield from batches(_SCHEMA, (), batch_rows, self._count_unlisted())
             return
         listed = listed_images(self.folder, part.images, self.found.base)
         refuse_other_count(self.folder, part.images.path, len(listed.images), part.num_images)
@@ -111,7 +111,7 @@ class Yolo(Source):
             rows += [problem_row(_shown(path), split, "missing", message) for path in paths]
         yield from batches(_SCHEMA, rows, batch_rows, listed.skipped)
 
-    def _rest(self) -> dict[str, int]:
+    def _count_unlisted(self) -> dict[str, int]:
         covered, named = set[str](), set[str]()
         for images in self.found.images:
             if images.is_list:
@@ -120,7 +120,7 @@ class Yolo(Source):
                 covered |= {images.path, label_folder(images.path)}
         places = {parent_of(path) for path in named}
         covered |= {label_folder(place) for place in places} - places
-        return count_uncovered(self.folder, self.found.uncovered, covered=covered, named=named)
+        return count_unlisted_images(self.folder, self.found.unlisted_clause, covered=covered, named=named)
 
     def _rows(self, split: str | None, images: list[tuple[str, Entry]]) -> Iterator[Row]:
         files, names = LabelFiles(self.folder), dict(self.found.names)

@@ -47,7 +47,7 @@ class YoloSource:
         base: path that relative entries of lists start at.
         num_keypoint_fields: that follow each box.
         remarks: what the user should know.
-        uncovered: what is said of the source's other images; '' where they are not counted.
+        unlisted_clause: what is said of the source's other images; '' where they are not counted.
     """
 
     names: tuple[tuple[int, str], ...]
@@ -56,7 +56,7 @@ class YoloSource:
     base: str = ""
     num_keypoint_fields: int = 0
     remarks: tuple[str, ...] = ()
-    uncovered: str = ""
+    unlisted_clause: str = ""
 
 
 def is_yolo(folder: Folder) -> bool:
@@ -143,8 +143,10 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
             images.append(YoloImages(path, split, not is_folder(root, path)))
     if data.num_keypoint_fields:
         remarks.append("keypoints are left out")
-    uncovered = f"that {printable(yaml_path)} does not name" if is_whole else ""
-    source = YoloSource(data.names, tuple(images), yaml_path, at, data.num_keypoint_fields, tuple(remarks), uncovered)
+    unlisted_clause = f"that {printable(yaml_path)} does not name" if is_whole else ""
+    source = YoloSource(
+        data.names, tuple(images), yaml_path, at, data.num_keypoint_fields, tuple(remarks), unlisted_clause
+    )
     return root, source
 
 
@@ -158,8 +160,8 @@ def _darknet(folder: Folder, data_path: str) -> YoloSource:
         msg = f"{folder.url}/{data_path}: its {what} is not in {folder.url}; restore it, or mend the line"
         raise DataError(msg)
     images = tuple(YoloImages(path, split, is_list=True) for split, path in lists)
-    uncovered = f"that the lists of {printable(data_path)} do not name"
-    return YoloSource(_names_in(folder, named_by), images, named_by, uncovered=uncovered)
+    unlisted_clause = f"that the lists of {printable(data_path)} do not name"
+    return YoloSource(_names_in(folder, named_by), images, named_by, unlisted_clause=unlisted_clause)
 
 
 def _without_yaml(folder: Folder) -> YoloSource:
@@ -176,7 +178,7 @@ def _without_yaml(folder: Folder) -> YoloSource:
             images.append(YoloImages(join(base, IMAGES), split_of_folder(base), is_list=False))
     for path in _class_files(folder, bases):
         return YoloSource(
-            _names_in(folder, path), tuple(images), path, uncovered=f"outside the {IMAGES}/ that were read"
+            _names_in(folder, path), tuple(images), path, unlisted_clause=f"outside the {IMAGES}/ that were read"
         )
     msg = (
         f"{folder.url}: nothing tells the names of YOLO's classes; add classes.txt with one name a line, or a data.yaml"

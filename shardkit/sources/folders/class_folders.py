@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.errors import DataError
 from shardkit.naming import MANIFEST, RUN_LOG, printable, split_of_folder
-from shardkit.sources.annotated_data_check import annotation_sign
+from shardkit.sources.annotated_data_check import find_annotated_data
 from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Source, ending, is_ignored, unicode_problem
 from shardkit.sources.tables.layout import TABLE_ENDINGS
 from shardkit.storage.folders import Entry, Folder, explained
@@ -118,13 +118,13 @@ class ClassFolders(Source):
                     yield from self._files(prefix + name, recursive, (*above, here))
 
 
-def open_class_folders(folder: Folder, excluded: str | None, *, is_sure: bool = True) -> ClassFolders:
+def open_class_folders(folder: Folder, excluded: str | None, *, is_explicit: bool = True) -> ClassFolders:
     """Look at the first levels of a tree and decide how to read it.
 
     Args:
         folder: the source.
         excluded: path below it that is left out.
-        is_sure: whether the user said that these are class folders; else they may hold annotated images.
+        is_explicit: whether the user said that these are class folders; else they may hold annotated images.
 
     Raises:
         DataError: there is no folder to take labels from, or there are signs that the folders are no classes.
@@ -147,7 +147,7 @@ def open_class_folders(folder: Folder, excluded: str | None, *, is_sure: bool = 
         below = [(name, _folders(folder, name, excluded)) for name in names]
         if with_splits := any(inner for _, inner in below):
             labels = below
-    if not is_sure and (sign := annotation_sign(folder, labels)):
+    if not is_explicit and (sign := find_annotated_data(folder, labels)):
         in_table = f"; labels in {command}" if (command := _table_command(folder)) else ""
         msg = (
             f"{folder.url}: this looks like annotated images, not like class folders: it holds {sign}; shardkit reads "

@@ -29,7 +29,7 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.unlisted_images import Rest, count_uncovered
+from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
 from shardkit.sources.walking import children, files_below, folders_in, join
 from shardkit.storage.folders import Entry, Folder
 
@@ -41,8 +41,8 @@ _MASK_ENDINGS = frozenset({".bmp", ".dib", ".png", ".tif", ".tiff"})
 _SUFFIX = re.compile(r"[_-](?:masks?|seg(?:mentation)?|labels?|gt|labelids|labeltrainids)\Z", re.IGNORECASE)
 _MAX_DEPTH = 3  # folders below a folder of masks that are looked into for the first one
 _LISTS = ("ImageSets", "Segmentation")  # of Pascal VOC
-_UNCOVERED = "outside the folders of images and masks"
-_UNLISTED = "(in no list of a split)"
+_UNLISTED = "outside the folders of images and masks"
+_IN_NO_LIST = "(in no list of a split)"
 
 _Row = tuple[str, str | None, None, int, int, str | None, str | None, str | None]
 
@@ -100,21 +100,25 @@ class Masks(Source):
         ]
         return f"{self.folder.url}: read as {self.layout}, paired by stem: {'; '.join(pairs)}"
 
-    def parts(self) -> list[Part | Rest]:
+    def parts(self) -> list[Part | UnlistedImages]:
         """One part a pair of folders, and one for the rest."""
-        return [*self.found, Rest()]
+        return [*self.found, UnlistedImages()]
 
-    def listed_folders(self, part: Part | Rest) -> tuple[str, ...]:
+    def listed_folders(self, part: Part | UnlistedImages) -> tuple[str, ...]:
         """See Source."""
-        return () if isinstance(part, Rest) else tuple(path for path in (part.images, part.masks) if path is not None)
+        return (
+            ()
+            if isinstance(part, UnlistedImages)
+            else tuple(path for path in (part.images, part.masks) if path is not None)
+        )
 
-    def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: Part | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
         """See Source; images sorted by path, folder by folder, then masks that have none.
 
         Memory grows with the masks, by about 300 bytes each.
         """
-        if isinstance(part, Rest):
-            if skipped := self._uncovered():
+        if isinstance(part, UnlistedImages):
+            if skipped := self._count_unlisted():
                 yield Listing(_SCHEMA, skipped=skipped)
             return
         batch = Listing(_SCHEMA)
@@ -126,11 +130,11 @@ class Masks(Source):
         if batch.rows or batch.skipped:
             yield batch
 
-    def _uncovered(self) -> dict[str, int]:
+    def _count_unlisted(self) -> dict[str, int]:
         covered = {path for part in self.found for path in (part.images, part.masks) if path is not None}
         if self.excluded is not None:
             covered.add(self.excluded)
-        return count_uncovered(self.folder, _UNCOVERED, covered=covered)
+        return count_unlisted_images(self.folder, _UNLISTED, covered=covered)
 
     def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[_Row]:
         masks, lists = _MaskFiles(), read_lists(self.folder, part.lists) if part.lists else {}
@@ -144,7 +148,7 @@ class Masks(Source):
             stem = _stem(below, part)
             candidates = masks.of(stem)
             if lists and stem not in lists:  # VOC's own releases hold five times more images than have masks
-                skipped[_UNLISTED] = skipped.get(_UNLISTED, 0) + 1
+                skipped[_IN_NO_LIST] = skipped.get(_IN_NO_LIST, 0) + 1
                 continue
             if lists:
                 listed.add(stem)

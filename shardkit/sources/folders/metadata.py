@@ -19,7 +19,7 @@ from shardkit.sources.tables.columns import Columns, Row
 from shardkit.sources.tables.json_files import JsonLinesFile
 from shardkit.sources.tables.layout import open_table_file
 from shardkit.sources.tables.parquet_files import ParquetFile
-from shardkit.sources.tables.paths import Keys, root_of
+from shardkit.sources.tables.paths import KeyBuilder, root_of
 from shardkit.sources.tables.records import Record, TableFile
 from shardkit.sources.tables.roles import find_columns, read_prefix
 from shardkit.sources.walking import file_or_folder
@@ -113,8 +113,8 @@ class Metadata(Source):
         if file:
             above = posixpath.dirname(file.path)
             prefix = f"{above}/" if above else ""
-            keys = Keys(root_of(self.folder) + prefix)
-            row_of = self.columns.placed(file.columns).rows(file.name, lambda path: prefix + keys.key(path))
+            keys = KeyBuilder(root_of(self.folder) + prefix)
+            row_of = self.columns.reordered(file.columns).rows(file.name, lambda path: prefix + keys.key(path))
             for record in file.all_records():
                 row = row_of(record)
                 unnamed.discard(row[0])

@@ -25,10 +25,10 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images, image_column, is_binary
 from shardkit.sources.packed.hf_parquet_paths import configurations, parquet_paths
 from shardkit.sources.path_splits import split_of_path
-from shardkit.sources.tables.columns import Annotation, Columns, Row
+from shardkit.sources.tables.columns import AnnotationReader, Columns, Row
 from shardkit.sources.tables.parquet_files import ParquetFile, open_parquet
 from shardkit.sources.tables.records import PREFIX_RECORDS, BadRecord, Record
-from shardkit.sources.tables.roles import Every, roles_beside
+from shardkit.sources.tables.roles import ReadAll, find_other_columns
 from shardkit.storage.folders import COPY_BYTES, Folder, explained
 
 _BATCH_RECORDS = 16  # decoded at once, images and all
@@ -107,7 +107,7 @@ class HfParquet(Source):
         rows: list[Row] = []
         offset = 0
         with self.folder.writing(blob) as spool:
-            annotation = self.columns.annotations()
+            annotation = self.columns.annotation_reader()
             records = file.records(part.row_group)
             for record, (data, path) in zip(records, self._images(file, part.row_group), strict=True):
                 num_bytes = 0 if data is None else len(data)
@@ -139,7 +139,13 @@ class HfParquet(Source):
                 raise DataError(msg) from error
 
     def _row(
-        self, file: int, record: Record, path: str, blob: str, place: tuple[int, int] | None, annotation: Annotation
+        self,
+        file: int,
+        record: Record,
+        path: str,
+        blob: str,
+        place: tuple[int, int] | None,
+        annotation: AnnotationReader,
     ) -> Row:
         stem = posixpath.splitext(self.files[file].path)[0]
         key = f"{stem}/{record.line - 1:08d}"
@@ -208,8 +214,8 @@ def open_hf_parquet(folder: Folder, options: SourceOptions, spool: Folder, name:
             found = folder.stat(path)
         files.append(file)
         mtimes_ns.append(found.mtime_ns if found else 0)
-    every: Every = lambda wanted: (record for file in files for record in file.all_records(wanted))  # noqa: E731
+    every: ReadAll = lambda wanted: (record for file in files for record in file.all_records(wanted))  # noqa: E731
     prefix = [record for record in islice(first.all_records(), PREFIX_RECORDS) if record.problem is None]
     usual_splits = not any(map(split_of_path, paths))
-    columns = roles_beside(first.columns.index(image), first, prefix, options, every, usual_splits=usual_splits)
+    columns = find_other_columns(first.columns.index(image), first, prefix, options, every, usual_splits=usual_splits)
     return HfParquet(spool, tuple(files), tuple(mtimes_ns), columns)

@@ -14,7 +14,7 @@ from shardkit.sources.tables.values import as_text, describe_type, reading, unfi
 
 Row = tuple[Any, ...]
 # From a record's values to its one class, if it has one, and the values of Columns.fields; raises BadRecord.
-Annotation = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
+AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Columns:
             fields.append(GROUP)
         return fields + [feature_field(self.names[i], type_) for i, type_ in self.features]
 
-    def placed(self, names: tuple[str, ...]) -> "Columns":
+    def reordered(self, names: tuple[str, ...]) -> "Columns":
         """The same columns in a table that has them in the order of names."""
         if names == self.names:
             return self
@@ -94,7 +94,7 @@ class Columns:
             file_name: what the table is called in messages.
             key_of: from the image column's value to the key; may raise BadRecord.
         """
-        image, annotation = self.image, self.annotations()
+        image, annotation = self.image, self.annotation_reader()
         nothing = (None,) * len(self.fields)
 
         def row(record: Record) -> Row:
@@ -119,7 +119,7 @@ class Columns:
         """Whether the table says that a record is to be left out."""
         return self.discards is not None and not record.problem and is_discard(record.values[self.discards])
 
-    def annotations(self) -> Annotation:
+    def annotation_reader(self) -> AnnotationReader:
         """The function that reads labels, groups and what is carried along."""
         names, labels = self.names, self.labels
         features = [(i, type_, reading(type_, holds_text=self.holds_text)) for i, type_ in self.features]

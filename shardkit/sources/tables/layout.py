@@ -14,16 +14,16 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.csv_files import open_csv
 from shardkit.sources.tables.json_files import open_json_lines
-from shardkit.sources.tables.lookup import Names, Whereabouts, look_up
+from shardkit.sources.tables.lookup import ImageLocation, NameResolver, locate_images
 from shardkit.sources.tables.parquet_files import open_parquet
-from shardkit.sources.tables.paths import Keys, Numbered, absolute_form, keys_of_paths
+from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form, build_keys
 from shardkit.sources.tables.records import BadRecord, TableFile
 from shardkit.sources.tables.roles import IMAGE_COLUMNS, find_columns, read_prefix
-from shardkit.sources.tables.unlisted import count_unnamed
+from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.storage.folders import Folder, explained, open_folder
 
 TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
-_UNNAMED = -1  # the part that counts images; others are numbers from 0
+_UNLISTED = -1  # the part that counts images; others are numbers from 0
 _DISCARDED = "records of the split DISCARD"
 
 
@@ -36,14 +36,14 @@ class Table(Source):
         file: the table.
         columns: what its columns are.
         keys: how paths become keys.
-        whereabouts: where the images are.
+        image_location: where the images are.
     """
 
     folder: Folder
     file: TableFile
     columns: Columns
-    keys: Keys
-    whereabouts: Whereabouts
+    keys: KeyBuilder
+    image_location: ImageLocation
 
     @property
     def schema(self) -> pa.Schema:
@@ -62,11 +62,11 @@ class Table(Source):
 
     def describe(self) -> str:
         """See Source."""
-        return f"{self.file.url}: read as {self.layout}: {self.columns.describe()}{self.whereabouts.remark}"
+        return f"{self.file.url}: read as {self.layout}: {self.columns.describe()}{self.image_location.remark}"
 
     def parts(self) -> list[int]:
         """Row groups of a Parquet file, other files as one; and the images that the table does not name."""
-        return [*self.file.parts(), _UNNAMED]
+        return [*self.file.parts(), _UNLISTED]
 
     def list_part(self, part: int, batch_rows: int) -> Iterator[Listing]:
         """See Source; records in the file's order. Whether images are there is not looked up.
@@ -75,8 +75,8 @@ class Table(Source):
         """
         schema = self.schema
         key_of = self._key_of()
-        if part == _UNNAMED:
-            if count := count_unnamed(self.folder, self._keys(key_of)):
+        if part == _UNLISTED:
+            if count := count_unlisted(self.folder, self._keys(key_of)):
                 what = f"{'image' if count == 1 else 'images'} that {printable(self.file.name)} does not name"
                 yield Listing(schema, skipped={what: count})
             return
@@ -94,10 +94,10 @@ class Table(Source):
             yield batch
 
     def _key_of(self) -> Callable[[object], str]:
-        if not self.whereabouts.by_name:
+        if not self.image_location.by_name:
             return self.keys.key
-        names = Names(self.folder)
-        return lambda path: names.key(self.keys.key(path))
+        names = NameResolver(self.folder)
+        return lambda path: names.resolve(self.keys.key(path))
 
     def _keys(self, key_of: Callable[[object], str]) -> Iterator[str]:
         """Of all records that lead to one."""
@@ -131,8 +131,8 @@ def open_table(path_url: str, options: SourceOptions) -> Table:
         name = file.columns[columns.image]
         msg = f"{file.url}: column {name!r} holds no path in the first records; name another one with --image-column"
         raise DataError(msg)
-    folder, keys = keys_of_paths(file.url, beside, options.root, first, _paths(file, columns.image))
-    return Table(folder, file, columns, keys, look_up(folder, _good_keys(keys, first)))
+    folder, keys = build_keys(file.url, beside, options.root, first, _paths(file, columns.image))
+    return Table(folder, file, columns, keys, locate_images(folder, _good_keys(keys, first)))
 
 
 def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
@@ -169,13 +169,13 @@ def _path(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _good_keys(keys: Keys, paths: Iterable[Numbered]) -> Iterator[str]:
+def _good_keys(keys: KeyBuilder, paths: Iterable[NumberedPath]) -> Iterator[str]:
     for _, path in paths:
         with contextlib.suppress(BadRecord):
             yield keys.key(path)
 
 
-def _paths(file: TableFile, column: int) -> Iterator[Numbered]:
+def _paths(file: TableFile, column: int) -> Iterator[NumberedPath]:
     for record in file.all_records(frozenset({column})):
         if record.problem is None and (path := _path(record.values[column])):
             yield record.line, path

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from shardkit.naming import printable
 from shardkit.sources.listing import IMAGE_ENDINGS, ending, unicode_problem
 from shardkit.sources.tables.records import BadRecord, shown
-from shardkit.sources.tables.unlisted import listed_if_allowed
+from shardkit.sources.tables.unlisted import list_if_allowed
 from shardkit.sources.walking import file_or_folder, join
 from shardkit.storage.folders import Folder
 
@@ -19,7 +19,7 @@ _NUM_FOLDERS = 100  # below the root that are looked into for a hint
 
 
 @dataclass(slots=True)
-class Names:
+class NameResolver:
     """Images by names that are not quite theirs; each folder is listed once, and kept: about 300 bytes a file.
 
     Attributes:
@@ -29,7 +29,7 @@ class Names:
     folder: Folder
     _files: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
-    def key(self, key: str) -> str:
+    def resolve(self, key: str) -> str:
         """The key of the one file that a key means; the key itself where there is none.
 
         A file of that very name, else one whose name differs in case, else, for a name without an image's ending, one
@@ -57,7 +57,7 @@ class Names:
     def _listed(self, path: str) -> dict[str, list[str]]:
         """Names of files by their case-folded names; of images also by their stems, with a '/' behind them."""
         files: dict[str, list[str]] = {}
-        for entry in listed_if_allowed(self.folder, path):
+        for entry in list_if_allowed(self.folder, path):
             if entry.is_folder or unicode_problem(entry.name):
                 continue
             files.setdefault(entry.name.casefold(), []).append(entry.name)
@@ -67,11 +67,11 @@ class Names:
 
 
 @dataclass(frozen=True, slots=True)
-class Whereabouts:
+class ImageLocation:
     """Where a table's images are.
 
     Attributes:
-        by_name: whether files have to be looked for by ``Names``.
+        by_name: whether files have to be looked for by ``NameResolver``.
         remark: what the user should know about it; '' for nothing.
     """
 
@@ -79,7 +79,7 @@ class Whereabouts:
     remark: str = ""
 
 
-def look_up(folder: Folder, keys: Iterable[str]) -> Whereabouts:
+def locate_images(folder: Folder, keys: Iterable[str]) -> ImageLocation:
     """Look for the images of the first records.
 
     Args:
@@ -93,24 +93,24 @@ def look_up(folder: Folder, keys: Iterable[str]) -> Whereabouts:
     for key in first:
         found = file_or_folder(folder, key)
         if found is not None and not found.is_folder:
-            return Whereabouts()
-    names = Names(folder)
+            return ImageLocation()
+    names = NameResolver(folder)
     if pair := _first_found(names, first):
         remark = f"; images are found by names without endings or in another case, such as {shown(pair[1])}"
-        return Whereabouts(by_name=True, remark=remark)
-    folders = [entry.name for entry in listed_if_allowed(folder, "") if entry.is_folder]
+        return ImageLocation(by_name=True, remark=remark)
+    folders = [entry.name for entry in list_if_allowed(folder, "") if entry.is_folder]
     for name in folders[:_NUM_FOLDERS]:
         if pair := _first_found(names, [join(name, key) for key in first]):
             place = printable(join(folder.url.rstrip("/"), name))
-            return Whereabouts(remark=f"; note: its images are not there but in {place}: say so with --root {place}")
-    return Whereabouts()
+            return ImageLocation(remark=f"; note: its images are not there but in {place}: say so with --root {place}")
+    return ImageLocation()
 
 
-def _first_found(names: Names, keys: Iterable[str]) -> tuple[str, str] | None:
+def _first_found(names: NameResolver, keys: Iterable[str]) -> tuple[str, str] | None:
     """The first key that means a file, and that file's key."""
     for key in keys:
         try:
-            found = names.key(key)
+            found = names.resolve(key)
         except BadRecord:  # several files: told with its record
             return key, key
         there = file_or_folder(names.folder, found)

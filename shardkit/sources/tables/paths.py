@@ -15,11 +15,11 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _PLAIN = re.compile(r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_ .-]+(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_ .-]+)*")
 _MAX_PATH = 4096  # characters: Linux's PATH_MAX; object stores allow 1,024 bytes
 
-Numbered = tuple[int, str]  # the record's line, and its path
+NumberedPath = tuple[int, str]  # the record's line, and its path
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class KeyBuilder:
     """Forms keys.
 
     Attributes:
@@ -77,9 +77,9 @@ def absolute_form(path: str) -> str | None:
     return path
 
 
-def keys_of_paths(
-    url: str, beside: Folder, root: str | None, first: list[Numbered], every: Iterable[Numbered]
-) -> tuple[Folder, Keys]:
+def build_keys(
+    url: str, beside: Folder, root: str | None, first: list[NumberedPath], every: Iterable[NumberedPath]
+) -> tuple[Folder, KeyBuilder]:
     """The folder that keys start at, and how they are formed.
 
     Where over half of the first paths are of one kind (relative, of this machine, or of one bucket), a path of another
@@ -116,8 +116,8 @@ def keys_of_paths(
     return _keys_below(open_folder("/".join(common or []) or "/"), absolute_only=True)
 
 
-def _keys_below(folder: Folder, *, absolute_only: bool) -> tuple[Folder, Keys]:
-    return folder, Keys(root_of(folder), absolute_only)
+def _keys_below(folder: Folder, *, absolute_only: bool) -> tuple[Folder, KeyBuilder]:
+    return folder, KeyBuilder(root_of(folder), absolute_only)
 
 
 def root_of(folder: Folder) -> str:
@@ -140,7 +140,7 @@ def _place(path: str) -> str | None:
     return "/" if absolute.startswith("/") else "/".join(absolute.split("/")[:3])
 
 
-def _mixed(url: str, first: list[Numbered]) -> DataError:
+def _mixed(url: str, first: list[NumberedPath]) -> DataError:
     one, other = sorted({_place(path): (line, path) for line, path in reversed(first)}.values())[:2]
     return DataError(
         f"{url}: line {one[0]} names {shown(one[1])} and line {other[0]} {shown(other[1])}; the paths of one table are "

@@ -13,7 +13,7 @@ from shardkit.sources.walking import children, join
 from shardkit.storage.folders import Entry, Folder
 
 
-def count_unnamed(folder: Folder, keys: Iterable[str]) -> int:
+def count_unlisted(folder: Folder, keys: Iterable[str]) -> int:
     """How many images of the folders that these keys are in have none of these keys.
 
     Each folder is listed once, and others are not looked into; one that may be read from but not listed counts none.
@@ -29,14 +29,14 @@ def count_unnamed(folder: Folder, keys: Iterable[str]) -> int:
     for path in folders:
         there = [
             _hash(join(path, entry.name))
-            for entry in listed_if_allowed(folder, path)
+            for entry in list_if_allowed(folder, path)
             if not entry.is_folder and ending(entry.name) in IMAGE_ENDINGS
         ]
         num_unnamed += int(np.isin(np.array(there, np.uint64), hashes, invert=True).sum())
     return num_unnamed
 
 
-def listed_if_allowed(folder: Folder, path: str) -> list[Entry]:
+def list_if_allowed(folder: Folder, path: str) -> list[Entry]:
     """What a folder holds; nothing where listing is refused, as to who may only read the objects of a bucket.
 
     Raises:
