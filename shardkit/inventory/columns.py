@@ -8,6 +8,7 @@ import pyarrow as pa
 from shardkit.dataset import example, features
 from shardkit.dataset.features import Feature
 from shardkit.errors import DataError
+from shardkit.reject_reasons import BAD_VALUE
 from shardkit.sources.listing import FEATURE_PREFIX
 
 OBJECTS, LABEL_NAMES, TARGET, MASK_PATH = "objects", "label_names", "target", "mask_path"
@@ -54,7 +55,7 @@ def stored_name(column: str) -> str:
 class BadAnnotation(DataError):  # noqa: N818 -- it names what was found, as images.BadImage does
     """A value of one record that its feature cannot hold; ``str()`` is one sentence without the key."""
 
-    reason = "bad_value"
+    reason = BAD_VALUE
 
 
 class AnnotationEncoder:

@@ -22,6 +22,7 @@ from shardkit.images.boxes import annotated_orientation, place_objects
 from shardkit.inventory.column_digest import columns_digest
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, annotation_columns
 from shardkit.inventory.table import compact, joined, plain_type
+from shardkit.reject_reasons import BAD_BOX, MISSING, UNREADABLE
 from shardkit.sources.listing import GROUP, LISTING_SCHEMA, OFFSET, PATH, UNMEASURED, Listing
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import file_or_folder, parent_of
@@ -30,7 +31,6 @@ from shardkit.storage.retrying import retried
 
 Check = Literal["decode", "header"]
 
-BAD_BOX = "bad_box"  # the reason of rows that placing boxes adds to a listing's
 PARTS = f"{naming.WORK_FOLDER}/inventory"
 _FACTS_KEY = b"shardkit.facts"
 _PART_VERSION = b"2"
@@ -83,12 +83,12 @@ def measured(folder: Folder, table: pa.Table) -> pa.Table:
             except MachineError as error:
                 if not isinstance(error.__cause__, PermissionError):
                     raise  # the disk or the network
-                columns["reason"][i], columns["message"][i] = "unreadable", str(error)
+                columns["reason"][i], columns["message"][i] = UNREADABLE, str(error)
         if entry is None or entry.is_folder:
             columns["source_bytes"][i] = 0
             if columns["reason"][i] is None:
                 remedy = "restore it, take out its line, or name the folder that paths start at with --root"
-                columns["reason"][i] = "missing"
+                columns["reason"][i] = MISSING
                 columns["message"][i] = f"there is no file {folder.url}/{paths[i]}; {remedy}"
         else:
             columns["source_bytes"][i], columns["mtime_ns"][i] = entry.num_bytes, entry.mtime_ns
@@ -118,7 +118,7 @@ def inventory_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
             except OSError as error:
                 if isinstance(error, FileNotFoundError):
                     refuse_unseen(folder, parent_of(image_path(row)))
-                row["reason"] = "unreadable"
+                row["reason"] = UNREADABLE
                 row["message"] = f"the file cannot be read: {error.strerror or error}"
     return pa.Table.from_pylist(rows + problems, schema)
 

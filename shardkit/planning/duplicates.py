@@ -6,9 +6,8 @@ import pyarrow.compute as pc
 
 from shardkit.planning.assign_splits import Ties
 from shardkit.planning.rows import Rows
+from shardkit.reject_reasons import DUPLICATE, DUPLICATE_KEY
 from shardkit.sources.listing import LINE
-
-DUPLICATE = "duplicate"  # left out on demand, so it counts against no limit
 
 REJECTED_SCHEMA = pa.schema(
     [
@@ -56,7 +55,7 @@ def without_repeats(inventory: pa.Table) -> pa.Table:
     messages = inventory["message"].to_pylist()
     reasons = inventory["reason"].to_pylist()
     for i in again.tolist():
-        reasons[i] = "duplicate_key"
+        reasons[i] = DUPLICATE_KEY
         messages[i] = f"record {lines[i]} names it again after record {lines[i - 1]}; keep one of them"
     for name, values in (("reason", reasons), ("message", messages)):
         at = inventory.schema.get_field_index(name)

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from shardkit.reject_reasons import BAD_NAME
 from shardkit.storage.folders import Folder
 
 # What every layout lists. A row is an example, or with a reason a problem: an image that is bad as listed, or a record
@@ -212,7 +213,7 @@ def unicode_problem(path: str) -> tuple[str, str, str] | None:
         path.encode()
     except UnicodeEncodeError:
         key = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        return key, "bad_name", "the file's name is not valid UTF-8; rename it"
+        return key, BAD_NAME, "the file's name is not valid UTF-8; rename it"
     return None
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL
 from shardkit.sources.detection.coco_columns import CocoColumns, annotation_name, image_names, read_coco
 from shardkit.sources.detection.coco_files import (
     AnnotationFiles,
@@ -168,11 +169,11 @@ def _images_table(
         key = join(part.images, name)
         if entry is None:
             message = f"{part.path} names the image, but it is not there; restore it, or take its record out"
-            made.append(problem_row(key, part.split, "missing", message))
+            made.append(problem_row(key, part.split, MISSING, message))
             counts.append(-1)
         elif (num_objects := int(starts[i + 1] - starts[i])) > MAX_OBJECTS:
             message = f"{part.path} has {num_objects:,} annotations of the image, more than {MAX_OBJECTS:,}"
-            made.append(problem_row(key, part.split, "bad_annotation", f"{message}; cut it into smaller ones", entry))
+            made.append(problem_row(key, part.split, BAD_ANNOTATION, f"{message}; cut it into smaller ones", entry))
             counts.append(-1)
         else:
             made.append((key, part.split, None, entry.num_bytes, entry.mtime_ns, None, None, None, None, None))
@@ -222,7 +223,7 @@ def _unnamed(part: CocoFile, folders: _Folders, names: Iterable[str], skipped: d
                 yield problem_row(problem[0], part.split, problem[1], problem[2], entry)
             else:
                 message = f"{part.path} does not name the image; add a record for it, or move it elsewhere"
-                yield problem_row(below, part.split, "no_label", message, entry)
+                yield problem_row(below, part.split, NO_LABEL, message, entry)
 
 
 def open_coco(folder: Folder, options: SourceOptions, json_path: str | None = None) -> Coco:

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.naming import relative_path_problem
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
 from shardkit.sources.detection.rows import encodable
 from shardkit.sources.json_stream import array_items
 
@@ -66,27 +67,27 @@ class CocoColumns:
         number, name = (record.get("id"), record.get("name")) if isinstance(record, dict) else (None, None)
         if not _is_int64(number) or not isinstance(name, str):
             self.add_problem(
-                f"category {_shown(number)}", "bad_annotation", "a category needs an integer `id` and a `name`"
+                f"category {_shown(number)}", BAD_ANNOTATION, "a category needs an integer `id` and a `name`"
             )
         elif self.categories.setdefault(number, encodable(name)) != encodable(name):
             there = self.categories[number]
             message = f"the id stands for {there!r} already, and here for {name!r}; give each category an id of its own"
-            self.add_problem(f"category {number}", "bad_annotation", message)
+            self.add_problem(f"category {number}", BAD_ANNOTATION, message)
 
     def add_image(self, record: Any, line: int) -> None:
         """One element of `images`."""
         if not isinstance(record, dict):
-            self.add_problem(f"image number {line}", "bad_annotation", f"an object is expected, not {_shown(record)}")
+            self.add_problem(f"image number {line}", BAD_ANNOTATION, f"an object is expected, not {_shown(record)}")
             return
         what = f"image {_shown(record.get('id'))}"
         number = _identity(record.get("id"))
         if number is None:
-            self.add_problem(f"image number {line}", "bad_annotation", "the image has no `id`; annotations refer to it")
+            self.add_problem(f"image number {line}", BAD_ANNOTATION, "the image has no `id`; annotations refer to it")
             return
         code = self.code_of.setdefault(number, len(self.code_of))
         if code in self.with_image:
             message = "an image before it has the same id; the first one counts: give each image an id of its own"
-            self.add_problem(f"{what}, number {line}", "duplicate_id", message)
+            self.add_problem(f"{what}, number {line}", DUPLICATE_ID, message)
             return
         self.with_image.add(code)
         name = record.get("file_name")
@@ -97,7 +98,7 @@ class CocoColumns:
         if problem:
             shown = _shown(record.get("file_name"))
             message = f"`file_name` {shown} is no path below the folder of images: {problem}; mend it"
-            self.add_problem(what, "bad_name", message)
+            self.add_problem(what, BAD_NAME, message)
             name = ""
         self.image_names.append(str(name))
         self.image_lines.append(line)
@@ -110,13 +111,13 @@ class CocoColumns:
         self.num_records += 1
         if not isinstance(record, dict):
             what = f"annotation number {self.num_records}"
-            self.add_problem(what, "bad_annotation", f"an object is expected, not {_shown(record)}")
+            self.add_problem(what, BAD_ANNOTATION, f"an object is expected, not {_shown(record)}")
             return
         get: Callable[[str], Any] = record.get
         image_id, category_id, box = _identity(get("image_id")), get("category_id"), get("bbox")
         if image_id is None or not _is_int64(category_id):
             message = "an annotation needs an `image_id`, and an integer as `category_id`"
-            self.add_problem(self._annotation_name(get("id")), "bad_annotation", message)
+            self.add_problem(self._annotation_name(get("id")), BAD_ANNOTATION, message)
             return
         try:
             x, y, width, height = map(float, box)
@@ -125,7 +126,7 @@ class CocoColumns:
         # Of NaN and infinity the difference to itself is no 0.
         if not (type(box) is list and x - x == y - y == width - width == height - height == 0):
             message = f"`bbox` is to be 4 finite numbers, x, y, width, height; found {_shown(box)}; the image stays"
-            self.add_problem(self._annotation_name(get("id")), "bad_box", message)
+            self.add_problem(self._annotation_name(get("id")), BAD_BOX, message)
             return
         self.boxes.extend((x, y, width, height))
         self.codes.append(self.code_of.setdefault(image_id, len(self.code_of)))
@@ -154,7 +155,7 @@ class CocoColumns:
             unknown = "category" if is_known[codes[i]] else "image"
             number = f" {category_ids[i]}" if unknown == "category" else ""
             message = f"no {unknown} of the file has its `{unknown}_id`{number}"
-            self.add_problem(annotation_name(self.ids[i]), "bad_annotation", message + "; mend it or take it out")
+            self.add_problem(annotation_name(self.ids[i]), BAD_ANNOTATION, message + "; mend it or take it out")
         images = image_of[codes]
         good = np.flatnonzero((images >= 0) & has_category)
         order = good[np.argsort(images[good], kind="stable")]

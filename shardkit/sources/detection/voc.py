@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL
 from shardkit.sources.detection.rows import Row, batches, detection_schema, encodable, image_row, problem_row
 from shardkit.sources.detection.voc_folders import (
     VocFiles,
@@ -142,13 +143,13 @@ class Voc(Source):
             chosen = next((one for one in images if one.name == parsed.filename), images[0])
         else:
             chosen = images[0]
-            problem = problem or ("bad_annotation", f"{printable(xml_path)}: {parsed}; mend the file, or write it anew")
+            problem = problem or (BAD_ANNOTATION, f"{printable(xml_path)}: {parsed}; mend the file, or write it anew")
         for image in images:
             path = join(found.images, image.name)
             if bad_name := unicode_problem(path):
                 yield problem_row(bad_name[0], split, bad_name[1], bad_name[2], image)
             elif image is not chosen:
-                yield problem_row(path, split, "no_label", f"{printable(xml_path)} is that of {chosen.name!r}", image)
+                yield problem_row(path, split, NO_LABEL, f"{printable(xml_path)} is that of {chosen.name!r}", image)
             elif problem:
                 yield problem_row(path, split, problem[0], problem[1], image)
             elif isinstance(parsed, Annotation):
@@ -179,7 +180,7 @@ class Voc(Source):
             split, problem = _split(found, lists, stem)
             message = f"there is no image {stem!r} of any usual ending in {printable(found.images) or 'its folder'}"
             message += f", and no {filename!r}" if filename else ""
-            reason = problem[0] if problem else "missing"
+            reason = problem[0] if problem else MISSING
             yield problem_row(
                 encodable(_shown(path)), split, reason, _shown(f"{message}; restore it, or take the file out")
             )
@@ -191,7 +192,7 @@ class Voc(Source):
                 path = join(found.images, image.name)
                 key, reason, message = unicode_problem(path) or (
                     path,
-                    "no_label",
+                    NO_LABEL,
                     f"there is no {printable(stem)}.xml in {printable(found.annotations) or 'its folder'}; add it",
                 )
                 yield problem_row(key, split, reason, message, image)
@@ -199,7 +200,7 @@ class Voc(Source):
             if stem not in files.annotations and stem not in files.images:
                 for split, where in places:
                     message = f"there is no image and no XML file {_shown(stem)!r}; restore them, or take the line out"
-                    yield problem_row(where, split, "missing", message)
+                    yield problem_row(where, split, MISSING, message)
 
 
 def _split(found: VocFolder, lists: _Lists, stem: str) -> tuple[str | None, tuple[str, str] | None]:

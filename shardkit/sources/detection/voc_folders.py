@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from shardkit.errors import SpecialFileError
 from shardkit.naming import printable, split_of_folder
+from shardkit.reject_reasons import NO_SPLIT
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children, folders_in, is_folder, join
 from shardkit.storage.folders import Entry, Folder, explained
@@ -171,5 +172,5 @@ def split_in_lists(places: list[tuple[str, str]]) -> tuple[str | None, str | Non
     """Split, reason and message of what stands in lists at those places: one split, or a problem."""
     if len({split for split, _ in places}) > 1:
         where = " and ".join(printable(place) for _, place in places)
-        return None, "no_split", f"it is in two splits: {where}; leave it in one"
+        return None, NO_SPLIT, f"it is in two splits: {where}; leave it in one"
     return places[0][0], None, None

@@ -7,6 +7,7 @@ from xml.etree.ElementTree import Element, ParseError  # for their names only; d
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.detection.rows import MAX_OBJECTS, Object
 
 MAX_BYTES = 16 << 20  # 16 MiB; some 40,000 objects
@@ -62,14 +63,14 @@ def parse_annotation(data: bytes) -> Annotation | str:
 def _add_object(annotation: Annotation, one: Element, name: str) -> None:
     label_name = _text(one, "name")
     if not label_name:
-        annotation.problems.append((name, "bad_annotation", "it has no <name>; add its class, or take it out"))
+        annotation.problems.append((name, BAD_ANNOTATION, "it has no <name>; add its class, or take it out"))
         return
     box = one.find("bndbox")
     sides = [_number(box, side) for side in _SIDES]
     if not all(map(math.isfinite, sides)):
         found = ", ".join("" if box is None else _text(box, side) for side in _SIDES)
         message = f"<bndbox> needs finite numbers as {', '.join(_SIDES)}, found ({found}); mend it, or take it out"
-        annotation.problems.append((name, "bad_box", message))
+        annotation.problems.append((name, BAD_BOX, message))
         return
     annotation.objects.append(
         {

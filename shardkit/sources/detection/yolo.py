@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_ANNOTATION, MISSING
 from shardkit.sources.detection.rows import Row, batches, detection_schema, encodable, image_row, problem_row
 from shardkit.sources.detection.yolo_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
 from shardkit.sources.detection.yolo_labels import MAX_BYTES, parse_labels, too_many
@@ -108,7 +109,7 @@ class Yolo(Source):
                 "there is no image beside or above it that it could label; restore the image, or take the file out"
             )
             paths = labels_without_image(self.folder, part.images.path, listed.images)
-            rows += [problem_row(_shown(path), split, "missing", message) for path in paths]
+            rows += [problem_row(_shown(path), split, MISSING, message) for path in paths]
         yield from batches(_SCHEMA, rows, batch_rows, listed.skipped)
 
     def _count_unlisted(self) -> dict[str, int]:
@@ -132,13 +133,13 @@ class Yolo(Source):
             data = self._labels(label_path, labels)
             if isinstance(data, str):
                 message = f"{printable(label_path)}: {data}; mend the file, or write it anew"
-                yield problem_row(path, split, "bad_annotation", message, entry)
+                yield problem_row(path, split, BAD_ANNOTATION, message, entry)
                 continue
             objects, problems = parse_labels(data, names, self.found.num_keypoint_fields)
             yield image_row(path, split, entry, objects, (0, 0))
             for line, message in problems:
                 rest = "the image stays; mend the line, or take it out"
-                yield problem_row(f"{label_path}, line {line}", split, "bad_annotation", f"{message}; {rest}")
+                yield problem_row(f"{label_path}, line {line}", split, BAD_ANNOTATION, f"{message}; {rest}")
 
     def _labels(self, path: str, entry: Entry | None) -> bytes | str:
         """The content of a label file, b"" if there is none, or why it cannot be used."""

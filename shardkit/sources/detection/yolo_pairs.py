@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from shardkit.naming import printable, relative_path_problem
+from shardkit.reject_reasons import BAD_NAME, MISSING
 from shardkit.sources.detection.yolo_folders import YoloImages, is_class_file, label_folder
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children, file_or_folder, files_below, is_folder, join, parent_of
@@ -84,7 +85,7 @@ def _from_list(folder: Folder, path: str, base: str) -> Listed:
         where = f"{path}, line {number}"
         image = join(prefix, *_parts(line)[num_dropped:])
         if problem := relative_path_problem(image):
-            found.problems.append((where, "bad_name", f"the path {printable(line)!r} may not be followed: {problem}"))
+            found.problems.append((where, BAD_NAME, f"the path {printable(line)!r} may not be followed: {problem}"))
             continue
         place, name = parent_of(image), posixpath.basename(image)
         if place not in entries:
@@ -93,7 +94,7 @@ def _from_list(folder: Folder, path: str, base: str) -> Listed:
             found.images.append((image, entries[place][name]))
         else:
             message = f"there is no image {printable(line)!r} at {printable(image)}; restore it, or take the line out"
-            found.problems.append((where, "missing", message))
+            found.problems.append((where, MISSING, message))
     return found
 
 

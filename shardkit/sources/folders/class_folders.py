@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.errors import DataError
 from shardkit.naming import MANIFEST, RUN_LOG, printable, split_of_folder
+from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.annotated_data_check import find_annotated_data
 from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Source, ending, is_ignored, unicode_problem
 from shardkit.sources.tables.layout import TABLE_ENDINGS
@@ -82,7 +83,7 @@ class ClassFolders(Source):
             if problem := unicode_problem(path):
                 key, reason, message = problem
             elif part.label_name is None:
-                reason, message = "no_label", "the image lies outside every label folder; move it into one"
+                reason, message = NO_LABEL, "the image lies outside every label folder; move it into one"
             label_name = None if reason else part.label_name
             batch.rows.append((key, part.split, label_name, entry.num_bytes, entry.mtime_ns, reason, message))
             if len(batch.rows) == batch_rows:

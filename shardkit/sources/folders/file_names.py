@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from shardkit.errors import CallError
 from shardkit.naming import printable, split_of_folder
+from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.listing import (
     GROUP,
     IMAGE_ENDINGS,
@@ -124,7 +125,7 @@ class FileNames(Source):
         label = match[self.label_group] if match else None
         if match is None or not label:
             what = "the label's group is empty" if match else f"{printable(self.pattern.pattern)!r} is not found in it"
-            raise BadRecord("no_label", f"the file's name has no label: {what}; mend --label-pattern, or rename it")
+            raise BadRecord(NO_LABEL, f"the file's name has no label: {what}; mend --label-pattern, or rename it")
         named = match.groupdict()
         split = split_of_text(named[_SPLIT]) if named.get(_SPLIT) else folder_split
         return label, split, named.get(_GROUP)

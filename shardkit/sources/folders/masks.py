@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable, split_of_folder
+from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL
 from shardkit.sources.detection.voc_folders import read_lists, split_in_lists
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
@@ -158,19 +159,19 @@ class Masks(Source):
             elif reason:
                 pass
             elif not candidates:
-                reason, message = "no_label", "there is no mask of its name; add one, or move the image away"
+                reason, message = NO_LABEL, "there is no mask of its name; add one, or move the image away"
             elif len(candidates) > 1:
                 names = " and ".join(sorted(candidates))
-                reason, message = "bad_mask", f"{names} are both masks of it by their names; keep one"
+                reason, message = BAD_MASK, f"{names} are both masks of it by their names; keep one"
             mask = candidates[0] if not reason else None
             yield (key, split, None, entry.num_bytes, entry.mtime_ns, reason, message, mask)
         for path, entry, split in masks.unpaired(part):
             message = "there is no image that this mask is of; restore the image, or take the mask out"
-            yield (path, split, None, entry.num_bytes, entry.mtime_ns, "missing", message, None)
+            yield (path, split, None, entry.num_bytes, entry.mtime_ns, MISSING, message, None)
         for stem in sorted(lists.keys() - listed):
             for split, where in lists[stem]:
                 message = f"there is no image {printable(stem)!r}; restore it, or take the line out"
-                yield (where, split, None, 0, 0, "missing", message, None)
+                yield (where, split, None, 0, 0, MISSING, message, None)
 
     def _files(self, above: str | None, skipped: dict[str, int]) -> Iterator[tuple[str, str, Entry]]:
         """Path, path below the folder, and entry of every image; counts other files."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError, UnknownNameError
 from shardkit.naming import MANIFEST, RUN_LOG, split_of_folder
+from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
 from shardkit.sources.folders.class_folders import ClassFolders, Part
 from shardkit.sources.listing import LISTING_SCHEMA, Listing, Source, is_ignored
 from shardkit.sources.options import SourceOptions
@@ -124,7 +125,7 @@ class Metadata(Source):
         for key in sorted(unnamed):
             _, _, _, num_bytes, mtime_ns, reason, message = found[key]
             if reason is None:
-                reason, message = "no_label", f"{who}; add a record for it, or move it away"
+                reason, message = NO_LABEL, f"{who}; add a record for it, or move it away"
             yield (key, self._split(key), None, num_bytes, mtime_ns, reason, message, *nothing)
 
     def _split(self, key: str) -> str | None:
@@ -136,7 +137,7 @@ class Metadata(Source):
         key, split, label_name, num_bytes, mtime_ns, reason, message, line, *others = row
         problem = None
         if self.split_folders and (split := self._split(key)) is None:
-            problem = "bad_split", "the image lies outside the split folders; move it into one"
+            problem = BAD_SPLIT, "the image lies outside the split folders; move it into one"
         if image is not None:
             num_bytes, mtime_ns = image[3:5]
         elif reason is None:
@@ -144,7 +145,7 @@ class Metadata(Source):
             entry = file_or_folder(self.folder, key)
             if entry is None or entry.is_folder:
                 what = "is not there" if entry is None else "is a folder"
-                problem = "missing", f"the image that it names {what}; correct the name or add the image"
+                problem = MISSING, f"the image that it names {what}; correct the name or add the image"
             else:
                 num_bytes, mtime_ns = entry.num_bytes, entry.mtime_ns
         if reason is None and problem:

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from shardkit.errors import DataError
 from shardkit.naming import WORK_FOLDER
+from shardkit.reject_reasons import BAD_LINE, MISSING
 from shardkit.sources.listing import LISTING_SCHEMA, OFFSET, PATH, Listing, Source, unicode_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images, image_column, is_binary
@@ -158,9 +159,9 @@ class HfParquet(Source):
                 raise BadRecord(*problem[1:])
             if place is None:
                 pointing = f", only the path {path!r:.200}" if path else ""
-                raise BadRecord("missing", f"the record holds no image{pointing}; embed it, or take the record out")
+                raise BadRecord(MISSING, f"the record holds no image{pointing}; embed it, or take the record out")
             if record.problem:
-                raise BadRecord("bad_line", record.problem)
+                raise BadRecord(BAD_LINE, record.problem)
             if self.columns.split is not None:
                 split = self.columns.split_of(record.values)
             label_name, more = annotation(record.values)

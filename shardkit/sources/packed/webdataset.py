@@ -15,6 +15,7 @@ import pyarrow as pa
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
 from shardkit.sources.detection.rows import counted
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
@@ -149,7 +150,7 @@ class _Reader:
             message = (
                 f"the archive {self.broken}; what stands before is read. Copy it again from its origin, or pack it"
             )
-            yield self._row(encodable_path(self.tar.path), 0, 0, reason="truncated", message=f"{message} anew")
+            yield self._row(encodable_path(self.tar.path), 0, 0, reason=TRUNCATED, message=f"{message} anew")
 
     def _members(self) -> Iterator[TarMember]:
         try:
@@ -157,7 +158,7 @@ class _Reader:
                 if is_junk(member):
                     continue
                 if member.problem:
-                    self.problems.append(self._problem(member.name, "bad_name", f"the member {member.problem}"))
+                    self.problems.append(self._problem(member.name, BAD_NAME, f"the member {member.problem}"))
                 else:
                     yield member
         except BrokenTar as error:
@@ -175,14 +176,14 @@ class _Reader:
         if not images:
             if labels:
                 name = next(iter(labels.values())).name
-                yield self._problem(name, "missing", "the sample has a label and no image; add it, or take it out")
+                yield self._problem(name, MISSING, "the sample has a label and no image; add it, or take it out")
             return
         image = (plain or images)[0]
         key = self._key(image.name)
         try:
             if len(plain or images) > 1:
                 others = " and ".join(printable(one.name) for one in plain or images)
-                raise BadSample("bad_annotation", f"{others} are images of one sample; keep one, or name them apart")
+                raise BadSample(BAD_ANNOTATION, f"{others} are images of one sample; keep one, or name them apart")
             if problem := unicode_problem(key):
                 key = problem[0]
                 raise BadSample(*problem[1:])

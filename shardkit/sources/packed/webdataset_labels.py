@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 from shardkit.archives.tar_members import TarMember
 from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
 from shardkit.sources.detection.rows import encodable
 
 TEXT_SUFFIXES = ("cls", "cls.txt", "label", "label.txt")  # the first that is there counts
@@ -56,7 +57,7 @@ class LabelReader:
             return found
         above, separator, _ = image.name.partition("/")
         if not separator:
-            raise BadSample("no_label", "the sample has no .cls, no label in a .json, and lies in no folder; add one")
+            raise BadSample(NO_LABEL, "the sample has no .cls, no label in a .json, and lies in no folder; add one")
         return [above]
 
     def is_list(self, labels: Mapping[str, TarMember]) -> bool:
@@ -71,10 +72,10 @@ class LabelReader:
     def _name(self, member: TarMember) -> str:
         text = self._text(member, _MAX_LABEL_BYTES).strip(" \t\r\n")
         if not text:
-            raise BadSample("no_label", f"{printable(member.name)} is empty; write the class into it")
+            raise BadSample(NO_LABEL, f"{printable(member.name)} is empty; write the class into it")
         if any(unicodedata.category(char) == "Cc" for char in text):
             message = f"{printable(member.name)} holds {text[:8].encode()!r}, no line of text; write the class as text"
-            raise BadSample("bad_label", f"{message}, such as 5 or cat")
+            raise BadSample(BAD_LABEL, f"{message}, such as 5 or cat")
         return text
 
     def _names(self, member: TarMember) -> list[str] | None:
@@ -88,11 +89,11 @@ class LabelReader:
             message = (
                 f"{where} is a list, and the first samples have one class each; give each one class, or each a list"
             )
-            raise BadSample("bad_label", message)
+            raise BadSample(BAD_LABEL, message)
         names = [_class_name(one, where) for one in value]
         if len(set(names)) < len(names):
             message = f"{where} holds a class twice; write each class once, by name or number, not a 0 or 1 for each"
-            raise BadSample("bad_label", message)
+            raise BadSample(BAD_LABEL, message)
         return names
 
     def _value(self, member: TarMember) -> tuple[str, Any]:
@@ -100,7 +101,7 @@ class LabelReader:
         try:
             content = json.loads(self._text(member, _MAX_JSON_BYTES))
         except (ValueError, RecursionError) as error:
-            raise BadSample("bad_label", f"{printable(member.name)} is no JSON ({error}); mend it") from error
+            raise BadSample(BAD_LABEL, f"{printable(member.name)} is no JSON ({error}); mend it") from error
         for key in self.json_keys:
             value = content.get(key) if isinstance(content, dict) else None
             if value is not None and not (isinstance(value, str) and not value.strip()):
@@ -110,13 +111,13 @@ class LabelReader:
     def _text(self, member: TarMember, max_bytes: int) -> str:
         if member.num_bytes > max_bytes:
             message = f"{printable(member.name)} has {member.num_bytes} bytes, too many for a label"
-            raise BadSample("bad_label", message)
+            raise BadSample(BAD_LABEL, message)
         self.file.seek(member.offset)
         try:
             return self.file.read(member.num_bytes).decode("utf-8-sig")
         except UnicodeDecodeError:
             message = f"{printable(member.name)} is no text in UTF-8; write the class as text, such as 5 or cat"
-            raise BadSample("bad_label", message) from None
+            raise BadSample(BAD_LABEL, message) from None
 
 
 def _class_name(value: Any, where: str) -> str:
@@ -124,4 +125,4 @@ def _class_name(value: Any, where: str) -> str:
         return encodable(value.strip())
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise BadSample("bad_label", f"{where} is neither text nor a whole number, nor a list of these; write the class")
+    raise BadSample(BAD_LABEL, f"{where} is neither text nor a whole number, nor a list of these; write the class")

@@ -6,6 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT
 from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, feature_field
 from shardkit.sources.tables.labels import Labels
 from shardkit.sources.tables.records import BadRecord, Record, enumerated, shown
@@ -102,7 +103,7 @@ class Columns:
             key = split = None
             try:
                 if problem:
-                    raise BadRecord("bad_line", problem)
+                    raise BadRecord(BAD_LINE, problem)
                 key = key_of(values[image])
                 split = self.split_of(values)
                 label_name, more = annotation(values)
@@ -154,10 +155,10 @@ class Columns:
             if isinstance(error, BadRecord):
                 raise
             msg = f"{shown(value)} is no split's name"
-            raise BadRecord("bad_split", msg) from None
+            raise BadRecord(BAD_SPLIT, msg) from None
         if split is None:
             msg = "it has no split where other records have one; give it one or leave it out"
-            raise BadRecord("bad_split", msg)
+            raise BadRecord(BAD_SPLIT, msg)
         return split
 
     def _group(self, value: Any) -> str | None:

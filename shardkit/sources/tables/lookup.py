@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import IMAGE_ENDINGS, ending, unicode_problem
 from shardkit.sources.tables.records import BadRecord, shown
 from shardkit.sources.tables.unlisted import list_if_allowed
@@ -51,7 +52,7 @@ class NameResolver:
             found = [one for one in with_endings if posixpath.splitext(one)[0] == name] or with_endings
         if len(found) > 1:
             msg = f"{shown(key)} may be {found[0]} or {found[1]}; write the file's whole name"
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         return join(above, found[0]) if found else key
 
     def _listed(self, path: str) -> dict[str, list[str]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from shardkit.errors import DataError
 from shardkit.naming import relative_path_problem
+from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.tables.records import BadRecord, shown
 from shardkit.storage.folders import Folder, open_folder
 
@@ -38,10 +39,10 @@ class KeyBuilder:
         """
         if not isinstance(path, str):
             msg = "the path of the image is missing" if path is None else f"{shown(path)} is no path of an image"
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         if len(path) > _MAX_PATH:
             msg = f"the path {shown(path)} has {len(path):,} characters, more than {_MAX_PATH:,}"
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         if not self.absolute_only and _PLAIN.fullmatch(path):
             return path
         absolute = absolute_form(path)
@@ -49,7 +50,7 @@ class KeyBuilder:
             msg = (
                 f"the path {shown(path)} is relative where those of the first records are absolute; write it like them"
             )
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         if absolute is None:
             relative = path.replace("\\", "/")  # of a table made on Windows
             while relative.startswith("./"):
@@ -58,10 +59,10 @@ class KeyBuilder:
             relative = absolute[len(self.root) :]
         else:
             msg = f"the path {shown(path)} is not below {self.root}; name a folder above all images with --root"
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         if not _PLAIN.fullmatch(relative) and (problem := relative_path_problem(relative)):
             msg = f"the path {shown(path)} may not be followed: {problem}; write it relative to {self.root}"
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         return relative
 
 
