@@ -1,4 +1,4 @@
-"""Images beside those that a table names, and that it does not name: counted, so that none is lost silently."""
+"""Count the images next to a table's images that the table does not name, so that none is lost silently."""
 
 import hashlib
 import posixpath
@@ -14,10 +14,10 @@ from shardkit.storage.folders import Entry, Folder
 
 
 def count_unlisted(folder: Folder, keys: Iterable[str]) -> int:
-    """How many images of the folders that these keys are in have none of these keys.
+    """Return the number of images in the keys' folders that have none of these keys.
 
-    Each folder is listed once, and others are not looked into; one that may be read from but not listed counts none.
-    Memory: eight bytes a key, by a hash of 64 bits.
+    Every folder is listed once; other folders are not listed. A folder that may be read but not listed counts 0.
+    Memory: eight bytes per key, a hash of 64 bits.
     """
     named = array("Q")
     folders: dict[str, None] = {}
@@ -37,10 +37,10 @@ def count_unlisted(folder: Folder, keys: Iterable[str]) -> int:
 
 
 def list_if_allowed(folder: Folder, path: str) -> list[Entry]:
-    """What a folder holds; nothing where listing is refused, as to who may only read the objects of a bucket.
+    """Return the entries of a folder; none if listing is refused, as for users who may only read a bucket's objects.
 
     Raises:
-        MachineError: it cannot be listed for another reason.
+        MachineError: The folder cannot be listed for another reason.
     """
     try:
         return children(folder, path)
