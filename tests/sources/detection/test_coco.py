@@ -365,7 +365,7 @@ def test_the_split_is_a_word_of_the_files_or_the_folders_name(path, split):
 def test_what_is_not_coco_is_not_taken_for_it(files, tmp_path):
     root = write_tree(tmp_path / "s", {"x/": b"", **files})
     assert not is_coco(open_folder(str(root)))
-    with pytest.raises(DataError, match="COCO's object annotations; .*annotations/"):
+    with pytest.raises(DataError, match=r"COCO's object annotations; .*annotations/"):
         opened(root)
 
 

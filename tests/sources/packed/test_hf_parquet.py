@@ -287,7 +287,7 @@ def test_several_images_a_record_are_refused_with_the_column(type_, options, tmp
 def test_other_parquet_files_are_not_taken_for_images(tmp_path, data):
     root = source_of(tmp_path, a=data)
     assert not is_hf_parquet(open_folder(str(root)))
-    with pytest.raises(DataError, match=r"there is not a column of images in it"):
+    with pytest.raises(DataError, match=r"there is no column of images in it"):
         opened(root)
 
 
