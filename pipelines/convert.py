@@ -20,10 +20,10 @@ from shardkit.inventory import parts
 from shardkit.inventory.inventory import Inventory
 from shardkit.naming import MANIFEST, WORK_FOLDER, ShardName, printable
 from shardkit.planning import plan_file
-from shardkit.planning.duplicates import DUPLICATE
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.planning.plan_file import ShardTask
+from shardkit.reject_reasons import DUPLICATE
 from shardkit.sources import Source, SourceOptions, open_source
 from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
