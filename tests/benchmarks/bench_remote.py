@@ -4,8 +4,7 @@
 
 The store is tests/storage/gcs/emulator.py: TensorFlow's own gs:// client reads the dataset FOLDER from it. Everything
 that comes counts from when the first epoch is over, since what was read ahead of it came before: `rate` is bytes of
-images
-a second over the link's bytes a second, `read` is what the store sent over what it would have to send for them.
+images a second over the link's bytes a second, `read` is what the store sent over what it would have to send for them.
 
 TensorFlow's client reads 64 MiB ahead wherever it seeks, unless GCS_READAHEAD_BUFFER_SIZE_BYTES says otherwise, and
 that before Python starts: 0 where requests are as long as they should be, a little above a record for `full`.

@@ -10,7 +10,7 @@ from shardkit.order.schedule import PERIOD, SHARED, Schedule
 from shardkit.reader.orders.keyed_permutations import permute_ranges
 
 
-class Drawer:
+class ClassSchedule:
     """Which class a position draws from, and how many before it did; also for mixtures.
 
     The tables become tensors once, here: made inside a graph they would be constants, copied with every graph.
@@ -45,7 +45,7 @@ class Sampler:
     """Positions to the ids of a class sampling."""
 
     def __init__(self, sampling: ClassSampling, seed: int) -> None:
-        self._draw = Drawer(sampling.schedule)
+        self._draw = ClassSchedule(sampling.schedule)
         self._seed, self._rounds = derived_seed(seed, CLASSES_PURPOSE), sampling.rounds
         with tf.device("CPU:0"):
             self._members, self._starts = tf.constant(sampling.members), tf.constant(sampling.starts)

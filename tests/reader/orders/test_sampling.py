@@ -18,7 +18,7 @@ STARTS = [0, 999_000, 2**61 - 150]
 @pytest.mark.parametrize("weights", WEIGHTS.values(), ids=WEIGHTS)
 def test_the_graph_draws_as_numpy_does(weights):
     made = schedule.make_schedule(weights, seed=1)
-    compiled = tf.function(graph_sampling.Drawer(made), input_signature=[tf.TensorSpec([None], tf.int64)])
+    compiled = tf.function(graph_sampling.ClassSchedule(made), input_signature=[tf.TensorSpec([None], tf.int64)])
     for start in STARTS:
         positions = np.arange(start, start + 2500)
         for found, expected in zip(compiled(positions), schedule.draw(made, positions), strict=True):
