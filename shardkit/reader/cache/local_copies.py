@@ -25,7 +25,7 @@ def reachable(table: RecordTable, cache: Cache | None, *, in_blocks: bool) -> Sh
         CallError: There is no cache, and TensorFlow cannot read the shards where they are stored.
     """
     if cache is not None:
-        return ShardCache(cache.folder, cache.max_bytes)
+        return ShardCache(os.fspath(cache.folder), cache.max_bytes)
     for url in dict.fromkeys(root.url for root in table.roots):
         scheme = url.partition("://")[0] if "://" in url else "file"
         if scheme == "s3":
