@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, Protocol, TypeV
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, relative_path_problem
+from shardkit.reject_reasons import BAD_NAME, DUPLICATE_KEY
 from shardkit.storage import Entry, Folder, open_folder, os_errors_as
 
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -84,18 +85,18 @@ def build_tree(archive: str, entries: Iterable[tuple[str, M | None]], mtime_ns: 
         elif not path:
             why = relative_path_problem(name.replace("\\", "/"))
             message = f"{shown} has a name that is not safe: {why}; pack it again under a relative path"
-            problems.append(ArchiveProblem(name or "(no name)", "bad_name", message, member.num_bytes))
+            problems.append(ArchiveProblem(name or "(no name)", BAD_NAME, message, member.num_bytes))
         else:
             if before := files.get(path):
                 message = (
                     f"{archive} holds the entry again; the last one is read, as when it is unpacked. Keep one of them"
                 )
-                problems.append(ArchiveProblem(path, "duplicate_key", message, before.num_bytes))
+                problems.append(ArchiveProblem(path, DUPLICATE_KEY, message, before.num_bytes))
             files[path] = member
             _add_folder(folders, path.rpartition("/")[0])
     for path in [path for path in files if path in folders]:
         message = f"the entry {printable(path)} of {archive} is a file and, for other entries, a folder; pack it again"
-        problems.append(ArchiveProblem(path, "bad_name", message, files.pop(path).num_bytes))
+        problems.append(ArchiveProblem(path, BAD_NAME, message, files.pop(path).num_bytes))
     for path, member in files.items():
         above, _, name = path.rpartition("/")
         folders[above][name] = Entry(name, is_folder=False, num_bytes=member.num_bytes, mtime_ns=member.mtime_ns)

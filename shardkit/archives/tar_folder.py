@@ -16,6 +16,7 @@ from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem, MemberT
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
 from shardkit.errors import SourceChangedError
 from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_NAME, TRUNCATED
 from shardkit.storage import os_errors_as
 
 _MAX_TREES = 4  # archives whose members are kept in memory
@@ -87,11 +88,11 @@ def _ordinary(
         for member in members:
             if member.problem:
                 message = f"the entry {printable(member.name)} of {archive} {member.problem}"
-                problems.append(ArchiveProblem(member.name, "bad_name", message, member.num_bytes))
+                problems.append(ArchiveProblem(member.name, BAD_NAME, message, member.num_bytes))
             else:
                 yield member.name, member
     except BrokenTar as error:
         message = (
             f"the archive {error}; the entries before that are read. Copy it again from its origin, or pack it again"
         )
-        problems.append(ArchiveProblem(archive, "truncated", message, 0))
+        problems.append(ArchiveProblem(archive, TRUNCATED, message, 0))

@@ -56,13 +56,10 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     order = make_order(
         table,
         classes,
+        options,
         shares=source.shares(table) if isinstance(source, Mixture) else None,
-        training=given.training,
-        order="full" if blocks is None else "block",
+        blocks=blocks,
         sampling=given.sampling,
-        seed=given.seed,
-        global_batch_size=given.global_batch_size,
-        blocks=(0, 0, 0) if blocks is None else (blocks.block_records, blocks.window_blocks, blocks.lanes),
     )
     if order is not None:
         counted = "the split has" if table.record is None else "the part of the split that is selected has"

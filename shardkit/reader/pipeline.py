@@ -24,7 +24,7 @@ from shardkit.reader.cache.shards import HeldPaths
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import decode_window, finish, target_size
 from shardkit.reader.map_results import check_element, check_no_weight
-from shardkit.reader.orders.training_orders import BlockOrder
+from shardkit.reader.orders.training_orders import BlockTrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.records.block_reader import BlockReader
 from shardkit.reader.records.instructions import BATCH_SEED, LOCATION_COLUMNS, ReadInstructions
@@ -112,7 +112,7 @@ def _record_adder(spec: PipelineSpec) -> Callable[[Any, Any], Any]:
     table = spec.table
     if spec.is_remote or table.frame_bytes is None:
         return lambda blocks, _: blocks.prefetch(1).unbatch()
-    if isinstance(spec.order, BlockOrder):
+    if isinstance(spec.order, BlockTrainingOrder):
         reader = BlockReader(table, spec.order.layout, spec.layout, spec.options.seed)
         return lambda blocks, first_step: tf.data.Dataset.zip(
             blocks.prefetch(1).unbatch(), reader.records(first_step)

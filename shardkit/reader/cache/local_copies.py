@@ -15,7 +15,7 @@ _LOG = logging.getLogger(__name__)
 
 def with_local_copies(table: RecordTable, cache: Cache) -> RecordTable:
     """Return the table with the paths of local copies of its shards; see `ShardCache.fetch`."""
-    paths = ShardCache(cache.folder, cache.max_bytes).fetch(table.roots, table.shards)
+    paths = ShardCache(os.fspath(cache.folder), cache.max_bytes).fetch(table.roots, table.shards)
     return replace(table, paths=paths)
 
 
