@@ -29,7 +29,7 @@ TREE = {
 
 
 def zipped(path, files, method=zipfile.ZIP_DEFLATED, **attributes):
-    """A .zip of those files in that order; attributes go to the first member's ZipInfo."""
+    """Write a .zip of these files in this order; attributes are set on the first member's ZipInfo."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, data in files.items():
             info = zipfile.ZipInfo(name, (2024, 2, 29, 12, 30, 58))
@@ -46,7 +46,7 @@ def opened(path):
 
 
 def members(folder, path=""):
-    """Every scan below a folder, times of change left out."""
+    """Return every scan below a folder, without modification times."""
     found = {path: [entry[:3] for entry in folder.scan(path) if not entry.is_folder]}
     for entry in folder.scan(path):
         if entry.is_folder:
@@ -112,7 +112,7 @@ def test_what_is_not_there_is_none_empty_or_an_error(tmp_path):
             reading("train")
 
 
-def test_times_of_change_are_taken_for_utc(tmp_path):
+def test_modification_times_are_taken_as_utc(tmp_path):
     folder = opened(zipped(tmp_path / "a.zip", {"1.jpg": b""}))
     assert folder.stat("1.jpg").mtime_ns == 1_709_209_858_000_000_000
     zipped(tmp_path / "b.zip", {"1.jpg": b""}, date_time=(1980, 0, 0, 0, 0, 0))
@@ -120,7 +120,7 @@ def test_times_of_change_are_taken_for_utc(tmp_path):
 
 
 def as_written(names_and_flags):
-    """A .zip with members of those raw names, UTF-8 flag or not, all of the content b'x'."""
+    """Write a .zip with members of these raw names, with or without the UTF-8 flag, all with content b'x'."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w") as archive:
         for i, (raw, _) in enumerate(names_and_flags):
@@ -156,7 +156,7 @@ def as_written(names_and_flags):
         (b"dir/1.jpg\0.txt", False, None),
     ],
 )
-def test_names_are_read_as_written_and_those_that_lead_out_are_seen_but_not_followed(tmp_path, raw, flagged, path):
+def test_names_are_read_as_written_and_those_that_leave_the_archive_are_problems(tmp_path, raw, flagged, path):
     (tmp_path / "a.zip").write_bytes(as_written([(raw, flagged), (b"other.jpg", False)]))
     folder = opened(tmp_path / "a.zip")
     if path is not None:
@@ -173,7 +173,7 @@ def test_names_are_read_as_written_and_those_that_lead_out_are_seen_but_not_foll
     assert list(tmp_path.iterdir()) == [tmp_path / "a.zip"]
 
 
-def test_a_file_where_a_folder_has_to_be_is_a_problem_and_is_not_read(tmp_path):
+def test_a_file_that_others_use_as_a_folder_is_a_problem_and_is_not_read(tmp_path):
     folder = opened(zipped(tmp_path / "a.zip", {"a": b"12", "a/b": b"2"}))
     assert [(entry.name, entry.is_folder) for entry in folder.scan()] == [("a", True)]
     assert folder.read("a/b") == b"2"
@@ -193,7 +193,7 @@ def test_of_two_members_of_one_name_the_last_counts_and_the_first_is_a_problem(t
     assert [one.name for one in archive_root(folder).problems()] == ["a"]  # by its path below the folder
 
 
-def test_folders_said_twice_or_by_backslashes_are_no_problem(tmp_path):
+def test_folders_listed_twice_or_with_backslashes_are_not_problems(tmp_path):
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
         for name in ("a/", "./", "b\\", "a/1.jpg"):
             archive.writestr(zipfile.ZipInfo(name), b"")
@@ -221,7 +221,7 @@ def patched(data, at, value):
 
 
 def in_table(data, at, value):
-    """Bytes of the first member's record in the central directory replaced."""
+    """Replace bytes of the first member's record in the central directory."""
     return patched(data, data.index(b"PK\1\2") + at, value)
 
 
@@ -251,14 +251,14 @@ def test_a_member_that_cannot_be_trusted_is_an_error_of_the_file_in_one_sentence
     assert folder.read("b") == b"good"
 
 
-def test_a_small_picture_of_one_colour_is_no_bomb(tmp_path):
+def test_a_small_picture_of_one_colour_is_not_a_zip_bomb(tmp_path):
     blank = bytes(8 << 20)
     path = zipped(tmp_path / "a.zip", {"mask.bmp": blank})
     assert path.stat().st_size * 900 < len(blank)
     assert opened(path).read("mask.bmp") == blank
 
 
-def test_a_large_member_is_opened_by_way_of_the_disk_and_read_in_blocks(tmp_path, monkeypatch):
+def test_a_large_member_is_unpacked_to_disk_and_read_in_blocks(tmp_path, monkeypatch):
     monkeypatch.setattr(zip_folder, "_IN_MEMORY_BYTES", 1 << 20)
     data = os.urandom(3 << 20) + bytes(5 << 20)
     for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
@@ -329,7 +329,7 @@ def test_nothing_is_written_into_an_archive(tmp_path):
     assert (tmp_path / "a.zip").read_bytes() == before
 
 
-def test_a_folder_in_an_archive_survives_the_trip_to_a_worker_and_is_small(tmp_path, monkeypatch):
+def test_a_folder_in_an_archive_can_be_sent_to_a_worker_and_is_small(tmp_path, monkeypatch):
     zipped(tmp_path / "a.zip", {f"top/{i}.jpg": b"1" for i in range(1000)})
     monkeypatch.chdir(tmp_path)
     folder = archive_root(ZipFolder("a.zip"))
@@ -379,7 +379,7 @@ def test_a_single_top_folder_is_found(tmp_path, names, root):
     assert folder.resolve("").endswith(root)
 
 
-def test_two_folders_of_an_archive_are_told_apart_by_where_they_are(tmp_path):
+def test_two_folders_of_an_archive_have_different_resolved_paths(tmp_path):
     folder = opened(zipped(tmp_path / "a.zip", TREE))
     (tmp_path / "link.zip").symlink_to("a.zip")
     assert folder.resolve("train") == opened(tmp_path / "link.zip").resolve("train") != folder.resolve("test")

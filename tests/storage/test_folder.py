@@ -10,7 +10,7 @@ from shardkit.testing import files_of
 
 @pytest.fixture(params=["local", "s3"])
 def folder(request, tmp_path):
-    """An empty folder of each kind; what they share is tested on both."""
+    """An empty folder of each kind."""
     if request.param == "local":
         return open_folder(str(tmp_path))
     return open_folder(f"{request.getfixturevalue('s3_bucket')}/below/here")
@@ -108,7 +108,7 @@ def test_a_folder_can_be_removed_by_its_empty_path(folder):
     folder.remove_tree("")
 
 
-def test_a_folder_survives_the_trip_to_a_worker(folder):
+def test_a_folder_can_be_sent_to_a_worker(folder):
     put(folder, "a", b"1")
     sent = pickle.loads(pickle.dumps(folder))  # noqa: S301 - our own
     assert sent.url == folder.url

@@ -22,8 +22,8 @@ from .test_folder import put
 
 
 @pytest.mark.parametrize("start", [0, 3, 95, 200])
-def test_a_range_is_whole_though_each_read_gives_less(tmp_path, monkeypatch, start):
-    """As file systems of a network do: a short read would shift what comes after it."""
+def test_a_range_is_complete_even_if_each_read_returns_less(tmp_path, monkeypatch, start):
+    """Network file systems do that; a short read would shift the bytes after it."""
     raw = bytes(range(100))
     (tmp_path / "file").write_bytes(raw)
     folder, pread = LocalFolder(str(tmp_path)), os.pread
@@ -62,7 +62,7 @@ def test_a_killed_writer_leaves_nothing_under_the_name(tmp_path, signal_number):
     assert folder.scan() == []
 
 
-def test_the_bytes_are_on_the_disk_before_they_get_their_name(tmp_path, monkeypatch):
+def test_the_bytes_are_flushed_before_the_rename(tmp_path, monkeypatch):
     calls = []
     fsync, replace = os.fsync, os.replace
     monkeypatch.setattr(os, "fsync", lambda number: (calls.append(os.fstat(number).st_size), fsync(number)))
@@ -71,7 +71,7 @@ def test_the_bytes_are_on_the_disk_before_they_get_their_name(tmp_path, monkeypa
     assert calls == [7, "a"]
 
 
-def test_files_are_readable_for_others_as_the_users_own_umask_says(tmp_path):
+def test_files_get_the_permissions_of_the_users_umask(tmp_path):
     mask = os.umask(0o022)
     try:
         put(open_folder(str(tmp_path)), "a", b"")

@@ -10,7 +10,7 @@ from shardkit.storage import open_folder
 
 
 class Interrupted(io.BytesIO):
-    """A spool that gives some of its bytes before something happens."""
+    """A spool that raises an error after some of its bytes."""
 
     happening: type[BaseException]
 
@@ -21,11 +21,11 @@ class Interrupted(io.BytesIO):
 
 
 @pytest.mark.parametrize("happening", [OSError, KeyboardInterrupt])
-def test_an_upload_that_is_broken_off_publishes_nothing(s3_bucket, monkeypatch, happening):
+def test_an_interrupted_upload_publishes_nothing(s3_bucket, monkeypatch, happening):
     monkeypatch.setattr(Interrupted, "happening", happening, raising=False)
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Interrupted())
     folder = open_folder(s3_bucket)
     with pytest.raises(happening), folder.atomic_write("a") as file:
         file.write(bytes(12 << 20))
-    gc.collect()  # with the exception goes the traceback, and with that the upload
+    gc.collect()  # the traceback keeps the upload alive until the exception is collected
     assert folder.stat("a") is None
