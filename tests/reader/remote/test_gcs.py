@@ -34,7 +34,7 @@ def emulator(shapes, tmp_path_factory):  # noqa: F811 - a fixture
 
 @pytest.fixture(scope="module")
 def facts(shapes, emulator, tmp_path_factory):  # noqa: F811 - a fixture
-    """Facts of the dataset in the local folder, and of the same one on gs://."""
+    """The facts of the dataset in a local folder, and of the same one on gs://."""
     folder = tmp_path_factory.mktemp("facts")
     datasets = {"local": shapes, "remote": f"gs://{BUCKET}/shapes"}
     run_all(
@@ -62,7 +62,7 @@ def test_a_remote_dataset_is_read_in_the_order_that_is_listed_with_every_example
 
 
 def run_command(emulator, *words):
-    """Run shardkit with gs:// on this machine: exit code, what it printed, what it complained of."""
+    """Run shardkit with gs:// on this machine; return its exit code, standard output and standard error."""
     variables = environment(**emulator.environment())
     done = subprocess.run(
         [sys.executable, "-m", "shardkit", *words],
@@ -98,27 +98,28 @@ def test_verify_names_every_shard_that_is_missing_from_a_remote_dataset(emulator
 
 @pytest.mark.parametrize("url", [f"gs://{BUCKET}/nothing", "gs://no-such-bucket/shapes"])
 @pytest.mark.parametrize("words", [["info"], ["verify"]])
-def test_where_there_is_no_dataset_one_sentence_says_so_and_nothing_is_tried_again(emulator, words, url):
+def test_a_missing_dataset_is_named_in_one_sentence_without_retries(emulator, words, url):
     before = emulator.counts()["requests"]
     code, printed, complaint = run_command(emulator, *words, url)
     assert code == 1
     assert f"{url}/manifest.json" in printed + complaint
     assert "Traceback" not in complaint
-    assert emulator.counts()["requests"] - before <= 4
+    # The manifest, and what the error says of the folder: its listing, and its parent's. A retry would repeat them all.
+    assert emulator.counts()["requests"] - before <= 8
 
 
-def test_a_shard_that_is_gone_stops_training_with_its_name_and_nothing_is_tried_again(emulator, tmp_path):
+def test_a_missing_shard_stops_training_with_its_name_and_without_retries(emulator, tmp_path):
     words = command("remote_batches.py", f"gs://{BUCKET}/incomplete", tmp_path / "facts", GLOBAL_BATCH_SIZE, 1)
     before = emulator.counts()["requests"]
     process = Process(words, environment(**emulator.environment()), stderr=PIPE)
     _, error = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode != 0
     assert f"gs://{BUCKET}/incomplete/train-0000" in error
-    # The indexes, and of every record that is fetched ahead the attempt, its explanation and no more.
+    # The indexes, and for each record that is read ahead one attempt and one read for the error.
     assert emulator.counts()["requests"] - before < 400
 
 
-def test_requests_are_served_side_by_side(tmp_path):
+def test_requests_are_served_at_the_same_time(tmp_path):
     (tmp_path / BUCKET).mkdir()
     (tmp_path / BUCKET / "object").write_bytes(b"0123456789")
     with GcsEmulator(tmp_path, latency_seconds=2) as slow, ThreadPoolExecutor(24) as pool:
@@ -134,7 +135,7 @@ def test_all_requests_share_one_link_and_none_is_faster(tmp_path):
     with GcsEmulator(tmp_path, bytes_per_second=1_000_000) as slow, ThreadPoolExecutor(4) as pool:
         start = time.monotonic()
         list(pool.map(read_object, [slow] * 4))
-        assert time.monotonic() - start >= 0.4  # no measure of speed: 400 kB cannot be here sooner
+        assert time.monotonic() - start >= 0.4  # a lower bound: 400 kB cannot arrive sooner
 
 
 def read_object(emulator):
