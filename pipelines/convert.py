@@ -20,12 +20,12 @@ from shardkit.inventory import parts
 from shardkit.inventory.inventory import Inventory
 from shardkit.naming import MANIFEST, WORK_FOLDER, ShardName, printable
 from shardkit.planning import plan_file
-from shardkit.planning.duplicates import DUPLICATE
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.planning.plan_file import ShardTask
+from shardkit.reject_reasons import DUPLICATE
 from shardkit.sources import Source, SourceOptions, open_source
-from shardkit.storage.folders import TEMPORARY, Folder, explained, open_folder, remove_temporaries
+from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
 from shardkit.writing import output_folder as outputs
 from shardkit.writing import shard
@@ -132,11 +132,11 @@ class Conversion:
             MachineError: the disk, the network or the runner failed. What is finished is kept for the next run.
         """
         output = open_folder(self.output_url)
-        if output.real("") == open_folder(self.source_url).real(""):
+        if output.resolve("") == open_folder(self.source_url).resolve(""):
             msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
             raise CallError(msg)
         source = open_source(self.source_url, self.source_options, output=output, work=output)
-        with explained("write into the output", output.url):
+        with os_errors_as("write into the output", output.url):
             outputs.refuse_foreign(output)
             # Only with the token written, none of the temporary files is of a writer that may still finish it.
             with locked(output), claimed(output) as run:
@@ -239,7 +239,7 @@ class Conversion:
         rejected = rejected.filter(pc.not_equal(rejected["reason"], DUPLICATE))
         if self.limit.allows(len(rejected), num_files):
             return
-        with output.writing(REJECTED_IN_WORK) as file:
+        with output.atomic_write(REJECTED_IN_WORK) as file:
             file.write(rejected_parquet(rejected))
         raise DataError(_too_many(self.limit, num_files, rejected, f"{output.url}/{REJECTED_IN_WORK}"))
 

@@ -18,9 +18,9 @@ from shardkit.inventory.checking import check_batch, has_recovered
 from shardkit.inventory.measuring import measure_files
 from shardkit.inventory.schema import Check
 from shardkit.sources import Listing, Source
-from shardkit.sources.listing import gathered
+from shardkit.sources.listing import merge_listings
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
-from shardkit.storage.folders import Folder, explained
+from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retrying import retried, retried_iterator
 from shardkit.writing.refusals import Listed, ListingCheck
 from shardkit.writing.run_token import Fence, RunToken
@@ -82,7 +82,7 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
             | "SpreadParts" >> beam.GroupByKey()  # (index, [Group])
             | "ListPart" >> beam.FlatMap(_list, job)  # (BatchId, Listing)
         )
-        refused = None
+        refused: Any = ()
         if self.listing_check is not None:
             refused = beam.pvalue.AsList(
                 batches
@@ -120,7 +120,7 @@ def _list(spread: tuple[int, Iterable[Group]], job: _Job) -> Iterator[tuple[tupl
     with _fenced(job) as fence:
         fence.check()
         _refuse_unseen_source(job)
-        listings = gathered(_listings(groups, job, fence, batch_rows), batch_rows // 2)
+        listings = merge_listings(_listings(groups, job, fence, batch_rows), batch_rows // 2)
         # An empty one at the end if there is nothing: every group has a last batch.
         ahead = next(listings, None) or Listing(job.source.schema)
         for number in itertools.count():
@@ -153,7 +153,7 @@ def _refuse(gathered_summaries: tuple[int, Iterable[Listed]], listing_check: Lis
 
 
 def _check(
-    spread: tuple[tuple[int, int, bool], Iterable[Listing]], job: _Job, refused: list[bool] | None
+    spread: tuple[tuple[int, int, bool], Iterable[Listing]], job: _Job, refused: Sequence[bool] = ()
 ) -> Iterator[tuple[int, tuple[tuple[int, int, bool], str]]]:
     batch_id, listings = spread
     for listing in () if refused else listings:
@@ -209,12 +209,12 @@ def _read_if_there(output: Folder, path: str) -> bytes | None:
 
 
 def _write(output: Folder, path: str, data: bytes, fence: Fence) -> None:
-    with output.writing(path, before_rename=fence.check) as file:
+    with output.atomic_write(path, before_rename=fence.check) as file:
         file.write(data)
 
 
 def _writing(output: Folder) -> AbstractContextManager[None]:
-    return explained("write the inventory", f"{output.url}/{naming.WORK_FOLDER}")
+    return os_errors_as("write the inventory", f"{output.url}/{naming.WORK_FOLDER}")
 
 
 def part_names(output: Folder, num_groups: int) -> list[str]:

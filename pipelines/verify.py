@@ -11,7 +11,7 @@ from pipelines.options import Running
 from pipelines.watching import Watch, run_watched
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.errors import MachineError
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.verification.examples import ExampleSpec
 from shardkit.verification.shards import (
     DatasetProblem,
@@ -54,7 +54,7 @@ def _verify(  # positional: Beam's side inputs
     index, shards = spread
     for shard in shards:
         check = check_shard(root, shard, plan_digest, spec, deep=deep)
-        with work.writing(_report(index)) as file:
+        with work.atomic_write(_report(index)) as file:
             file.write(json.dumps(asdict(check)).encode())
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import apache_beam as beam
 
 from shardkit.planning.plan_file import ShardTask
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.writing.run_token import RunToken
 from shardkit.writing.shard import WriteOptions, write_shard
 

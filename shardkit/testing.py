@@ -23,7 +23,7 @@ from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.sources import Source, SourceOptions, open_source
-from shardkit.storage.folders import Folder, open_folder
+from shardkit.storage import Folder, open_folder
 from shardkit.writing import shard, shard_reports
 from shardkit.writing.publishing import proved_shards, publish
 from shardkit.writing.run_token import claimed
@@ -135,7 +135,7 @@ def convert_without_beam(
         changed: those options that are not the default's.
     """
     output = open_folder(output_url)
-    output.make()
+    output.create()
     source = open_source(source_url, source_options, output=output, work=output)
     plan = plan_without_beam(source, options or ConvertOptions(**changed))
     plan_file.write_plan(output, plan)

@@ -13,7 +13,8 @@ from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, Protocol, TypeV
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, relative_path_problem
-from shardkit.storage.folders import Entry, Folder, explained, open_folder
+from shardkit.reject_reasons import BAD_NAME, DUPLICATE_KEY
+from shardkit.storage import Entry, Folder, open_folder, os_errors_as
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -71,18 +72,18 @@ def build_table(archive: str, entries: Iterable[tuple[str, M | None]], mtime_ns:
         elif not path:
             why = relative_path_problem(name.replace("\\", "/"))
             message = f"{shown} has a name that may not be followed: {why}; pack it again under a plain path"
-            problems.append(Problem(name or "(no name)", "bad_name", message, member.num_bytes))
+            problems.append(Problem(name or "(no name)", BAD_NAME, message, member.num_bytes))
         else:
             if before := files.get(path):
                 message = (
                     f"{archive} holds the entry again; the last one is read, as when it is unpacked. Keep one of them"
                 )
-                problems.append(Problem(path, "duplicate_key", message, before.num_bytes))
+                problems.append(Problem(path, DUPLICATE_KEY, message, before.num_bytes))
             files[path] = member
             _add_folder(folders, path.rpartition("/")[0])
     for path in [path for path in files if path in folders]:
         message = f"the entry {printable(path)} of {archive} is a file where others need a folder; pack it again"
-        problems.append(Problem(path, "bad_name", message, files.pop(path).num_bytes))
+        problems.append(Problem(path, BAD_NAME, message, files.pop(path).num_bytes))
     for path, member in files.items():
         above, _, name = path.rpartition("/")
         folders[above][name] = Entry(name, is_folder=False, num_bytes=member.num_bytes, mtime_ns=member.mtime_ns)
@@ -140,7 +141,7 @@ class ArchiveFolder(Folder):
         if self.num_bytes < 0:
             # Looked up once, not before every read: in workers this comes with the pickled folder.
             beside, name = located(self.archive)
-            with explained("read the archive", self.archive):
+            with os_errors_as("read the archive", self.archive):
                 found = beside.stat(name)
             if found is None or found.is_folder:
                 msg = f"{self.archive}: there is no such archive"
@@ -181,21 +182,21 @@ class ArchiveFolder(Folder):
         member = table.files.get(at)
         return None if member is None else Entry(name, False, member.num_bytes, member.mtime_ns)  # noqa: FBT003
 
-    def real(self, path: str) -> str:
+    def resolve(self, path: str) -> str:
         """See Folder; nothing in an archive is a link that is followed."""
         beside, name = located(self.archive)
         at = self._at(path)
-        return f"{beside.real(name)}/{at}" if at else beside.real(name)
+        return f"{beside.resolve(name)}/{at}" if at else beside.resolve(name)
 
     def _refuse_writing(self) -> NoReturn:
         msg = f"{self.archive}: an archive is only read, not written; choose a folder for what shardkit writes"
         raise CallError(msg)
 
-    def make(self) -> None:
+    def create(self) -> None:
         """Refused."""
         self._refuse_writing()
 
-    def writing(
+    def atomic_write(
         self, path: str, *, before_rename: Callable[[], None] | None = None
     ) -> contextlib.AbstractContextManager[BinaryIO]:
         """Refused."""

@@ -13,7 +13,7 @@ from shardkit.naming import printable
 PLAIN_SECONDS = 30
 
 
-def harmless(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Lines as a terminal may see them: names in them come from whoever named the files."""
     return "\n".join(map(printable, text.split("\n")))
 
@@ -27,7 +27,7 @@ class Terminal:
     def say(self, text: str) -> None:
         """A sentence, now."""
         if not self._quiet:
-            click.echo(harmless(text), err=True)
+            click.echo(escape_controls(text), err=True)
 
     def show(self, *parts: Any) -> None:
         """A result: rich tables and plain text."""

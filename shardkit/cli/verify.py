@@ -25,7 +25,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
     running = running_from(given, dataset)
     from pipelines.verify import verify_dataset
     from shardkit.cli.summary import size
-    from shardkit.cli.terminal import Terminal, harmless
+    from shardkit.cli.terminal import Terminal, escape_controls
     from shardkit.cli.work_folder import work_folder
     from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.naming import MANIFEST, counted, printable
@@ -39,7 +39,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
         problems = leak_problems(read_manifest(dataset), problems) + problems  # first: only so many are shown
     where = f"{root.url}/" if manifest is None else ""
     for problem in problems[:PROBLEMS_SHOWN]:
-        click.echo(harmless(f"{where}{problem}"))
+        click.echo(escape_controls(f"{where}{problem}"))
     if len(problems) > PROBLEMS_SHOWN:
         click.echo(f"… and {len(problems) - PROBLEMS_SHOWN} more")
     if manifest is None:

@@ -13,7 +13,7 @@
 Everything works on bytes, without paths, pipelines or TensorFlow. Pillow is imported when it is first needed.
 """
 
-from shardkit.images.info import CHANGES, MAX_PIXELS, MAX_SIDE, REASONS, BadImage, ImageInfo, Reason
+from shardkit.images.info import CHANGES, MAX_PIXELS, MAX_SIDE, REASONS, BadImage, ImageInfo
 from shardkit.images.inspection import check, inspect
 from shardkit.images.masks import MaskInfo, NormalisedMask, check_mask, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise
@@ -28,7 +28,6 @@ __all__ = [
     "MaskInfo",
     "NormalisedImage",
     "NormalisedMask",
-    "Reason",
     "check",
     "check_mask",
     "inspect",

@@ -5,24 +5,24 @@ a side (TensorFlow 2.21 refuses a PNG with a longer side).
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from shardkit.errors import DataError
+from shardkit.reject_reasons import (
+    ANNOTATED_SIZE,
+    BAD_MASK,
+    DAMAGED,
+    EMPTY,
+    NOT_AN_IMAGE,
+    TOO_MANY_PIXELS,
+    TRUNCATED,
+    UNREADABLE,
+)
 
 MAX_PIXELS = 89_478_485  # Pillow's Image.MAX_IMAGE_PIXELS: larger images may be decompression bombs
 MAX_SIDE = 1_000_000  # pixels; libpng's PNG_USER_WIDTH_MAX and PNG_USER_HEIGHT_MAX
 
-Reason = Literal[
-    "empty",
-    "truncated",
-    "not_an_image",
-    "too_many_pixels",
-    "damaged",
-    "unreadable",
-    "annotated_size",
-    "bad_mask",
-]
-REASONS: tuple[Reason, ...] = get_args(Reason)
+# Every reason that a BadImage can have.
+REASONS = (EMPTY, TRUNCATED, NOT_AN_IMAGE, TOO_MANY_PIXELS, DAMAGED, UNREADABLE, ANNOTATED_SIZE, BAD_MASK)
 
 # Codes of ImageInfo.changes and NormalisedImage.changes, with their meaning.
 CHANGES: dict[str, str] = {
@@ -72,10 +72,10 @@ class BadImage(DataError):  # noqa: N818 -- named after what was found
             know the file or its annotations also raise "unreadable" and "annotated_size".
     """
 
-    def __init__(self, reason: Reason, sentence: str) -> None:
+    def __init__(self, reason: str, sentence: str) -> None:
         # Both are in args so that the error can be pickled.
         super().__init__(reason, sentence)
-        self.reason: Reason = reason
+        self.reason = reason
 
     def __str__(self) -> str:
         return str(self.args[1])
@@ -93,10 +93,10 @@ def check_size(width: int, height: int, kind: str) -> None:
         BadImage: "damaged" if a side is 0, "too_many_pixels" above MAX_PIXELS or MAX_SIDE.
     """
     if width < 1 or height < 1:
-        raise BadImage("damaged", f"The {kind} header claims {width} x {height} pixels; replace the file.")
+        raise BadImage(DAMAGED, f"The {kind} header claims {width} x {height} pixels; replace the file.")
     if width * height > MAX_PIXELS or width > MAX_SIDE or height > MAX_SIDE:
         raise BadImage(
-            "too_many_pixels",
+            TOO_MANY_PIXELS,
             f"The {kind} header claims {width} x {height} pixels, more than the limit of {MAX_PIXELS} pixels or "
             f"{MAX_SIDE} pixels per side; shrink or remove the image.",
         )
@@ -104,9 +104,9 @@ def check_size(width: int, height: int, kind: str) -> None:
 
 def truncated(kind: str, num_bytes: int) -> BadImage:
     """Return the error for a file of ``num_bytes`` bytes that ends before its image."""
-    return BadImage("truncated", f"The {kind} is cut short after {num_bytes} bytes; copy it again from its origin.")
+    return BadImage(TRUNCATED, f"The {kind} is cut short after {num_bytes} bytes; copy it again from its origin.")
 
 
 def damaged(kind: str, found: str, remedy: str = "copy it again from its origin or replace it") -> BadImage:
     """Return the error for an image that cannot be decoded; ``found`` continues "The JPEG ..."."""
-    return BadImage("damaged", f"The {kind} {found}; {remedy}.")
+    return BadImage(DAMAGED, f"The {kind} {found}; {remedy}.")

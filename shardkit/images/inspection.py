@@ -2,6 +2,7 @@
 
 from shardkit.images import jpeg, pillow, png
 from shardkit.images.info import BadImage, ImageInfo
+from shardkit.reject_reasons import EMPTY
 
 # TensorFlow reads a JPEG up to its end marker and fails if a stray marker hides it; Pillow stops at the last pixel.
 # So the check appends a reserved marker (FF 02), repeated for longer than any segment can be: a decoder that missed
@@ -23,7 +24,7 @@ def inspect(data: bytes) -> ImageInfo:
             end marker is missing.
     """
     if not data:
-        raise BadImage("empty", "The file has no bytes; copy it again from its origin or remove it.")
+        raise BadImage(EMPTY, "The file has no bytes; copy it again from its origin or remove it.")
     with pillow.decoding("file", data):
         if data.startswith(jpeg.SIGNATURE):
             return jpeg.scan_jpeg(data)

@@ -18,7 +18,7 @@ from shardkit.inventory.digests import columns_digest
 from shardkit.inventory.schema import INVENTORY_SCHEMA, Check
 from shardkit.inventory.table import compact, concat_sorted
 from shardkit.sources.listing import Listing
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 PARTS = f"{naming.WORK_FOLDER}/inventory"
 _TOTALS_KEY = b"shardkit.facts"
@@ -99,7 +99,7 @@ def write_part(
     """
     described = table.replace_schema_metadata({_TOTALS_KEY: _totals_json(listing)})
     with (
-        output.writing(f"{PARTS}/{name}", before_rename=before_rename) as file,
+        output.atomic_write(f"{PARTS}/{name}", before_rename=before_rename) as file,
         pa.ipc.new_file(file, described.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer,
     ):
         writer.write_table(described)

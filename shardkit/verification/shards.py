@@ -14,7 +14,7 @@ from shardkit.dataset.index import ShardSummary, coverage_problem, indexed_label
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
-from shardkit.storage.folders import TEMPORARY, Folder
+from shardkit.storage import TEMPORARY, Folder
 from shardkit.verification.examples import ExampleSpec, example_problems
 
 MAX_PROBLEMS_PER_SHARD = 50  # reported one by one

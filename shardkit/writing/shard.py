@@ -25,10 +25,11 @@ from shardkit.inventory.checking import annotated_size, image_path, mask_orienta
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
 from shardkit.inventory.schema import MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
+from shardkit.reject_reasons import UNREADABLE
 from shardkit.sources.listing import GROUP
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.storage.retrying import retried
 from shardkit.writing.run_token import Fence, RunToken
 from shardkit.writing.shard_reports import report_error, report_rejects
@@ -101,7 +102,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     indexed: list[_Indexed] = []
     table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
     encode_annotations = AnnotationEncoder(table.schema, options.classes)
-    with output.writing(task.name.records, before_rename=fence.check) as file:
+    with output.atomic_write(task.name.records, before_rename=fence.check) as file:
         shard = _Blocks(file)
         for row in _rows(table):
             fence.check_sometimes()
@@ -158,7 +159,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     columns_of["key_hash"] = key_hashes(columns_of.get("key", ()))
     arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
     summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, fence.token.plan_digest)
-    with output.writing(task.name.index, before_rename=fence.check) as file:
+    with output.atomic_write(task.name.index, before_rename=fence.check) as file:
         file.write(serialize_index(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
 
 
@@ -179,7 +180,7 @@ def _mask(source: Folder, row: "_Row", info: images.ImageInfo, image: images.Nor
     except OSError as error:
         found = f"cannot be read: {error.strerror or error}"
         if wanted is None:
-            raise images.BadImage("unreadable", f"The mask {path} {found}.") from error
+            raise images.BadImage(UNREADABLE, f"The mask {path} {found}.") from error
         msg = f"{source.url}/{path}: the mask was good when it was checked and now {found}; {_AT_REST}"
         raise SourceChangedError(msg) from error
     if wanted is not None and hashlib.sha256(data).digest() != wanted:
@@ -286,7 +287,7 @@ def _read(source: Folder, row: _Row) -> tuple[bytes, bytes]:
             refuse_unseen(source, parent_of(image_path(columns)))
         found = f"cannot be read: {error.strerror or error}"
         if row.info is None:
-            raise images.BadImage("unreadable", f"The file {found}.") from error
+            raise images.BadImage(UNREADABLE, f"The file {found}.") from error
         msg = f"{where}: was good when it was checked and now {found}; {_AT_REST}"
         raise SourceChangedError(msg) from error
     if row.content_sha256 is None:

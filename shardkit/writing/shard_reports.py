@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 from shardkit import naming
 from shardkit.inventory.schema import Reject
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.writing.run_token import Fence, RunToken
 
 REPORTS = f"{naming.WORK_FOLDER}/shards"
@@ -100,5 +100,5 @@ def report_error(output: Folder, name: naming.ShardName, error: str, exit_code: 
 
 def _report(output: Folder, path: str, report: ShardReport, fence: Fence) -> None:
     fence.check()  # before `writing` makes the folder of reports anew in a dataset that is published
-    with output.writing(path, before_rename=fence.check) as file:
+    with output.atomic_write(path, before_rename=fence.check) as file:
         file.write(report.to_bytes())

@@ -12,7 +12,7 @@ from shardkit.inventory.parts import count_rows, part_name, read_parts, write_pa
 from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.inventory.table import compact
 from shardkit.sources import Listing, open_source
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, write_tree
 
 FILES = {

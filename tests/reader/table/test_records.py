@@ -11,7 +11,7 @@ from shardkit.dataset.manifest import Index, Shard
 from shardkit.hashing import sha256_hex
 from shardkit.reader.table.key_columns import KeyColumns
 from shardkit.reader.table.records import load_table
-from shardkit.storage.folders import LocalFolder, open_folder
+from shardkit.storage import LocalFolder, open_folder
 
 
 def test_a_row_is_what_the_index_says(noise):
@@ -157,6 +157,6 @@ def test_a_million_records_lie_where_their_ids_say(million):
 )
 def test_an_id_is_a_record_of_a_shard(million, example_id, shard, number):
     table = load_table(million, "train")
-    found, record = table.place(example_id)
+    found, record = table.location(example_id)
     assert (found.path, record) == (f"train-{shard:05d}-of-00005.tfrecord", number)
     assert table.keys(np.array([example_id])) == [str(example_id)]

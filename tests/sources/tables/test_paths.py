@@ -9,9 +9,9 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.layout import open_table
-from shardkit.sources.tables.paths import Keys
+from shardkit.sources.tables.paths import KeyBuilder
 from shardkit.sources.tables.records import BadRecord
-from shardkit.storage.folders import LocalFolder, open_folder
+from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import picture, plan_without_beam, write_tree
 
 from ..table_reading import listed, opened, rows, write
@@ -48,7 +48,7 @@ def test_the_common_parent_is_that_of_all_records_not_of_the_first(tmp_path):
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):
-    with open_folder(s3_bucket).writing("tables/labels.csv") as file:
+    with open_folder(s3_bucket).atomic_write("tables/labels.csv") as file:
         file.write(f"image,label\n{s3_bucket}/images/a/1.jpg,x\n{s3_bucket}/images/2.jpg,y\n".encode())
     source = open_table(f"{s3_bucket}/tables/labels.csv", SourceOptions())
     assert source.folder.url == f"{s3_bucket}/images"
@@ -62,9 +62,9 @@ def test_the_short_way_for_plain_paths_gives_what_the_long_one_does(path):
         slashed = slashed[2:]
     if relative_path_problem(slashed):
         with pytest.raises(BadRecord):
-            Keys("/images/").key(path)
+            KeyBuilder("/images/").key(path)
     else:
-        assert Keys("/images/").key(path) == slashed
+        assert KeyBuilder("/images/").key(path) == slashed
 
 
 def test_paths_that_no_file_system_follows_reject_their_records_alone(tmp_path):

@@ -5,7 +5,7 @@ goes through `https_proxy` and trusts `CURL_CA_BUNDLE`. So this server is also a
 those, speaks TLS itself, under a certificate made at its start. pyarrow comes without TLS, by
 `CLOUD_STORAGE_EMULATOR_ENDPOINT`, and asks for a token at `GCE_METADATA_ROOT`: here too.
 
-    python tests/gcs_server.py ROOT [--latency-seconds S] [--bytes-per-second N] [--page-size N]
+    python tests/storage/gcs/server.py ROOT [--latency-seconds S] [--bytes-per-second N] [--page-size N]
 
 prints its environment as one line of JSON, and ends with its standard input. ROOT's folders are the buckets.
 
@@ -27,10 +27,10 @@ import time
 from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from gcs_certificate import write_certificate
-from gcs_conditions import Counts, Faults, Link
-from gcs_objects import Objects, Uploads
-from gcs_tunnel import GOOGLE_HOSTS, TunnelledHandler
+from certificate import write_certificate
+from conditions import Counts, Faults, Link
+from objects import Objects, Uploads
+from tunnel import GOOGLE_HOSTS, TunnelledHandler
 
 CHUNK_BYTES = 64 << 10  # 64 KiB; turns on the link
 # What a virtual machine of Google's asks its metadata server for, all in one: its account, and a token.
