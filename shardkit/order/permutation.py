@@ -168,10 +168,10 @@ def mix32(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def swap_first_two(
     ids: npt.NDArray[np.int64], words: npt.NDArray[np.int64], sizes: int | npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Exchange the ids 0 and 1 where the word is odd; its own inverse.
+    """Swap the ids 0 and 1 if the word is odd, which is its own inverse.
 
     Args:
-        ids: int64[n].
+        ids: int64[n], example ids.
         words: int64[n], the key word of each id's permutation.
         sizes: Number of examples of each permutation; with a single example nothing is swapped.
     """
