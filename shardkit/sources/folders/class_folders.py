@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.errors import DataError
-from shardkit.naming import MANIFEST, RUN_LOG, printable, split_of_folder
+from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.annotated_data_check import find_annotated_data
 from shardkit.sources.listing import (
@@ -23,9 +23,8 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.tables.layout import TABLE_ENDINGS
+from shardkit.sources.walking import are_of_dataset, is_dataset
 from shardkit.storage import Entry, Folder, os_errors_as
-
-_DATASET = {MANIFEST, RUN_LOG}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ class ClassFolders(Source):
         prefix = f"{path}/" if path else ""
         with os_errors_as("list the folder", f"{self.folder.url}/{path}"):
             entries = self.folder.scan(path)
-        if {entry.name for entry in entries} >= _DATASET:
+        if are_of_dataset(entries):
             return  # a dataset that was written into a folder of the source earlier
         for entry in entries:
             if is_ignored(entry.name):
@@ -194,11 +193,7 @@ def _folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
         entries = folder.scan(path)
     names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
     # Datasets that were written into the source's root are neither labels nor splits.
-    return [name for name in names if _join(path, name) != excluded and (path or not _is_dataset(folder, name))]
-
-
-def _is_dataset(folder: Folder, path: str) -> bool:
-    return all(folder.stat(f"{path}/{name}") is not None for name in sorted(_DATASET))
+    return [name for name in names if _join(path, name) != excluded and (path or not is_dataset(folder, name))]
 
 
 def _join(path: str, name: str) -> str:
