@@ -82,7 +82,7 @@ class Columns:
             parts.append(f"the group from {self.names[self.group]!r}")
         if self.features:
             carried = enumerated([f"{self.names[i]!r} ({describe_type(type_)})" for i, type_ in self.features])
-            parts.append(f"carried along {carried}")
+            parts.append(f"stored as features {carried}")
         if self.left_out:
             parts.append(f"left out {enumerated([repr(self.names[i]) for i in self.left_out])}")
         return "; ".join(parts)

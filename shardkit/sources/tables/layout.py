@@ -119,8 +119,8 @@ def open_table(path_url: str, options: SourceOptions) -> Table:
         UnknownNameError: The options name a column that does not exist.
         MachineError: The disk or the network failed.
     """
-    beside, path = _split_url(path_url)
-    file = open_table_file(beside, path, options)
+    table_folder, path = _split_url(path_url)
+    file = open_table_file(table_folder, path, options)
     prefix = read_prefix(file)
     columns = find_columns(file, prefix, options, file.all_records)
     first = [NumberedPath(record.line, text) for record in prefix if (text := _path(record.values[columns.image]))]
@@ -128,7 +128,7 @@ def open_table(path_url: str, options: SourceOptions) -> Table:
         name = file.columns[columns.image]
         msg = f"{file.url}: column {name!r} holds no path in the first records; name another one with --image-column"
         raise DataError(msg)
-    folder, keys = build_keys(file.url, beside, options.root, first, _paths(file, columns.image))
+    folder, keys = build_keys(file.url, table_folder, options.root, first, _paths(file, columns.image))
     return Table(folder, file, columns, keys, locate_images(folder, _good_keys(keys, first)))
 
 

@@ -84,7 +84,7 @@ def absolute_form(path: str) -> str | None:
 
 
 def build_keys(
-    url: str, beside: Folder, root: str | None, first: list[NumberedPath], every: Iterable[NumberedPath]
+    url: str, table_folder: Folder, root: str | None, first: list[NumberedPath], all_paths: Iterable[NumberedPath]
 ) -> tuple[Folder, KeyBuilder]:
     """Return the folder that keys start at, and how keys are built.
 
@@ -93,10 +93,10 @@ def build_keys(
 
     Args:
         url: Name of the table in messages.
-        beside: The table's folder: relative paths start there.
+        table_folder: The table's folder: relative paths start there.
         root: The folder that the user names instead; None for none.
         first: Paths of the first records, at least one.
-        every: Paths of all records; read only if the first ones are absolute and there is no root.
+        all_paths: Paths of all records; read only if the first ones are absolute and there is no root.
 
     Raises:
         DataError: No kind of path is that of more than half of the first ones.
@@ -108,10 +108,10 @@ def build_keys(
     if 2 * count <= len(first):
         raise _mixed(url, first)
     if kind is None:
-        return _keys_below(beside, absolute_only=False)
+        return _keys_below(table_folder, absolute_only=False)
     common: list[str] | None = None
     above = ""
-    for _, path in every:
+    for _, path in all_paths:
         if (common is not None and path.startswith(above)) or _kind(path) != kind:
             continue
         parts = (absolute_form(path) or "").split("/")[:-1]

@@ -275,7 +275,7 @@ def test_values_nested_as_deep_as_json_can_are_told_in_short(column, tmp_path):
     ]
     path = write(tmp_path, "\n".join(lines), "labels.jsonl")
     row = listed(opened(path, group_by="patient")).to_pylist()[-1]
-    if column in {"extra", "whole"}:  # only carried along
+    if column in {"extra", "whole"}:  # only a feature
         assert row["reason"] is None
         assert f"feature:{column}" not in row
     else:

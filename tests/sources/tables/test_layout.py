@@ -297,7 +297,7 @@ def test_the_source_says_what_became_of_each_column(tmp_path):
     assert source.layout == "table (CSV)"
     assert source.describe() == (
         f"{path}: read as table (CSV): the image from column 'image'; the class from column 'label'; "
-        "the split from 'subset'; the group from 'patient'; carried along 'age' (int64)"
+        "the split from 'subset'; the group from 'patient'; stored as features 'age' (int64)"
     )
 
 
