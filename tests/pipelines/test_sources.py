@@ -51,7 +51,7 @@ def test_the_tree_says_splits_and_labels(folders, wanted, tmp_path):
 def test_labels_that_look_like_splits_are_pointed_out(tmp_path):
     source = write_class_folders(tmp_path / "source", {"train/a": 2, "test/a": 1, "extra": 1})
     assert (
-        "note: 'test', 'train' read as label, not as split, because of 'extra' beside them"
+        "note: 'test', 'train' read as label, not as split, because of 'extra' next to them"
         in converted(source, tmp_path)[1]
     )
 

@@ -160,10 +160,10 @@ def open_class_folders(folder: Folder, excluded: str | None, *, is_explicit: boo
         in_table = f"; labels in {command}" if (command := _table_command(folder)) else ""
         msg = (
             f"{folder.url}: this looks like annotated images, not like class folders: it holds {sign}; shardkit reads "
-            "COCO (annotations/*.json), Pascal VOC (Annotations/*.xml beside JPEGImages/), YOLO (data.yaml, or images/ "
-            "beside labels/ with classes.txt) and masks (masks/*.png, TIFF or BMP, beside images/): arrange it so, or "
-            f"give the folder that holds the label folders as SOURCE{in_table}; where each folder is a class after "
-            "all, add --layout class-folders"
+            "COCO (annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), YOLO (data.yaml, or "
+            "images/ next to labels/ with classes.txt) and masks (masks/*.png, TIFF or BMP, next to images/): arrange "
+            f"it so, or give the folder that holds the label folders as SOURCE{in_table}; if each folder is a class "
+            "after all, add --layout class-folders"
         )
         raise DataError(msg)
     if with_splits:
@@ -171,7 +171,7 @@ def open_class_folders(folder: Folder, excluded: str | None, *, is_explicit: boo
     remark = ""
     if as_splits:
         others = [name for name in names if name not in as_splits]
-        why = f"because of {others[0]!r} beside them" if others else "because they hold no label folders"
+        why = f"because of {others[0]!r} next to them" if others else "because they hold no label folders"
         remark = f"; note: {', '.join(map(repr, as_splits))} read as label, not as split, {why}"
     return ClassFolders(folder, with_splits=False, excluded=excluded, remark=remark)
 
