@@ -25,8 +25,9 @@ def flat(tmp_path_factory):
     return str(root / "out")
 
 
-def made(flat, **options):
-    return reader.make_dataset_fn(flat, "train", global_batch_size=BATCH, image_size=(16, 20), **options)
+def made(flat, dtype="float32", **options):
+    images = reader.Images((16, 20), dtype=dtype)
+    return reader.make_dataset_fn(flat, "train", global_batch_size=BATCH, images=images, **options)
 
 
 @pytest.mark.parametrize("alpha", [0.2, 1.0, 8.0])
