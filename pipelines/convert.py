@@ -16,14 +16,14 @@ from pipelines.write import WriteShards
 from shardkit import software
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
-from shardkit.inventory import inventory as inventories
-from shardkit.inventory.inventory import Facts
+from shardkit.inventory import parts
+from shardkit.inventory.inventory import Inventory
 from shardkit.naming import MANIFEST, WORK_FOLDER, ShardName, printable
 from shardkit.planning import plan_file
-from shardkit.planning.duplicates import DUPLICATE
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.planning.plan_file import ShardTask
+from shardkit.reject_reasons import DUPLICATE
 from shardkit.sources import Source, SourceOptions, open_source
 from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
@@ -66,7 +66,7 @@ def take_inventory(
     running: Running,
     watch: Watch,
     existing: Existing | None = None,
-) -> tuple[pa.Table, Facts]:
+) -> Inventory:
     """List and check a source, in parts below the work folder.
 
     Args:
@@ -79,7 +79,7 @@ def take_inventory(
         existing: The dataset in the output that must not be replaced; None if there is none.
 
     Returns:
-        The whole inventory sorted by key, and what its listings say next to their rows.
+        The inventory of the source.
 
     Raises:
         CallError: the options do not fit the source.
@@ -99,8 +99,8 @@ def take_inventory(
         >> TakeInventory(source, work, options.check, run, listing_check if listing_check.is_needed else None)
     )
     phase = "checking" if options.check == "decode" else "listing"
-    run_watched(running, pipeline, watch, phase=phase, total=None, count=lambda: inventories.count_in_parts(work))
-    return inventories.read_parts(work, part_names(work, len(groups)))
+    run_watched(running, pipeline, watch, phase=phase, total=None, count=lambda: parts.count_rows(work))
+    return Inventory.of(source, *parts.read_parts(work, part_names(work, len(groups))))
 
 
 @dataclass
@@ -160,17 +160,9 @@ class Conversion:
         output.remove(REJECTED_IN_WORK)  # of an earlier run
         existing = self._refuse_output(source, output)
         with run.checked():
-            inventory, facts = take_inventory(
-                source, output, run.token, self.options, self.running, self.watch, existing
-            )
+            inventory = take_inventory(source, output, run.token, self.options, self.running, self.watch, existing)
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
-        plan = make_plan(
-            inventory,
-            self.options,
-            layout=source.layout,
-            skipped=facts.skipped,
-            classes=source.classes or facts.class_names(),
-        )
+        plan = make_plan(inventory, self.options)
         del inventory
         for note in plan.notes:
             self.watch.say(f"note: {note}")
@@ -270,7 +262,7 @@ def _raise_failures(output: Folder, tasks: Iterable[ShardTask], run: RunToken) -
         worst = max(failed, key=lambda report: report.exit_code)
         if worst.exit_code == DataError.exit_code:
             # A file is no longer what its check saw, though its size and time may be: look at all of them again.
-            output.remove_tree(inventories.PARTS)
+            output.remove_tree(parts.PARTS)
         more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
         raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
     if missing:

@@ -13,10 +13,12 @@ import apache_beam as beam
 
 from shardkit import naming
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
-from shardkit.inventory import inventory
-from shardkit.inventory.inventory import Check
+from shardkit.inventory import parts
+from shardkit.inventory.checking import check_batch, has_recovered
+from shardkit.inventory.measuring import measure_files
+from shardkit.inventory.schema import Check
 from shardkit.sources import Listing, Source
-from shardkit.sources.listing import gathered
+from shardkit.sources.listing import merge_listings
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retrying import retried, retried_iterator
@@ -80,7 +82,7 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
             | "SpreadParts" >> beam.GroupByKey()  # (index, [Group])
             | "ListPart" >> beam.FlatMap(_list, job)  # (BatchId, Listing)
         )
-        refused = None
+        refused: Any = ()
         if self.listing_check is not None:
             refused = beam.pvalue.AsList(
                 batches
@@ -118,7 +120,7 @@ def _list(spread: tuple[int, Iterable[Group]], job: _Job) -> Iterator[tuple[tupl
     with _fenced(job) as fence:
         fence.check()
         _refuse_unseen_source(job)
-        listings = gathered(_listings(groups, job, fence, batch_rows), batch_rows // 2)
+        listings = merge_listings(_listings(groups, job, fence, batch_rows), batch_rows // 2)
         # An empty one at the end if there is nothing: every group has a last batch.
         ahead = next(listings, None) or Listing(job.source.schema)
         for number in itertools.count():
@@ -151,22 +153,22 @@ def _refuse(gathered_summaries: tuple[int, Iterable[Listed]], listing_check: Lis
 
 
 def _check(
-    spread: tuple[tuple[int, int, bool], Iterable[Listing]], job: _Job, refused: list[bool] | None
+    spread: tuple[tuple[int, int, bool], Iterable[Listing]], job: _Job, refused: Sequence[bool] = ()
 ) -> Iterator[tuple[int, tuple[tuple[int, int, bool], str]]]:
     batch_id, listings = spread
     for listing in () if refused else listings:
         with _fenced(job) as fence:
             fence.check()
             _refuse_unseen_source(job)
-            measured = inventory.measured(job.source.folder, listing.table())
-            name = inventory.part_name(measured, listing, job.check)
+            measured = measure_files(job.source.folder, listing.table())
+            name = parts.part_name(measured, listing, job.check)
             with _writing(job.output):
-                there = retried(partial(_read_if_there, job.output, f"{inventory.PARTS}/{name}"))
-            if there is None or inventory.has_mended(job.source.folder, measured, there, job.check):
-                table = inventory.inventory_batch(job.source.folder, measured, job.check)
+                there = retried(partial(_read_if_there, job.output, f"{parts.PARTS}/{name}"))
+            if there is None or has_recovered(job.source.folder, measured, there, job.check):
+                table = check_batch(job.source.folder, measured, job.check)
                 fence.check()
                 with _writing(job.output):
-                    retried(partial(inventory.write_part, job.output, name, table, listing, fence.check))
+                    retried(partial(parts.write_part, job.output, name, table, listing, fence.check))
             yield 0, (batch_id, name)
 
 

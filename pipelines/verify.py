@@ -12,14 +12,14 @@ from pipelines.watching import Watch, run_watched
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.errors import MachineError
 from shardkit.storage import Folder
-from shardkit.verification.examples import Contents
+from shardkit.verification.examples import ExampleSpec
 from shardkit.verification.shards import (
-    Problem,
+    DatasetProblem,
     ShardCheck,
     check_shard,
     class_count_problems,
     file_problems,
-    left_over,
+    leftover_files,
     read_checked_manifest,
 )
 
@@ -31,7 +31,7 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
     root: Folder
     work: Folder
     plan_digest: str
-    contents: Contents
+    spec: ExampleSpec
     deep: bool
 
     def expand(self, shards: Any) -> Any:
@@ -39,8 +39,7 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         return (
             shards
             | "SpreadShards" >> beam.GroupByKey()  # (index, [Shard]); see pipelines/inventory.py
-            | "VerifyShard"
-            >> beam.Map(_verify, self.root, self.work, self.plan_digest, self.contents, self.deep)  # None
+            | "VerifyShard" >> beam.Map(_verify, self.root, self.work, self.plan_digest, self.spec, self.deep)  # None
         )
 
 
@@ -49,12 +48,12 @@ def _verify(  # positional: Beam's side inputs
     root: Folder,
     work: Folder,
     plan_digest: str,
-    contents: Contents,
+    spec: ExampleSpec,
     deep: bool,  # noqa: FBT001
 ) -> None:
     index, shards = spread
     for shard in shards:
-        check = check_shard(root, shard, plan_digest, contents, deep=deep)
+        check = check_shard(root, shard, plan_digest, spec, deep=deep)
         with work.atomic_write(_report(index)) as file:
             file.write(json.dumps(asdict(check)).encode())
 
@@ -65,7 +64,7 @@ def _report(index: int) -> str:
 
 def verify_dataset(
     root: Folder, work: Folder, running: Running, watch: Watch, *, deep: bool
-) -> tuple[Manifest | None, list[Problem]]:
+) -> tuple[Manifest | None, list[DatasetProblem]]:
     """Check a whole dataset.
 
     Args:
@@ -83,14 +82,14 @@ def verify_dataset(
         return None, problems
     for file in manifest.files:
         problems += file_problems(root, file)
-    problems += left_over(root, manifest)
+    problems += leftover_files(root, manifest)
     shards = [shard for _, shard in manifest.shards()]
-    contents = Contents(manifest.features, manifest.classes)
+    spec = ExampleSpec(manifest.features, manifest.classes)
     pipeline = running.pipeline()
     _ = (
         pipeline
         | "Shards" >> beam.Create(list(enumerate(shards)), reshuffle=False)  # (index, Shard)
-        | "VerifyShards" >> VerifyShards(root, work, manifest.plan_digest, contents, deep)
+        | "VerifyShards" >> VerifyShards(root, work, manifest.plan_digest, spec, deep)
     )
     counts = {_report(index): shard.num_examples for index, shard in enumerate(shards)}
     run_watched(
@@ -116,6 +115,6 @@ def _read_check(work: Folder, index: int) -> ShardCheck:
     except FileNotFoundError:
         msg = f"{work.url}: the workers' reports are missing; a distant --runner needs a --temp_location that all reach"
         raise MachineError(msg) from None
-    problems = [Problem(**problem) for problem in fields.pop("problems")]
+    problems = [DatasetProblem(**problem) for problem in fields.pop("problems")]
     counts = {int(label): count for label, count in fields.pop("class_counts").items()}
     return ShardCheck(problems=problems, class_counts=counts, **fields)

@@ -13,9 +13,12 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.inventory import inventory
-from shardkit.inventory.inventory import INVENTORY_SCHEMA
-from shardkit.inventory.table import joined
+from shardkit.inventory.checking import check_batch
+from shardkit.inventory.inventory import Inventory
+from shardkit.inventory.measuring import measure_files
+from shardkit.inventory.parts import ListingTotals
+from shardkit.inventory.schema import INVENTORY_SCHEMA, inventory_schema
+from shardkit.inventory.table import concat_sorted
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
@@ -98,21 +101,15 @@ def inventory_table(
 
 def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
     """Inventory and plan of a small source, in this thread."""
-    tables = [inventory.inventory_schema(source.schema).empty_table()]
-    facts = inventory.Facts({}, {})
+    tables = [inventory_schema(source.schema).empty_table()]
+    totals = ListingTotals({}, {})
     for part in source.parts():
         for listing in source.list_part(part, batch_rows=1000):
-            measured = inventory.measured(source.folder, listing.table())
-            tables.append(inventory.inventory_batch(source.folder, measured, options.check))
-            inventory.add_facts(facts, listing.skipped, listing.classes.items())
-    table = joined(tables)
-    return make_plan(
-        table,
-        options,
-        layout=source.layout,
-        skipped=dict(sorted(facts.skipped.items())),
-        classes=source.classes or facts.class_names(),
-    )
+            measured = measure_files(source.folder, listing.table())
+            tables.append(check_batch(source.folder, measured, options.check))
+            totals.add(listing.skipped, listing.classes.items())
+    totals = totals._replace(skipped=dict(sorted(totals.skipped.items())))
+    return make_plan(Inventory.of(source, concat_sorted(tables), totals), options)
 
 
 def write_options(plan: Plan) -> shard.WriteOptions:

@@ -36,14 +36,8 @@ def plan(source: str, **given: Any) -> None:
         opened = open_source(source, source_options_from(given), work=work)
         terminal.say(opened.describe())
         with claimed(work) as run:
-            inventory, facts = take_inventory(opened, work, run.token, options, running, terminal)
-    planned = make_plan(
-        inventory,
-        options,
-        layout=opened.layout,
-        skipped=facts.skipped,
-        classes=opened.classes or facts.class_names(),
-    )
+            inventory = take_inventory(opened, work, run.token, options, running, terminal)
+    planned = make_plan(inventory, options)
     for note in planned.notes:
         terminal.say(f"note: {note}")
     terminal.show(plan_summary(planned, limit))

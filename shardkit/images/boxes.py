@@ -5,9 +5,10 @@ Stored boxes are (ymin, xmin, ymax, xmax) as shares of the upright image's heigh
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from shardkit.images import BadImage, ImageInfo
+from shardkit.reject_reasons import ANNOTATED_SIZE
 
 Box = tuple[float, float, float, float]
 _FLOAT32 = struct.Struct("<4f")
@@ -21,6 +22,13 @@ _UPRIGHT: dict[int, Callable[[float, float], _Point]] = {
     7: lambda y, x: (1 - x, 1 - y),
     8: lambda y, x: (1 - x, y),
 }
+
+
+class BadBox(NamedTuple):
+    """A box without area in its image: the object's name, and a sentence with the box."""
+
+    name: str
+    found: str
 
 
 def upright_size(info: ImageInfo) -> tuple[int, int]:
@@ -43,13 +51,13 @@ def annotated_orientation(width: int, height: int, info: ImageInfo, what: str) -
         return info.orientation
     wanted = " x ".join(map(str, upright_size(info)))
     raise BadImage(
-        "annotated_size", f"The {what} is {width} x {height} pixels, the image {wanted}; is it of another image?"
+        ANNOTATED_SIZE, f"The {what} is {width} x {height} pixels, the image {wanted}; is it of another image?"
     )
 
 
 def place_objects(
     objects: Sequence[dict[str, Any]], annotated: tuple[int | None, int | None], info: ImageInfo
-) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+) -> tuple[list[dict[str, Any]], list[BadBox]]:
     """Objects with their boxes as they are stored, and (name, message) of those whose box has no area in the image.
 
     What of a box lies outside the image is cut off.
@@ -71,16 +79,16 @@ def place_objects(
         width = height = 1
     else:
         orientation = annotated_orientation(width, height, info, "annotated size")
-    placed, problems = [], []
+    placed, bad_boxes = [], []
     for one in objects:
         box = _placed(one["bbox"], width, height, orientation)
         if box is None:
             corners = ", ".join(f"{value:g}" for value in one["bbox"])
             found = f"the box (ymin, xmin, ymax, xmax) = ({corners}) has no area in the image, as float32"
-            problems.append((one["name"], found))
+            bad_boxes.append(BadBox(one["name"], found))
         else:
             placed.append({**one, "bbox": list(box)})
-    return placed, problems
+    return placed, bad_boxes
 
 
 def _placed(box: Sequence[float], width: int, height: int, orientation: int) -> Box | None:

@@ -15,14 +15,13 @@ from shardkit.reader.input_contexts import describe_input
 from shardkit.reader.monitoring import monitor
 
 if TYPE_CHECKING:
-    from shardkit.reader.keras_callbacks import ResumeCallback
+    from shardkit.reader.keras_callbacks import ResumeCallback as ResumeCallback  # not in __all__: it imports Keras
 
 __all__ = [
     "BlockOrder",
     "Cache",
     "DatasetFn",
     "Images",
-    "ResumeCallback",
     "Service",
     "Skip",
     "cutmix",

@@ -23,16 +23,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         ManifestError, DataError: The dataset is damaged; the message names the file.
         CallError: Arguments do not go together or do not suit the dataset, or the split cannot fill a batch.
     """
-    cache_folder = None if given.cache is None else given.cache.folder
-    placement = choose_placement(
-        service=None if given.service is None else given.service.address,
-        service_job=None if given.service is None else given.service.job,
-        independent_workers=given.independent_workers,
-        training=given.training,
-        start_step=given.start_step,
-        on_corrupt="error" if given.max_corrupt is None else "skip",
-        cache_dir=cache_folder,
-    )
+    placement = choose_placement(given.service, independent_workers=given.independent_workers)
     source: Manifest | Mixture
     if isinstance(given.dataset, list):
         source = make_mixture(given.dataset)
@@ -47,9 +38,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
     table = source.table(load) if isinstance(source, Mixture) else load(source)
-    cache = reachable(
-        table, cache_folder, 1 if given.cache is None else given.cache.max_bytes, in_blocks=blocks is not None
-    )
+    cache = reachable(table, given.cache, in_blocks=blocks is not None)
     if cache is not None:
         table = copied(table, cache)
     options = ReadOptions(

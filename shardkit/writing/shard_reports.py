@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from shardkit import naming
-from shardkit.inventory.inventory import Reject
+from shardkit.inventory.schema import Reject
 from shardkit.storage import Folder
 from shardkit.writing.run_token import Fence, RunToken
 

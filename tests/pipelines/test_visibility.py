@@ -10,7 +10,7 @@ import pytest
 from pipelines import inventory
 from pipelines.watching import run_watched
 from shardkit.errors import DataError, MachineError
-from shardkit.inventory.inventory import read_parts
+from shardkit.inventory.parts import read_parts
 from shardkit.sources import SourceOptions, open_source
 from shardkit.storage import open_folder
 from shardkit.testing import picture, write_tree

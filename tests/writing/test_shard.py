@@ -12,7 +12,7 @@ from shardkit import images, naming
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.index import key_hashes, parse_index
 from shardkit.errors import DataError, MachineError
-from shardkit.inventory.inventory import Reject
+from shardkit.inventory.schema import Reject
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import open_source
@@ -249,10 +249,10 @@ def test_the_late_rejects_are_reported_before_the_done_mark(tmp_path, monkeypatc
 
 FULL = """
 import pickle, resource, sys
-from shardkit import writing
+from shardkit.writing import shard
 source, output, task, options, token = pickle.load(sys.stdin.buffer)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 10, 4 << 10))  # 4 KiB
-writing.write_shard(source, output, task, options, token)
+shard.write_shard(source, output, task, options, token)
 """
 
 

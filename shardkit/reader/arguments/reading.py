@@ -81,6 +81,43 @@ class ReadArguments:
             raise CallError(msg)
         if self.image_size is not None:
             object.__setattr__(self, "images", Images(self.image_size))
+        if self.service is not None:
+            self._check_remote("service")
+            if self.independent_workers:
+                msg = "service= gives every global batch once, independent_workers= does not promise it; leave one out"
+                raise CallError(msg)
+        elif self.independent_workers:
+            self._check_remote("independent_workers")
+            self._check_independent()
+
+    def _check_remote(self, name: str) -> None:
+        """Refuse what needs this process where others read."""
+        if self.max_corrupt is not None:
+            msg = (
+                f"on_corrupt='skip' counts damaged records in this process, and with {name}= others read them; leave "
+                f"it out, and the first damaged record stops them and is named"
+            )
+            raise CallError(msg)
+        if self.cache is not None:
+            msg = (
+                f"cache= is a folder of this host, and with {name}= other processes read; leave it out, and put the "
+                f"dataset where all of them find it under the same path"
+            )
+            raise CallError(msg)
+
+    def _check_independent(self) -> None:
+        if not self.training:
+            msg = (
+                "independent_workers is for training: to see every example once, evaluate in one process, such as the "
+                "coordinator, with make_dataset(..., training=False)"
+            )
+            raise CallError(msg)
+        if self.start_step:
+            msg = (
+                f"independent_workers starts each worker at a random step; leave out start_step={self.start_step}: "
+                f"what a worker would read next is not known, so it cannot be resumed"
+            )
+            raise CallError(msg)
 
     @property
     def block_order(self) -> BlockOrder | None:

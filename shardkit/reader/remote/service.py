@@ -22,7 +22,6 @@ the middle, with blocks of 4 steps; `fault_tolerant_mode` of the dispatcher is f
                 FailedPreconditionError; not where a job is shared.
 """
 
-import re
 import socket
 import time
 from dataclasses import dataclass, replace
@@ -33,6 +32,7 @@ import tensorflow as tf
 from shardkit.errors import CallError, MachineError
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.reader import pipeline
+from shardkit.reader.arguments.values import Service
 from shardkit.reader.iterators.start_steps import StartStep
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.table.records import RecordTable
@@ -49,24 +49,14 @@ _COLUMNS = ("offset", "label", "key_hash", "height", "width", "image_start", "im
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    """Where the pipelines of an input function run.
+class ServicePlacement:
+    """Placement of pipelines on the workers of a tf.data service.
 
     Attributes:
-        address: of the dispatcher, "grpc://host:port".
-        job: name that trainers share to divide one stream of batches among them; None for a stream each.
-
-    Raises:
-        CallError: not an address.
+        service: The service that the user gave.
     """
 
-    address: str
-    job: str | None = None
-
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"grpc://.+:\d+", self.address):
-            msg = f"service must be the dispatcher's address, 'grpc://host:port'; found {self.address!r}"
-            raise CallError(msg)
+    service: Service
 
     def __call__(self, spec: PipelineSpec) -> Any:
         """The dataset of one input pipeline, in per-replica batches as `pipeline.build` gives them.
@@ -81,7 +71,7 @@ class Service:
         layout, start_step = spec.layout, spec.start_step
         assert isinstance(start_step, StartStep)  # noqa: S101 - made by DatasetFn
         check_size(spec.table)
-        check_answers(self.address)
+        check_answers(self.service.address)
         first_step, replicas = int(start_step), layout.replicas_per_worker
         dataset = pipeline.build(replace(spec, start_step=first_step, damaged=None, is_remote=True))
         if replicas > 1:  # a whole step travels, and is cut here: else replicas would get parts of different batches
@@ -89,7 +79,7 @@ class Service:
         dataset = dataset.apply(
             tf.data.experimental.service.distribute(
                 processing_mode=tf.data.experimental.service.ShardingPolicy.DYNAMIC,
-                service=self.address,
+                service=self.service.address,
                 job_name=self._job_of(layout),
             )
         )
@@ -98,15 +88,15 @@ class Service:
         dataset = _unmoved(dataset, start_step, first_step).prefetch(tf.data.AUTOTUNE)
         if spec.options.training:
             return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
-        if self.job is not None:
+        if self.service.job is not None:
             return dataset  # how many batches other trainers take nobody knows
         steps = max(0, steps_per_epoch(spec.table.num_examples, layout.global_batch_size) - first_step)
         return dataset.apply(tf.data.experimental.assert_cardinality(steps * replicas))
 
     def _job_of(self, layout: BatchLayout) -> str | None:
-        if self.job is None or layout.num_workers == 1:
-            return self.job
-        return f"{self.job}-{layout.worker_index}-of-{layout.num_workers}"
+        if self.service.job is None or layout.num_workers == 1:
+            return self.service.job
+        return f"{self.service.job}-{layout.worker_index}-of-{layout.num_workers}"
 
 
 def check_size(table: RecordTable) -> None:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.errors import CallError
-from shardkit.planning.grouping import digest_prefixes, digest_words, group_codes, repeated_codes, units_of
-from shardkit.planning.labelling import Labels
-from shardkit.planning.stratifying import split_units
+from shardkit.planning.grouping import digest_prefixes, digest_words, group_codes, merge_atomic_groups, repeated_codes
+from shardkit.planning.labels import ExampleLabels
+from shardkit.planning.stratifying import split_atomic_groups
 from shardkit.reader.table.indexes import read_columns
 from shardkit.reader.table.records import RecordTable
 
@@ -39,7 +39,9 @@ def in_fold(table: RecordTable, index: int, count: int, *, training: bool) -> np
         msg = f"fold must be (index, count) with 2 <= count <= {table.num_examples:,} and 0 <= index < count; found "
         raise CallError(msg + repr((index, count)))
     ratios = {str(number): Fraction(1, count) for number in range(count)}
-    folds = split_units(table.key_hash.view(np.uint64), Labels([], table.label), ratios, _units(table))
+    folds = split_atomic_groups(
+        table.key_hash.view(np.uint64), ExampleLabels([], table.label), ratios, _atomic_groups(table)
+    )
     chosen: npt.NDArray[np.bool_] = (folds != index) if training else (folds == index)
     if not chosen.any():
         msg = (
@@ -50,8 +52,8 @@ def in_fold(table: RecordTable, index: int, count: int, *, training: bool) -> np
     return chosen
 
 
-def _units(table: RecordTable) -> npt.NDArray[np.int64]:
-    """Return the unit of each example, int64[N]: the same for examples that share group or content; -1 for no other."""
+def _atomic_groups(table: RecordTable) -> npt.NDArray[np.int64]:
+    """Return the atomic group of each example, int64[N]: the same for examples that share group or content, else -1."""
     groups = list[pa.Array]()
     # 8 of the 32 bytes of each digest; the others are read again for those that are equal.
     prefixes = np.empty(table.num_examples, np.uint64)
@@ -60,7 +62,7 @@ def _units(table: RecordTable) -> npt.NDArray[np.int64]:
         groups += index[GROUP].chunks
         prefixes[start : start + len(index)] = digest_prefixes(index[CONTENT])
     codes = group_codes(pa.chunked_array(groups, pa.string()))
-    return units_of(codes, repeated_codes(prefixes, lambda rows: _contents(table, rows)))
+    return merge_atomic_groups(codes, repeated_codes(prefixes, lambda rows: _contents(table, rows)))
 
 
 def _contents(table: RecordTable, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
