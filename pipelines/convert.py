@@ -9,16 +9,16 @@ import apache_beam as beam
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from pipelines.inventory import FAILURE, PART_NAMES, TakeInventory, part_groups, part_names
-from pipelines.options import Running
-from pipelines.watching import Watch, run_watched
-from pipelines.write import WriteShards
 from shardkit import software
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
 from shardkit.inventory import inventory as inventories
 from shardkit.inventory.inventory import Facts
 from shardkit.naming import MANIFEST, WORK_FOLDER, ShardName, printable
+from shardkit.pipelines.inventory import FAILURE, PART_NAMES, TakeInventory, part_groups, part_names
+from shardkit.pipelines.options import Running
+from shardkit.pipelines.watching import Watch, run_watched
+from shardkit.pipelines.write import WriteShards
 from shardkit.planning import plan_file
 from shardkit.planning.duplicates import DUPLICATE
 from shardkit.planning.options import ConvertOptions

@@ -7,10 +7,10 @@ from typing import Any
 
 import apache_beam as beam
 
-from pipelines.options import Running
-from pipelines.watching import Watch, run_watched
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.errors import MachineError
+from shardkit.pipelines.options import Running
+from shardkit.pipelines.watching import Watch, run_watched
 from shardkit.storage.folders import Folder
 from shardkit.verification.examples import Contents
 from shardkit.verification.shards import (

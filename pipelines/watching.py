@@ -9,7 +9,7 @@ from typing import Protocol
 
 from apache_beam import Pipeline
 
-from pipelines.options import Running
+from shardkit.pipelines.options import Running
 
 POLL_SECONDS = 0.5
 # Counting lists folders, which is slow on object stores: it may take a twentieth of the time.

@@ -52,7 +52,15 @@ def test_what_workers_run_loads_neither_tensorflow_nor_beam(module):
     assert loaded(f"import {module}", ["tensorflow", "keras", "apache_beam"]) == []
 
 
-@pytest.mark.parametrize("module", ["pipelines.write", "pipelines.inventory", "pipelines.convert", "pipelines.verify"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "shardkit.pipelines.write",
+        "shardkit.pipelines.inventory",
+        "shardkit.pipelines.convert",
+        "shardkit.pipelines.verify",
+    ],
+)
 def test_the_pipelines_load_no_tensorflow(module):
     assert loaded(f"import {module}", ["tensorflow", "keras", "apache_beam"]) == ["apache_beam"]
 

@@ -7,8 +7,8 @@ import re
 
 import pytest
 
-from pipelines.options import refuse_unknown
 from shardkit.images import REASONS
+from shardkit.pipelines.options import refuse_unknown
 
 from .pages import BLOCKS, CHECKOUT, PAGES, marked, name_of, plain
 

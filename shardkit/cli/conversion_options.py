@@ -178,10 +178,7 @@ def running_from(given: dict[str, Any], *paths: str) -> Any:
         if path.startswith("-"):
             msg = f"no such option: {path}; Beam's own options stand behind SOURCE and OUTPUT"
             raise CallError(msg)
-    from shardkit.cli.beam import load_pipelines
-
-    load_pipelines()
-    from pipelines.options import Running, default_workers, refuse_unknown
+    from shardkit.pipelines.options import Running, default_workers, refuse_unknown
 
     own_options = [name for option in click.get_current_context().command.params for name in option.opts]
     refuse_unknown(given["beam_options"], own_options)

@@ -30,9 +30,9 @@ def convert(source: str, output: str, overwrite: bool, **given: Any) -> None:  #
     """
     options, source_options = options_from(given), source_options_from(given)
     running = running_from(given, source, output)
-    from pipelines.convert import Conversion
     from shardkit.cli.summary import conversion_summary
     from shardkit.cli.terminal import Terminal
+    from shardkit.pipelines.convert import Conversion
     from shardkit.writing.reject_limit import RejectLimit
 
     terminal = Terminal(quiet=given["quiet"])

@@ -21,10 +21,10 @@ def plan(source: str, **given: Any) -> None:
     """Show what `convert` would write with the same options, and why so many shards; writes nothing."""
     options = options_from(given)
     running = running_from(given, source)
-    from pipelines.convert import take_inventory
     from shardkit.cli.summary import plan_summary
     from shardkit.cli.terminal import Terminal
     from shardkit.cli.work_folder import work_folder
+    from shardkit.pipelines.convert import take_inventory
     from shardkit.planning.plan import make_plan
     from shardkit.sources import open_source
     from shardkit.writing.reject_limit import RejectLimit

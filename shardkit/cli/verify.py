@@ -23,12 +23,12 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
     Beam's own options stand behind DATASET and are passed on.
     """
     running = running_from(given, dataset)
-    from pipelines.verify import verify_dataset
     from shardkit.cli.summary import count, size
     from shardkit.cli.terminal import Terminal, harmless
     from shardkit.cli.work_folder import work_folder
     from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.naming import MANIFEST, printable
+    from shardkit.pipelines.verify import verify_dataset
     from shardkit.verification.leaks import leak_problems
 
     root = dataset_folder(dataset)

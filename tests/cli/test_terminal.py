@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from pipelines import watching
 from shardkit.cli import terminal
+from shardkit.pipelines import watching
 from shardkit.testing import write_class_folders
 
 from .calling import TIMEOUT_SECONDS, call, environment, run

@@ -10,7 +10,7 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.options import Running
+from shardkit.pipelines.options import Running
 from shardkit.testing import write_class_folders
 
 from ..cli.calling import TIMEOUT_SECONDS, call, convert, digests, environment, is_one_sentence, run
@@ -71,7 +71,7 @@ def test_plan_by_a_job_service_prints_what_plan_in_this_process_prints(source, j
 
 def test_a_write_workers_process_loads_no_tensorflow(tmp_path):
     script = (
-        "import json, sys; import pipelines.write, pipelines.inventory, pipelines.convert;"
+        "import json, sys; import shardkit.pipelines.write, shardkit.pipelines.inventory, shardkit.pipelines.convert;"
         "print(json.dumps(sorted(sys.modules)))"
     )
     done = subprocess.run(

@@ -11,13 +11,13 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
 from apache_beam.testing.util import assert_that
 
-from pipelines.inventory import DECODE_BATCH_ROWS, TakeInventory, part_groups
-from pipelines.options import Running
-from pipelines.verify import VerifyShards
-from pipelines.write import WriteShards
 from shardkit import images
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
+from shardkit.pipelines.inventory import DECODE_BATCH_ROWS, TakeInventory, part_groups
+from shardkit.pipelines.options import Running
+from shardkit.pipelines.verify import VerifyShards
+from shardkit.pipelines.write import WriteShards
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan

@@ -7,10 +7,10 @@ import threading
 
 import pytest
 
-from pipelines import inventory
-from pipelines.watching import run_watched
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory.inventory import read_parts
+from shardkit.pipelines import inventory
+from shardkit.pipelines.watching import run_watched
 from shardkit.sources import SourceOptions, open_source
 from shardkit.storage.folders import open_folder
 from shardkit.testing import picture, write_tree
@@ -138,7 +138,7 @@ def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(in_process, monk
         polled_twice.set()
         return 1
 
-    monkeypatch.setattr("pipelines.watching.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("shardkit.pipelines.watching.POLL_SECONDS", 0.01)
     run_watched(Running(), None, Quiet(), phase="writing", total=1, count=count)
     assert len(polls) >= 3
 
