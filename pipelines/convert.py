@@ -16,8 +16,8 @@ from shardkit.inventory import inventory as inventories
 from shardkit.inventory.inventory import Facts
 from shardkit.naming import MANIFEST, WORK_FOLDER, ShardName, printable
 from shardkit.pipelines.inventory import FAILURE, PART_NAMES, TakeInventory, part_groups, part_names
-from shardkit.pipelines.options import Running
-from shardkit.pipelines.watching import Watch, run_watched
+from shardkit.pipelines.options import RunnerConfig
+from shardkit.pipelines.progress import ProgressListener, run_with_progress
 from shardkit.pipelines.write import WriteShards
 from shardkit.planning import plan_file
 from shardkit.planning.duplicates import DUPLICATE
@@ -63,8 +63,8 @@ def take_inventory(
     work: Folder,
     run: RunToken,
     options: ConvertOptions,
-    running: Running,
-    watch: Watch,
+    runner: RunnerConfig,
+    listener: ProgressListener,
     existing: Existing | None = None,
 ) -> tuple[pa.Table, Facts]:
     """List and check a source, in parts below the work folder.
@@ -74,8 +74,8 @@ def take_inventory(
         work: The folder whose work folder takes the parts.
         run: The run that the workers belong to.
         options: Options of the conversion.
-        running: How the pipeline runs.
-        watch: Shows the progress.
+        runner: How the pipeline runs.
+        listener: Shows the progress.
         existing: The dataset in the output that must not be replaced; None if there is none.
 
     Returns:
@@ -91,7 +91,7 @@ def take_inventory(
     for path in (PART_NAMES, FAILURE):  # of an earlier run: of a source without any file, none is written
         work.remove(path)
     groups = part_groups(source)
-    pipeline = running.pipeline()
+    pipeline = runner.pipeline()
     _ = (
         pipeline
         | "Parts" >> beam.Create(groups, reshuffle=False)  # (index, Group)
@@ -99,7 +99,9 @@ def take_inventory(
         >> TakeInventory(source, work, options.check, run, listing_check if listing_check.is_needed else None)
     )
     phase = "checking" if options.check == "decode" else "listing"
-    run_watched(running, pipeline, watch, phase=phase, total=None, count=lambda: inventories.count_in_parts(work))
+    run_with_progress(
+        runner, pipeline, listener, phase=phase, total=None, count=lambda: inventories.count_in_parts(work)
+    )
     return inventories.read_parts(work, part_names(work, len(groups)))
 
 
@@ -116,10 +118,10 @@ class Conversion:
     source_options: SourceOptions
     output_url: str
     options: ConvertOptions
-    running: Running
+    runner: RunnerConfig
     limit: RejectLimit
     overwrite: bool
-    watch: Watch
+    listener: ProgressListener
     log: RunLog = field(default_factory=RunLog)
 
     def run(self) -> Outcome:
@@ -156,12 +158,12 @@ class Conversion:
                 return outcome
 
     def _convert(self, source: Source, output: Folder, run: Run) -> Outcome:
-        self.watch.say(source.describe())
+        self.listener.say(source.describe())
         output.remove(REJECTED_IN_WORK)  # of an earlier run
         existing = self._refuse_output(source, output)
         with run.checked():
             inventory, facts = take_inventory(
-                source, output, run.token, self.options, self.running, self.watch, existing
+                source, output, run.token, self.options, self.runner, self.listener, existing
             )
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
         plan = make_plan(
@@ -173,7 +175,7 @@ class Conversion:
         )
         del inventory
         for note in plan.notes:
-            self.watch.say(f"note: {note}")
+            self.listener.say(f"note: {note}")
         self._enforce_limit(output, plan.source.num_files, plan.rejected)
         run.check()
         there = self._already_there(output, plan)
@@ -219,10 +221,10 @@ class Conversion:
         finished = shard.finished_shards(output, [task.name for task in tasks], run.plan_digest)
         unfinished = [task for task in tasks if task.name not in finished]
         if len(unfinished) < len(tasks):
-            self.watch.say(f"going on: {len(tasks) - len(unfinished)} of {len(tasks)} shards are finished already")
+            self.listener.say(f"going on: {len(tasks) - len(unfinished)} of {len(tasks)} shards are finished already")
         forget_reports(output, finished)
         options = shard.WriteOptions(tuple(plan.classes), self.options.resize, self.options.quality)
-        pipeline = self.running.pipeline()
+        pipeline = self.runner.pipeline()
         _ = (
             pipeline
             | "Shards" >> beam.Create(list(enumerate(unfinished)), reshuffle=False)  # (index, ShardTask)
@@ -231,10 +233,10 @@ class Conversion:
         counts = dict(
             zip((task.name for task in tasks), (n for split in plan.splits for n in split.shard_counts), strict=True)
         )
-        run_watched(
-            self.running,
+        run_with_progress(
+            self.runner,
             pipeline,
-            self.watch,
+            self.listener,
             phase="writing",
             total=plan.num_examples,
             count=lambda: images_written(output, counts),

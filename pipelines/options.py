@@ -25,7 +25,7 @@ REACH_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
+class RunnerConfig:
     """How pipelines run.
 
     Attributes:

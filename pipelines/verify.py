@@ -9,8 +9,8 @@ import apache_beam as beam
 
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.errors import MachineError
-from shardkit.pipelines.options import Running
-from shardkit.pipelines.watching import Watch, run_watched
+from shardkit.pipelines.options import RunnerConfig
+from shardkit.pipelines.progress import ProgressListener, run_with_progress
 from shardkit.storage.folders import Folder
 from shardkit.verification.examples import Contents
 from shardkit.verification.shards import (
@@ -64,15 +64,15 @@ def _report(index: int) -> str:
 
 
 def verify_dataset(
-    root: Folder, work: Folder, running: Running, watch: Watch, *, deep: bool
+    root: Folder, work: Folder, runner: RunnerConfig, listener: ProgressListener, *, deep: bool
 ) -> tuple[Manifest | None, list[Problem]]:
     """Check a whole dataset.
 
     Args:
         root: its folder.
         work: an empty folder that all workers reach, for their reports.
-        running: how.
-        watch: who looks on.
+        runner: how.
+        listener: who looks on.
         deep: also decode every image.
 
     Returns:
@@ -86,17 +86,17 @@ def verify_dataset(
     problems += left_over(root, manifest)
     shards = [shard for _, shard in manifest.shards()]
     contents = Contents(manifest.features, manifest.classes)
-    pipeline = running.pipeline()
+    pipeline = runner.pipeline()
     _ = (
         pipeline
         | "Shards" >> beam.Create(list(enumerate(shards)), reshuffle=False)  # (index, Shard)
         | "VerifyShards" >> VerifyShards(root, work, manifest.plan_digest, contents, deep)
     )
     counts = {_report(index): shard.num_examples for index, shard in enumerate(shards)}
-    run_watched(
-        running,
+    run_with_progress(
+        runner,
         pipeline,
-        watch,
+        listener,
         phase="verifying",
         total=sum(counts.values()),
         count=lambda: sum(counts.get(entry.name, 0) for entry in work.scan()),

@@ -75,7 +75,7 @@ def conversion_options(command: Command) -> Command:
             ),
             click.option("--shard-size", default="128MiB", show_default=True, metavar="SIZE", help="Size aimed at."),
             click.option(
-                "--pipelines",
+                "--input-pipelines",
                 type=int,
                 default=1,
                 show_default=True,
@@ -154,7 +154,7 @@ def options_from(given: dict[str, Any]) -> Any:
         split_by=given["split_by"],
         shards=shards,
         shard_bytes=parse_size(given["shard_size"]),
-        pipelines=given["pipelines"],
+        pipelines=given["input_pipelines"],
         seed=given["seed"],
         classes=None if given["classes"] is None else _classes(given["classes"]),
         resize=given["resize"],
@@ -165,7 +165,7 @@ def options_from(given: dict[str, Any]) -> Any:
     )
 
 
-def running_from(given: dict[str, Any], *paths: str) -> Any:
+def runner_from(given: dict[str, Any], *paths: str) -> Any:
     """How the call's pipelines run.
 
     Raises:
@@ -178,11 +178,11 @@ def running_from(given: dict[str, Any], *paths: str) -> Any:
         if path.startswith("-"):
             msg = f"no such option: {path}; Beam's own options stand behind SOURCE and OUTPUT"
             raise CallError(msg)
-    from shardkit.pipelines.options import Running, default_workers, refuse_unknown
+    from shardkit.pipelines.options import RunnerConfig, default_workers, refuse_unknown
 
     own_options = [name for option in click.get_current_context().command.params for name in option.opts]
     refuse_unknown(given["beam_options"], own_options)
-    return Running(given["beam_options"], default_workers() if given["workers"] is None else given["workers"])
+    return RunnerConfig(given["beam_options"], default_workers() if given["workers"] is None else given["workers"])
 
 
 def _renamed(values: dict[str, Any], rename: Callable[[str], str], option: str) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from shardkit.cli.conversion_options import (
     PASS_THROUGH,
     conversion_options,
     options_from,
-    running_from,
+    runner_from,
     source_options_from,
 )
 from shardkit.cli.option_groups import GroupedCommand
@@ -29,7 +29,7 @@ def convert(source: str, output: str, overwrite: bool, **given: Any) -> None:  #
     Beam's own options (--runner, --flink_master, --project …) stand behind them and are passed on.
     """
     options, source_options = options_from(given), source_options_from(given)
-    running = running_from(given, source, output)
+    runner = runner_from(given, source, output)
     from shardkit.cli.summary import conversion_summary
     from shardkit.cli.terminal import Terminal
     from shardkit.pipelines.convert import Conversion
@@ -37,7 +37,7 @@ def convert(source: str, output: str, overwrite: bool, **given: Any) -> None:  #
 
     terminal = Terminal(quiet=given["quiet"])
     limit = RejectLimit.parse(given["max_rejected"])
-    outcome = Conversion(source, source_options, output, options, running, limit, overwrite, terminal).run()
+    outcome = Conversion(source, source_options, output, options, runner, limit, overwrite, terminal).run()
     if outcome.unchanged:
         terminal.say(f"{output} is the finished conversion of this source already; nothing to do")
     terminal.show(conversion_summary(outcome, output))

@@ -15,7 +15,7 @@ OPTION_GROUPS = {
         "--classes",
     ),
     "Splits": ("--splits", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),
-    "Shards": ("--shards", "--shard-size", "--pipelines"),
+    "Shards": ("--shards", "--shard-size", "--input-pipelines"),
     "Images": ("--check", "--max-rejected", "--resize", "--quality"),
     "Run": ("--name", "--overwrite", "--workers", "--quiet"),
 }

@@ -8,7 +8,7 @@ from shardkit.cli.conversion_options import (
     PASS_THROUGH,
     conversion_options,
     options_from,
-    running_from,
+    runner_from,
     source_options_from,
 )
 from shardkit.cli.option_groups import GroupedCommand
@@ -20,7 +20,7 @@ from shardkit.cli.option_groups import GroupedCommand
 def plan(source: str, **given: Any) -> None:
     """Show what `convert` would write with the same options, and why so many shards; writes nothing."""
     options = options_from(given)
-    running = running_from(given, source)
+    runner = runner_from(given, source)
     from shardkit.cli.summary import plan_summary
     from shardkit.cli.terminal import Terminal
     from shardkit.cli.work_folder import work_folder
@@ -32,11 +32,11 @@ def plan(source: str, **given: Any) -> None:
 
     terminal = Terminal(quiet=given["quiet"])
     limit = RejectLimit.parse(given["max_rejected"])
-    with work_folder(running.temp_location) as work:
+    with work_folder(runner.temp_location) as work:
         opened = open_source(source, source_options_from(given), work=work)
         terminal.say(opened.describe())
         with claimed(work) as run:
-            inventory, facts = take_inventory(opened, work, run.token, options, running, terminal)
+            inventory, facts = take_inventory(opened, work, run.token, options, runner, terminal)
     planned = make_plan(
         inventory,
         options,

@@ -36,7 +36,7 @@ class Terminal:
 
     @contextlib.contextmanager
     def phase(self, name: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """See shardkit.pipelines.watching.Watch."""
+        """See shardkit.pipelines.progress.ProgressListener."""
         if self._quiet:
             yield lambda _: None
         elif sys.stderr is not None and sys.stderr.isatty():

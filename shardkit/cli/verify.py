@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import PASS_THROUGH, running_from
+from shardkit.cli.conversion_options import PASS_THROUGH, runner_from
 
 PROBLEMS_SHOWN = 100
 
@@ -22,7 +22,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
 
     Beam's own options stand behind DATASET and are passed on.
     """
-    running = running_from(given, dataset)
+    runner = runner_from(given, dataset)
     from shardkit.cli.summary import count, size
     from shardkit.cli.terminal import Terminal, harmless
     from shardkit.cli.work_folder import work_folder
@@ -33,8 +33,8 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
 
     root = dataset_folder(dataset)
     terminal = Terminal(quiet=given["quiet"])
-    with work_folder(running.temp_location) as work:
-        manifest, problems = verify_dataset(root, work, running, terminal, deep=deep)
+    with work_folder(runner.temp_location) as work:
+        manifest, problems = verify_dataset(root, work, runner, terminal, deep=deep)
     if leaks and manifest is not None:
         problems = leak_problems(read_manifest(dataset), problems) + problems  # first: only so many are shown
     where = f"{root.url}/" if manifest is None else ""

@@ -10,7 +10,7 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
-from shardkit.pipelines.options import Running
+from shardkit.pipelines.options import RunnerConfig
 from shardkit.testing import write_class_folders
 
 from ..cli.calling import TIMEOUT_SECONDS, call, convert, digests, environment, is_one_sentence, run
@@ -91,13 +91,13 @@ def test_a_job_service_that_is_not_there_is_said_in_a_sentence(source, tmp_path)
 
 def test_a_runner_that_starts_a_job_server_of_its_own_may_set_its_signal_handler(source, tmp_path, monkeypatch):
     # FlinkRunner, SparkRunner and PrismRunner do, and Python lets only the main thread.
-    runs = Running.run
+    runs = RunnerConfig.run
 
     def starting_a_server(self, pipeline):
         signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
         runs(self, pipeline)
 
-    monkeypatch.setattr(Running, "run", starting_a_server)
+    monkeypatch.setattr(RunnerConfig, "run", starting_a_server)
     convert(source, tmp_path / "out", "--runner=BundleBasedDirectRunner")
 
 

@@ -15,7 +15,7 @@ from shardkit import images
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
 from shardkit.pipelines.inventory import DECODE_BATCH_ROWS, TakeInventory, part_groups
-from shardkit.pipelines.options import Running
+from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.verify import VerifyShards
 from shardkit.pipelines.write import WriteShards
 from shardkit.planning import plan_file
@@ -86,7 +86,7 @@ def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
         output = open_folder(str(tmp_path / "out"))
         output.make()
         plan_file.write_plan(output, plan)
-        pipeline = Running((), 1).pipeline()
+        pipeline = RunnerConfig((), 1).pipeline()
         tasks = pipeline | beam.Create(list(enumerate(plan_file.shard_tasks(plan))), reshuffle=False)
         sizes.append(graph_bytes(tasks | WriteShards(output, output, write_options(plan), RunToken("x", plan.digest))))
     assert abs(sizes[1] - sizes[0]) < 100
@@ -98,7 +98,7 @@ def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_pa
     for num_files in (2, 500):
         root = write_tree(tmp_path / str(num_files).zfill(3), {f"a/{i}.png": b"" for i in range(num_files)})
         source = open_source(str(root))
-        pipeline = Running((), 1).pipeline()
+        pipeline = RunnerConfig((), 1).pipeline()
         parts = pipeline | beam.Create(part_groups(source), reshuffle=False)
         work = open_folder(str(tmp_path))
         sizes.append(graph_bytes(parts | TakeInventory(source, work, "decode", RunToken("x"))))
@@ -108,7 +108,7 @@ def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_pa
 
 def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     manifest = read_manifest(str(dataset))
-    pipeline = Running((), 1).pipeline()
+    pipeline = RunnerConfig((), 1).pipeline()
     shards = pipeline | beam.Create(list(enumerate(shard for _, shard in manifest.shards())), reshuffle=False)
     folder = open_folder(str(tmp_path))
     assert (

@@ -10,7 +10,7 @@ import pytest
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory.inventory import read_parts
 from shardkit.pipelines import inventory
-from shardkit.pipelines.watching import run_watched
+from shardkit.pipelines.progress import run_with_progress
 from shardkit.sources import SourceOptions, open_source
 from shardkit.storage.folders import open_folder
 from shardkit.testing import picture, write_tree
@@ -111,7 +111,7 @@ def test_workers_of_an_ended_inventory_write_nothing(tmp_path):
 
 
 class Quiet:
-    """A watch that shows nothing."""
+    """A listener that shows nothing."""
 
     def say(self, text): ...
 
@@ -123,11 +123,11 @@ class Quiet:
 def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(in_process, monkeypatch):
     polled_twice, polls = threading.Event(), []
 
-    class Running:
+    class RunnerConfig:
         def run(self, _):
             assert polled_twice.wait(30), "one failure ended the polling"
 
-    Running.in_process = in_process
+    RunnerConfig.in_process = in_process
 
     def count():
         polls.append(1)
@@ -138,8 +138,8 @@ def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(in_process, monk
         polled_twice.set()
         return 1
 
-    monkeypatch.setattr("shardkit.pipelines.watching.POLL_SECONDS", 0.01)
-    run_watched(Running(), None, Quiet(), phase="writing", total=1, count=count)
+    monkeypatch.setattr("shardkit.pipelines.progress.POLL_SECONDS", 0.01)
+    run_with_progress(RunnerConfig(), None, Quiet(), phase="writing", total=1, count=count)
     assert len(polls) >= 3
 
 

@@ -9,14 +9,14 @@ from typing import Protocol
 
 from apache_beam import Pipeline
 
-from shardkit.pipelines.options import Running
+from shardkit.pipelines.options import RunnerConfig
 
 POLL_SECONDS = 0.5
 # Counting lists folders, which is slow on object stores: it may take a twentieth of the time.
 POLL_SHARE = 20
 
 
-class Watch(Protocol):
+class ProgressListener(Protocol):
     """Who looks on while a job runs."""
 
     def say(self, text: str) -> None:
@@ -28,33 +28,44 @@ class Watch(Protocol):
         ...
 
 
-def run_watched(
-    running: Running, pipeline: Pipeline, watch: Watch, *, phase: str, total: int | None, count: Callable[[], int]
+def run_with_progress(
+    runner: RunnerConfig,
+    pipeline: Pipeline,
+    listener: ProgressListener,
+    *,
+    phase: str,
+    total: int | None,
+    count: Callable[[], int],
 ) -> None:
     """Run to the end; Ctrl-C is answered at once, because the waiting thread is this one.
 
     Raises:
-        MachineError: see Running.run.
+        MachineError: see RunnerConfig.run.
     """
-    if running.in_process:
-        _wait(running, pipeline, watch, phase, total, count)
+    if runner.in_process:
+        _wait(runner, pipeline, listener, phase, total, count)
     else:
-        _run_here(running, pipeline, watch, phase, total, count)
+        _run_here(runner, pipeline, listener, phase, total, count)
 
 
 def _wait(
-    running: Running, pipeline: Pipeline, watch: Watch, phase: str, total: int | None, count: Callable[[], int]
+    runner: RunnerConfig,
+    pipeline: Pipeline,
+    listener: ProgressListener,
+    phase: str,
+    total: int | None,
+    count: Callable[[], int],
 ) -> None:
     failures: list[BaseException] = []
 
     def run() -> None:
         try:
-            running.run(pipeline)
+            runner.run(pipeline)
         except BaseException as error:  # noqa: BLE001 - handed over to the waiting thread, whatever it is
             failures.append(error)
 
     thread = threading.Thread(target=run, name="pipeline", daemon=True)
-    with watch.phase(phase, total) as show:
+    with listener.phase(phase, total) as show:
         thread.start()
         _show_until(lambda pause: not _ended(thread, pause), show, count)
     if failures:
@@ -62,17 +73,22 @@ def _wait(
 
 
 def _run_here(
-    running: Running, pipeline: Pipeline, watch: Watch, phase: str, total: int | None, count: Callable[[], int]
+    runner: RunnerConfig,
+    pipeline: Pipeline,
+    listener: ProgressListener,
+    phase: str,
+    total: int | None,
+    count: Callable[[], int],
 ) -> None:
     # Runners that start a job server of their own set signal handlers, which Python allows in this thread only.
     done = threading.Event()
-    with watch.phase(phase, total) as show:
+    with listener.phase(phase, total) as show:
         poll = threading.Thread(
             target=_show_until, args=(lambda pause: not done.wait(pause), show, count), name="progress", daemon=True
         )
         poll.start()
         try:
-            running.run(pipeline)
+            runner.run(pipeline)
         finally:
             done.set()
             poll.join()
