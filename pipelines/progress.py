@@ -1,90 +1,59 @@
-"""Run a pipeline while its progress is polled: `run()` blocks, so the pipeline gets the side thread."""
+"""Run a pipeline while its progress is polled: `run()` blocks, so one of the two needs a thread of its own."""
 
 import contextlib
 import threading
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
-from typing import Protocol
 
 from apache_beam import Pipeline
 
 from shardkit.pipelines.options import RunnerConfig
+from shardkit.writing.progress import Phase
 
 POLL_SECONDS = 0.5
-# Counting lists folders, which is slow on object stores: it may take a twentieth of the time.
+# Counting lists folders, which is slow on object stores: it may take one twentieth of the time.
 POLL_SHARE = 20
 
 
-class ProgressListener(Protocol):
-    """Who looks on while a job runs."""
-
-    def say(self, text: str) -> None:
-        """A sentence that is known now."""
-        ...
-
-    def phase(self, name: str, total: int | None) -> AbstractContextManager[Callable[[int], None]]:
-        """A phase begins; what it gives is called with the number of images done so far, out of `total` where known."""
-        ...
-
-
-def run_with_progress(
-    runner: RunnerConfig,
-    pipeline: Pipeline,
-    listener: ProgressListener,
-    *,
-    phase: str,
-    total: int | None,
-    count: Callable[[], int],
-) -> None:
-    """Run to the end; Ctrl-C is answered at once, because the waiting thread is this one.
+def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
+    """Run a pipeline to its end and report its progress.
 
     Raises:
-        MachineError: see RunnerConfig.run.
+        MachineError: See RunnerConfig.run.
     """
     if runner.in_process:
-        _wait(runner, pipeline, listener, phase, total, count)
+        _run_in_thread(runner, pipeline, phase)
     else:
-        _run_here(runner, pipeline, listener, phase, total, count)
+        _poll_in_thread(runner, pipeline, phase)
 
 
-def _wait(
-    runner: RunnerConfig,
-    pipeline: Pipeline,
-    listener: ProgressListener,
-    phase: str,
-    total: int | None,
-    count: Callable[[], int],
-) -> None:
+def _run_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
+    # The main thread polls, so it answers Ctrl-C at once.
     failures: list[BaseException] = []
 
     def run() -> None:
         try:
             runner.run(pipeline)
-        except BaseException as error:  # noqa: BLE001 - handed over to the waiting thread, whatever it is
+        except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
             failures.append(error)
 
     thread = threading.Thread(target=run, name="pipeline", daemon=True)
-    with listener.phase(phase, total) as show:
+    with phase.listener.phase(phase.name, phase.total) as show:
         thread.start()
-        _show_until(lambda pause: not _ended(thread, pause), show, count)
+        _show_until(lambda pause: not _ended(thread, pause), show, phase.count)
     if failures:
         raise failures[0]
 
 
-def _run_here(
-    runner: RunnerConfig,
-    pipeline: Pipeline,
-    listener: ProgressListener,
-    phase: str,
-    total: int | None,
-    count: Callable[[], int],
-) -> None:
-    # Runners that start a job server of their own set signal handlers, which Python allows in this thread only.
+def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
+    # Runners that start a job server set signal handlers, which Python allows in the main thread only.
     done = threading.Event()
-    with listener.phase(phase, total) as show:
+    with phase.listener.phase(phase.name, phase.total) as show:
         poll = threading.Thread(
-            target=_show_until, args=(lambda pause: not done.wait(pause), show, count), name="progress", daemon=True
+            target=_show_until,
+            args=(lambda pause: not done.wait(pause), show, phase.count),
+            name="progress",
+            daemon=True,
         )
         poll.start()
         try:
@@ -103,6 +72,6 @@ def _show_until(goes_on: Callable[[float], bool], show: Callable[[int], None], c
     pause = POLL_SECONDS
     while goes_on(pause):
         started = time.monotonic()
-        with contextlib.suppress(Exception):  # progress is best effort: a listing may fail where the job does not
+        with contextlib.suppress(Exception):  # a listing may fail where the job does not
             show(count())
         pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - started))

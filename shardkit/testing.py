@@ -12,18 +12,20 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.inventory import inventory
+from shardkit.dataset.manifest import Manifest
 from shardkit.inventory.inventory import INVENTORY_SCHEMA
-from shardkit.inventory.table import joined
-from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import Plan, make_plan
-from shardkit.sources import Source, SourceOptions, open_source
-from shardkit.storage.folders import Folder, open_folder
-from shardkit.writing import shard, shard_reports
-from shardkit.writing.publishing import proved_shards, publish
+from shardkit.planning.plan import Plan
+from shardkit.sources import Source, SourceOptions
+from shardkit.storage.folders import Folder
+from shardkit.writing import shard
+from shardkit.writing.conversion import Conversion
+from shardkit.writing.executor import SequentialExecutor
+from shardkit.writing.progress import Silent
+from shardkit.writing.reject_limit import RejectLimit
 from shardkit.writing.run_token import claimed
+from shardkit.writing.source_plan import plan_inventory, take_inventory
+from shardkit.writing.work_folder import work_folder
 
 
 def picture(seed: int, *, width: int = 8, height: int = 8, kind: str = "PNG") -> bytes:
@@ -97,26 +99,15 @@ def inventory_table(
 
 
 def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
-    """Inventory and plan of a small source, in this thread."""
-    tables = [inventory.inventory_schema(source.schema).empty_table()]
-    facts = inventory.Facts({}, {})
-    for part in source.parts():
-        for listing in source.list_part(part, batch_rows=1000):
-            measured = inventory.measured(source.folder, listing.table())
-            tables.append(inventory.inventory_batch(source.folder, measured, options.check))
-            inventory.add_facts(facts, listing.skipped, listing.classes.items())
-    table = joined(tables)
-    return make_plan(
-        table,
-        options,
-        layout=source.layout,
-        skipped=dict(sorted(facts.skipped.items())),
-        classes=source.classes or facts.class_names(),
-    )
+    """Return the plan of a small source, made in this thread."""
+    executor, listener = SequentialExecutor(), Silent()
+    with work_folder(None) as work, claimed(work) as run:
+        inventory, facts = take_inventory(source, work, run.token, options, executor, listener)
+    return plan_inventory(source, inventory, facts, options, listener)
 
 
 def write_options(plan: Plan) -> shard.WriteOptions:
-    """What the shards of a plan are written with."""
+    """Return the options that the shards of a plan are written with."""
     return shard.WriteOptions(tuple(plan.classes), plan.options.resize, plan.options.quality)
 
 
@@ -128,31 +119,29 @@ def convert_without_beam(
     source_options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
     **changed: Any,
 ) -> Manifest:
-    """Convert a small source in this thread; the files are those of ``shardkit convert``, the log apart.
+    """Convert a small source in this thread; the files are those of ``shardkit convert``, except the log.
+
+    Any number of images may be bad.
 
     Args:
-        source_url: the source's folder.
-        output_url: a new or empty folder.
-        options: as of the call; or
-        source_options: how the source is read.
-        changed: those options that are not the default's.
+        source_url: The source.
+        output_url: A new or empty folder.
+        options: Options of the conversion; or
+        source_options: Options of the source.
+        changed: Options of the conversion that differ from the defaults.
     """
-    output = open_folder(output_url)
-    output.make()
-    source = open_source(source_url, source_options, output=output, work=output)
-    plan = plan_without_beam(source, options or ConvertOptions(**changed))
-    plan_file.write_plan(output, plan)
-    names = [task.name for task in plan_file.shard_tasks(plan)]
-    with claimed(output) as run:
-        token = run.start(plan.digest)
-        for task in plan_file.shard_tasks(plan):
-            shard.write_shard(source.folder, output, task, write_options(plan), token)
-        if failed := shard_reports.errors(output, token, names):
-            raise AssertionError(failed[0].error)
-        late = shard_reports.late_rejects(output, plan.digest)
-        publish(output, plan, proved_shards(output, names, plan.digest), late)
-        run.finish()
-    return read_manifest(output_url)
+    return (
+        Conversion(
+            source_url,
+            output_url,
+            options or ConvertOptions(**changed),
+            SequentialExecutor(),
+            source_options=source_options,
+            limit=RejectLimit.parse("100%"),
+        )
+        .run()
+        .manifest
+    )
 
 
 def files_of(folder: Folder, path: str = "") -> dict[str, bytes]:

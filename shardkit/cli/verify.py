@@ -4,7 +4,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import PASS_THROUGH, runner_from
+from shardkit.cli.conversion_options import PASS_THROUGH, refuse_unknown_options
 
 PROBLEMS_SHOWN = 100
 
@@ -22,14 +22,17 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
 
     Beam's own options stand behind DATASET and are passed on.
     """
-    runner = runner_from(given, dataset)
+    from shardkit.pipelines.options import runner_config
+
+    refuse_unknown_options(given["beam_options"], dataset)
+    runner = runner_config(given["beam_options"], given["workers"])
     from shardkit.cli.summary import count, size
     from shardkit.cli.terminal import Terminal, harmless
-    from shardkit.cli.work_folder import work_folder
     from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.naming import MANIFEST, printable
     from shardkit.pipelines.verify import verify_dataset
     from shardkit.verification.leaks import leak_problems
+    from shardkit.writing.work_folder import work_folder
 
     root = dataset_folder(dataset)
     terminal = Terminal(quiet=given["quiet"])

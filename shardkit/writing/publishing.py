@@ -24,9 +24,7 @@ from shardkit.inventory.inventory import Reject
 from shardkit.naming import ShardName
 from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
 from shardkit.storage.folders import Folder
-
-# Index files are small and their stores are slow to answer, not slow to send.
-READING_THREADS = 16
+from shardkit.writing.finished_shards import READING_THREADS
 
 
 @dataclass(frozen=True, slots=True)

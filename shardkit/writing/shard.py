@@ -6,19 +6,18 @@ files.
 
 import contextlib
 import hashlib
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 import google_crc32c
 import pyarrow as pa
 
-from shardkit import images, naming
+from shardkit import images
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
-from shardkit.dataset.index import ShardSummary, key_hashes, parse_summary, serialise
+from shardkit.dataset.index import ShardSummary, key_hashes, serialise
 from shardkit.errors import DataError, MachineError, SourceChangedError, StaleRunError
 from shardkit.images.boxes import place_objects
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
@@ -37,10 +36,10 @@ from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage.folders import Folder
 from shardkit.storage.retrying import retried
+from shardkit.writing.finished_shards import is_done
 from shardkit.writing.run_token import Fence, RunToken
 from shardkit.writing.shard_reports import report_error, report_rejects
 
-READING_THREADS = 16  # index files are small and their stores are slow to answer, not slow to send
 _AT_REST = "convert again with --overwrite when the source is at rest"
 BLOCK_BYTES = 1 << 20  # 1 MiB
 JPEG_START = b"\xff\xd8"
@@ -77,25 +76,6 @@ def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteO
             if isinstance(error, DataError):
                 fault, text = error.exit_code, str(error)
             report_error(output, task.name, text, fault, fence)
-
-
-def is_done(output: Folder, name: naming.ShardName, plan_digest: str) -> bool:
-    """Return whether the shard and its done mark are there, written from this plan; a damaged mark does not count."""
-    found = output.stat(name.records)
-    try:
-        summary = parse_summary(output.read(name.index), where=f"{output.url}/{name.index}")
-    except (FileNotFoundError, DataError):
-        return False
-    return found is not None and found.num_bytes == summary.num_bytes and summary.plan_digest == plan_digest
-
-
-def finished_shards(output: Folder, names: Iterable[naming.ShardName], plan_digest: str) -> set[naming.ShardName]:
-    """Return those of the shards that are done."""
-    there = {entry.name for entry in output.scan()}
-    candidates = [name for name in names if name.records in there and name.index in there]
-    with ThreadPoolExecutor(READING_THREADS) as pool:
-        done = list(pool.map(lambda name: is_done(output, name, plan_digest), candidates))
-    return {name for name, is_one in zip(candidates, done, strict=True) if is_one}
 
 
 def _write_unless_done(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:

@@ -8,8 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from shardkit import naming
+from shardkit.errors import DataError, MachineError
+from shardkit.inventory import inventory
 from shardkit.inventory.inventory import Reject
 from shardkit.storage.folders import Folder
+from shardkit.writing.finished_shards import finished_shards
 from shardkit.writing.run_token import Fence, RunToken
 
 REPORTS = f"{naming.WORK_FOLDER}/shards"
@@ -70,6 +73,35 @@ def errors(output: Folder, run: RunToken, names: Iterable[naming.ShardName]) -> 
         if entry.name.endswith(_ERROR_ENDING) and entry.name.removesuffix(_ERROR_ENDING) in wanted
     ]
     return [report for report in found if report.run == run]
+
+
+def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: RunToken) -> None:
+    """Check that shards are finished after this run's writers have ended.
+
+    Args:
+        output: The output folder.
+        names: Names of the shards that were to be written.
+        run: The run.
+
+    Raises:
+        DataError: A writer failed because of the source.
+        MachineError: A writer failed because of the disk or the network, or a shard is missing without a report.
+    """
+    finished = finished_shards(output, names, run.plan_digest)
+    missing = [name for name in names if name not in finished]
+    if failed := errors(output, run, missing):
+        worst = max(failed, key=lambda report: report.exit_code)
+        if worst.exit_code == DataError.exit_code:
+            # A file is not what its check found, although its size and time may be the same: check all of them again.
+            output.remove_tree(inventory.PARTS)
+        more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
+        raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
+    if missing:
+        msg = (
+            f"{output.url}: {len(missing)} shards are missing, the first is {missing[0].stem}, and no worker reported "
+            "an error; check whether the disk is full"
+        )
+        raise MachineError(msg)
 
 
 def forget_reports(output: Folder, finished: Iterable[naming.ShardName]) -> None:

@@ -14,7 +14,7 @@ from apache_beam.testing.util import assert_that
 from shardkit import images
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
-from shardkit.pipelines.inventory import DECODE_BATCH_ROWS, TakeInventory, part_groups
+from shardkit.pipelines.inventory import TakeInventory
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.verify import VerifyShards
 from shardkit.pipelines.write import WriteShards
@@ -26,6 +26,8 @@ from shardkit.storage.folders import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
 from shardkit.verification.examples import Contents
 from shardkit.writing import shard as writing
+from shardkit.writing.executor import WriteJob
+from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
 from shardkit.writing.run_token import Run, RunToken
 
 from ..cli.calling import call
@@ -88,7 +90,8 @@ def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
         plan_file.write_plan(output, plan)
         pipeline = RunnerConfig((), 1).pipeline()
         tasks = pipeline | beam.Create(list(enumerate(plan_file.shard_tasks(plan))), reshuffle=False)
-        sizes.append(graph_bytes(tasks | WriteShards(output, output, write_options(plan), RunToken("x", plan.digest))))
+        job = WriteJob(output, output, write_options(plan), RunToken("x", plan.digest))
+        sizes.append(graph_bytes(tasks | WriteShards(job)))
     assert abs(sizes[1] - sizes[0]) < 100
     assert sizes[1] < 30_000
 
@@ -101,7 +104,8 @@ def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_pa
         pipeline = RunnerConfig((), 1).pipeline()
         parts = pipeline | beam.Create(part_groups(source), reshuffle=False)
         work = open_folder(str(tmp_path))
-        sizes.append(graph_bytes(parts | TakeInventory(source, work, "decode", RunToken("x"))))
+        job = InventoryJob.of(source, work, "decode", RunToken("x"))
+        sizes.append(graph_bytes(parts | TakeInventory(job)))
     assert abs(sizes[1] - sizes[0]) < 100
     assert sizes[1] < 30_000
 
@@ -147,7 +151,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
     with beam.Pipeline(FnApiRunner()) as pipeline:
         created = pipeline | beam.Create(list(enumerate(tasks)), reshuffle=False)
-        written = created | WriteShards(source.folder, output, write_options(plan), run)
+        written = created | WriteShards(WriteJob(source.folder, output, write_options(plan), run))
         assert_that(written, lambda found: None if len(found) == len(tasks) else pytest.fail(found))
     assert sorted(entry.name for entry in output.scan()) == sorted(
         [".shardkit", *(name for task in tasks[:2] for name in (task.name.records, task.name.index))]

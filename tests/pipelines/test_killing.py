@@ -62,7 +62,7 @@ def test_killed_twice_the_same_command_finishes_what_an_undisturbed_one_writes(
         finished = finished_shards(output)
     said = convert(large_source, output, *LARGE)
     if progress is indexes:
-        assert f"going on: {len(finished) // 2} of 30 shards are finished already" in said
+        assert f"resuming: {len(finished) // 2} of 30 shards" in said
     assert finished.items() <= finished_shards(output).items(), "a finished shard was rewritten"
     assert digests(output) == large_wanted
     assert nothing_left(output)

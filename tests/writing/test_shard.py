@@ -19,7 +19,7 @@ from shardkit.sources import open_source
 from shardkit.storage import retrying
 from shardkit.storage.folders import TEMPORARY, open_folder
 from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree
-from shardkit.writing import run_token, shard_reports
+from shardkit.writing import finished_shards, run_token, shard_reports
 from shardkit.writing import shard as writing
 from shardkit.writing.run_token import Run, RunToken
 from shardkit.writing.shard_reports import ShardReport, error_path, rejects_path
@@ -51,7 +51,7 @@ class Job:
             writing.write_shard(self.source.folder, output or self.output, task, write_options(self.plan), self.token)
 
     def is_done(self, task):
-        return writing.is_done(self.output, task.name, self.plan.digest)
+        return finished_shards.is_done(self.output, task.name, self.plan.digest)
 
     def errors(self):
         """The reports of what went wrong."""
@@ -250,7 +250,7 @@ def test_the_late_rejects_are_reported_before_the_done_mark(tmp_path, monkeypatc
 
 FULL = """
 import pickle, resource, sys
-from shardkit import writing
+from shardkit.writing import shard as writing
 source, output, task, options, token = pickle.load(sys.stdin.buffer)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 10, 4 << 10))  # 4 KiB
 writing.write_shard(source, output, task, options, token)
@@ -433,10 +433,10 @@ def test_a_shard_of_another_plan_is_not_finished(job):
     job.write()
     assert all(map(job.is_done, job.tasks))
     names = [task.name for task in job.tasks]
-    assert writing.finished_shards(job.output, names, job.plan.digest) == set(names)
-    assert writing.finished_shards(job.output, names, "0" * 64) == set()
+    assert finished_shards.finished_shards(job.output, names, job.plan.digest) == set(names)
+    assert finished_shards.finished_shards(job.output, names, "0" * 64) == set()
     write_tree(job.output_path, {names[0].index: b"torn"})
-    assert writing.finished_shards(job.output, names, job.plan.digest) == {names[1]}
+    assert finished_shards.finished_shards(job.output, names, job.plan.digest) == {names[1]}
 
 
 def test_a_host_without_the_output_is_named(job):
