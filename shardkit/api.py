@@ -264,11 +264,11 @@ def _options(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOptions]"
         _check_choice(argument, given[argument], choices)
     splits, shards = given["splits"], given["shards"]
     if splits is not None:
-        splits = _with_split_names(parse_ratios(_as_text(splits)), check_split_name, "--splits")
+        splits = {check_split_name(split): share for split, share in parse_ratios(_as_text(splits)).items()}
     if shards is not None:
         shards = parse_shards(_as_text(shards))
         if isinstance(shards, dict):
-            shards = _with_split_names(shards, check_split_name, "--shards")
+            shards = {check_split_name(split): count for split, count in shards.items()}
     source_options = {field.name: given[field.name] for field in fields(SourceOptions)}
     options = ConvertOptions(
         name=given["name"],
@@ -299,11 +299,3 @@ def _check_choice(argument: str, value: str | None, choices: tuple[str, ...]) ->
 
 def _as_text(value: Any) -> str:
     return ",".join(f"{name}={one}" for name, one in value.items()) if isinstance(value, Mapping) else str(value)
-
-
-def _with_split_names(values: dict[str, Any], rename: Any, option: str) -> dict[str, Any]:
-    renamed = {rename(name): value for name, value in values.items()}
-    if len(renamed) < len(values):
-        msg = f"{option} names one split twice: {', '.join(values)} become {', '.join(renamed)}"
-        raise CallError(msg)
-    return renamed

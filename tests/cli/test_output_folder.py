@@ -72,13 +72,16 @@ def test_an_empty_folder_and_a_folder_to_be_made_deep_down_are_fine(source, tmp_
     assert call("convert", source, tmp_path / "a" / "b" / "c").exit_code == 0
 
 
-@pytest.mark.parametrize("command", [["plan", ""], ["convert", "", "out"], ["convert", ".", ""]])
-def test_an_empty_path_is_not_the_working_directory(command, source, monkeypatch):
+@pytest.mark.parametrize(
+    ("command", "argument"),
+    [(["plan", ""], "SOURCE"), (["convert", "", "out"], "SOURCE"), (["convert", ".", ""], "OUTPUT")],
+)
+def test_an_empty_path_is_not_the_working_directory(command, argument, source, monkeypatch):
     monkeypatch.chdir(source)
     before = digests(source)
     result = call(*command)
     assert result.exit_code == 2
-    assert "SOURCE and OUTPUT may not be empty; for this folder write ." in result.stderr
+    assert f"{argument} may not be empty" in result.stderr
     assert digests(source) == before
 
 
