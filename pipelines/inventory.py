@@ -1,6 +1,6 @@
 """The Beam transform that takes a source's inventory; its steps are in `writing/inventory_tasks.py`."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,7 +30,7 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
             | "SpreadParts" >> beam.GroupByKey()  # (index, [PartGroup])
             | "ListPart" >> beam.FlatMap(_list, self.job)  # (BatchKey, Listing)
         )
-        refused = None
+        refused: Any = ()
         if self.job.listing_check is not None:
             refused = beam.pvalue.AsList(
                 batches
@@ -65,7 +65,7 @@ def _refuse(summaries: tuple[int, Iterable[Listed]], job: InventoryJob) -> Itera
 
 
 def _check(
-    spread: tuple[BatchKey, Iterable[Listing]], job: InventoryJob, refused: list[bool] | None
+    spread: tuple[BatchKey, Iterable[Listing]], job: InventoryJob, refused: Sequence[bool]
 ) -> Iterator[tuple[int, NamedPart]]:
     batch_id, listings = spread
     for listing in () if refused else listings:

@@ -9,11 +9,10 @@ from shardkit.reader.input_contexts import check
 from shardkit.reader.monitoring import monitor
 
 if TYPE_CHECKING:
-    from shardkit.reader.keras_callbacks import ResumeCallback
+    from shardkit.reader.keras_callbacks import ResumeCallback as ResumeCallback  # not in __all__: it imports Keras
 
 __all__ = [
     "DatasetFn",
-    "ResumeCallback",
     "check",
     "cutmix",
     "make_dataset",

@@ -2,8 +2,8 @@
 
     python tests/benchmarks/bench_remote.py --dataset FOLDER [--link BYTES_A_SECOND]
 
-The store is tests/gcs_emulator.py: TensorFlow's own gs:// client reads the dataset FOLDER from it. Everything that
-comes counts from when the first epoch is over, since what was read ahead of it came before: `rate` is bytes of images
+The store is tests/storage/gcs/emulator.py: TensorFlow's own gs:// client reads the dataset FOLDER from it. Everything
+that comes counts from when the first epoch is over, since what was read ahead of it came before: `rate` is bytes of images
 a second over the link's bytes a second, `read` is what the store sent over what it would have to send for them.
 
 TensorFlow's client reads 64 MiB ahead wherever it seeks, unless GCS_READAHEAD_BUFFER_SIZE_BYTES says otherwise, and

@@ -194,7 +194,7 @@ ONE = BlockLayout(np.array([0, 10]))
         (lambda: BlockLayout(np.array([0, 1 << 38]), 1), "blocks are too many; choose block_records above 1"),
         (
             lambda: block_order(np.array([0]), starts=ONE.starts, num_examples=9, seed=0),
-            "num_examples is 9, but the shards hold 10",
+            "num_examples is 9, but the shards have 10",
         ),
         (lambda: order(np.array([-1]), ONE, 0), "position -1 is negative"),
         (lambda: order(np.array([0]), ONE, -1), "seed -1 is out of range"),

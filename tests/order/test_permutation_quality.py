@@ -9,8 +9,8 @@ from itertools import pairwise, permutations
 
 import numpy as np
 import pytest
-from shardkit.order.own_permutation import permute_each
 
+from shardkit.order.keyed_permutations import permute_ranges
 from shardkit.order.permutation import num_rounds, permute
 
 Z = 4.5
@@ -152,7 +152,7 @@ def is_odd(rows):
 def epochs_by_stream(num_examples, num_streams):
     streams, index = (numbers.ravel() for numbers in np.indices((num_streams, num_examples)))
     sizes = np.full_like(index, num_examples)
-    made = permute_each(index, sizes, np.zeros_like(index), streams, seed=8, rounds=num_rounds(num_examples))
+    made = permute_ranges(index, sizes, np.zeros_like(index), streams, seed=8, rounds=num_rounds(num_examples))
     return made.reshape(num_streams, num_examples)
 
 

@@ -66,11 +66,12 @@ def test_a_damaged_plan_is_none(tmp_path):
 
 def test_a_worker_that_would_write_other_bytes_says_why_and_writes_nothing(tmp_path, monkeypatch):
     output = open_folder(str(tmp_path))
-    plan_file.write_plan(output, small_plan())
+    plan = small_plan()
+    plan_file.write_plan(output, plan)
     others = {**software.versions(), "pillow": "9.0"}
     monkeypatch.setattr(software, "versions", lambda: others)
     with pytest.raises(MachineError, match=r"pillow was \S+ and is 9\.0; install the same"):
-        plan_file.read_shard_rows(output, 0)
+        plan_file.read_shard_rows(output, 0, plan.digest)
 
 
 def test_equal_plans_are_equal_files(tmp_path):

@@ -250,10 +250,10 @@ def test_the_late_rejects_are_reported_before_the_done_mark(tmp_path, monkeypatc
 
 FULL = """
 import pickle, resource, sys
-from shardkit.writing import shard as writing
+from shardkit.writing import shard
 source, output, task, options, token = pickle.load(sys.stdin.buffer)
 resource.setrlimit(resource.RLIMIT_FSIZE, (4 << 10, 4 << 10))  # 4 KiB
-writing.write_shard(source, output, task, options, token)
+shard.write_shard(source, output, task, options, token)
 """
 
 

@@ -220,7 +220,6 @@ def _raw_indexes(root: Folder, shards: list[Shard]) -> Iterator[bytes]:
 
 
 def _check_size(root: Folder, shard: Shard) -> None:
-    found = root.stat(shard.path)
     where = f"{root.url}/{shard.path}"
     try:
         found = root.stat(shard.path)

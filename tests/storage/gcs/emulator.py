@@ -1,4 +1,4 @@
-"""Google Cloud Storage on this machine, for tests and benchmarks of gs://; see gcs_server."""
+"""Google Cloud Storage on this machine, for tests and benchmarks of gs://; see server.py."""
 
 import json
 import os
@@ -7,7 +7,7 @@ import sys
 import urllib.request
 from pathlib import Path
 
-SERVER = Path(__file__).with_name("gcs_server.py")
+SERVER = Path(__file__).with_name("server.py")
 
 
 class GcsEmulator:

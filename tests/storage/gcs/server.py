@@ -5,7 +5,7 @@ goes through `https_proxy` and trusts `CURL_CA_BUNDLE`. So this server is also a
 those, speaks TLS itself, under a certificate made at its start. pyarrow comes without TLS, by
 `CLOUD_STORAGE_EMULATOR_ENDPOINT`, and asks for a token at `GCE_METADATA_ROOT`: here too.
 
-    python tests/gcs_server.py ROOT [--latency-seconds S] [--bytes-per-second N] [--page-size N]
+    python tests/storage/gcs/server.py ROOT [--latency-seconds S] [--bytes-per-second N] [--page-size N]
 
 prints its environment as one line of JSON, and ends with its standard input. ROOT's folders are the buckets.
 
