@@ -11,7 +11,7 @@ from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.errors import MachineError
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.progress import run_with_progress
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.verification.examples import Contents
 from shardkit.verification.shards import (
     Problem,
@@ -56,7 +56,7 @@ def _verify(  # positional: Beam's side inputs
     index, shards = spread
     for shard in shards:
         check = check_shard(root, shard, plan_digest, contents, deep=deep)
-        with work.writing(_report(index)) as file:
+        with work.atomic_write(_report(index)) as file:
             file.write(json.dumps(asdict(check)).encode())
 
 

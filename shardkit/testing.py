@@ -17,7 +17,7 @@ from shardkit.inventory.inventory import INVENTORY_SCHEMA
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.sources import Source, SourceOptions
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.writing import shard
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.executor import SequentialExecutor

@@ -13,7 +13,7 @@ from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, Protocol, TypeV
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, relative_path_problem
-from shardkit.storage.folders import Entry, Folder, explained, open_folder
+from shardkit.storage import Entry, Folder, open_folder, os_errors_as
 
 _DRIVE = re.compile(r"[A-Za-z]:")
 
@@ -140,7 +140,7 @@ class ArchiveFolder(Folder):
         if self.num_bytes < 0:
             # Looked up once, not before every read: in workers this comes with the pickled folder.
             beside, name = located(self.archive)
-            with explained("read the archive", self.archive):
+            with os_errors_as("read the archive", self.archive):
                 found = beside.stat(name)
             if found is None or found.is_folder:
                 msg = f"{self.archive}: there is no such archive"
@@ -181,21 +181,21 @@ class ArchiveFolder(Folder):
         member = table.files.get(at)
         return None if member is None else Entry(name, False, member.num_bytes, member.mtime_ns)  # noqa: FBT003
 
-    def real(self, path: str) -> str:
+    def resolve(self, path: str) -> str:
         """See Folder; nothing in an archive is a link that is followed."""
         beside, name = located(self.archive)
         at = self._at(path)
-        return f"{beside.real(name)}/{at}" if at else beside.real(name)
+        return f"{beside.resolve(name)}/{at}" if at else beside.resolve(name)
 
     def _refuse_writing(self) -> NoReturn:
         msg = f"{self.archive}: an archive is only read, not written; choose a folder for what shardkit writes"
         raise CallError(msg)
 
-    def make(self) -> None:
+    def create(self) -> None:
         """Refused."""
         self._refuse_writing()
 
-    def writing(
+    def atomic_write(
         self, path: str, *, before_rename: Callable[[], None] | None = None
     ) -> contextlib.AbstractContextManager[BinaryIO]:
         """Refused."""

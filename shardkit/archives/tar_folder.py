@@ -16,7 +16,7 @@ from shardkit.archives.member_tree import ArchiveFolder, Problem, Table, build_t
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
 from shardkit.errors import SourceChangedError
 from shardkit.naming import printable
-from shardkit.storage.folders import explained
+from shardkit.storage import os_errors_as
 
 _TABLES = 4  # archives whose members are kept in memory
 _LOADING = threading.Lock()
@@ -68,7 +68,7 @@ class TarFolder(ArchiveFolder):
 def _load(archive: str, num_bytes: int, mtime_ns: int) -> Table[TarMember]:
     beside, name = located(archive)
     problems: list[Problem] = []
-    with explained("read the archive", archive):
+    with os_errors_as("read the archive", archive):
         found = beside.stat(name)
         if found is None or (found.num_bytes, found.mtime_ns) != (num_bytes, mtime_ns):
             msg = f"{archive}: the archive has changed since the conversion began; convert it again"

@@ -15,7 +15,7 @@ from typing import Any
 
 from shardkit.archives.member_tree import ArchiveFolder, Table, archive_root, located
 from shardkit.archives.zip_members import LOCAL_HEADER, Member, load_table
-from shardkit.storage.folders import COPY_BYTES, Folder
+from shardkit.storage import COPY_BYTES, Folder
 
 __all__ = ["MAX_MEMBER_BYTES", "ZipFolder", "archive_root"]
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from shardkit.archives.member_tree import Table, build_table, located
 from shardkit.errors import DataError, SourceChangedError
 from shardkit.naming import printable
-from shardkit.storage.folders import explained
+from shardkit.storage import os_errors_as
 
 LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, length of name, length of extra field (APPNOTE 4.3.7)
 # The local header repeats name and extra field, the latter at another length; a range that allows for so much more
@@ -54,7 +54,7 @@ def load_table(archive: str, num_bytes: int, mtime_ns: int) -> Table[Member]:
 @lru_cache(_TABLES)
 def _load(archive: str, num_bytes: int, mtime_ns: int) -> Table[Member]:
     beside, name = located(archive)
-    with explained("read the archive", archive):
+    with os_errors_as("read the archive", archive):
         found = beside.stat(name)
         if found is None or (found.num_bytes, found.mtime_ns) != (num_bytes, mtime_ns):
             msg = f"{archive}: the archive has changed since the conversion began; convert it again"

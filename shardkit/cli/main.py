@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.terminal import harmless
+from shardkit.cli.terminal import escape_controls
 from shardkit.errors import MachineError, ShardkitError
 from shardkit.software import __version__
 
@@ -45,12 +45,12 @@ class _Commands(click.Group):
             with _interrupted_by_sigterm():
                 return super().invoke(ctx)
         except ShardkitError as error:
-            raise _Failure(harmless(str(error)), error.exit_code) from error
+            raise _Failure(escape_controls(str(error)), error.exit_code) from error
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-            raise _Failure(harmless(f"{where}{error.strerror or error}"), MachineError.exit_code) from error
+            raise _Failure(escape_controls(f"{where}{error.strerror or error}"), MachineError.exit_code) from error
         except KeyboardInterrupt:
             click.echo("\nInterrupted. Finished work is kept; run the same command again to resume.", err=True)
             # Not sys.exit: it would wait for workers that are decoding.

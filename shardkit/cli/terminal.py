@@ -13,7 +13,7 @@ from shardkit.naming import printable
 PLAIN_SECONDS = 30
 
 
-def harmless(text: str) -> str:
+def escape_controls(text: str) -> str:
     """Return a text without control characters: it may contain file names, which can hold any."""
     return "\n".join(map(printable, text.split("\n")))
 
@@ -27,7 +27,7 @@ class Terminal:
     def say(self, text: str) -> None:
         """Print a message."""
         if not self._quiet:
-            click.echo(harmless(text), err=True)
+            click.echo(escape_controls(text), err=True)
 
     def show(self, *parts: Any) -> None:
         """Print a result: rich tables and plain text."""

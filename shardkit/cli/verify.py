@@ -27,7 +27,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
     refuse_unknown_options(given["beam_options"], dataset)
     runner = runner_config(given["beam_options"], given["workers"])
     from shardkit.cli.summary import count
-    from shardkit.cli.terminal import Terminal, harmless
+    from shardkit.cli.terminal import Terminal, escape_controls
     from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.naming import MANIFEST, printable
     from shardkit.pipelines.verify import verify_dataset
@@ -43,7 +43,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
         problems = leak_problems(read_manifest(dataset), problems) + problems  # first: only PROBLEMS_SHOWN are printed
     where = f"{root.url}/" if manifest is None else ""
     for problem in problems[:PROBLEMS_SHOWN]:
-        click.echo(harmless(f"{where}{problem}"))
+        click.echo(escape_controls(f"{where}{problem}"))
     if len(problems) > PROBLEMS_SHOWN:
         click.echo(f"… and {len(problems) - PROBLEMS_SHOWN} more")
     if manifest is None:

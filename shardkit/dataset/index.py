@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import DataError
 from shardkit.hashing import hash64
-from shardkit.storage.folders import Folder, unreadable
+from shardkit.storage import Folder, unreadable
 
 FORMAT_VERSION = 1
 _SUMMARY_KEY = b"shardkit.shard"

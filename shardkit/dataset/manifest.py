@@ -10,7 +10,7 @@ from shardkit import naming
 from shardkit.dataset.features import Feature
 from shardkit.errors import ManifestError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
-from shardkit.storage.folders import Folder, open_folder, unreadable
+from shardkit.storage import Folder, open_folder, unreadable
 
 FORMAT_VERSION = 1
 

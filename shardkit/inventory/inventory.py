@@ -25,7 +25,7 @@ from shardkit.inventory.table import compact, joined, plain_type
 from shardkit.sources.listing import GROUP, LISTING_SCHEMA, OFFSET, PATH, UNMEASURED, Listing
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import file_or_folder, parent_of
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.storage.retrying import retried
 
 Check = Literal["decode", "header"]
@@ -235,10 +235,10 @@ def has_mended(folder: Folder, table: pa.Table, part: bytes, check: Check) -> bo
 def write_part(
     output: Folder, name: str, table: pa.Table, listing: Listing, before_rename: Callable[[], None] | None = None
 ) -> None:
-    """Write a part into the work folder; see Folder.writing for `before_rename`."""
+    """Write a part into the work folder; see Folder.atomic_write for `before_rename`."""
     described = table.replace_schema_metadata({_FACTS_KEY: _facts_json(listing)})
     with (
-        output.writing(f"{PARTS}/{name}", before_rename=before_rename) as file,
+        output.atomic_write(f"{PARTS}/{name}", before_rename=before_rename) as file,
         pa.ipc.new_file(file, described.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer,
     ):
         writer.write_table(described)

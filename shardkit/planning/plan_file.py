@@ -14,7 +14,7 @@ from shardkit import naming, software
 from shardkit.errors import MachineError, StaleRunError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.planning.plan import Plan
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 PATH = f"{naming.WORK_FOLDER}/plan.parquet"
 _DESCRIPTION_KEY = b"shardkit.plan"
@@ -47,7 +47,7 @@ def write_plan(output: Folder, plan: Plan) -> None:
     }
     schema = plan.schema.with_metadata(metadata)
     with (
-        output.writing(PATH) as file,
+        output.atomic_write(PATH) as file,
         pq.ParquetWriter(file, schema, compression="lz4", use_dictionary=False) as writer,
     ):
         start = 0

@@ -15,7 +15,7 @@ from shardkit.reader.arguments.registry import checked
 from shardkit.reader.cache.local_copies import copied, reachable
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.orders.training_orders import make_order
-from shardkit.reader.remote.placement import elsewhere
+from shardkit.reader.remote.placement import choose_placement
 from shardkit.reader.table.class_weights import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
 from shardkit.reader.table.records import RecordTable, load_table, with_frame_bytes
@@ -175,7 +175,7 @@ def make_dataset_fn(
         mask_padding=mask_padding,
     )
     cache_path = None if cache_dir is None else os.fspath(cache_dir)
-    where_read = elsewhere(
+    placement = choose_placement(
         service=service,
         service_job=service_job,
         independent_workers=independent_workers,
@@ -216,7 +216,7 @@ def make_dataset_fn(
         source_of = "the split has" if table.record is None else "the part of the split that is selected has"
         source_of = "the classes that sampling draws have" if drawn else source_of
         input_contexts.check_enough(training_order.num_examples, global_batch_size, training=training, source=source_of)
-    return DatasetFn(table, options, training_order, start_step, cache, where_read)
+    return DatasetFn(table, options, training_order, start_step, cache, placement)
 
 
 @checked

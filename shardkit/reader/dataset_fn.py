@@ -16,7 +16,7 @@ from shardkit.reader.iterators.restore_guard import refusing_restore
 from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_left_out
 from shardkit.reader.orders.training_orders import TrainingOrder
 from shardkit.reader.records.faults import Fault, FaultBudget
-from shardkit.reader.remote.placement import Elsewhere, check_traced
+from shardkit.reader.remote.placement import Placement, check_traced
 from shardkit.reader.table.records import RecordTable
 
 
@@ -38,11 +38,11 @@ class DatasetFn:
         order: TrainingOrder | None,
         start_step: int,
         cache: ShardCache | None,
-        where_read: Elsewhere | None = None,
+        placement: Placement | None = None,
     ) -> None:
         self._cache = cache  # holds its shards as long as this function is there
         self._table, self._options, self._order = table, options, order
-        self._elsewhere = where_read
+        self._placement = placement
         self._budget = None if options.max_corrupt is None else FaultBudget(options.max_corrupt)
         self.num_examples = table.num_examples if order is None else order.num_examples
         self.steps_per_epoch = steps_per_epoch(self.num_examples, options.global_batch_size)
@@ -62,7 +62,7 @@ class DatasetFn:
             CallError: the batch does not divide over the context's pipelines and replicas, or `start_step` was assigned
                 a step that there is not.
         """
-        check_traced(self._elsewhere)
+        check_traced(self._placement)
         context = tf.distribute.InputContext() if context is None else context
         input_contexts.check(
             context,
@@ -76,8 +76,8 @@ class DatasetFn:
         start_step = StartStep(self.start_step, self._num_steps)
         if tf.executing_eagerly():
             check_start(int(start_step), self._num_steps)
-        if self._elsewhere is not None:
-            dataset = self._elsewhere(self._table, layout, self._options, self._order, start_step)
+        if self._placement is not None:
+            dataset = self._placement(self._table, layout, self._options, self._order, start_step)
         else:
             dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
             dataset = refusing_restore(dataset, start_step, layout.replicas_per_worker)
@@ -89,7 +89,7 @@ class DatasetFn:
         def num_steps() -> Any:
             return tf.constant(max(0, self.steps_per_epoch - int(start_step)), tf.int64)
 
-        if self._elsewhere is None:
+        if self._placement is None:
             num_batches = int(num_steps()) * batches_per_step
             made = dataset
             dataset = made_by_iter(lambda: made, made.element_spec, keep=made, num_elements=num_batches)

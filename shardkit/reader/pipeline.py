@@ -20,7 +20,7 @@ import tensorflow as tf
 from shardkit.dataset.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.reader.arguments.options import MAX_STEP, ImageOptions, ReadOptions
-from shardkit.reader.cache.local_copies import HeldPaths
+from shardkit.reader.cache.shards import HeldPaths
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import decode_window, finish, target_size
 from shardkit.reader.iterators.random_start import RandomStart

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children, join, parent_of
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 _OF_IMAGES = re.compile(r"images?|imgs?|jpe?gimages|left_?img_?8bit", re.IGNORECASE)
 _OF_ANNOTATIONS = re.compile(

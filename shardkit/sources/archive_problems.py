@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shardkit.archives.member_tree import ArchiveFolder, Problem
 from shardkit.sources.listing import Listing, Source, encodable_path, is_ignored
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 
 @dataclass(frozen=True, slots=True)

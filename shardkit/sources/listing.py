@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 # What every layout lists. A row is an example, or with a reason a problem: an image that is bad as listed, or a record
 # of a label file that leads to none; then the key is that record's name, such as "labels.csv, line 7".

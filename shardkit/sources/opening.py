@@ -21,7 +21,7 @@ from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
-from shardkit.storage.folders import Folder, explained, open_folder
+from shardkit.storage import Folder, open_folder, os_errors_as
 
 # In the order in which a folder is tried: what only one layout has before what many have.
 _RECOGNISERS: tuple[tuple[str, Callable[[Folder], bool]], ...] = (
@@ -69,7 +69,7 @@ def open_source(
     """
     above, _, name = url.rstrip("/").rpartition("/")
     folder = open_folder(url)
-    with explained("read the source", folder.url):
+    with os_errors_as("read the source", folder.url):
         found = folder.stat("")
         if found is None:
             msg = f"{folder.url}: there is no such file or folder"
@@ -158,5 +158,5 @@ def _needed(work: Folder | None) -> Folder:
 def _path_below(folder: Folder, inner: Folder | None) -> str | None:
     if inner is None:
         return None
-    above, below = folder.real(""), inner.real("")
+    above, below = folder.resolve(""), inner.resolve("")
     return below[len(above) + 1 :] if below.startswith(above.rstrip("/") + "/") else None

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from shardkit.naming import MANIFEST, RUN_LOG, printable
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children, join, parent_of
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 FOLDERS_SHOWN = 8  # the others are counted together
 
@@ -42,7 +42,7 @@ def count_uncovered(
     """
     walk = _Walk(folder, covered, named)
     for path in below:
-        above = [folder.real(one) for one in _ancestors(path)]
+        above = [folder.resolve(one) for one in _ancestors(path)]
         walk.look(path, None, tuple(above))
     counts = [(path, count) for path, count in walk.counts.items() if count]
     found = {_phrase(count, path, why): count for path, count in counts[:FOLDERS_SHOWN]}
@@ -68,13 +68,13 @@ class _Walk:
     _partly: set[str] = field(init=False)  # folders with something covered in or below them
 
     def __post_init__(self) -> None:
-        self._covered = {self.folder.real(path) for path in self.covered}
+        self._covered = {self.folder.resolve(path) for path in self.covered}
         self._partly = {above for path in self.covered for above in _ancestors(path)}
         places = {parent_of(path) for path in self.named}
         self._partly |= places | {above for path in places for above in _ancestors(path)}
 
     def look(self, path: str, counted_as: str | None, above: tuple[str, ...]) -> None:
-        here = self.folder.real(path)
+        here = self.folder.resolve(path)
         if path in self.covered or here in self._covered or here in above:
             return
         entries = children(self.folder, path)

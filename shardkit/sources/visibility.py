@@ -12,7 +12,7 @@ from typing import Any
 from shardkit.errors import MachineError
 from shardkit.sources.listing import Source
 from shardkit.sources.walking import join
-from shardkit.storage.folders import Folder, LocalFolder
+from shardkit.storage import Folder, LocalFolder
 
 
 def filled_folders(source: Source, part: Any) -> tuple[bool, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from shardkit.errors import SpecialFileError
 from shardkit.naming import MANIFEST, RUN_LOG
 from shardkit.sources.listing import is_ignored
-from shardkit.storage.folders import Entry, Folder, explained
+from shardkit.storage import Entry, Folder, os_errors_as
 
 MIN_SLICE = 2_000  # label files: fewer are read faster than a worker is started for them
 MAX_SLICES = 16  # every worker walks the folder again: about 5 µs a file and slice, against 100 to parse its labels
@@ -30,7 +30,7 @@ def children(folder: Folder, path: str = "") -> list[Entry]:
     Raises:
         MachineError: it cannot be listed.
     """
-    with explained("list the folder", f"{folder.url}/{path}"):
+    with os_errors_as("list the folder", f"{folder.url}/{path}"):
         try:
             return [entry for entry in folder.scan(path) if not is_ignored(entry.name)]
         except OSError as error:
@@ -52,7 +52,7 @@ def is_folder(folder: Folder, path: str) -> bool:
 
 def file_or_folder(folder: Folder, path: str) -> Entry | None:
     """What is at a path; None where there is nothing, or can be nothing."""
-    with explained("read", f"{folder.url}/{path}"):
+    with os_errors_as("read", f"{folder.url}/{path}"):
         try:
             return folder.stat(path)
         except OSError as error:
@@ -75,7 +75,7 @@ def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -
     """
     if num_bytes > max_bytes:
         return f"it has {num_bytes:,} bytes, more than {max_bytes:,}"
-    with explained("read", f"{folder.url}/{path}"):
+    with os_errors_as("read", f"{folder.url}/{path}"):
         try:
             data = folder.read(path)
         except (PermissionError, SpecialFileError) as error:
@@ -92,7 +92,7 @@ def files_below(folder: Folder, path: str, above: tuple[str, ...] = ()) -> Itera
 
     Datasets that were converted into the source are left out too.
     """
-    here = folder.real(path)
+    here = folder.resolve(path)
     if here in above:
         return
     entries = children(folder, path)

@@ -1,1 +1,26 @@
-"""Local and remote folders behind one small interface, and locks on them. Nothing here knows about datasets."""
+"""Local folders and object stores behind one small interface, `Folder`, and what every user of files needs around it.
+
+Here belong reading, writing and listing files, locks between processes, retries, and the wording of file errors. What
+the files mean does not: nothing here knows about datasets, shards or archives.
+"""
+
+from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, remove_temporaries
+from shardkit.storage.local import LocalFolder, write_fully
+from shardkit.storage.opening import open_folder
+from shardkit.storage.os_errors import is_out_of_space, os_errors_as, unreadable
+from shardkit.storage.remote import RemoteFolder
+
+__all__ = [
+    "COPY_BYTES",
+    "TEMPORARY",
+    "Entry",
+    "Folder",
+    "LocalFolder",
+    "RemoteFolder",
+    "is_out_of_space",
+    "open_folder",
+    "os_errors_as",
+    "remove_temporaries",
+    "unreadable",
+    "write_fully",
+]

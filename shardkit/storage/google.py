@@ -1,4 +1,4 @@
-"""Where pyarrow's file system of Google Cloud Storage is not what its others are: folders, patience and errors."""
+"""Where pyarrow's file system for Google Cloud Storage differs from its others: folders, retries and errors."""
 
 import contextlib
 import errno
@@ -6,23 +6,23 @@ import re
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-# Google's client tries for 15 minutes by default what the store refuses for the moment, and twice that to upload: a
-# store or credentials out of reach would look like a conversion that hangs.
+# By default Google's client retries a failed request for 15 minutes, an upload for twice as long: with a store or
+# credentials out of reach, the conversion would seem to hang.
 RETRY_SECONDS = 60
-# `…Permanent error, with a last message of The specified bucket does not exist. error_info={reason=…`; the last before
-# the first error_info, for what is tried on two levels is said twice.
+# `…Permanent error, with a last message of The specified bucket does not exist. error_info={reason=…`. This finds
+# the last message before the first error_info: a client that retried on two levels repeats the message.
 _LAST_MESSAGE = re.compile(r"(?:(?! error_info=).)*with a last message of (.+?)(?: error_info=|$)", re.DOTALL)
 
 
-def patient(url: str) -> str:
-    """The URL that tells pyarrow how long to try, in seconds, unless the user's URL says so."""
+def with_retry_limit(url: str) -> str:
+    """Return the URL with the number of seconds for which pyarrow retries, unless the user's URL has one."""
     if "retry_limit_seconds=" in url:
         return url
     return f"{url}{'&' if '?' in url else '?'}retry_limit_seconds={RETRY_SECONDS}"
 
 
 class FolderInfo(NamedTuple):
-    """What pyarrow's FileInfo says of a folder, of one that the store knows only from the objects below it."""
+    """The fields of pyarrow's FileInfo, for a folder that the store knows only from the objects below it."""
 
     base_name: str
     type: Any
@@ -30,24 +30,24 @@ class FolderInfo(NamedTuple):
     mtime_ns: int | None = None
 
 
-class Folders:
-    """Lists folders, which pyarrow does not where no object has the folder's own name: of most, that is.
+class FolderLister:
+    """Lists folders, including those that pyarrow omits: most, because no object has the folder's own name.
 
-    See https://github.com/apache/arrow/issues/35993. The way out is to list everything below, a thousand objects a
-    request. That is done once: which folders there are is remembered, which files there are is asked again each time.
+    See https://github.com/apache/arrow/issues/35993. The workaround is to list all objects below a folder, a thousand a
+    request. This is done once: the folders found are remembered, while files are listed again each time.
     """
 
     def __init__(self, filesystem: Any) -> None:
-        """Of a GcsFileSystem."""
+        """Wrap a GcsFileSystem."""
         self._filesystem = filesystem
-        self._below: dict[str, dict[str, set[str]]] = {}  # of what was listed whole: names of folders by folder
+        self._below: dict[str, dict[str, set[str]]] = {}  # by listed root: names of the folders in each folder
 
     def forget(self) -> None:
-        """Remember nothing: something was written or removed."""
+        """Drop the remembered folders, because something was written or removed."""
         self._below = {}
 
     def scan(self, path: str) -> list[Any]:
-        """What is in a folder, as FileInfo or FolderInfo; nothing where there is no such folder."""
+        """Return the children of a folder as FileInfo or FolderInfo; an empty list if there is no such folder."""
         from pyarrow import fs
 
         before = self._below
@@ -56,7 +56,7 @@ class Folders:
         found = self._filesystem.get_file_info(selector)
         if names is None:
             folders = _folders_of(info.path + "/" * (info.type == fs.FileType.Directory) for info in found)
-            if self._below is before:  # else something was written meanwhile
+            if self._below is before:  # otherwise something was written in the meantime
                 self._below = {**before, path: folders}
             names = folders.get(path, set())
         files = [info for info in found if info.type == fs.FileType.File and "/" not in info.path[len(path) + 1 :]]
@@ -68,7 +68,11 @@ def _is_below(path: str, root: str) -> bool:
 
 
 def _folders_of(paths: Iterator[str]) -> dict[str, set[str]]:
-    """Names of the folders in every folder; paths of folders end with a slash."""
+    """Return the names of the folders in each folder.
+
+    Args:
+        paths: Paths of all files and folders; those of folders end with a slash.
+    """
     folders: dict[str, set[str]] = {}
     seen: set[str] = set()
     for path in paths:
@@ -82,11 +86,11 @@ def _folders_of(paths: Iterator[str]) -> dict[str, set[str]]:
 
 
 @contextlib.contextmanager
-def plainly_said(url: str) -> Iterator[None]:
-    """Turn an OSError of Google's client, some 400 characters of its own words, into the one that says what it knew.
+def shorten_errors(url: str) -> Iterator[None]:
+    """Turn an OSError of Google's client, a message of some 400 characters, into one with the store's own message.
 
     Args:
-        url: of the file or folder, which the client names nowhere.
+        url: URL of the file or folder; the client's message does not have it.
     """
     try:
         yield

@@ -1,15 +1,50 @@
-"""Locks of the kernel on files of a folder: the kernel releases them when the process exits, even on SIGKILL."""
+"""Locks on files that the kernel releases when the process exits, even on SIGKILL."""
 
 import contextlib
 import fcntl
 import os
 
 
-def _opened(path: str) -> int:
+def lock_file(path: str, operation: int, *, for_writing: bool = False, create_folder: bool = False) -> int:
+    """Open a file, creating it if needed, and lock it under its name, not a file that was removed in the meantime.
+
+    Args:
+        path: The file's path.
+        operation: An operation of `fcntl.flock`.
+        for_writing: Whether the descriptor must be writable. A file that another user left is then replaced.
+        create_folder: Whether to create the file's folder if it is missing.
+
+    Returns:
+        The descriptor. Closing it releases the lock.
+
+    Raises:
+        BlockingIOError: The operation has LOCK_NB, and another descriptor holds the lock.
+        PermissionError: The file cannot be created, or it belongs to another user and can be neither read nor, with
+            `for_writing`, removed.
+    """
+    while True:
+        if create_folder:
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+        descriptor = _open(path)
+        try:
+            fcntl.flock(descriptor, operation)
+            # If the file was removed or renamed after it was opened here, nobody else can find this lock.
+            with contextlib.suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    if not for_writing or _is_writable(descriptor):
+                        return descriptor
+                    os.remove(path)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        os.close(descriptor)
+
+
+def _open(path: str) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
     except PermissionError:
-        # Another user's, of a folder that is shared: a lock of the kernel needs no right to write.
+        # In a shared folder the file may be another user's; the kernel locks files that are open for reading, too.
         try:
             return os.open(path, os.O_RDONLY)
         except FileNotFoundError:
@@ -17,45 +52,5 @@ def _opened(path: str) -> int:
         raise
 
 
-def lock_to_write(path: str) -> int:
-    """Lock a file as `lock_name` does, for writing: one that another user left is removed.
-
-    Raises:
-        PermissionError: It cannot be removed.
-    """
-    while True:
-        descriptor = lock_name(path, fcntl.LOCK_EX)
-        if fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR:
-            return descriptor
-        try:
-            os.remove(path)
-        finally:
-            os.close(descriptor)
-
-
-def lock_name(path: str, operation: int) -> int:
-    """Open a file, made where there is none, and lock it; the lock belongs to the name and not to a file removed since.
-
-    Args:
-        path: of the file.
-        operation: of `fcntl.flock`.
-
-    Returns:
-        The descriptor; closing it gives the lock back.
-
-    Raises:
-        BlockingIOError: the operation has LOCK_NB, and another holds it.
-        PermissionError: the file is another user's, who lets nobody read it, or it cannot be made.
-    """
-    while True:
-        descriptor = _opened(path)
-        try:
-            fcntl.flock(descriptor, operation)
-            # Removed or renamed between our open and our lock, it would be a lock that nobody else can find.
-            with contextlib.suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                    return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)
+def _is_writable(descriptor: int) -> bool:
+    return fcntl.fcntl(descriptor, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDWR

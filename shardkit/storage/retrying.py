@@ -1,6 +1,6 @@
-"""Try an action of a worker again after an error that may pass: a network file system or an object store that stumbles.
+"""Retry an action of a worker after a transient error of a network file system or an object store.
 
-Errors of a worker travel to the driver as data, so no runner repeats the task: what may pass is repeated here.
+Errors of a worker travel to the driver as data, so that no runner retries the task: transient ones are retried here.
 """
 
 import errno
@@ -12,7 +12,7 @@ from shardkit.errors import MachineError
 
 T = TypeVar("T")
 
-PAUSES_SECONDS = (0.5, 2.0)  # between attempts: three in all
+PAUSES_SECONDS = (0.5, 2.0)  # between attempts; three attempts in all
 _TRANSIENT = {
     *(errno.EAGAIN, errno.EBUSY, errno.EINTR, errno.EIO, errno.EPIPE, errno.ESTALE, errno.ETIMEDOUT),
     *(errno.ECONNABORTED, errno.ECONNREFUSED, errno.ECONNRESET, errno.EHOSTUNREACH, errno.ENETUNREACH),
@@ -22,7 +22,7 @@ _TRANSIENT = {
 def is_transient(error: OSError) -> bool:
     """Return whether the same action may succeed a moment later.
 
-    Errors of object stores have no errno, and what is permanent among them cannot be told; they count as transient.
+    Errors of object stores have no errno, so that permanent ones cannot be recognised: all count as transient.
     """
     if isinstance(error, MachineError):  # a sentence about another error, or shardkit's own refusal
         return isinstance(error.__cause__, OSError) and is_transient(error.__cause__)
@@ -32,7 +32,7 @@ def is_transient(error: OSError) -> bool:
 
 
 def retried(action: Callable[[], T]) -> T:
-    """Return the result of `action`, which is called again after transient errors; the last error is raised."""
+    """Return the result of `action`; call it again after transient errors, and raise the last one."""
     for pause in PAUSES_SECONDS:
         try:
             return action()
@@ -44,17 +44,17 @@ def retried(action: Callable[[], T]) -> T:
 
 
 def retried_iterator(start: Callable[[], Iterator[T]]) -> Iterator[T]:
-    """Yield the items of `start()`; after a transient error it starts again, and items already given are skipped.
+    """Yield the items of `start()`; after a transient error start again and skip the items already yielded.
 
     Args:
-        start: Function that gives the same items in the same order on every call.
+        start: Function that returns the same items in the same order on every call.
     """
-    num_given = 0
+    num_yielded = 0
     for pause in (*PAUSES_SECONDS, None):
         try:
             for number, item in enumerate(start()):
-                if number >= num_given:
-                    num_given += 1
+                if number >= num_yielded:
+                    num_yielded += 1
                     yield item
         except OSError as error:  # noqa: PERF203 - each attempt needs its own
             if pause is None or not is_transient(error):

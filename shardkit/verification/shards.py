@@ -14,7 +14,7 @@ from shardkit.dataset.index import ShardSummary, chain_problem, indexed_labels, 
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
-from shardkit.storage.folders import TEMPORARY, Folder
+from shardkit.storage import TEMPORARY, Folder
 from shardkit.verification.examples import Contents, example_problems
 
 # A shard that is damaged all over is not told record by record.

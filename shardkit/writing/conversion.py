@@ -19,7 +19,7 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.plan_file import ShardTask
 from shardkit.sources import Source, SourceOptions, open_source
-from shardkit.storage.folders import Folder, explained, open_folder, remove_temporaries
+from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
 from shardkit.writing import output_folder as outputs
 from shardkit.writing.executor import Executor, WriteJob
@@ -90,11 +90,11 @@ class Conversion:
             MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
         """
         output = open_folder(self.output_url)
-        if output.real("") == open_folder(self.source_url).real(""):
+        if output.resolve("") == open_folder(self.source_url).resolve(""):
             msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
             raise CallError(msg)
         source = open_source(self.source_url, self.source_options, output=output, work=output)
-        with explained("write into the output", output.url):
+        with os_errors_as("write into the output", output.url):
             outputs.refuse_foreign(output)
             # Remove temporary files only after the token is written: before, a live writer might still rename its own.
             with locked(output), claimed(output) as run:
@@ -184,6 +184,6 @@ class Conversion:
         rejected = rejected.filter(pc.not_equal(rejected["reason"], DUPLICATE))
         if self.limit.allows(len(rejected), num_files):
             return
-        with output.writing(REJECTED_IN_WORK) as file:
+        with output.atomic_write(REJECTED_IN_WORK) as file:
             file.write(rejected_parquet(rejected))
         raise too_many_rejected(self.limit, num_files, rejected, f"{output.url}/{REJECTED_IN_WORK}")

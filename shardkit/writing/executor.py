@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shardkit.planning.plan_file import ShardTask
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
 from shardkit.writing.inventory_tasks import InventoryJob, PartGroup
 from shardkit.writing.progress import Phase

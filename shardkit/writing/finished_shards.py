@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from shardkit import naming
 from shardkit.dataset.index import parse_summary
 from shardkit.errors import DataError
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 # Index files are small; object stores have a long latency but a high throughput.
 READING_THREADS = 16

@@ -22,7 +22,7 @@ from shardkit.inventory.inventory import Check
 from shardkit.sources import Listing, Source
 from shardkit.sources.listing import gathered
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
-from shardkit.storage.folders import Folder, explained
+from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retrying import retried, retried_iterator
 from shardkit.writing.refusals import Listed, ListingCheck
 from shardkit.writing.run_token import Fence, RunToken
@@ -202,12 +202,12 @@ def _read_if_there(output: Folder, path: str) -> bytes | None:
 
 
 def _write(output: Folder, path: str, data: bytes, fence: Fence) -> None:
-    with output.writing(path, before_rename=fence.check) as file:
+    with output.atomic_write(path, before_rename=fence.check) as file:
         file.write(data)
 
 
 def _writing(output: Folder) -> AbstractContextManager[None]:
-    return explained("write the inventory", f"{output.url}/{naming.WORK_FOLDER}")
+    return os_errors_as("write the inventory", f"{output.url}/{naming.WORK_FOLDER}")
 
 
 def read_part_names(output: Folder, num_groups: int) -> list[str]:

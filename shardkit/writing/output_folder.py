@@ -9,7 +9,7 @@ from shardkit.dataset.index import is_index
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.planning import plan_file
-from shardkit.storage.folders import TEMPORARY, Folder
+from shardkit.storage import TEMPORARY, Folder
 from shardkit.writing.shard_reports import REPORTS
 
 _CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
@@ -194,7 +194,7 @@ def clear(output: Folder) -> None:
     """
     doomed = sorted(owned(output) - {naming.RUN_LOG})
     if doomed:
-        with output.writing(REMOVING) as file:
+        with output.atomic_write(REMOVING) as file:
             file.write(json.dumps(doomed).encode())
     if naming.MANIFEST in doomed:
         output.remove(naming.MANIFEST)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shardkit.naming import ShardName
-from shardkit.storage.folders import TEMPORARY, Folder
+from shardkit.storage import TEMPORARY, Folder
 
 
 class ProgressListener(Protocol):

@@ -23,7 +23,7 @@ from shardkit.inventory import columns
 from shardkit.inventory.inventory import Reject
 from shardkit.naming import ShardName
 from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.writing.finished_shards import READING_THREADS
 
 
@@ -114,7 +114,7 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
         }
     )
     for path, raw in {**beside, naming.MANIFEST: manifest.to_bytes()}.items():
-        with output.writing(path) as file:
+        with output.atomic_write(path) as file:
             file.write(raw)
     return manifest
 

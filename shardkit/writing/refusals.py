@@ -23,7 +23,7 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description
 from shardkit.planning.sizing import check_requested
 from shardkit.sources.listing import GROUP, Source
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.writing import output_folder as outputs
 
 

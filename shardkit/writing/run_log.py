@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from shardkit import naming
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 
 class RunLog:
@@ -33,6 +33,6 @@ class RunLog:
         """Append to the folder's log. Object stores cannot append, hence read and write."""
         before = output.read(naming.RUN_LOG) if output.stat(naming.RUN_LOG) else b""
         lines = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in self._events)
-        with output.writing(naming.RUN_LOG) as file:
+        with output.atomic_write(naming.RUN_LOG) as file:
             file.write(before + lines.encode())
         self._events.clear()

@@ -24,7 +24,7 @@ from dataclasses import dataclass, replace
 
 from shardkit import naming
 from shardkit.errors import MachineError, StaleRunError
-from shardkit.storage.folders import Folder, LocalFolder
+from shardkit.storage import Folder, LocalFolder
 from shardkit.storage.retrying import retried
 
 PATH = f"{naming.WORK_FOLDER}/run"
@@ -175,7 +175,7 @@ class Run:
             "host": platform.node(),
             "process": os.getpid(),
         }
-        with self._output.writing(PATH) as file:
+        with self._output.atomic_write(PATH) as file:
             file.write(json.dumps(described).encode())
 
 
@@ -207,7 +207,7 @@ def _refuse_live(output: Folder) -> None:
         return
     # The age by the store's own clock, which is the same for all hosts: that of a file written now.
     probe = f"{PATH}-probe-{secrets.token_hex(8)}"
-    with output.writing(probe) as file:
+    with output.atomic_write(probe) as file:
         file.write(b"")
     now = output.stat(probe)
     output.remove(probe)

@@ -34,7 +34,7 @@ from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.sources.listing import GROUP
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.storage.retrying import retried
 from shardkit.writing.finished_shards import is_done
 from shardkit.writing.run_token import Fence, RunToken
@@ -88,7 +88,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     indexed: list[_Indexed] = []
     table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
     encode_annotations = AnnotationEncoder(table.schema, options.classes)
-    with output.writing(task.name.records, before_rename=fence.check) as file:
+    with output.atomic_write(task.name.records, before_rename=fence.check) as file:
         shard = _Blocks(file)
         for row in _rows(table):
             fence.check_sometimes()
@@ -145,7 +145,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     columns_of["key_hash"] = key_hashes(columns_of.get("key", ()))
     arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
     summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, fence.token.plan_digest)
-    with output.writing(task.name.index, before_rename=fence.check) as file:
+    with output.atomic_write(task.name.index, before_rename=fence.check) as file:
         file.write(serialise(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
 
 

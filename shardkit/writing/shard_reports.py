@@ -11,7 +11,7 @@ from shardkit import naming
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory import inventory
 from shardkit.inventory.inventory import Reject
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.writing.finished_shards import finished_shards
 from shardkit.writing.run_token import Fence, RunToken
 
@@ -132,5 +132,5 @@ def report_error(output: Folder, name: naming.ShardName, error: str, exit_code: 
 
 def _report(output: Folder, path: str, report: ShardReport, fence: Fence) -> None:
     fence.check()  # before `writing` makes the folder of reports anew in a dataset that is published
-    with output.writing(path, before_rename=fence.check) as file:
+    with output.atomic_write(path, before_rename=fence.check) as file:
         file.write(report.to_bytes())

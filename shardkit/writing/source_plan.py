@@ -7,7 +7,7 @@ from shardkit.inventory.inventory import Facts
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.sources import Source, SourceOptions, open_source
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
 from shardkit.writing.executor import Executor
 from shardkit.writing.inventory_tasks import InventoryJob

@@ -6,7 +6,7 @@ import secrets
 import tempfile
 from collections.abc import Iterator
 
-from shardkit.storage.folders import Folder, LocalFolder, open_folder
+from shardkit.storage import Folder, LocalFolder, open_folder
 
 
 @contextlib.contextmanager
@@ -20,7 +20,7 @@ def work_folder(location: str | None) -> Iterator[Folder]:
         folder = open_folder(tempfile.mkdtemp(prefix="shardkit-"))
     else:
         folder = open_folder(f"{location.rstrip('/')}/shardkit-{secrets.token_hex(8)}")
-        folder.make()
+        folder.create()
     try:
         yield folder
     finally:

@@ -9,7 +9,7 @@ from shardkit.archives.zip_folder import archive_root
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.sources.archive_problems import with_problems
 from shardkit.sources.folders.class_folders import open_class_folders
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import files_of, write_tree
 
 from ..sources.packed.test_webdataset import tarred
@@ -131,14 +131,14 @@ def test_an_archive_that_gets_shorter_under_way_is_an_error_of_the_file(tmp_path
 def test_an_archive_is_only_read(tmp_path):
     archive = packed(tmp_path / "a.tar", [])
     with pytest.raises(CallError, match="an archive is only read, not written"):
-        archive.make()
+        archive.create()
     with pytest.raises(DataError, match="there is no such archive"):
         TarFolder(str(tmp_path / "no.tar"))
 
 
 def test_an_archive_in_an_object_store_is_read_by_ranges(tmp_path, s3_bucket):
     packed(tmp_path / "a.tar", [("top/1.jpg", b"one"), ("top/2.jpg", os.urandom(100_000))])
-    with open_folder(s3_bucket).writing("below/a.tar") as file:
+    with open_folder(s3_bucket).atomic_write("below/a.tar") as file:
         file.write((tmp_path / "a.tar").read_bytes())
     archive = archive_root(TarFolder(f"{s3_bucket}/below/a.tar"))
     assert files_of(archive) == files_of(archive_root(TarFolder(str(tmp_path / "a.tar"))))

@@ -15,7 +15,7 @@ from shardkit.archives.zip_folder import ZipFolder, archive_root
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.naming import printable
 from shardkit.sources.folders.class_folders import open_class_folders
-from shardkit.storage.folders import Entry, open_folder
+from shardkit.storage import Entry, open_folder
 from shardkit.testing import files_of, write_tree
 
 TREE = {
@@ -318,8 +318,8 @@ def test_nothing_is_written_into_an_archive(tmp_path):
     folder = opened(zipped(tmp_path / "a.zip", TREE))
     before = (tmp_path / "a.zip").read_bytes()
     for action in (
-        folder.make,
-        lambda: folder.writing("a"),
+        folder.create,
+        lambda: folder.atomic_write("a"),
         lambda: folder.remove("a"),
         lambda: folder.remove_tree(""),
     ):
@@ -375,19 +375,19 @@ def test_a_single_top_folder_is_found(tmp_path, names, root):
     inside = [name.removeprefix("top/") for name in names if name.startswith("top/")] if root else names
     assert set(files_of(folder)) == {name for name in inside if not name.startswith("..")}
     assert folder.url == f"{tmp_path}/a.zip" + (f"/{root}" if root else "")
-    assert folder.real("").endswith(root)
+    assert folder.resolve("").endswith(root)
 
 
 def test_two_folders_of_an_archive_are_told_apart_by_where_they_are(tmp_path):
     folder = opened(zipped(tmp_path / "a.zip", TREE))
     (tmp_path / "link.zip").symlink_to("a.zip")
-    assert folder.real("train") == opened(tmp_path / "link.zip").real("train") != folder.real("test")
+    assert folder.resolve("train") == opened(tmp_path / "link.zip").resolve("train") != folder.resolve("test")
 
 
 def test_an_archive_in_an_object_store_is_read_by_ranges(tmp_path, s3_bucket):
     zipped(tmp_path / "a.zip", {"top/1.jpg": b"one", "top/2.jpg": os.urandom(100_000)})
     data = (tmp_path / "a.zip").read_bytes()
-    with open_folder(s3_bucket).writing("below/a.zip") as file:
+    with open_folder(s3_bucket).atomic_write("below/a.zip") as file:
         file.write(data)
     folder = archive_root(ZipFolder(f"{s3_bucket}/below/a.zip"))
     assert files_of(folder) == files_of(archive_root(opened(tmp_path / "a.zip")))

@@ -17,15 +17,13 @@ import statistics
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from timing import print_table, work_folder
 
 from shardkit.dataset.manifest import Index, Shard
-from shardkit.reader.cache.local_copies import SHARDS_AT_A_TIME
 from shardkit.reader.cache.shards import ShardCache
-from shardkit.storage.folders import LocalFolder
+from shardkit.storage import LocalFolder
 
 SHARD_BYTES = 128 << 20  # 128 MiB
 SECONDS_A_REQUEST = 0.05
@@ -79,11 +77,7 @@ def copy(source: Path, out: Path, shards: list[Shard], *, checked: bool) -> None
 
 
 def cached(root: LocalFolder, out: Path, shards: list[Shard]) -> None:
-    cache = ShardCache(str(out), len(shards) * SHARD_BYTES)
-    with ThreadPoolExecutor(SHARDS_AT_A_TIME) as pool:
-        for _ in pool.map(lambda shard: cache.fetch(root, shard), shards):
-            pass
-    cache.close()
+    ShardCache(str(out), len(shards) * SHARD_BYTES).fetch([root] * len(shards), shards)
 
 
 def seconds_of(work) -> float:

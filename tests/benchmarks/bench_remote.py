@@ -3,8 +3,8 @@
     python tests/benchmarks/bench_remote.py --dataset FOLDER [--link BYTES_A_SECOND]
 
 The store is tests/storage/gcs/emulator.py: TensorFlow's own gs:// client reads the dataset FOLDER from it. Everything
-that comes counts from when the first epoch is over, since what was read ahead of it came before: `rate` is bytes of images
-a second over the link's bytes a second, `read` is what the store sent over what it would have to send for them.
+that comes counts from when the first epoch is over, since what was read ahead of it came before: `rate` is bytes of
+images a second over the link's bytes a second, `read` is what the store sent over what it would have to send for them.
 
 TensorFlow's client reads 64 MiB ahead wherever it seeks, unless GCS_READAHEAD_BUFFER_SIZE_BYTES says otherwise, and
 that before Python starts: 0 where requests are as long as they should be, a little above a record for `full`.
@@ -22,7 +22,7 @@ from timing import CONTENDERS, REPOSITORY, print_table
 from shardkit import read_manifest
 
 sys.path.insert(0, str(REPOSITORY))
-from tests.gcs_emulator import GcsEmulator
+from tests.storage.gcs.emulator import GcsEmulator
 
 SECONDS_A_REQUEST = 0.05
 EPOCHS = 4

@@ -8,7 +8,7 @@ import pytest
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import open_source
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import plan_without_beam, write_class_folders
 
 from .calling import call, convert, digests, run
@@ -109,7 +109,7 @@ def test_a_damaged_record_costs_itself_only_and_its_key_is_named(dataset, tmp_pa
 
 def test_an_interrupted_conversion_is_no_dataset_yet(source, tmp_path):
     output = open_folder(str(tmp_path / "out"))
-    output.make()
+    output.create()
     plan_file.write_plan(output, plan_without_beam(open_source(str(source)), ConvertOptions()))
     result = call("verify", tmp_path / "out")
     assert result.exit_code == 1

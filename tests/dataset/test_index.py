@@ -10,7 +10,7 @@ from shardkit.dataset import index
 from shardkit.dataset.index import SCHEMA, ShardSummary, chain_problem, parse_index, read_index, serialise
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import DataError
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 
 
 def table_of(lengths):

@@ -235,9 +235,9 @@ def test_the_package_offers_it(dataset):
 
 
 def test_a_manifest_on_an_object_store_is_read(s3_bucket):
-    from shardkit.storage.folders import open_folder
+    from shardkit.storage import open_folder
 
-    with open_folder(f"{s3_bucket}/a/b").writing("manifest.json") as file:
+    with open_folder(f"{s3_bucket}/a/b").atomic_write("manifest.json") as file:
         file.write(small().to_bytes())
     for url in (f"{s3_bucket}/a/b", f"{s3_bucket}/a/b/manifest.json"):
         assert read_manifest(url).root.url == f"{s3_bucket}/a/b"

@@ -10,7 +10,7 @@ from shardkit.inventory import inventory
 from shardkit.inventory.inventory import INVENTORY_SCHEMA
 from shardkit.inventory.table import compact
 from shardkit.sources import Listing, open_source
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, write_tree
 
 FILES = {

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from shardkit import read_manifest
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 
 from ..cli.calling import convert, digests
 from .reading_back import assert_same_images, examples
@@ -34,7 +34,7 @@ def test_a_source_in_an_object_store_gives_the_records_of_the_one_on_disk(name, 
     for path in files:
         if path.is_file():
             below = str(path.relative_to(SAMPLES / name)) if path != SAMPLES / name else name
-            with remote.writing(below) as file:
+            with remote.atomic_write(below) as file:
                 file.write(path.read_bytes())
     convert(SAMPLES / name, tmp_path / "disk")
     convert(f"{s3_bucket}/{name}", tmp_path / "store")
@@ -43,7 +43,7 @@ def test_a_source_in_an_object_store_gives_the_records_of_the_one_on_disk(name, 
 
 def test_a_table_may_name_images_in_an_object_store(s3_bucket, tmp_path):
     for name in ("circle_000.jpg", "circle_001.jpg"):
-        with open_folder(s3_bucket).writing(f"photos/{name}") as file:
+        with open_folder(s3_bucket).atomic_write(f"photos/{name}") as file:
             file.write((SAMPLES / "shapes/circle" / name).read_bytes())
     lines = [f"{s3_bucket}/photos/circle_00{i}.jpg,round" for i in range(2)]
     (tmp_path / "t.csv").write_text("image_uri,label\n" + "\n".join(lines) + "\n")

@@ -3,7 +3,7 @@
 import contextlib
 import time
 
-from shardkit.storage.folders import TEMPORARY, LocalFolder
+from shardkit.storage import TEMPORARY, LocalFolder
 
 from ..cli.calling import TIMEOUT_SECONDS, call, start
 
@@ -24,7 +24,7 @@ def counted_changes(monkeypatch, *, is_last=lambda paths: False, done=True):
     Yields:
         The paths written and removed so far, the last and what was tried after it included.
     """
-    writing, remove, paths, cuts = LocalFolder.writing, LocalFolder.remove, [], []
+    writing, remove, paths, cuts = LocalFolder.atomic_write, LocalFolder.remove, [], []
 
     def cut(path):
         paths.append(path)
@@ -54,7 +54,7 @@ def counted_changes(monkeypatch, *, is_last=lambda paths: False, done=True):
             raise PowerCut(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(LocalFolder, "writing", cut_writing)
+        patched.setattr(LocalFolder, "atomic_write", cut_writing)
         patched.setattr(LocalFolder, "remove", cut_remove)
         yield paths
 

@@ -7,8 +7,7 @@ import shutil
 
 import pytest
 
-from shardkit.storage import folders, google, retrying
-from shardkit.storage.folders import RemoteFolder
+from shardkit.storage import RemoteFolder, google, remote, retrying
 from shardkit.testing import write_class_folders
 from shardkit.writing import run_token
 
@@ -135,7 +134,7 @@ def test_a_changed_byte_on_gs_is_found(source, bucket):
 
 def test_an_interrupted_conversion_goes_on_from_its_finished_shards(source, dataset, bucket, monkeypatch):
     output = f"{bucket.url}/out"
-    writing, written = RemoteFolder.writing, []
+    writing, written = RemoteFolder.atomic_write, []
 
     @contextlib.contextmanager
     def dying(self, path, **more):
@@ -146,7 +145,7 @@ def test_an_interrupted_conversion_goes_on_from_its_finished_shards(source, data
         written.append(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(RemoteFolder, "writing", dying)
+        patched.setattr(RemoteFolder, "atomic_write", dying)
         patched.setattr(retrying, "PAUSES_SECONDS", (0, 0))
         said = convert(source, output, *OPTIONS, "--workers", "1", exit_code=3)
     assert "the store is gone" in said
@@ -205,7 +204,7 @@ def large_source(tmp_path_factory):
 
 @pytest.fixture
 def small_parts(monkeypatch):
-    monkeypatch.setattr(folders, "UPLOAD_BYTES", 256 << 10)  # 256 KiB, the store's least
+    monkeypatch.setattr(remote, "UPLOAD_BYTES", 256 << 10)  # 256 KiB, the store's least
 
 
 @pytest.mark.usefixtures("small_parts")

@@ -22,7 +22,7 @@ from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 from shardkit.sources import open_source
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
 from shardkit.verification.examples import Contents
 from shardkit.writing import shard as writing
@@ -86,7 +86,7 @@ def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
         inventory = inventory_table([f"class-{i % 3}" for i in range(num_examples)])
         plan = make_plan(inventory, ConvertOptions(shards=2), layout="class folders", skipped={})
         output = open_folder(str(tmp_path / "out"))
-        output.make()
+        output.create()
         plan_file.write_plan(output, plan)
         pipeline = RunnerConfig((), 1).pipeline()
         tasks = pipeline | beam.Create(list(enumerate(plan_file.shard_tasks(plan))), reshuffle=False)
@@ -146,7 +146,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     # Runners run an element twice after a failure, and twice at once when a worker is slow.
     source, output = open_source(str(photographs)), open_folder(str(tmp_path / "out"))
     plan = plan_without_beam(source, ConvertOptions(shards=2))
-    output.make()
+    output.create()
     plan_file.write_plan(output, plan)
     tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
     with beam.Pipeline(FnApiRunner()) as pipeline:
@@ -164,7 +164,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
 def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path):
     output = open_folder(str(tmp_path / "out"))
     plan = plan_without_beam(open_source(str(photographs)), ConvertOptions(shards=7))
-    output.make()
+    output.create()
     plan_file.write_plan(output, plan)
     with output.open(plan_file.PATH) as file:
         metadata = pq.ParquetFile(file).metadata

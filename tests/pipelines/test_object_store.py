@@ -5,8 +5,7 @@ import sys
 
 import pytest
 
-from shardkit.storage import retrying
-from shardkit.storage.folders import RemoteFolder, open_folder
+from shardkit.storage import RemoteFolder, open_folder, retrying
 from shardkit.testing import files_of, write_class_folders
 
 from ..cli.calling import TIMEOUT_SECONDS, call, convert, environment
@@ -36,7 +35,7 @@ def contents(url):
 def upload(folder, url):
     remote = open_folder(url)
     for path, data in files_of(open_folder(str(folder))).items():
-        with remote.writing(path) as file:
+        with remote.atomic_write(path) as file:
             file.write(data)
 
 
@@ -74,7 +73,7 @@ def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_e
     source, dataset, s3_bucket, monkeypatch
 ):
     output = f"{s3_bucket}/dataset"
-    writing, written = RemoteFolder.writing, []
+    writing, written = RemoteFolder.atomic_write, []
 
     class Torn:
         def __init__(self, file):
@@ -95,7 +94,7 @@ def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_e
         written.append(path)
 
     with monkeypatch.context() as patched:
-        patched.setattr(RemoteFolder, "writing", dying)
+        patched.setattr(RemoteFolder, "atomic_write", dying)
         patched.setattr(retrying, "PAUSES_SECONDS", (0, 0))
         said = convert(source, output, *OPTIONS, "--workers", "1", exit_code=3)
     assert "the store is gone" in said or "the connection broke" in said
@@ -128,7 +127,7 @@ def test_a_changed_byte_in_the_store_is_found(source, s3_bucket):
     folder = open_folder(output)
     data = bytearray(folder.read("train-00001-of-00002.tfrecord"))
     data[100] ^= 1
-    with folder.writing("train-00001-of-00002.tfrecord") as file:
+    with folder.atomic_write("train-00001-of-00002.tfrecord") as file:
         file.write(data)
     result = call("verify", output)
     assert result.exit_code == 1

@@ -89,7 +89,7 @@ def test_the_order_in_which_the_system_lists_folders_does_not_matter(mixed_sourc
 
     options, wanted = undisturbed
     with monkeypatch.context() as patched:
-        patched.setattr("shardkit.storage.folders.os.scandir", Reversed)
+        patched.setattr("shardkit.storage.local.os.scandir", Reversed)
         convert(mixed_source, tmp_path / "out", *options)
     assert next(calls) > 5, "the patch was not called"
     assert digests(tmp_path / "out") == wanted

@@ -10,7 +10,7 @@ from shardkit.naming import ShardName
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, write_tree
 
 

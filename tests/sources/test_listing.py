@@ -3,7 +3,7 @@ import pytest
 from shardkit.sources import LISTING_SCHEMA, Listing
 from shardkit.sources.detection.rows import MAX_OBJECTS, batches, detection_schema, image_row
 from shardkit.sources.listing import IMAGE_ENDINGS, ending, gathered, is_ignored
-from shardkit.storage.folders import Entry
+from shardkit.storage import Entry
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from shardkit.errors import DataError
 from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from shardkit.sources import unlisted_images
 from shardkit.sources.unlisted_images import count_uncovered
 from shardkit.sources.walking import parent_of
-from shardkit.storage.folders import LocalFolder, open_folder
+from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import write_tree
 
 

@@ -11,15 +11,15 @@ import tempfile
 import pytest
 
 from shardkit.errors import CallError, MachineError
-from shardkit.storage.folders import (
+from shardkit.storage import (
     TEMPORARY,
     Entry,
     Folder,
     LocalFolder,
     RemoteFolder,
-    explained,
     is_out_of_space,
     open_folder,
+    os_errors_as,
     remove_temporaries,
 )
 from shardkit.testing import files_of, write_tree
@@ -34,7 +34,7 @@ def folder(request, tmp_path):
 
 
 def put(folder, path, data):
-    with folder.writing(path) as file:
+    with folder.atomic_write(path) as file:
         file.write(data)
 
 
@@ -91,7 +91,7 @@ def test_a_file_without_a_byte_is_a_file(folder):
 
 
 def test_nothing_is_there_until_the_block_ends(folder):
-    with folder.writing("a") as file:
+    with folder.atomic_write("a") as file:
         file.write(bytes(3 << 20))
         file.flush()
         assert folder.stat("a") is None
@@ -102,7 +102,7 @@ def test_nothing_is_there_until_the_block_ends(folder):
 def test_an_exception_in_the_block_leaves_what_was_there_before_and_nothing_else(folder, error):
     put(folder, "old", b"before")
     for path in ("old", "new"):
-        with pytest.raises(error), folder.writing(path) as file:  # noqa: PT012 - the error is raised in the block
+        with pytest.raises(error), folder.atomic_write(path) as file:  # noqa: PT012 - the error is raised in the block
             file.write(bytes(6 << 20))  # more than one part of an upload
             raise error
     assert files_of(folder) == {"old": b"before"}
@@ -172,7 +172,7 @@ def test_an_upload_that_is_broken_off_publishes_nothing(s3_bucket, monkeypatch, 
     monkeypatch.setattr(Interrupted, "happening", happening, raising=False)
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: Interrupted())
     folder = open_folder(s3_bucket)
-    with pytest.raises(happening), folder.writing("a") as file:
+    with pytest.raises(happening), folder.atomic_write("a") as file:
         file.write(bytes(12 << 20))
     gc.collect()  # with the exception goes the traceback, and with that the upload
     assert folder.stat("a") is None
@@ -180,8 +180,8 @@ def test_an_upload_that_is_broken_off_publishes_nothing(s3_bucket, monkeypatch, 
 
 WRITER = """
 import sys, time
-from shardkit.storage.folders import open_folder
-with open_folder(sys.argv[1]).writing("train-00000-of-00001.tfrecord") as file:
+from shardkit.storage import open_folder
+with open_folder(sys.argv[1]).atomic_write("train-00000-of-00001.tfrecord") as file:
     file.write(bytes(5 << 20))
     file.flush()
     print("written", flush=True)
@@ -233,7 +233,7 @@ def test_links_are_followed_and_broken_ones_are_seen(tmp_path):
         ("loop", False, 0),
     ]
     assert [entry.name for entry in folder.scan() if entry.is_folder] == ["folder", "real"]
-    assert folder.real("folder") == folder.real("real")
+    assert folder.resolve("folder") == folder.resolve("real")
     with pytest.raises(OSError, match="symbolic links"):
         folder.read("loop")
 
@@ -263,7 +263,7 @@ def test_a_remote_folder_is_opened_by_url(s3_bucket):
         folder = open_folder(url)
         assert isinstance(folder, RemoteFolder)
         assert folder.url == url.rstrip("/")
-        assert folder.real("b") == f"{url.removeprefix('s3://').rstrip('/')}/b"
+        assert folder.resolve("b") == f"{url.removeprefix('s3://').rstrip('/')}/b"
 
 
 def test_relative_and_home_paths_mean_what_they_do_in_a_shell(tmp_path, monkeypatch):
@@ -291,7 +291,7 @@ def test_another_scheme_is_refused_by_name(url):
     ],
 )
 def test_errors_of_the_machine_become_one_sentence(raised, turned_into, sentence):
-    with pytest.raises(turned_into) as found, explained("write", "/a"):
+    with pytest.raises(turned_into) as found, os_errors_as("write", "/a"):
         raise raised
     assert str(found.value) == sentence
 
@@ -312,9 +312,9 @@ def test_a_full_disk_is_told_from_other_errors(error, full):
 def test_a_file_that_outgrows_its_limit_is_removed(tmp_path):
     script = """
 import resource, sys
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
-with open_folder(sys.argv[1]).writing("a") as file:
+with open_folder(sys.argv[1]).atomic_write("a") as file:
     file.write(bytes(2 << 20))
 """
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=False)

@@ -4,9 +4,8 @@ import errno
 
 import pytest
 
-from shardkit.storage import folders, google
-from shardkit.storage.folders import open_folder
-from shardkit.storage.google import patient, plainly_said
+from shardkit.storage import TEMPORARY, google, open_folder, remote
+from shardkit.storage.google import shorten_errors, with_retry_limit
 
 from .gcs.fixtures import bucket, google_server
 from .test_folders import (
@@ -111,7 +110,7 @@ def test_a_large_file_is_sent_in_few_requests(bucket):
 
 @pytest.mark.parametrize("status", [0, 503, 429])
 def test_an_upload_whose_requests_fail_now_and_then_is_whole(bucket, monkeypatch, status):
-    monkeypatch.setattr(folders, "UPLOAD_BYTES", 1 << 20)  # 1 MiB
+    monkeypatch.setattr(remote, "UPLOAD_BYTES", 1 << 20)  # 1 MiB
     data = bytes(range(256)) * (5 << 12)  # 5 MiB
     bucket.server.fail("PUT ", status=status, times=1)
     put(open_folder(bucket.url), "a", data)
@@ -132,7 +131,7 @@ def test_an_upload_whose_requests_fail_now_and_then_is_whole(bucket, monkeypatch
 )
 def test_an_upload_that_fails_for_ever_leaves_what_was_there_before(bucket, monkeypatch, pattern, status):
     monkeypatch.setattr(google, "RETRY_SECONDS", 1)
-    monkeypatch.setattr(folders, "UPLOAD_BYTES", 1 << 20)  # 1 MiB
+    monkeypatch.setattr(remote, "UPLOAD_BYTES", 1 << 20)  # 1 MiB
     folder = open_folder(bucket.url)
     put(folder, "a", b"before")
     bucket.server.fail(pattern, status=status)
@@ -140,7 +139,7 @@ def test_an_upload_that_fails_for_ever_leaves_what_was_there_before(bucket, monk
         put(folder, "a", bytes(3 << 20))
     bucket.server.recover()
     assert folder.read("a") == b"before"
-    assert all(name.startswith(folders.TEMPORARY) for name in bucket.objects() - {"a"})
+    assert all(name.startswith(TEMPORARY) for name in bucket.objects() - {"a"})
 
 
 def test_a_tree_that_may_not_be_removed_is_said_to_be_there(bucket):
@@ -159,7 +158,7 @@ def test_a_tree_that_may_not_be_removed_is_said_to_be_there(bucket):
     ],
 )
 def test_google_is_tried_for_a_minute_unless_the_url_says_how_long(url, wanted):
-    assert patient(url) == wanted
+    assert with_retry_limit(url) == wanted
 
 
 MISSING = (
@@ -183,7 +182,7 @@ TRIED_ON_TWO_LEVELS = (
 @pytest.mark.parametrize("kind", [OSError, FileNotFoundError, PermissionError])
 def test_what_google_said_is_found_in_its_clients_words(said, wanted, kind):
     for raised in (kind(said), kind(errno.ENOENT, said)):
-        with pytest.raises(kind) as found, plainly_said("gs://a/b"):
+        with pytest.raises(kind) as found, shorten_errors("gs://a/b"):
             raise raised
         assert (found.value.errno, found.value.strerror) == (raised.errno or errno.EIO, wanted)
         assert found.value.filename == "gs://a/b"
@@ -191,6 +190,6 @@ def test_what_google_said_is_found_in_its_clients_words(said, wanted, kind):
 
 def test_the_errors_of_other_stores_are_as_they_were():
     raised = OSError(errno.EIO, "When reading information: AWS Error NO_SUCH_BUCKET")
-    with pytest.raises(OSError, match="AWS Error") as found, plainly_said("s3://a/b"):
+    with pytest.raises(OSError, match="AWS Error") as found, shorten_errors("s3://a/b"):
         raise raised
     assert found.value is raised

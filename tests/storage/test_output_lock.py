@@ -4,13 +4,13 @@ import sys
 import pytest
 
 from shardkit.errors import MachineError
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.storage.output_lock import locked
 
 HOLDER = """
 import sys, time
 from shardkit.storage.output_lock import locked
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 with locked(open_folder(sys.argv[1])):
     print("held", flush=True)
     time.sleep(600)

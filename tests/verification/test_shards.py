@@ -9,7 +9,7 @@ from shardkit.dataset import example, tfrecord
 from shardkit.dataset.index import parse_index, serialise
 from shardkit.dataset.manifest import Manifest, digest_of
 from shardkit.hashing import sha256_hex
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, picture, write_tree
 from shardkit.verification import shards as verifying
 from shardkit.verification.examples import Contents

@@ -8,7 +8,7 @@ import pytest
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory.inventory import read_parts
 from shardkit.sources import SourceOptions, open_source
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import picture, write_tree
 from shardkit.writing import inventory_tasks
 from shardkit.writing.inventory_tasks import InventoryJob
@@ -25,7 +25,7 @@ class Workers:
     def __init__(self, root, files, options=SourceOptions(), check="decode"):  # noqa: B008 - frozen
         self.root = write_tree(root / "source", files)
         self.work = open_folder(str(root / "work"))
-        self.work.make()
+        self.work.create()
         self.source = open_source(str(self.root), options, work=self.work)
         self.groups = inventory_tasks.part_groups(self.source)
         self.check = check

@@ -10,7 +10,7 @@ from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description, make_plan
 from shardkit.sources import open_source
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import (
     convert_without_beam,
     files_of,
@@ -27,7 +27,7 @@ from shardkit.writing.shard_reports import ShardReport, rejects_path
 @pytest.fixture
 def output(tmp_path):
     folder = open_folder(str(tmp_path / "out"))
-    folder.make()
+    folder.create()
     return folder
 
 
@@ -243,7 +243,7 @@ def test_only_what_is_known_is_compared(known, said):
 
 
 def test_a_report_left_by_an_earlier_run_goes_with_its_dataset(output):
-    with output.writing(rejects_path(ShardName("train", 0, 1))) as file:
+    with output.atomic_write(rejects_path(ShardName("train", 0, 1))) as file:
         file.write(ShardReport(RunToken("old"), error="old", exit_code=1).to_bytes())
     outputs.clear(output)
     assert files_of(output) == {}

@@ -13,7 +13,7 @@ from shardkit.naming import ShardName
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import PLAN_VERSION
 from shardkit.sources import open_source
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, picture, plan_without_beam, write_class_folders, write_tree
 from shardkit.writing.publishing import proved_shards, publish
 
@@ -104,9 +104,9 @@ def test_the_manifest_comes_last(dataset, tmp_path, monkeypatch):
     before = files_of(output)
     written = []
     kind = type(output)
-    write = kind.writing
+    write = kind.atomic_write
     monkeypatch.setattr(
-        kind, "writing", lambda folder, path, **more: (written.append(path), write(folder, path, **more))[1]
+        kind, "atomic_write", lambda folder, path, **more: (written.append(path), write(folder, path, **more))[1]
     )
     publish(output, plan, proved_shards(output, NAMES, plan.digest), [])
     assert written[-1] == naming.MANIFEST

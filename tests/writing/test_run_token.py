@@ -6,7 +6,7 @@ import time
 import pytest
 
 from shardkit.errors import MachineError, StaleRunError
-from shardkit.storage.folders import TEMPORARY, open_folder
+from shardkit.storage import TEMPORARY, open_folder
 from shardkit.testing import files_of
 from shardkit.writing import run_token
 from shardkit.writing.run_token import Fence, Run, RunToken, claimed
@@ -51,7 +51,7 @@ def test_within_a_task_the_token_is_compared_every_few_seconds(folder, monkeypat
 @pytest.mark.parametrize("torn", [b"", b"{", b"[]", b'{"token": 1}'])
 def test_a_torn_file_is_nobodys_token(torn, folder):
     with claimed(folder) as run:
-        with folder.writing(run_token.PATH) as file:
+        with folder.atomic_write(run_token.PATH) as file:
             file.write(torn)
         with pytest.raises(StaleRunError):
             Fence(folder, run.token).check()
@@ -87,7 +87,7 @@ def test_a_run_that_was_replaced_says_so_whatever_failed(fails, folder):
 def test_a_finished_run_leaves_no_work_folder(folder):
     with claimed(folder) as run:
         fence = Fence(folder, run.token)
-        with folder.writing(".shardkit/inventory/a.arrow") as file:
+        with folder.atomic_write(".shardkit/inventory/a.arrow") as file:
             file.write(b"")
         run.finish()
         assert files_of(folder) == {}
@@ -123,14 +123,14 @@ def test_a_driver_refreshes_its_file_until_it_is_replaced(s3_bucket, monkeypatch
     monkeypatch.setattr(run_token, "HEARTBEAT_SECONDS", 0.05)
     folder = open_folder(f"{s3_bucket}/out")
     kind, written = type(folder), threading.Event()
-    writing = kind.writing
+    writing = kind.atomic_write
 
     def noting(self, path, **more):
         if threading.current_thread().name == "heartbeat":
             written.set()
         return writing(self, path, **more)
 
-    monkeypatch.setattr(kind, "writing", noting)
+    monkeypatch.setattr(kind, "atomic_write", noting)
     with claimed(folder) as run:
         assert written.wait(30)
         run.check()
@@ -151,7 +151,7 @@ def test_what_is_refused_before_its_rename_never_appears(is_remote, folder, requ
         seen.extend(entry.name for entry in folder.scan())
         raise StaleRunError
 
-    with pytest.raises(StaleRunError), folder.writing("a", before_rename=refuse) as file:
+    with pytest.raises(StaleRunError), folder.atomic_write("a", before_rename=refuse) as file:
         file.write(b"whole")
     assert [name.startswith(TEMPORARY) for name in seen] == [True], "the file is whole by then: see run_token"
     assert folder.scan() == []

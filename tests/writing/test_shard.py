@@ -16,8 +16,7 @@ from shardkit.inventory.inventory import Reject
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import open_source
-from shardkit.storage import retrying
-from shardkit.storage.folders import TEMPORARY, open_folder
+from shardkit.storage import TEMPORARY, open_folder, retrying
 from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree
 from shardkit.writing import finished_shards, run_token, shard_reports
 from shardkit.writing import shard as writing
@@ -40,7 +39,7 @@ class Job:
     def __init__(self, root, files=FILES, **options):
         self.source_path, self.output_path = write_tree(root / "source", files), root / "out"
         self.source, self.output = open_source(str(self.source_path)), open_folder(str(self.output_path))
-        self.output.make()
+        self.output.create()
         self.plan = plan_without_beam(self.source, ConvertOptions(**options))
         plan_file.write_plan(self.output, self.plan)
         self.tasks = plan_file.shard_tasks(self.plan)
@@ -160,9 +159,9 @@ def test_a_shard_of_which_one_file_is_missing_is_written_again(job, ending):
 def test_the_index_comes_last_because_it_is_the_done_mark(job, monkeypatch):
     written = []
     kind = type(job.output)
-    write = kind.writing
+    write = kind.atomic_write
     monkeypatch.setattr(
-        kind, "writing", lambda folder, path, **more: (written.append(path), write(folder, path, **more))[1]
+        kind, "atomic_write", lambda folder, path, **more: (written.append(path), write(folder, path, **more))[1]
     )
     job.write()
     assert written == [path for task in job.tasks for path in (task.name.records, task.name.index)]
@@ -239,9 +238,9 @@ def test_the_late_rejects_are_reported_before_the_done_mark(tmp_path, monkeypatc
     job = Job(tmp_path, LATE, shards=1, check="header")
     written = []
     kind = type(job.output)
-    write = kind.writing
+    write = kind.atomic_write
     monkeypatch.setattr(
-        kind, "writing", lambda folder, path, **more: (written.append(path), write(folder, path, **more))[1]
+        kind, "atomic_write", lambda folder, path, **more: (written.append(path), write(folder, path, **more))[1]
     )
     job.write()
     name = job.tasks[0].name
@@ -355,7 +354,7 @@ def test_reports_make_the_round_trip():
 
 
 def report(job, path, token=None, **fields):
-    with job.output.writing(path) as file:
+    with job.output.atomic_write(path) as file:
         file.write(ShardReport(token or job.token, **fields).to_bytes())
 
 
@@ -446,7 +445,7 @@ def test_a_host_without_the_output_is_named(job):
 
 
 @pytest.mark.parametrize(("number", "is_passing"), [(errno.EIO, True), (None, True), (errno.EACCES, False)])
-@pytest.mark.parametrize("place", ["read", "writing"])
+@pytest.mark.parametrize("place", ["read", "atomic_write"])
 def test_errors_that_may_pass_are_tried_again_a_bounded_number_of_times(number, is_passing, place, job, monkeypatch):
     monkeypatch.setattr(retrying, "PAUSES_SECONDS", (0, 0))
     kind, left = type(job.output), []

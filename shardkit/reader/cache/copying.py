@@ -1,4 +1,4 @@
-"""One shard's bytes from its source into an open file, as fast as the link gives them, held against its sha256."""
+"""Copy one shard's bytes from its source into an open file, with several requests at a time, and check their sha256."""
 
 import hashlib
 import os
@@ -8,45 +8,44 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 from shardkit.dataset.manifest import Shard
 from shardkit.errors import DataError, MachineError
-from shardkit.storage.folders import COPY_BYTES, Folder
+from shardkit.storage import COPY_BYTES, Folder, write_fully
 
-# A request to an object store takes some 50 ms whatever it asks for: at 8 MiB each, 16 at a time leave that behind
-# 10 Gbit/s. Four shards at a time keep all of them busy, in 128 MiB of memory.
+# A request to an object store takes about 50 ms whatever its size: 16 requests of 8 MiB at a time make that negligible
+# up to 10 Gbit/s. Four shards at a time keep all of them busy, in 128 MiB of memory.
 CHUNK_BYTES = 8 << 20  # 8 MiB
 READS_AT_A_TIME = 16
 CHUNKS_OF_A_SHARD = 4
-ATTEMPTS = 2  # stores answer wrongly now and then; twice is no accident
+ATTEMPTS = 2  # stores return wrong bytes now and then; twice in a row is a fault
 
-
-# The time of change that a copy gets before its sha256 is compared. Whatever writes into the file afterwards sets
-# another, so that a sound copy of any size is known by its size and time, without reading it again.
+# Modification time that a copy gets before its sha256 is compared. A later write sets another time, so that an
+# unchanged copy of any size is recognised by its size and time, without being read again.
 VERIFIED_NS = 0
 
 
 def copy_shard(root: Folder, shard: Shard, descriptor: int, name: str, readers: ThreadPoolExecutor) -> None:
     """Write a shard's bytes into a file from its start, and compare what the file then holds with the manifest.
 
-    Others may write into the file meanwhile, or the disk keep other bytes than it was given: so what is hashed is what
-    the file gives back, not what was sent. Its time of change is `VERIFIED_NS` afterwards.
+    The bytes that are hashed are read back from the file: other processes may write into it, and a failing disk may
+    return other bytes than were written. The file's modification time is `VERIFIED_NS` afterwards.
 
     Args:
         root: The dataset's folder.
-        shard: The shard, of its manifest.
+        shard: The shard, from its manifest.
         descriptor: The file, open for reading and writing, as long as the shard.
         name: The file's path, for errors.
-        readers: Threads that wait for the source, shared by all shards that are copied at a time.
+        readers: Threads that wait for the source, shared by all shards that are copied at the same time.
 
     Raises:
-        DataError: There is no such shard, or it is another than the manifest says.
+        DataError: The shard is missing or differs from the manifest.
         MachineError: The source cannot be read, or the file does not keep what is written.
         OSError: The file cannot be written.
     """
     for attempt in range(ATTEMPTS):
         sent, end = hashlib.sha256(), 0
         for chunk in _chunks(root, shard, readers):
-            if attempt:  # only now is it of interest whether source or disk is at fault
+            if attempt:  # only after a failure it matters whether the source or the disk is at fault
                 sent.update(chunk)
-            _write(descriptor, chunk, end)
+            write_fully(descriptor, chunk, end)
             end += len(chunk)
         os.utime(descriptor, ns=(VERIFIED_NS, VERIFIED_NS))
         if end == shard.num_bytes and _sha256(descriptor) == shard.sha256:
@@ -54,7 +53,7 @@ def copy_shard(root: Folder, shard: Shard, descriptor: int, name: str, readers: 
     if sent.hexdigest() == shard.sha256:
         msg = (
             f"{name}: the file does not keep what is written into it: others change it, or the disk is failing; choose "
-            f"another cache_dir"
+            f"another cache folder"
         )
         raise MachineError(msg)
     msg = (
@@ -73,35 +72,28 @@ def _sha256(descriptor: int) -> str:
 
 
 def _chunks(root: Folder, shard: Shard, readers: ThreadPoolExecutor) -> Iterator[bytes]:
-    """The shard's bytes in order, several requests under way."""
-    where = f"{root.url}/{shard.path}"
-    under_way: deque[Future[bytes]] = deque()
+    """Yield the shard's bytes in order, with several requests running."""
+    url = f"{root.url}/{shard.path}"
+    running: deque[Future[bytes]] = deque()
     try:
         for start in range(0, shard.num_bytes, CHUNK_BYTES):
             num_bytes = min(CHUNK_BYTES, shard.num_bytes - start)
-            under_way.append(readers.submit(root.read_range, shard.path, start, num_bytes))
-            if len(under_way) == CHUNKS_OF_A_SHARD:
-                yield _result(under_way.popleft(), where)
-        while under_way:
-            yield _result(under_way.popleft(), where)
+            running.append(readers.submit(root.read_range, shard.path, start, num_bytes))
+            if len(running) == CHUNKS_OF_A_SHARD:
+                yield _result(running.popleft(), url)
+        while running:
+            yield _result(running.popleft(), url)
     finally:
-        for future in under_way:
+        for future in running:
             future.cancel()
 
 
-def _result(chunk: "Future[bytes]", where: str) -> bytes:
+def _result(chunk: "Future[bytes]", url: str) -> bytes:
     try:
         return chunk.result()
     except (FileNotFoundError, NotADirectoryError):
-        msg = f"{where}: the shard is missing; restore it or convert again"
+        msg = f"{url}: the shard is missing; restore it or convert again"
         raise DataError(msg) from None
     except OSError as error:
-        msg = f"{where}: cannot copy the shard: {error.strerror or error}"
+        msg = f"{url}: cannot copy the shard: {error.strerror or error}"
         raise MachineError(msg) from error
-
-
-def _write(descriptor: int, chunk: bytes, start: int) -> None:
-    rest = memoryview(chunk)
-    while rest:
-        written = os.pwrite(descriptor, rest, start)
-        rest, start = rest[written:], start + written

@@ -1,39 +1,43 @@
 """The folder of a shard cache: names, kernel locks, and room for one more shard within the limit.
 
-    <sha256>.tfrecord          a whole shard, under the checksum of its manifest: equal shards of two datasets are one
-                               file, and versions of one dataset never mix
-    <sha256>.used              empty; its time of change is when the shard was last taken or given back
-    <random>.lease             the shards that one holder uses, locked by it, see `leases`
-    .shardkit-tmp-<sha256>     a copy in the making, locked by its maker; as long as the shard will be, so that the room
-                               it will take is counted from the start
-    lock                       held for as long as it takes to count, to evict, to rename and to add to a lease
+    <sha256>.tfrecord          a complete shard, under the checksum of its manifest: equal shards of two datasets share
+                               one file, and versions of one dataset never mix
+    <sha256>.used, *.lease     see `leases`
+    .shardkit-tmp-<sha256>     an unfinished copy, locked by its writer; it has the shard's length from the start, so
+                               that the room it will need is already counted
+    lock                       held while sizes are counted, shards evicted or renamed, and leases written
 
-All locks are the kernel's: they die with their holders, however that be, so what a killed process leaves is told from
-what a living one uses, and no daemon and no file of process numbers is needed. Other files in the folder are not
-counted and never touched.
+The kernel releases all these locks when their process exits, even on SIGKILL. So the files of a killed process are told
+from those of a running one without a daemon or a file of process numbers. Other files in the folder are neither counted
+nor touched.
 """
 
 import contextlib
 import fcntl
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from shardkit.errors import MachineError
-from shardkit.reader.cache.leases import in_use
-from shardkit.storage.folders import TEMPORARY
-from shardkit.storage.kernel_locks import lock_name
+from shardkit.reader.cache.leases import Lease, last_used_ns, shards_in_use, stamp_path
+from shardkit.storage import TEMPORARY, is_out_of_space
+from shardkit.storage.kernel_locks import lock_file
 
 _SHARD = re.compile(r"(?P<sha256>[0-9a-f]{64})\.tfrecord")
 _STAMP = re.compile(r"(?P<sha256>[0-9a-f]{64})\.used")
 _TEMPORARY = re.compile(re.escape(TEMPORARY) + r"(?P<sha256>[0-9a-f]{64})")
-BLOCK_BYTES = 512  # what st_blocks counts, whatever the file system's own blocks are
+BLOCK_BYTES = 512  # unit of st_blocks, whatever the file system's own block size
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """What is in the folder: sizes in bytes by sha256."""
+    """What the folder holds.
+
+    Attributes:
+        shards: Size in bytes of each shard by its sha256, unfinished copies included.
+        unwritten: Bytes that unfinished copies have yet to write.
+    """
 
     shards: dict[str, int]
     unwritten: int
@@ -45,75 +49,76 @@ class _Content:
 
 @dataclass(frozen=True, slots=True)
 class CacheFolder:
-    """See the module.
+    """The folder and its limit; see the module.
 
     Attributes:
-        path: of the folder, absolute; it is there.
-        limit_bytes: what all shards in it may take, those in the making included.
+        path: Absolute path of the folder, which exists.
+        limit_bytes: Maximum size of all shards in it, unfinished copies included.
     """
 
     path: str
     limit_bytes: int
 
-    def shard(self, sha256: str) -> str:
-        """Path of a shard that is here as a whole."""
+    def shard_path(self, sha256: str) -> str:
+        """Return the path of a complete shard."""
         return f"{self.path}/{sha256}.tfrecord"
 
-    def stamp(self, sha256: str, *, make: bool = False) -> None:
-        """Note that a shard is used now; `make` where that was never noted before, which is for whom is `alone`."""
-        path = f"{self.path}/{sha256}.used"
-        with contextlib.suppress(OSError):  # another user's, or evicted: it only decides what is evicted first
-            if make:
-                os.close(os.open(path, os.O_WRONLY | os.O_CREAT, 0o666))
-            os.utime(path)
-
-    def temporary(self, sha256: str) -> str:
-        """Path of a copy in the making."""
+    def temporary_path(self, sha256: str) -> str:
+        """Return the path of an unfinished copy."""
         return f"{self.path}/{TEMPORARY}{sha256}"
 
     @contextlib.contextmanager
-    def alone(self) -> Iterator[None]:
-        """Nobody else counts, evicts or renames meanwhile."""
-        descriptor = lock_name(f"{self.path}/lock", fcntl.LOCK_EX)
+    def locked(self) -> Iterator[None]:
+        """Lock the folder: no other process counts, evicts, renames or leases during the block."""
+        descriptor = lock_file(f"{self.path}/lock", fcntl.LOCK_EX)
         try:
             yield
         finally:
             os.close(descriptor)
 
-    def num_bytes(self) -> int:
-        """Bytes that shards take, those in the making included."""
-        with self.alone():
-            return self._count().num_bytes
-
-    def make_room(self, sha256: str, num_bytes: int, name: str) -> None:
-        """Evict until a shard fits, the least recently used first, and only for whom is `alone`.
-
-        Never evicted are shards that a living process holds, and hard-linked ones: their name would go and their bytes
-        would stay. Copies that a killed process left are removed first.
-
-        Args:
-            sha256: of the shard; whatever is here of it will be replaced and does not count.
-            num_bytes: of the shard.
-            name: what errors call it.
+    def lease(self, sha256s: Sequence[str]) -> Lease:
+        """Return a lease on shards. If the disk is full, evict for it: a lease needs 65 bytes for each shard.
 
         Raises:
-            MachineError: what is in use leaves too little of the limit or of the disk.
+            OSError: The lease cannot be written.
         """
-        used = in_use(self.path)
+        with self.locked():
+            while True:
+                try:
+                    return Lease(self.path, sha256s)
+                except OSError as error:  # noqa: PERF203 - each attempt needs its own
+                    if not (is_out_of_space(error) and self._evict_oldest()):
+                        raise
+
+    def make_room(self, sha256: str, num_bytes: int, name: str) -> None:
+        """Evict the least recently used shards until a new one fits. Lock the folder.
+
+        Leased shards are never evicted, nor are hard-linked ones: removing their name would free no bytes. Unfinished
+        copies of killed processes are removed first.
+
+        Args:
+            sha256: The new shard's sha256; a file of that shard is going to be replaced, and does not count.
+            num_bytes: The new shard's size.
+            name: The new shard's name in errors.
+
+        Raises:
+            MachineError: Leased shards leave too little of the limit or of the disk.
+        """
+        used = shards_in_use(self.path)
         self._remove_leftovers(used)
         content = self._count()
         content.shards.pop(sha256, None)
         for oldest in self._by_use(content.shards):
-            if content.num_bytes + num_bytes <= self.limit_bytes and num_bytes <= self._free(content):
+            if content.num_bytes + num_bytes <= self.limit_bytes and num_bytes <= self._free_bytes(content):
                 return
             if oldest not in used and self._evict(oldest):
                 del content.shards[oldest]
-        taken, free = content.num_bytes, self._free(content)
+        taken, free = content.num_bytes, self._free_bytes(content)
         if taken + num_bytes > self.limit_bytes:
             msg = (
                 f"{self.path}: the cache is full: its limit is {self.limit_bytes} bytes, shards in use take {taken}, "
                 f"{name} needs {num_bytes} more; raise the limit to at least {taken + num_bytes} bytes, or give each "
-                f"job a folder of its own"
+                f"job its own folder"
             )
             raise MachineError(msg)
         if num_bytes > free:
@@ -123,9 +128,9 @@ class CacheFolder:
             )
             raise MachineError(msg)
 
-    def evict_oldest(self) -> bool:
-        """Remove the least recently used shard that is not in use, and only for whom is `alone`; False without any."""
-        used = in_use(self.path)
+    def _evict_oldest(self) -> bool:
+        """Evict the least recently used shard that is not in use; return False if there is none."""
+        used = shards_in_use(self.path)
         return any(sha256 not in used and self._evict(sha256) for sha256 in self._by_use(self._count().shards))
 
     def _count(self) -> _Content:
@@ -133,35 +138,29 @@ class CacheFolder:
         unwritten = 0
         with os.scandir(self.path) as children:
             for child in children:
-                whole, made = _SHARD.fullmatch(child.name), _TEMPORARY.fullmatch(child.name)
-                match = whole or made
+                whole, unfinished = _SHARD.fullmatch(child.name), _TEMPORARY.fullmatch(child.name)
+                match = whole or unfinished
                 if match is None:
                     continue
-                with contextlib.suppress(FileNotFoundError):  # a copy given up just now
+                with contextlib.suppress(FileNotFoundError):  # a copy that just failed
                     found = child.stat(follow_symlinks=False)
-                    # A damaged shard that is being copied again is here twice.
+                    # A damaged shard that is being copied again has two files.
                     shards[match["sha256"]] = shards.get(match["sha256"], 0) + found.st_size
-                    if made:
+                    if unfinished:
                         unwritten += max(0, found.st_size - found.st_blocks * BLOCK_BYTES)
         return _Content(shards, unwritten)
 
-    def _free(self, content: _Content) -> int:
-        """Bytes of the disk that nobody has written and no copy in the making will."""
+    def _free_bytes(self, content: _Content) -> int:
+        """Return the disk's free bytes less those that unfinished copies have yet to write."""
         disk = os.statvfs(self.path)
         return max(0, disk.f_bavail * disk.f_frsize - content.unwritten)
 
     def _by_use(self, shards: dict[str, int]) -> list[str]:
-        return sorted(shards, key=self._last_used)
-
-    def _last_used(self, sha256: str) -> int:
-        try:
-            return os.stat(f"{self.path}/{sha256}.used").st_mtime_ns
-        except FileNotFoundError:
-            return 0
+        return sorted(shards, key=lambda sha256: last_used_ns(self.path, sha256))
 
     def _evict(self, sha256: str) -> bool:
-        """Remove a shard that is not in use, unless its room would not come free."""
-        path = self.shard(sha256)
+        """Remove a shard that is not in use; return False if that would free no bytes or is not permitted."""
+        path = self.shard_path(sha256)
         try:
             if os.lstat(path).st_nlink > 1:
                 return False
@@ -171,19 +170,19 @@ class CacheFolder:
         except PermissionError:
             return False  # another user's, in a folder where only owners may remove their files
         with contextlib.suppress(FileNotFoundError, PermissionError):
-            os.remove(f"{self.path}/{sha256}.used")
+            os.remove(stamp_path(self.path, sha256))
         return True
 
     def _remove_leftovers(self, used: set[str]) -> None:
-        """Remove copies whose maker was killed, and stamps of shards that are not here."""
+        """Remove unfinished copies of killed processes, and time stamps of shards that are not in the folder."""
         for name in os.listdir(self.path):
-            stamp, made = _STAMP.fullmatch(name), _TEMPORARY.fullmatch(name)
-            if stamp and stamp["sha256"] not in used and not os.path.lexists(self.shard(stamp["sha256"])):
+            stamp, unfinished = _STAMP.fullmatch(name), _TEMPORARY.fullmatch(name)
+            if stamp and stamp["sha256"] not in used and not os.path.lexists(self.shard_path(stamp["sha256"])):
                 self._evict(stamp["sha256"])
-            elif made:
-                # Who is about to lock it finds it gone, and makes another.
+            elif unfinished:
+                # A process that opened it and is about to lock it finds it removed, and creates another.
                 with contextlib.suppress(BlockingIOError, PermissionError):
-                    descriptor = lock_name(f"{self.path}/{name}", fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    descriptor = lock_file(f"{self.path}/{name}", fcntl.LOCK_EX | fcntl.LOCK_NB)
                     try:
                         os.remove(f"{self.path}/{name}")
                     finally:

@@ -20,7 +20,7 @@ from shardkit.reader.images.decoding import decoding_error
 from shardkit.reader.records.faults import Fault, FaultBudget, replacement
 from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.records import RecordTable
-from shardkit.storage.folders import unreadable
+from shardkit.storage import unreadable
 
 _LOG = logging.getLogger(__name__)
 _REMEDY = "run `shardkit verify`, then restore the shard or convert again"

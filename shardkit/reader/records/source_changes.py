@@ -16,7 +16,7 @@ from shardkit.dataset import tfrecord
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError, MachineError, ManifestError, RecordError
 from shardkit.reader.table.records import RecordTable, read_columns
-from shardkit.storage.folders import Folder, LocalFolder
+from shardkit.storage import Folder, LocalFolder
 
 _KEY = "key"  # feature of every record that shardkit writes
 _REMEDY = "make the input function again, or restore the shards"

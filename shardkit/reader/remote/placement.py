@@ -14,7 +14,7 @@ from shardkit.reader.remote.service import Service
 from shardkit.reader.table.records import RecordTable
 
 
-class Elsewhere(Protocol):
+class Placement(Protocol):
     """Makes the dataset of one input pipeline whose graph other processes run."""
 
     def __call__(
@@ -29,7 +29,7 @@ class Elsewhere(Protocol):
         ...
 
 
-def elsewhere(
+def choose_placement(
     *,
     service: str | None,
     service_job: str | None,
@@ -38,7 +38,7 @@ def elsewhere(
     start_step: int,
     on_corrupt: str,
     cache_dir: str | None,
-) -> Elsewhere | None:
+) -> Placement | None:
     """Where the pipeline runs; None for this process. See `make_dataset_fn` for arguments.
 
     Raises:
@@ -86,7 +86,7 @@ def _check_independent(*, training: bool, start_step: int) -> None:
         raise CallError(msg)
 
 
-def check_traced(where: Elsewhere | None) -> None:
+def check_traced(where: Placement | None) -> None:
     """Refuse to give all workers of a ParameterServerStrategy the same batches.
 
     TensorFlow does not tell the input function under which strategy it is called. But this strategy traces it, in order

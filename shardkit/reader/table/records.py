@@ -16,7 +16,7 @@ from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.reader.table.key_columns import KeyColumns
-from shardkit.storage.folders import Folder, LocalFolder, unreadable
+from shardkit.storage import Folder, LocalFolder, unreadable
 
 # Small files from stores that are slow to answer. These threads only read and hash: were they to parse too, they would
 # spend two thirds of the time of a large split waiting for the interpreter's lock.

@@ -23,7 +23,7 @@ from shardkit.sources.listing import IMAGE_ENDINGS, LINE, Listing, Source, endin
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import Rest, count_uncovered
 from shardkit.sources.walking import children, join, parent_of
-from shardkit.storage.folders import Entry, Folder, explained
+from shardkit.storage import Entry, Folder, os_errors_as
 
 __all__ = ["Coco", "is_coco", "open_coco"]
 
@@ -85,7 +85,7 @@ class Coco(Source):
             yield from batches(_SCHEMA, (), batch_rows, self._rest())
             return
         url = f"{self.files_folder.url}/{part.path}"
-        with explained("read", url), self.files_folder.open(part.path) as file:
+        with os_errors_as("read", url), self.files_folder.open(part.path) as file:
             columns = read_coco(file, url, part.path, join(self.folder.url, part.images))
         folders, inner = _scanned(self.folder, part.images, columns.image_names)
         classes: dict[int, str] = {}
@@ -117,7 +117,7 @@ class Coco(Source):
             if not file.owns_images:
                 # Read again, for no other part knows what all of them name.
                 url = f"{self.files_folder.url}/{file.path}"
-                with explained("read", url), self.files_folder.open(file.path) as opened:
+                with os_errors_as("read", url), self.files_folder.open(file.path) as opened:
                     names, _ = image_names(opened, url, join(self.folder.url, file.images))
                 named.update(join(file.images, name) for name in names)
         covered = {file.images for file in self.files if file.owns_images}

@@ -10,7 +10,7 @@ from shardkit.naming import split_of_folder
 from shardkit.sources.detection.coco_columns import image_names
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import children, file_or_folder, folders_in, join, parent_of
-from shardkit.storage.folders import Folder, explained, open_folder
+from shardkit.storage import Folder, open_folder, os_errors_as
 
 _HEAD = 1 << 16  # 64 KiB; the first of the arrays begins there, unless the file is none of COCO's
 _ARRAYS = re.compile(rb'"(images|annotations|categories)"\s*:\s*\[')
@@ -102,7 +102,7 @@ def _jsons(folder: Folder, path: str) -> list[str]:
 
 
 def _looks_like_coco(folder: Folder, path: str) -> bool:
-    with explained("read", f"{folder.url}/{path}"), folder.open(path) as file:
+    with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
         head: bytes = file.read(_HEAD)
     return bool(_ARRAYS.search(head)) and not _FEATURES_OF_OTHERS.search(head)
 
@@ -171,7 +171,7 @@ def _tried(path: str, prefix: str, *, is_root: bool) -> list[str]:
 
 def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) -> str:
     url = f"{folder.url}/{path}"
-    with explained("read", url), folder.open(path) as file:
+    with os_errors_as("read", url), folder.open(path) as file:
         names, problems = image_names(file, url, root.url, _TRIED_IMAGES)
     if not names and problems:
         msg = (

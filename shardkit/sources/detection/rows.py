@@ -12,7 +12,7 @@ from shardkit.sources.listing import (
     Listing,
     objects_field,
 )
-from shardkit.storage.folders import Entry
+from shardkit.storage import Entry
 
 # Of one image: each object takes about a kilobyte while it is checked. The densest published photographs have a few
 # thousand.

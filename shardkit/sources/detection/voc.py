@@ -32,7 +32,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import Rest, count_uncovered
 from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import join, num_slices, read_label_file, slice_bounds
-from shardkit.storage.folders import Entry, Folder
+from shardkit.storage import Entry, Folder
 
 __all__ = ["Voc", "is_voc", "open_voc"]
 

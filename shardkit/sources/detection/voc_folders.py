@@ -9,7 +9,7 @@ from shardkit.errors import SpecialFileError
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children, folders_in, is_folder, join
-from shardkit.storage.folders import Entry, Folder, explained
+from shardkit.storage import Entry, Folder, os_errors_as
 
 _HEAD = 4096  # bytes; <annotation> is the first element
 _YEAR = re.compile(r"VOC[0-9]{4}", re.IGNORECASE)
@@ -47,7 +47,7 @@ def is_voc(folder: Folder) -> bool:
 def _head(folder: Folder, path: str) -> bytes | None:
     """The first bytes of a file; None if it is none: the file is rejected when it is listed."""
     try:
-        with explained("read", f"{folder.url}/{path}"), folder.open(path) as file:
+        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
             head: bytes = file.read(_HEAD)
     except SpecialFileError:
         return None
@@ -159,7 +159,7 @@ def read_lists(folder: Folder, path: str) -> dict[str, list[tuple[str, str]]]:
         chosen = {_WHOLE_LIST: "train", **({"test": "test"} if "test" in there else {})}
     splits: dict[str, list[tuple[str, str]]] = {}
     for name, split in chosen.items():
-        with explained("read", f"{folder.url}/{path}"):
+        with os_errors_as("read", f"{folder.url}/{path}"):
             text = folder.read(join(path, there[name])).decode("utf-8-sig", "surrogateescape")
         for number, line in enumerate(text.split("\n"), 1):
             if stem := line.strip():

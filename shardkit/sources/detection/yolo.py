@@ -24,7 +24,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import Rest, count_uncovered
 from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import num_slices, parent_of, read_label_file, slice_bounds
-from shardkit.storage.folders import Entry, Folder
+from shardkit.storage import Entry, Folder
 
 __all__ = ["Yolo", "is_yolo", "open_yolo"]
 

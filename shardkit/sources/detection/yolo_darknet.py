@@ -14,7 +14,7 @@ from collections.abc import Callable
 from shardkit.naming import split_of_folder
 from shardkit.sources.detection.yolo_yaml import resolve
 from shardkit.sources.walking import children
-from shardkit.storage.folders import Folder, explained
+from shardkit.storage import Folder, os_errors_as
 
 _MAX_BYTES = 1 << 16  # 64 KiB
 _NAMES = "names"
@@ -31,7 +31,7 @@ def darknet_data(folder: Folder) -> str | None:
 
 def read_darknet(folder: Folder, path: str) -> dict[str, str]:
     """The file's values, by key."""
-    with explained("read", f"{folder.url}/{path}"), folder.open(path) as file:
+    with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
         text = file.read(_MAX_BYTES).decode("utf-8-sig", "replace")
     pairs = (line.partition("=") for line in text.split("\n") if "=" in line)
     return {key.strip(): value.strip() for key, _, value in pairs}

@@ -11,7 +11,7 @@ from shardkit.sources.detection.yolo_darknet import darknet_data, darknet_paths,
 from shardkit.sources.detection.yolo_yaml import base_of, base_outside, checked_names, read_yaml, resolve
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join, read_label_file
-from shardkit.storage.folders import Folder, explained, open_folder
+from shardkit.storage import Folder, open_folder, os_errors_as
 
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
 _HEAD = 1 << 16  # 64 KiB
@@ -73,7 +73,7 @@ def find_yaml(folder: Folder) -> str | None:
     others = [name for name in names if name.lower().endswith((".yaml", ".yml"))]
     chosen = usual[:1] or (others if len(others) == 1 else [])
     for name in chosen:
-        with explained("read", f"{folder.url}/{name}"), folder.open(name) as file:
+        with os_errors_as("read", f"{folder.url}/{name}"), folder.open(name) as file:
             head: bytes = file.read(_HEAD)
         if all(key.search(head) for key in _KEYS):
             return name

@@ -8,7 +8,7 @@ from shardkit.naming import printable, relative_path_problem
 from shardkit.sources.detection.yolo_folders import YoloImages, is_class_file, label_folder
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children, file_or_folder, files_below, is_folder, join, parent_of
-from shardkit.storage.folders import Entry, Folder, explained
+from shardkit.storage import Entry, Folder, os_errors_as
 
 _PLACES_SHOWN = 4
 _TRIED = 8  # lines of a list: one missing image does not hide where the others are
@@ -74,7 +74,7 @@ def _from_folder(folder: Folder, path: str) -> Listed:
 
 
 def _from_list(folder: Folder, path: str, base: str) -> Listed:
-    with explained("read", f"{folder.url}/{path}"):
+    with os_errors_as("read", f"{folder.url}/{path}"):
         text = folder.read(path).decode("utf-8-sig", "surrogateescape")
     lines = [(number, line.strip().replace("\\", "/")) for number, line in enumerate(text.split("\n"), 1)]
     lines = [(number, line) for number, line in lines if line]

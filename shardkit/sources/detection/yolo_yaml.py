@@ -12,7 +12,7 @@ import yaml
 from shardkit.errors import DataError
 from shardkit.sources.detection.rows import encodable
 from shardkit.sources.walking import join, parent_of
-from shardkit.storage.folders import Folder, explained
+from shardkit.storage import Folder, os_errors_as
 
 _MAX_BYTES = 16 << 20  # 16 MiB
 _SHOWN = 80  # characters of a wrong value
@@ -43,7 +43,7 @@ def read_yaml(folder: Folder, path: str) -> YoloData:
         DataError: it is no YAML, or lacks names or folders.
     """
     url = f"{folder.url}/{path}"
-    with explained("read", url), folder.open(path) as file:
+    with os_errors_as("read", url), folder.open(path) as file:
         data: bytes = file.read(_MAX_BYTES + 1)
     try:
         if len(data) > _MAX_BYTES:

@@ -10,7 +10,7 @@ from shardkit.naming import MANIFEST, RUN_LOG, printable, split_of_folder
 from shardkit.sources.annotated_data_check import annotation_sign
 from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Source, ending, is_ignored, unicode_problem
 from shardkit.sources.tables.layout import TABLE_ENDINGS
-from shardkit.storage.folders import Entry, Folder, explained
+from shardkit.storage import Entry, Folder, os_errors_as
 
 _DATASET = {MANIFEST, RUN_LOG}
 
@@ -93,15 +93,15 @@ class ClassFolders(Source):
 
     def _above(self, path: str) -> tuple[str, ...]:
         folders = path.split("/") if path else []
-        return tuple(self.folder.real("/".join(folders[:depth])) for depth in range(len(folders)))
+        return tuple(self.folder.resolve("/".join(folders[:depth])) for depth in range(len(folders)))
 
     def _files(self, path: str, recursive: bool, above: tuple[str, ...]) -> Iterator[tuple[str, Entry]]:  # noqa: FBT001
-        here = self.folder.real(path)
+        here = self.folder.resolve(path)
         if here in above:
             return  # a symbolic link that leads back up: its files are listed already
         folders = []
         prefix = f"{path}/" if path else ""
-        with explained("list the folder", f"{self.folder.url}/{path}"):
+        with os_errors_as("list the folder", f"{self.folder.url}/{path}"):
             entries = self.folder.scan(path)
         if {entry.name for entry in entries} >= _DATASET:
             return  # a dataset that was converted into a folder of the source earlier
@@ -169,7 +169,7 @@ def open_class_folders(folder: Folder, excluded: str | None, *, is_sure: bool = 
 
 def _table_command(folder: Folder) -> str:
     """The first table in the source's own folder, and how to convert by it; '' without one."""
-    with explained("list the folder", folder.url):
+    with os_errors_as("list the folder", folder.url):
         tables = [one.name for one in folder.scan() if not one.is_folder and ending(one.name) in TABLE_ENDINGS]
     tables = [name for name in tables if not is_ignored(name)]
     if not tables:
@@ -180,7 +180,7 @@ def _table_command(folder: Folder) -> str:
 
 
 def _folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
-    with explained("list the folder", f"{folder.url}/{path}"):
+    with os_errors_as("list the folder", f"{folder.url}/{path}"):
         entries = folder.scan(path)
     names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
     # Datasets that were converted into the source's root are no labels, and no splits.

@@ -26,7 +26,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.records import BadRecord
 from shardkit.sources.tables.split_names import split_of_text
 from shardkit.sources.walking import children, files_below, folders_in
-from shardkit.storage.folders import Entry, Folder
+from shardkit.storage import Entry, Folder
 
 _SPLIT, _GROUP = "split", "group"
 
@@ -110,7 +110,7 @@ class FileNames(Source):
             yield from ((entry.name, entry) for entry in children(self.folder) if not entry.is_folder)
             return
         left_out = None if self.excluded is None else f"{self.excluded}/"
-        for path, entry in files_below(self.folder, part, (self.folder.real(""),)):
+        for path, entry in files_below(self.folder, part, (self.folder.resolve(""),)):
             if not (left_out and path.startswith(left_out)):
                 yield path, entry
 

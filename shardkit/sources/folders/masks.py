@@ -31,7 +31,7 @@ from shardkit.sources.listing import (
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import Rest, count_uncovered
 from shardkit.sources.walking import children, files_below, folders_in, join
-from shardkit.storage.folders import Entry, Folder
+from shardkit.storage import Entry, Folder
 
 _SCHEMA = pa.schema([*LISTING_SCHEMA, MASK_PATH])
 # Names of the two folders, in any case; of several, the first one here.
@@ -174,7 +174,7 @@ class Masks(Source):
             return
         left_out = None if self.excluded is None else f"{self.excluded}/"
         folders = above.split("/")
-        upward = tuple(self.folder.real("/".join(folders[:depth])) for depth in range(len(folders)))
+        upward = tuple(self.folder.resolve("/".join(folders[:depth])) for depth in range(len(folders)))
         for path, entry in files_below(self.folder, above, upward):
             if left_out and path.startswith(left_out):
                 continue

@@ -23,7 +23,7 @@ from shardkit.sources.tables.paths import Keys, root_of
 from shardkit.sources.tables.records import Record, TableFile
 from shardkit.sources.tables.roles import find_columns, read_prefix
 from shardkit.sources.walking import file_or_folder
-from shardkit.storage.folders import Folder, explained
+from shardkit.storage import Folder, os_errors_as
 
 _NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
 _IMAGE_COLUMN = "file_name"
@@ -215,14 +215,14 @@ def _metadata_paths(folder: Folder, excluded: str | None) -> list[str]:
     prefixes = [f"{name}/" for name in _child_folders(folder, excluded) if split_of_folder(name)]
     found = []
     for prefix in ["", *prefixes]:
-        with explained("list the folder", f"{folder.url}/{prefix}"):
+        with os_errors_as("list the folder", f"{folder.url}/{prefix}"):
             entries = folder.scan(prefix.rstrip("/"))
         found += [prefix + entry.name for entry in entries if entry.name in _NAMES and not entry.is_folder]
     return found
 
 
 def _child_folders(folder: Folder, excluded: str | None) -> list[str]:
-    with explained("list the folder", folder.url):
+    with os_errors_as("list the folder", folder.url):
         entries = folder.scan()
     names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
     return [name for name in names if name != excluded and not _is_dataset(folder, name)]

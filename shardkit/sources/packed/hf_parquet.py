@@ -29,7 +29,7 @@ from shardkit.sources.tables.columns import Annotation, Columns, Row
 from shardkit.sources.tables.parquet_files import ParquetFile, open_parquet
 from shardkit.sources.tables.records import PREFIX_RECORDS, BadRecord, Record
 from shardkit.sources.tables.roles import Every, roles_beside
-from shardkit.storage.folders import COPY_BYTES, Folder, explained
+from shardkit.storage import COPY_BYTES, Folder, os_errors_as
 
 _BATCH_RECORDS = 16  # decoded at once, images and all
 _SPOOL = f"{WORK_FOLDER}/images"
@@ -106,7 +106,7 @@ class HfParquet(Source):
         blob = f"{_SPOOL}/{hashlib.sha256(seen.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}"
         rows: list[Row] = []
         offset = 0
-        with self.folder.writing(blob) as spool:
+        with self.folder.atomic_write(blob) as spool:
             annotation = self.columns.annotations()
             records = file.records(part.row_group)
             for record, (data, path) in zip(records, self._images(file, part.row_group), strict=True):
@@ -120,7 +120,7 @@ class HfParquet(Source):
 
     def _images(self, file: ParquetFile, row_group: int) -> Iterator[tuple[pa.Buffer | None, str]]:
         """Bytes and path of every image."""
-        with explained("read the images", file.url), file.folder.open(file.path) as opened:
+        with os_errors_as("read the images", file.url), file.folder.open(file.path) as opened:
             try:
                 # With a buffer it is read page by page; without one the whole column would be, compressed, at once.
                 reader = pq.ParquetFile(opened, buffer_size=COPY_BYTES)
@@ -204,7 +204,7 @@ def open_hf_parquet(folder: Folder, options: SourceOptions, spool: Folder, name:
         if (file.columns, file.arrow_types, file.numbered) != (first.columns, first.arrow_types, first.numbered):
             msg = f"{file.url}: its columns, types or class names differ from those of {first.url}; convert them apart"
             raise DataError(msg)
-        with explained("read the file", file.url):
+        with os_errors_as("read the file", file.url):
             found = folder.stat(path)
         files.append(file)
         mtimes_ns.append(found.mtime_ns if found else 0)

@@ -11,7 +11,7 @@ from shardkit.errors import DataError, UnknownNameError
 from shardkit.sources.tables.parquet_files import ParquetFile, carried_type, open_parquet
 from shardkit.sources.tables.records import enumerated
 from shardkit.sources.tables.roles import IMAGE_COLUMNS
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 _USUAL_IMAGES = ("image", "img", "pixel_values", "image_bytes", "bytes", "jpg", "jpeg", "png", "webp")
 _USUAL_LISTS = ("images", *_USUAL_IMAGES)

@@ -8,7 +8,7 @@ from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
 from shardkit.sources.path_splits import split_of_path
 from shardkit.sources.walking import children, join
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 # Folders, beside those of splits, that are looked into: the usual one, and the one of the Hub's own conversion.
 _FOLDERS = frozenset({"data", "default"})

@@ -33,7 +33,7 @@ from shardkit.sources.packed.webdataset_labels import JSON_KEYS, BadSample, Labe
 from shardkit.sources.packed.webdataset_samples import is_junk, labels_of, probe, samples, suffix
 from shardkit.sources.path_splits import split_of_path
 from shardkit.sources.walking import children, folders_in, join
-from shardkit.storage.folders import Entry, Folder, explained
+from shardkit.storage import Entry, Folder, os_errors_as
 
 _COMPRESSED = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 
@@ -108,7 +108,7 @@ class WebDataset(Source):
         schema = self.schema
         batch = Listing(schema, skipped=dict(self.beside) if part == self.tars[0] else {})
         url = f"{self.folder.url}/{part.path}"
-        with explained("read the archive", url):
+        with os_errors_as("read the archive", url):
             found = self.folder.stat(part.path)
             if found is None:
                 msg = f"{url}: the archive is gone; convert again"

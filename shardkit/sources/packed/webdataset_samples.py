@@ -7,7 +7,7 @@ from itertools import islice
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
 from shardkit.sources.listing import IMAGE_ENDINGS, ending, is_ignored
 from shardkit.sources.packed.webdataset_labels import SUFFIXES, LabelReader
-from shardkit.storage.folders import Folder, explained
+from shardkit.storage import Folder, os_errors_as
 
 _PROBED_SAMPLES = 200  # a tree packed folder by folder shows itself by then, and so do shards
 
@@ -48,7 +48,7 @@ def probe(folder: Folder, path: str, json_keys: tuple[str, ...]) -> Probe:
     are_labelled = have_lists = False
     depths: set[int] = set()
     url = f"{folder.url}/{path}"
-    with explained("read the archive", url):
+    with os_errors_as("read the archive", url):
         found = folder.stat(path)
         with folder.open(path) as raw:
             file = buffered(raw)

@@ -15,7 +15,7 @@ from shardkit.sources.tables.lines import MAX_LINE_BYTES, Line, read_lines
 from shardkit.sources.tables.records import Record, TableFile, check_columns, shown
 from shardkit.sources.tables.split_names import is_split
 from shardkit.sources.tables.values import kind_of_text, type_of_kinds
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 _CHUNK_RECORDS = 8192  # of values that stand there more than once in so many records, the kind is found once
 _DELIMITERS = (",", ";", "\t", "|")

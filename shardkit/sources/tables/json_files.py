@@ -20,7 +20,7 @@ from shardkit.sources.tables.records import (
     shown,
 )
 from shardkit.sources.tables.values import kinds_of_value, type_of_kinds
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from shardkit.sources.tables.paths import Keys, Numbered, absolute_form, keys_of
 from shardkit.sources.tables.records import BadRecord, TableFile
 from shardkit.sources.tables.roles import IMAGE_COLUMNS, find_columns, read_prefix
 from shardkit.sources.tables.unlisted import count_unnamed
-from shardkit.storage.folders import Folder, explained, open_folder
+from shardkit.storage import Folder, open_folder, os_errors_as
 
 TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
 _UNNAMED = -1  # the part that counts images; others are numbers from 0
@@ -146,7 +146,7 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     if kind not in TABLE_ENDINGS:
         msg = f"{url}: tables that shardkit reads end in {', '.join(TABLE_ENDINGS)}"
         raise DataError(msg)
-    with explained("read the table", url):
+    with os_errors_as("read the table", url):
         found = folder.stat(path)
     if found is None or found.is_folder:
         msg = f"{url}: {'there is no such file' if found is None else 'this is a folder'}; SOURCE is the table's file"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from shardkit.errors import DataError
-from shardkit.storage.folders import Folder, explained
+from shardkit.storage import Folder, os_errors_as
 
 MAX_LINE_BYTES = 16 << 20  # 16 MiB
 READ_BYTES = 1 << 20  # 1 MiB
@@ -31,7 +31,7 @@ def read_lines(folder: Folder, path: str) -> Iterator[Line]:
     number = 0
     rest = b""  # the beginning of a line whose end is not read yet
     dropping = False  # inside a line that was too long
-    with explained("read the table", url), folder.open(path) as file:
+    with os_errors_as("read the table", url), folder.open(path) as file:
         chunk = file.read(READ_BYTES)
         if chunk.startswith(_UTF_16_MARKS):
             msg = f"{url}: the file is UTF-16; save it as UTF-8"

@@ -12,7 +12,7 @@ from shardkit.sources.listing import IMAGE_ENDINGS, ending, unicode_problem
 from shardkit.sources.tables.records import BadRecord, shown
 from shardkit.sources.tables.unlisted import listed_if_allowed
 from shardkit.sources.walking import file_or_folder, join
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 NUM_LOOKED_UP = 100  # images of the first records; usually the first one is there
 _NUM_FOLDERS = 100  # below the root that are looked into for a hint

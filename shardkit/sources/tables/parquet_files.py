@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from shardkit.errors import DataError
 from shardkit.sources.tables.records import Record, TableFile, check_columns
 from shardkit.sources.tables.values import kinds_of_value, widened
-from shardkit.storage.folders import Folder, explained
+from shardkit.storage import Folder, os_errors_as
 
 _BATCH_RECORDS = 8192
 _PANDAS_INDEX = "__index_level_"  # a column that pandas adds and nobody means
@@ -120,7 +120,7 @@ def _value(scalar: Any) -> Any:
 def _opened(folder: Folder, path: str) -> Iterator[pq.ParquetFile]:
     url = f"{folder.url}/{path}"
     try:
-        with explained("read the table", url), folder.open(path) as file, _damage_reported(url):
+        with os_errors_as("read the table", url), folder.open(path) as file, _damage_reported(url):
             yield pq.ParquetFile(file)
     except pa.ArrowInvalid as error:
         msg = f"{url}: this is no Parquet file, or a damaged one: {str(error).splitlines()[0]}"

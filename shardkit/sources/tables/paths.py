@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from shardkit.errors import DataError
 from shardkit.naming import relative_path_problem
 from shardkit.sources.tables.records import BadRecord, shown
-from shardkit.storage.folders import Folder, open_folder
+from shardkit.storage import Folder, open_folder
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 # Paths that are keys as they stand, found without looking at every character in Python.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import pyarrow as pa
 
 from shardkit.errors import DataError
-from shardkit.storage.folders import Folder
+from shardkit.storage import Folder
 
 PREFIX_RECORDS = 1000  # so many records from the beginning decide how columns are read
 MAX_COLUMNS = 5000  # of a table: each that is carried is a feature of every example; listing takes about a second then

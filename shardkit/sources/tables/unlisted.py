@@ -10,7 +10,7 @@ import numpy as np
 from shardkit.errors import MachineError
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children, join
-from shardkit.storage.folders import Entry, Folder
+from shardkit.storage import Entry, Folder
 
 
 def count_unnamed(folder: Folder, keys: Iterable[str]) -> int:

@@ -12,45 +12,25 @@ import pytest
 
 from shardkit.errors import MachineError
 from shardkit.reader.cache import copying
-from shardkit.reader.cache.leases import Lease
 from shardkit.reader.cache.shards import ShardCache
-from shardkit.storage.folders import LocalFolder
+from shardkit.storage import LocalFolder
 
 from .test_shards import (  # noqa: F401 - fixtures
     SHARD_BYTES,
     Dataset,
     directory,
+    fetch,
+    num_bytes,
     numbers_of,
     source,
     temporaries,
+    use,
     users,
     whole_shards,
 )
 
 NOBODY = 65534
 DISK_BYTES = 4 * SHARD_BYTES  # a shard for each of three processes, and their leases
-
-
-def test_a_lease_that_could_not_be_begun_again_is_begun_the_next_time(source, directory, monkeypatch):  # noqa: F811
-    """Someone emptied the folder, and the disk is full when the lease is to be written anew."""
-    cache = ShardCache(str(directory), 3 * SHARD_BYTES)
-    first, second = (cache.hold(source.root, source.shards[number]) for number in (0, 1))
-    for path in directory.iterdir():
-        path.unlink()
-    with monkeypatch.context() as full:
-        full.setattr(Lease, "_write", lambda *_: (_ for _ in ()).throw(OSError(errno.ENOSPC, "No space left")))
-        with pytest.raises(MachineError, match=r"No space left; free some room .* cache_dir"):
-            cache.hold(source.root, source.shards[2])
-        assert not list(directory.glob("*.lease"))
-    first.close()
-    again = cache.hold(source.root, source.shards[1])
-    other = ShardCache(str(directory), SHARD_BYTES)
-    with pytest.raises(MachineError, match="the cache is full"):  # what is held is in the new lease
-        other.hold(source.root, source.shards[0])
-    again.close()
-    second.close()
-    other.hold(source.root, source.shards[0]).close()
-    assert numbers_of(source, directory) == [0]
 
 
 def test_three_processes_share_a_full_disk_and_one_is_killed(source, directory):  # noqa: F811
@@ -70,10 +50,9 @@ def test_three_processes_share_a_full_disk_and_one_is_killed(source, directory):
             assert sum(path.stat().st_blocks * 512 for path in directory.glob("*.tfrecord")) <= DISK_BYTES
     assert whole_shards(directory)
     cache = ShardCache(str(directory), 2 * SHARD_BYTES)
-    for shard in source.shards:
-        cache.hold(source.root, shard).close()
+    use(cache, source, *range(6))
     assert not temporaries(directory)
-    assert cache.num_bytes <= 2 * SHARD_BYTES
+    assert num_bytes(directory) <= 2 * SHARD_BYTES
 
 
 @contextlib.contextmanager
@@ -104,25 +83,25 @@ def everyones():
 def test_a_folder_that_cannot_be_written_to_is_named_with_the_remedy(everyones, mode):
     made = Dataset(everyones / "source")
     cache_dir = everyones / "cache"
-    ShardCache(str(cache_dir), 10 * SHARD_BYTES).hold(made.root, made.shards[0]).close()
+    use(ShardCache(str(cache_dir), 10 * SHARD_BYTES), made, 0)
     for path in cache_dir.iterdir():
         path.chmod(mode & 0o444)
     cache_dir.chmod(mode)
-    said = rf"{cache_dir}/.*: the cache cannot be used: Permission denied; give each user a cache_dir of their own"
+    said = rf"{cache_dir}/.*: .*: Permission denied; give each user"
     with another_user():
         cache = ShardCache(str(cache_dir), 10 * SHARD_BYTES)
         for _ in range(3):
             with pytest.raises(MachineError, match=said):
-                cache.fetch(made.root, made.shards[0])
+                fetch(cache, made, 0)
     cache_dir.chmod(0o755)
 
 
 @pytest.mark.parametrize(
     ("code", "remedy"),
     [
-        (errno.EROFS, "choose a cache_dir that can be written to"),
-        (errno.ENOLCK, "cache_dir on this machine's own disk"),
-        (errno.EIO, "another disk of this machine as cache_dir"),
+        (errno.EROFS, "writable"),
+        (errno.ENOLCK, "this machine's own disk"),
+        (errno.EIO, "another disk"),
     ],
 )
 def test_a_disk_that_takes_no_locks_or_files_is_told_with_the_remedy(monkeypatch, source, directory, code, remedy):  # noqa: F811
@@ -135,8 +114,8 @@ def test_a_disk_that_takes_no_locks_or_files_is_told_with_the_remedy(monkeypatch
         return open_file(path, *arguments, **options)
 
     monkeypatch.setattr(os, "open", fails)
-    with pytest.raises(MachineError, match=rf"^{directory}/lock: the cache cannot be used: .*{remedy}"):
-        cache.fetch(source.root, source.shards[0])
+    with pytest.raises(MachineError, match=rf"^{directory}/lock: .*{os.strerror(code)}; .*{remedy}"):
+        fetch(cache, source, 0)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs files of two users")
@@ -147,23 +126,21 @@ def test_users_share_a_folder_that_both_may_write_to(everyones, mode):
     cache_dir = everyones / "cache"
     cache = ShardCache(str(cache_dir), 2 * SHARD_BYTES)
     cache_dir.chmod(mode)
-    cache.hold(made.root, made.shards[0]).close()
+    use(cache, made, 0)
     with another_user():
         theirs = ShardCache(str(cache_dir), 2 * SHARD_BYTES)
         for number in (0, 1, 2):
-            with theirs.hold(made.root, made.shards[number]) as path:
-                assert Path(path).read_bytes() == made.raw(number)
+            assert Path(*fetch(theirs, made, number)).read_bytes() == made.raw(number)
         assert numbers_of(made, cache_dir) == ([1, 2] if mode == 0o777 else [0, 2])
-        theirs.close()
     leftover = cache_dir / f".shardkit-tmp-{made.shards[4].sha256}"
     leftover.write_bytes(b"of a killed process")
     with another_user():
         if mode == 0o777:
-            theirs.hold(made.root, made.shards[4]).close()
+            use(theirs, made, 4)
         else:
             with pytest.raises(MachineError, match=rf"{leftover}: .* not permitted; give each user"):
-                theirs.hold(made.root, made.shards[4])
-    cache.hold(made.root, made.shards[3]).close()
+                fetch(theirs, made, 4)
+    use(cache, made, 3)
     assert 3 in numbers_of(made, cache_dir)
 
 
@@ -189,9 +166,9 @@ def test_a_copy_that_others_cut_short_is_not_published(monkeypatch, source, dire
     monkeypatch.setattr(CutShort, "cache", str(directory), raising=False)
     cache, root = ShardCache(str(directory), SHARD_BYTES), CutShort(source.root.path)
     if times == 1:
-        assert Path(cache.fetch(root, source.shards[0])).read_bytes() == source.raw(0)
+        assert Path(*cache.fetch([root], source.shards[:1])).read_bytes() == source.raw(0)
     else:
-        with pytest.raises(MachineError, match=r"/\.shardkit-tmp-.* does not keep .* choose another cache_dir"):
-            cache.fetch(root, source.shards[0])
+        with pytest.raises(MachineError, match=r"/\.shardkit-tmp-.* does not keep .* choose another cache"):
+            cache.fetch([root], source.shards[:1])
         assert not whole_shards(directory)
     assert not temporaries(directory)

@@ -10,7 +10,7 @@ from shardkit import read_manifest, reader
 from shardkit.errors import CallError
 from shardkit.reader.cache.local_copies import reachable
 from shardkit.reader.table.records import load_table
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import files_of
 
 OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
@@ -19,7 +19,7 @@ OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
 def upload(folder, url):
     remote = open_folder(url)
     for path, data in files_of(open_folder(str(folder))).items():
-        with remote.writing(path) as file:
+        with remote.atomic_write(path) as file:
             file.write(data)
 
 
@@ -65,7 +65,7 @@ def test_copies_are_held_as_long_as_function_dataset_or_iterator_is_there_and_no
 
 def test_a_dataset_in_s3_is_read_through_the_cache_and_refused_without_one(noise, s3_bucket, tmp_path):
     upload(noise, f"{s3_bucket}/noise")
-    with pytest.raises(CallError, match="TensorFlow does not read s3://; give cache_dir"):
+    with pytest.raises(CallError, match="TensorFlow does not read s3://; give cache="):
         batches(f"{s3_bucket}/noise")
     same(batches(f"{s3_bucket}/noise", cache_dir=str(tmp_path / "cache")), batches(noise))
     # A second run copies nothing.
@@ -84,7 +84,7 @@ def test_a_cache_that_is_too_small_is_refused_with_the_numbers(noise, tmp_path):
     [
         ("gs://bucket/a", False, None, ["order='block' reads many", "set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
         ("gs://bucket/a", True, None, ["set GCS_READAHEAD_BUFFER_SIZE_BYTES=0"]),
-        ("gs://bucket/a", False, "131072", ["cache_dir copies the shards to a disk"]),
+        ("gs://bucket/a", False, "131072", ["cache= copies the shards to a local disk"]),
         ("gs://bucket/a", True, "0", []),
         ("/data/a", False, None, []),
     ],

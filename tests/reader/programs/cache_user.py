@@ -4,7 +4,7 @@ cache_user.py CACHE LIMIT_BYTES SOURCE SECONDS_A_READ, where SOURCE holds shards
 Reading from the source is slowed down, in pieces of 64 KiB, and every read is noted in SOURCE.reads. Orders:
 
     hold 3 4 ...     one after the other, for good
-    use 3 4 ...      hold and give back, one after the other, for ever
+    use 3 4 ...      hold and release, one after the other, for ever
     die replace 2    kill this process before the second call of os.replace from now on
     disk 1000000     the cache's disk has that many bytes, from now on
     quit
@@ -31,7 +31,7 @@ sys.modules["shardkit.reader"] = package
 from shardkit.dataset.manifest import Shard  # noqa: E402
 from shardkit.reader.cache import copying  # noqa: E402
 from shardkit.reader.cache.shards import ShardCache  # noqa: E402
-from shardkit.storage.folders import LocalFolder  # noqa: E402
+from shardkit.storage import LocalFolder  # noqa: E402
 
 copying.CHUNK_BYTES = 64 << 10  # 64 KiB
 
@@ -81,6 +81,7 @@ directory, limit, source, pause = sys.argv[1:]
 seconds = float(pause)
 shards = [Shard.model_validate(shard) for shard in json.loads(Path(source, "shards.json").read_text())]
 cache, root = ShardCache(directory, int(limit)), Slow(source)
+held = []
 sys.stdout.write("ready\n")
 sys.stdout.flush()
 for line in sys.stdin:
@@ -95,8 +96,10 @@ for line in sys.stdin:
         continue
     chosen = [shards[int(number)] for number in numbers]
     for shard in itertools.cycle(chosen) if deed == "use" else chosen:
-        held = cache.hold(root, shard)
+        paths = cache.fetch([root], [shard])
         if deed == "use":
-            held.close()
-        sys.stdout.write(f"{held.path}\n")
+            paths.lease.release()
+        else:
+            held.append(paths)
+        sys.stdout.write(f"{paths[0]}\n")
         sys.stdout.flush()

@@ -19,7 +19,7 @@ from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.mixtures import make_mixture
 from shardkit.reader.table.records import load_table
 from shardkit.reader.table.selection import select
-from shardkit.storage.folders import LocalFolder
+from shardkit.storage import LocalFolder
 from shardkit.testing import convert_without_beam, write_class_folders
 
 SIZES = {"ant": 20, "bee": 9, "cat": 1}

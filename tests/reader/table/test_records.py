@@ -11,7 +11,7 @@ from shardkit.dataset.manifest import Index, Shard
 from shardkit.hashing import sha256_hex
 from shardkit.reader.table.key_columns import KeyColumns
 from shardkit.reader.table.records import load_table
-from shardkit.storage.folders import LocalFolder, open_folder
+from shardkit.storage import LocalFolder, open_folder
 
 
 def test_a_row_is_what_the_index_says(noise):

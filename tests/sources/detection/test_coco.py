@@ -16,7 +16,7 @@ from shardkit.sources.detection.coco import is_coco, open_coco
 from shardkit.sources.detection.coco_files import split_of
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.options import SourceOptions
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
@@ -490,7 +490,7 @@ def test_an_object_store_is_read_the_same(s3_bucket):
     folder = open_folder(f"{s3_bucket}/source")
     files = {"annotations/instances_train.json": document(), "train/a.jpg": b"x", "train/b.jpg": b"x"}
     for path, data in files.items():
-        with folder.writing(path) as file:
+        with folder.atomic_write(path) as file:
             file.write(data)
     for source in (
         open_coco(folder, SourceOptions()),

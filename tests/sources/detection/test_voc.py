@@ -12,7 +12,7 @@ from shardkit.errors import DataError
 from shardkit.sources import walking
 from shardkit.sources.detection.voc import is_voc, open_voc
 from shardkit.sources.options import SourceOptions
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"

@@ -12,7 +12,7 @@ from shardkit.sources.detection.yolo import is_yolo, open_yolo
 from shardkit.sources.detection.yolo_folders import label_folder
 from shardkit.sources.detection.yolo_labels import parse_labels
 from shardkit.sources.options import SourceOptions
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"

@@ -5,7 +5,7 @@ import pytest
 from shardkit.errors import DataError, MachineError
 from shardkit.sources import open_source
 from shardkit.sources.folders.class_folders import open_class_folders
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 
@@ -314,7 +314,7 @@ def test_a_source_survives_the_trip_to_a_worker(tmp_path):
 def test_an_object_store_is_read_the_same(s3_bucket):
     folder = open_folder(f"{s3_bucket}/source")
     for path in ["train/cat/1.jpg", "train/cat/deep/2.jpg", "test/\u732b/3 .png", "train/4.jpg", "train/cat/.5.jpg"]:
-        with folder.writing(path) as file:
+        with folder.atomic_write(path) as file:
             file.write(b"x")
     source = open_source(f"{s3_bucket}/source", output=open_folder(f"{s3_bucket}/source/train/out"))
     assert source.with_splits

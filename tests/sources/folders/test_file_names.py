@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from shardkit.errors import CallError
 from shardkit.sources.folders.file_names import open_file_names
 from shardkit.sources.options import SourceOptions
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 from ..table_reading import listed

@@ -3,7 +3,7 @@ import pytest
 from shardkit.errors import DataError
 from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.options import SourceOptions
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 from ..table_reading import listed

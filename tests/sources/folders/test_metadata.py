@@ -8,7 +8,7 @@ from shardkit.errors import DataError, UnknownNameError
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.listing import UNMEASURED
 from shardkit.sources.options import SourceOptions
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 from ..table_reading import listed, write_parquet
@@ -280,7 +280,7 @@ def test_the_source_says_how_it_was_read(tmp_path):
 def test_an_object_store_is_read_the_same(s3_bucket):
     folder = open_folder(f"{s3_bucket}/source")
     for path, data in {"train/metadata.csv": CSV.encode(), "train/a.png": b"1", "train/c.png": b"123"}.items():
-        with folder.writing(path) as file:
+        with folder.atomic_write(path) as file:
             file.write(data)
     assert has_metadata(folder)
     assert summary(open_metadata(folder, SourceOptions())) == [

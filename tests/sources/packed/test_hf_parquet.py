@@ -11,7 +11,7 @@ from shardkit.errors import DataError, UnknownNameError
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 from ..table_reading import listed

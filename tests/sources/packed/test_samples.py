@@ -22,7 +22,7 @@ from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.webdataset import is_webdataset, open_webdataset
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 
 from ..table_reading import listed
 

@@ -11,7 +11,7 @@ from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.sources.path_splits import split_of_path
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 from ..table_reading import listed
@@ -337,7 +337,7 @@ def test_a_tar_that_went_away_is_said(tmp_path):
 
 def test_tars_in_an_object_store_are_read(s3_bucket):
     folder = open_folder(f"{s3_bucket}/below")
-    with folder.writing("train-0.tar") as file:
+    with folder.atomic_write("train-0.tar") as file:
         file.write(tarred([("cat/1.jpg", IMAGE), ("cat/2.jpg", IMAGE)]))
     assert is_webdataset(folder)
     source = open_webdataset(folder, None, SourceOptions())

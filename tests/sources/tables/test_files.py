@@ -261,7 +261,7 @@ def test_a_table_that_may_not_be_read_is_named(tmp_path, monkeypatch):
         raise PermissionError(13, "Permission denied")
 
     path = write(tmp_path, "image,label\na,x\n")
-    monkeypatch.setattr("shardkit.storage.folders.LocalFolder.open", refusing)
+    monkeypatch.setattr("shardkit.storage.LocalFolder.open", refusing)
     with pytest.raises(MachineError, match=r"labels\.csv: cannot read the table: Permission denied$"):
         opened(path)
 

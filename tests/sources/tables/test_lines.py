@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from shardkit.sources.tables import lines
 from shardkit.sources.tables.lines import read_lines
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 
 
 @given(

@@ -11,7 +11,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.layout import open_table
 from shardkit.sources.tables.paths import Keys
 from shardkit.sources.tables.records import BadRecord
-from shardkit.storage.folders import LocalFolder, open_folder
+from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import picture, plan_without_beam, write_tree
 
 from ..table_reading import listed, opened, rows, write
@@ -48,7 +48,7 @@ def test_the_common_parent_is_that_of_all_records_not_of_the_first(tmp_path):
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):
-    with open_folder(s3_bucket).writing("tables/labels.csv") as file:
+    with open_folder(s3_bucket).atomic_write("tables/labels.csv") as file:
         file.write(f"image,label\n{s3_bucket}/images/a/1.jpg,x\n{s3_bucket}/images/2.jpg,y\n".encode())
     source = open_table(f"{s3_bucket}/tables/labels.csv", SourceOptions())
     assert source.folder.url == f"{s3_bucket}/images"

@@ -9,7 +9,7 @@ from PIL import Image
 
 from shardkit.sources.folders.metadata import open_metadata
 from shardkit.sources.options import SourceOptions
-from shardkit.storage.folders import open_folder
+from shardkit.storage import open_folder
 
 from ..table_reading import listed, opened
 

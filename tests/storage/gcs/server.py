@@ -27,10 +27,10 @@ import time
 from http.server import ThreadingHTTPServer
 from urllib.parse import parse_qs, quote, unquote, urlsplit
 
-from gcs_certificate import write_certificate
-from gcs_conditions import Counts, Faults, Link
-from gcs_objects import Objects, Uploads
-from gcs_tunnel import GOOGLE_HOSTS, TunnelledHandler
+from certificate import write_certificate
+from conditions import Counts, Faults, Link
+from objects import Objects, Uploads
+from tunnel import GOOGLE_HOSTS, TunnelledHandler
 
 CHUNK_BYTES = 64 << 10  # 64 KiB; turns on the link
 # What a virtual machine of Google's asks its metadata server for, all in one: its account, and a token.

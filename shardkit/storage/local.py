@@ -1,0 +1,142 @@
+"""Folders on this machine, with plain `os` calls: a source may hold a million files."""
+
+import contextlib
+import errno
+import os
+import secrets
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import BinaryIO
+
+from shardkit.errors import SpecialFileError
+from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, read_fully
+
+
+@dataclass(frozen=True, slots=True)
+class LocalFolder(Folder):
+    """A folder of this machine.
+
+    Attributes:
+        path: The folder's absolute path.
+    """
+
+    path: str
+
+    @property
+    def url(self) -> str:
+        """See Folder."""
+        return self.path
+
+    def _at(self, path: str) -> str:
+        return f"{self.path}/{path}" if path else self.path
+
+    def scan(self, path: str = "") -> list[Entry]:
+        """See Folder. Symbolic links are followed; a dangling link is a file of 0 bytes, so that it is reported."""
+        try:
+            with os.scandir(self._at(path)) as children:
+                return sorted((_entry(child) for child in children), key=attrgetter("name"))
+        except FileNotFoundError:
+            return []
+
+    def stat(self, path: str) -> Entry | None:
+        """See Folder."""
+        try:
+            found = os.stat(self._at(path))
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        return Entry(os.path.basename(self._at(path)), stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns)
+
+    def read(self, path: str) -> bytes:
+        """See Folder. Unbuffered: one read of the file's size."""
+        with open(self._at(path), "rb", buffering=0, opener=_open_regular) as file:
+            return file.read()
+
+    def open(self, path: str) -> BinaryIO:
+        """See Folder."""
+        return open(self._at(path), "rb", buffering=COPY_BYTES, opener=_open_regular)
+
+    def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
+        """See Folder. Unbuffered: one read of these bytes if the file system returns all at once."""
+        with open(self._at(path), "rb", buffering=0, opener=_open_regular) as file:
+            descriptor = file.fileno()
+            return read_fully(lambda done: os.pread(descriptor, num_bytes - done, start + done), num_bytes)
+
+    def create(self) -> None:
+        """See Folder."""
+        os.makedirs(self.path, exist_ok=True)
+
+    @contextlib.contextmanager
+    def atomic_write(self, path: str, *, before_rename: Callable[[], None] | None = None) -> Iterator[BinaryIO]:
+        """See Folder. The file is flushed to disk before its rename: a power cut leaves no empty file behind."""
+        target = self._at(path)
+        folder = self.path
+        for name in path.split("/")[:-1]:
+            folder += f"/{name}"
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder)
+        temporary = f"{folder}/{TEMPORARY}{os.getpid()}-{secrets.token_hex(4)}"
+        try:
+            with open(temporary, "xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if before_rename is not None:
+                before_rename()
+            os.replace(temporary, target)
+        except BaseException:
+            with contextlib.suppress(FileNotFoundError):
+                os.remove(temporary)
+            raise
+
+    def remove(self, path: str) -> None:
+        """See Folder."""
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(self._at(path))
+
+    def remove_tree(self, path: str) -> None:
+        """See Folder."""
+        with contextlib.suppress(FileNotFoundError):
+            shutil.rmtree(self._at(path))
+
+    def resolve(self, path: str) -> str:
+        """See Folder."""
+        return os.path.realpath(self._at(path))
+
+
+def _open_regular(path: str, flags: int) -> int:
+    """Open a regular file; refuse others: opening a named pipe waits for its writer, and /dev/zero never ends."""
+    try:
+        descriptor = os.open(path, flags | os.O_NONBLOCK)
+    except OSError as error:
+        if error.errno == errno.ENXIO:
+            raise _special_file(path, "a socket or a device") from error
+        raise
+    mode = os.fstat(descriptor).st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):  # open() itself refuses a folder
+        return descriptor
+    os.close(descriptor)
+    raise _special_file(path, "a named pipe" if stat.S_ISFIFO(mode) else "a device")
+
+
+def _special_file(path: str, kind: str) -> SpecialFileError:
+    msg = f"{path}: this is {kind}, not a file; remove it, or put the file in its place"
+    return SpecialFileError(msg)
+
+
+def _entry(child: "os.DirEntry[str]") -> Entry:
+    try:
+        found = child.stat()
+    except OSError:
+        return Entry(child.name, is_folder=False, num_bytes=0, mtime_ns=0)
+    return Entry(child.name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns)
+
+
+def write_fully(descriptor: int, data: bytes, start: int) -> None:
+    """Write bytes into an open file from an offset on; one call of the kernel may write only some of them."""
+    rest = memoryview(data)
+    while rest:
+        written = os.pwrite(descriptor, rest, start)
+        rest, start = rest[written:], start + written

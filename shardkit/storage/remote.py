@@ -1,0 +1,149 @@
+"""Prefixes of object stores, by pyarrow.fs.
+
+An object is spooled to local disk and uploaded as a whole: an exception inside an open remote stream publishes the
+partial object, in Beam and in pyarrow alike.
+"""
+
+import contextlib
+import os
+import secrets
+import tempfile
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any, BinaryIO
+
+from shardkit.errors import CallError
+from shardkit.storage import google
+from shardkit.storage.folder import TEMPORARY, Entry, Folder
+
+UPLOAD_BYTES = 16 << 20  # 16 MiB: in gs:// each part costs a request, and its size must be a multiple of 256 KiB
+
+
+class RemoteFolder(Folder):
+    """A prefix of an object store. Credentials, region and endpoint come from the store's usual variables."""
+
+    def __init__(self, url: str) -> None:
+        """Connect to the store.
+
+        Args:
+            url: An ``s3://`` or ``gs://`` URL without a slash at its end.
+
+        Raises:
+            CallError: pyarrow cannot parse the URL.
+        """
+        from pyarrow import fs
+
+        self._url = url
+        is_google = url.startswith("gs://")
+        try:
+            self._filesystem, self._root = fs.FileSystem.from_uri(google.with_retry_limit(url) if is_google else url)
+        except ValueError as error:
+            said = str(error).replace(google.with_retry_limit(url), url)
+            msg = f"{url}: this URL cannot be read: {said}"
+            raise CallError(msg) from error
+        self._google_folders = google.FolderLister(self._filesystem) if is_google else None
+
+    def __reduce__(self) -> tuple[type["RemoteFolder"], tuple[str]]:
+        return RemoteFolder, (self._url,)
+
+    @property
+    def url(self) -> str:
+        """See Folder."""
+        return self._url
+
+    def _at(self, path: str) -> str:
+        return f"{self._root}/{path}" if path else str(self._root)
+
+    def _url_of(self, path: str) -> str:
+        return f"{self._url}/{path}" if path else self._url
+
+    def scan(self, path: str = "") -> list[Entry]:
+        """See Folder."""
+        from pyarrow import fs
+
+        with google.shorten_errors(self._url_of(path)):
+            if self._google_folders is not None:
+                found = self._google_folders.scan(self._at(path))
+            else:
+                found = self._filesystem.get_file_info(fs.FileSelector(self._at(path), allow_not_found=True))
+        # Some stores keep an empty object under the folder's own name.
+        return sorted((_entry(info) for info in found if info.base_name), key=attrgetter("name"))
+
+    def stat(self, path: str) -> Entry | None:
+        """See Folder."""
+        from pyarrow import fs
+
+        with google.shorten_errors(self._url_of(path)):
+            info = self._filesystem.get_file_info(self._at(path))
+        return None if info.type == fs.FileType.NotFound else _entry(info)
+
+    def read(self, path: str) -> bytes:
+        """See Folder."""
+        with google.shorten_errors(self._url_of(path)), self._filesystem.open_input_file(self._at(path)) as file:
+            data: bytes = file.readall()
+        return data
+
+    def open(self, path: str) -> Any:
+        """See Folder."""
+        with google.shorten_errors(self._url_of(path)):
+            return self._filesystem.open_input_file(self._at(path))
+
+    def create(self) -> None:
+        """See Folder. Object stores have no folders to create."""
+
+    @contextlib.contextmanager
+    def atomic_write(self, path: str, *, before_rename: Callable[[], None] | None = None) -> Iterator[BinaryIO]:
+        """See Folder. After the block the object is uploaded under a temporary name, and the store moves it."""
+        with tempfile.TemporaryFile(prefix=TEMPORARY) as spool:
+            yield spool
+            spool.seek(0)
+            # If Ctrl-C or an error of the spool interrupts the upload, pyarrow's destructor of the stream still
+            # completes it and publishes a partial object: so it must not have the object's own name.
+            target = self._at(path)
+            temporary = f"{os.path.dirname(target)}/{TEMPORARY}{secrets.token_hex(8)}"
+            with google.shorten_errors(self._url_of(path)):
+                upload = self._filesystem.open_output_stream(temporary)
+                while chunk := spool.read(UPLOAD_BYTES):
+                    upload.write(chunk)
+                upload.close()
+                if before_rename is not None:
+                    try:
+                        before_rename()
+                    except BaseException:
+                        self._filesystem.delete_file(temporary)
+                        raise
+                self._filesystem.move(temporary, target)
+            self._forget_folders()
+
+    def remove(self, path: str) -> None:
+        """See Folder."""
+        with contextlib.suppress(FileNotFoundError), google.shorten_errors(self._url_of(path)):
+            self._filesystem.delete_file(self._at(path))
+        self._forget_folders()
+
+    def remove_tree(self, path: str) -> None:
+        """See Folder."""
+        with contextlib.suppress(FileNotFoundError), google.shorten_errors(self._url_of(path)):
+            try:
+                self._filesystem.delete_dir(self._at(path))
+            except FileNotFoundError:
+                raise
+            except OSError:
+                # In gs://, pyarrow raises no FileNotFoundError for a missing folder.
+                if self.stat(path) is not None:
+                    raise
+        self._forget_folders()
+
+    def _forget_folders(self) -> None:
+        if self._google_folders is not None:
+            self._google_folders.forget()
+
+    def resolve(self, path: str) -> str:
+        """See Folder. Object stores have no links."""
+        return self._at(path)
+
+
+def _entry(info: Any) -> Entry:
+    from pyarrow import fs
+
+    return Entry(info.base_name, info.type == fs.FileType.Directory, info.size or 0, info.mtime_ns or 0)
