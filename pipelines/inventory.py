@@ -69,7 +69,7 @@ def _check(
 ) -> Iterator[tuple[int, NamedPart]]:
     batch_id, listings = spread
     for listing in () if refused else listings:
-        for part in inventory_tasks.check_batch(batch_id, listing, job):
+        for part in inventory_tasks.check_listing(batch_id, listing, job):
             yield 0, part
 
 

@@ -12,14 +12,14 @@ from shardkit.errors import MachineError
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.progress import run_with_progress
 from shardkit.storage import Folder
-from shardkit.verification.examples import Contents
+from shardkit.verification.examples import ExampleSpec
 from shardkit.verification.shards import (
-    Problem,
+    DatasetProblem,
     ShardCheck,
     check_shard,
     class_count_problems,
     file_problems,
-    left_over,
+    leftover_files,
     read_checked_manifest,
 )
 from shardkit.writing.progress import Phase, ProgressListener
@@ -32,7 +32,7 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
     root: Folder
     work: Folder
     plan_digest: str
-    contents: Contents
+    spec: ExampleSpec
     deep: bool
 
     def expand(self, shards: Any) -> Any:
@@ -40,8 +40,7 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
         return (
             shards
             | "SpreadShards" >> beam.GroupByKey()  # (index, [Shard]); see pipelines/inventory.py
-            | "VerifyShard"
-            >> beam.Map(_verify, self.root, self.work, self.plan_digest, self.contents, self.deep)  # None
+            | "VerifyShard" >> beam.Map(_verify, self.root, self.work, self.plan_digest, self.spec, self.deep)  # None
         )
 
 
@@ -50,12 +49,12 @@ def _verify(  # positional: Beam's side inputs
     root: Folder,
     work: Folder,
     plan_digest: str,
-    contents: Contents,
+    spec: ExampleSpec,
     deep: bool,  # noqa: FBT001
 ) -> None:
     index, shards = spread
     for shard in shards:
-        check = check_shard(root, shard, plan_digest, contents, deep=deep)
+        check = check_shard(root, shard, plan_digest, spec, deep=deep)
         with work.atomic_write(_report(index)) as file:
             file.write(json.dumps(asdict(check)).encode())
 
@@ -66,7 +65,7 @@ def _report(index: int) -> str:
 
 def verify_dataset(
     root: Folder, work: Folder, runner: RunnerConfig, listener: ProgressListener, *, deep: bool
-) -> tuple[Manifest | None, list[Problem]]:
+) -> tuple[Manifest | None, list[DatasetProblem]]:
     """Check a whole dataset.
 
     Args:
@@ -87,14 +86,14 @@ def verify_dataset(
         return None, problems
     for file in manifest.files:
         problems += file_problems(root, file)
-    problems += left_over(root, manifest)
+    problems += leftover_files(root, manifest)
     shards = [shard for _, shard in manifest.shards()]
-    contents = Contents(manifest.features, manifest.classes)
+    spec = ExampleSpec(manifest.features, manifest.classes)
     pipeline = runner.pipeline()
     _ = (
         pipeline
         | "Shards" >> beam.Create(list(enumerate(shards)), reshuffle=False)  # (index, Shard)
-        | "VerifyShards" >> VerifyShards(root, work, manifest.plan_digest, contents, deep)
+        | "VerifyShards" >> VerifyShards(root, work, manifest.plan_digest, spec, deep)
     )
     counts = {_report(index): shard.num_examples for index, shard in enumerate(shards)}
 
@@ -117,6 +116,6 @@ def _read_check(work: Folder, index: int) -> ShardCheck:
     except FileNotFoundError:
         msg = f"{work.url}: workers' reports are missing; a remote --runner needs a --temp_location that they reach"
         raise MachineError(msg) from None
-    problems = [Problem(**problem) for problem in fields.pop("problems")]
+    problems = [DatasetProblem(**problem) for problem in fields.pop("problems")]
     counts = {int(label): count for label, count in fields.pop("class_counts").items()}
     return ShardCheck(problems=problems, class_counts=counts, **fields)

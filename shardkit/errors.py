@@ -1,24 +1,24 @@
-"""Every error that shardkit raises on purpose: one small tree, each also the matching builtin.
+"""The errors that shardkit raises: a small tree, in which each error also inherits the matching builtin.
 
-A message names the file or the record, what was found and the remedy, in one sentence that can be shown to a user
-as it is. ``exit_code`` is what the command line returns: 1 the data is at fault, 2 the call is, 3 the machine is.
+A message is one sentence for the user that names the file or record, what was found and the remedy. ``exit_code`` is
+the exit code of the command line: 1 for faults of the data, 2 of the call, 3 of the machine.
 """
 
 
 class ShardkitError(Exception):
-    """Base of all errors below; catch it to catch them all."""
+    """Base class of all errors of shardkit."""
 
     exit_code = 1
 
 
 class DataError(ShardkitError, ValueError):
-    """The data read is not what it must be: a source, a dataset, a record."""
+    """A source, a dataset or a record is invalid."""
 
     exit_code = 1
 
 
 class ManifestError(DataError):
-    """A manifest cannot be read, is of a newer version, names a path outside its folder, or contradicts its digest."""
+    """A manifest is missing, damaged, of a newer version, or names a path outside its folder."""
 
 
 class RecordError(DataError):
@@ -30,28 +30,28 @@ class SpecialFileError(DataError, OSError):
 
 
 class SourceChangedError(DataError):
-    """A raw file is no longer what the inventory saw; converting on would break the plan."""
+    """A source file has changed since the inventory; going on would contradict the plan."""
 
 
 class CallError(ShardkitError, ValueError):
-    """The call is at fault: an option, a name or a combination that cannot be honoured."""
+    """An option, a name or a combination of options is invalid."""
 
     exit_code = 2
 
 
 class UnknownNameError(CallError, KeyError):
-    """A split, class or column that does not exist; the message lists those that do."""
+    """A split, class or column does not exist; the message lists the existing ones."""
 
     def __str__(self) -> str:
-        # KeyError shows repr(args[0]), quotes and escapes included; a user must see the plain sentence.
+        # KeyError would show repr(args[0]), with quotes and escapes.
         return str(self.args[0]) if self.args else ""
 
 
 class MachineError(ShardkitError, OSError):
-    """The machine, its disk or the network is at fault; the same call may succeed elsewhere or later."""
+    """The machine, its disk or the network failed; the same call may succeed later or on another machine."""
 
     exit_code = 3
 
 
 class StaleRunError(MachineError):
-    """The run has ended or another one has taken over its output; its workers and its driver stop writing."""
+    """The run has ended or another run has taken over its output; its workers and driver must stop writing."""

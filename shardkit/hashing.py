@@ -1,6 +1,6 @@
-"""Stable hashes: the same for ever, on every machine, for a given seed and purpose.
+"""Stable hashes: for a given seed and purpose they never change and are the same on every machine.
 
-BLAKE2b (RFC 7693) decides splits and positions; SHA-256 names contents, because that is what others' tools print.
+BLAKE2b (RFC 7693) decides splits and positions. SHA-256 identifies contents, because other tools print it too.
 """
 
 import hashlib
@@ -11,17 +11,17 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_SEED = (1 << 63) - 1
-COLUMN_BLOCK = 1 << 18  # values that are Python objects at a time
+COLUMN_BLOCK = 1 << 18  # values converted to Python objects at once
 
 
 def hash64(values: Iterable[str | bytes], *, seed: int, purpose: str) -> npt.NDArray[np.uint64]:
     """Hash each value to 64 bits, uniformly.
 
     Args:
-        values: strings (hashed as UTF-8, lone surrogates included) or bytes.
-        seed: 0 to 2**63 - 1; another seed gives an independent hash.
-        purpose: up to 16 ASCII characters; another purpose gives an independent hash of the same seed, so that the
-            split of an example says nothing of its place in a shard.
+        values: Strings (hashed as UTF-8, including lone surrogates) or bytes.
+        seed: Seed, 0 to 2**63 - 1; hashes of different seeds are independent.
+        purpose: Up to 16 ASCII characters. Hashes for different purposes are independent, so that an example's split
+            is independent of its position in a shard.
     """
     keyed = hashlib.blake2b(digest_size=8, key=seed.to_bytes(8, "little"), person=purpose.encode("ascii"))
     copy, digests = keyed.copy, []
@@ -36,7 +36,7 @@ def hash64_column(column: Any, *, seed: int, purpose: str) -> npt.NDArray[np.uin
     """Return `hash64` of every value of a column of strings or bytes, in bounded memory.
 
     Args:
-        column: An Arrow column, or what has its length and `slice`.
+        column: An Arrow column, or an object with its `__len__` and `slice`.
         seed: See hash64.
         purpose: See hash64.
     """
@@ -48,12 +48,12 @@ def hash64_column(column: Any, *, seed: int, purpose: str) -> npt.NDArray[np.uin
 
 
 def sha256_hex(data: bytes) -> str:
-    """SHA-256 of data as 64 lower-case hexadecimal digits."""
+    """Return the SHA-256 of data as 64 lower-case hexadecimal digits."""
     return hashlib.sha256(data).hexdigest()
 
 
 def canonical_json(value: Any) -> bytes:
-    """The one JSON text of a value (sorted keys, no blanks, UTF-8): equal values have equal bytes."""
+    """Serialize a value as canonical JSON (sorted keys, no spaces, UTF-8): equal values have equal bytes."""
     import json
 
     return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()

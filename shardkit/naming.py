@@ -1,4 +1,4 @@
-"""The one place that forms and reads names: splits, shards, indexes, keys."""
+"""Build and parse names of files, shards and splits. No other module does."""
 
 import re
 import unicodedata
@@ -13,7 +13,7 @@ WORK_FOLDER = ".shardkit"
 RECORDS_ENDING = ".tfrecord"
 INDEX_ENDING = ".index.parquet"
 
-# Layouts of sources, as `--layout` takes them.
+# Layouts of sources: the values of `--layout`.
 LAYOUTS = (
     "class-folders",
     "file-names",
@@ -27,11 +27,11 @@ LAYOUTS = (
     "hf-parquet",
 )
 
-# Five digits sort well up to 100,000 shards of a split; wider numbers are written out in full.
+# With five digits, up to 100,000 shards of a split sort by name; larger numbers get more digits.
 _SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>[0-9]{5,})-of-(?P<of>[0-9]{5,})\.tfrecord")
 _SPLIT = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_MAX_SPLIT = 100  # characters: file systems allow 255 bytes for the name of a shard's index
-_SPLIT_SHOWN = 80  # characters of a bad one
+_MAX_SPLIT = 100  # characters; file systems allow 255 bytes for the name of a shard's index
+_SPLIT_SHOWN = 80  # characters of a bad name shown in an error
 _SPLIT_ALIASES = {
     "train": "train",
     "training": "train",
@@ -46,7 +46,7 @@ _SPLIT_ALIASES = {
 
 @dataclass(frozen=True, slots=True)
 class ShardName:
-    """Names of one shard and of its index: ``train-00003-of-00064.tfrecord`` and ``….index.parquet``."""
+    """The names of one shard and its index: ``train-00003-of-00064.tfrecord`` and ``….index.parquet``."""
 
     split: str
     shard_index: int
@@ -59,37 +59,37 @@ class ShardName:
 
     @property
     def stem(self) -> str:
-        """The name without its ending; also what the shard is called in messages."""
+        """The name without its ending, as used in messages."""
         return f"{self.split}-{self.shard_index:05d}-of-{self.num_shards:05d}"
 
     @property
     def records(self) -> str:
-        """File name of the TFRecord."""
+        """File name of the TFRecord file."""
         return f"{self.stem}{RECORDS_ENDING}"
 
     @property
     def index(self) -> str:
-        """File name of the index, which is also the shard's done mark."""
+        """File name of the index, whose presence marks the shard as complete."""
         return f"{self.stem}{INDEX_ENDING}"
 
     @classmethod
     def parse(cls, file_name: str) -> "ShardName":
-        """The inverse of ``records``.
+        """Parse the file name of a shard, the inverse of ``records``.
 
         Raises:
-            ManifestError: the name is not of that form.
+            ManifestError: It is not the name of a shard.
         """
         match = _SHARD.fullmatch(file_name)
         if match and int(match["index"]) < int(match["of"]):
             name = cls(match["split"], int(match["index"]), int(match["of"]))
-            if name.records == file_name:  # no zeros too many
+            if name.records == file_name:  # no superfluous zeros
                 return name
         msg = f"{file_name!r} is not a shard's name such as 'train-00003-of-00064.tfrecord'"
         raise ManifestError(msg)
 
 
 def is_shard_file(file_name: str) -> bool:
-    """Whether a file is named like a shard or an index."""
+    """Return whether a file has the name of a shard or an index."""
     records = records_of_index(file_name) if file_name.endswith(INDEX_ENDING) else file_name
     return _SHARD.fullmatch(records) is not None
 
@@ -100,15 +100,15 @@ def records_of_index(index_name: str) -> str:
 
 
 def split_of_folder(folder_name: str) -> str | None:
-    """The split that a folder's name stands for, in any case (``Training`` is ``train``); None for any other name."""
+    """Return the split that a folder's name means, ignoring case (``Training`` is ``train``); None if it means none."""
     return _SPLIT_ALIASES.get(folder_name.lower())
 
 
 def check_split_name(name: str) -> str:
-    """Return the split's canonical name: a known alias resolved, any other name as it is.
+    """Return the canonical name of a split: a known alias is resolved, any other name stays.
 
     Raises:
-        CallError: the name cannot stand in a file's name or in TFDS's slicing syntax.
+        CallError: The name is not allowed in a file name or in TFDS's slicing syntax.
     """
     if not _SPLIT.fullmatch(name):
         msg = f"a split's name is a letter followed by letters, digits or '_'; found {name[:_SPLIT_SHOWN]!r}"
@@ -120,21 +120,27 @@ def check_split_name(name: str) -> str:
 
 
 def split_order(names: set[str]) -> list[str]:
-    """Splits in the order in which they are written and printed: train, validation, test, then others by name."""
+    """Sort splits in the order of writing and printing: train, validation, test, then the others by name."""
     usual = ["train", "validation", "test"]
     return [name for name in usual if name in names] + sorted(names.difference(usual))
 
 
+def counted(number: int, noun: str) -> str:
+    """Return a number with its noun: ``1 shard``, ``2 shards``, ``1,024 classes``."""
+    plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
+    return f"{number:,} {noun if number == 1 else plural}"
+
+
 def printable(name: str) -> str:
-    """A key or a path as it may be shown: what would move the cursor, break the line or not encode is escaped."""
+    """Escape the characters of a key or path that cannot be printed: controls, line breaks and lone surrogates."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
 
 
 def relative_path_problem(path: str) -> str | None:
-    """Why a path from a manifest or label file may not be followed below its root, or None where it may.
+    """Return why a path from a manifest or label file is unsafe to open below its root; None if it is safe.
 
-    Empty parts, ``.``, ``..``, absolute paths, drive letters, backslashes, URLs and control characters are refused:
-    what they mean differs between systems, and on some of them they leave the root.
+    Empty parts, ``.``, ``..``, absolute paths, drive letters, backslashes, URLs and control characters are refused,
+    because their meaning differs between systems and on some of them they leave the root.
     """
     if not path:
         return "it is empty"

@@ -1,4 +1,4 @@
-"""The libraries that decide which bytes are written; recorded in the manifest, never mixed in one dataset."""
+"""Versions of the libraries that decide which bytes are written. The manifest records them; a dataset has one set."""
 
 import functools
 import hashlib
@@ -7,7 +7,7 @@ import io
 __version__ = "0.1.0"
 
 PROBE_SIDE = 128  # pixels; 48 KiB of samples fill several blocks of deflate
-# What a changed value of `versions` means, where the value is a digest and says nothing to a reader.
+# Entries of `versions` that are digests, with the format for messages.
 ENCODERS = {"jpeg_encoder": "JPEG", "png_encoder": "PNG"}
 
 

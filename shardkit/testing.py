@@ -13,7 +13,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from shardkit.dataset.manifest import Manifest
-from shardkit.inventory.inventory import INVENTORY_SCHEMA
+from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.sources import Source, SourceOptions
@@ -102,8 +102,8 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
     """Return the plan of a small source, made in this thread."""
     executor, listener = SequentialExecutor(), Silent()
     with work_folder(None) as work, claimed(work) as run:
-        inventory, facts = take_inventory(source, work, run.token, options, executor, listener)
-    return plan_inventory(source, inventory, facts, options, listener)
+        inventory = take_inventory(source, work, run.token, options, executor, listener)
+    return plan_inventory(inventory, options, listener)
 
 
 def write_options(plan: Plan) -> shard.WriteOptions:

@@ -17,7 +17,7 @@ from shardkit.dataset.index import read_index
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
-from shardkit.naming import REJECTED, printable
+from shardkit.naming import REJECTED, counted, printable
 from shardkit.planning.plan import Plan
 from shardkit.planning.sizing import format_size
 from shardkit.writing.reject_limit import REJECTED_SHOWN, RejectLimit
@@ -31,11 +31,6 @@ CLASSES_LISTED = 40  # in a table
 
 def _line(text: str) -> Text:
     return Text(printable(text))
-
-
-def count(number: int, noun: str) -> str:
-    """Return a number with its noun, such as ``1 shard`` or ``2 classes``."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}{'es' if noun.endswith('s') else 's'}"
 
 
 def table(*columns: str) -> Table:
@@ -137,7 +132,7 @@ def classes_line(classes: list[str]) -> str:
     shown = [repr(name) for name in classes]
     if len(shown) > CLASSES_SHOWN:
         shown = [*shown[: CLASSES_SHOWN - 1], "…", shown[-1]]
-    return f"{count(len(classes), 'class')}: {', '.join(shown)}"
+    return f"{counted(len(classes), 'class')}: {', '.join(shown)}"
 
 
 def conversion_summary(outcome: "Outcome", output: str) -> Group:
@@ -149,7 +144,7 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
         bytes_per_second = format_size(int(manifest.source.num_bytes / outcome.seconds))
         rates = f"{num_examples / outcome.seconds:,.0f} images/s, {bytes_per_second}/s"
         # No rates after a resume: the shards of earlier runs took no time of this one.
-        before = f"{count(outcome.finished_before, 'shard')} finished before"
+        before = f"{counted(outcome.finished_before, 'shard')} finished before"
         lines.append(f"{outcome.seconds:.1f} s, {before if outcome.finished_before else rates}")
     first = next(iter(manifest.splits))
     lines += [
@@ -174,7 +169,7 @@ def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
             split.shard_counts,
             split.num_bytes,
             balance.class_spread,
-            balance.bytes_ratio,
+            balance.bytes_spread,
         )
     # The first reason names the split; the others are indented below it.
     reasons = [f"{'  ' * bool(i)}{reason}" for split in plan.splits for i, reason in enumerate(split.reasons)]
@@ -232,7 +227,7 @@ def info_summary(manifest: Manifest) -> Group:
 def _ties_lines(groups: int | None, duplicates: int | None) -> list[str]:
     lines = [] if groups is None else [f"groups: {groups:,}"]
     return lines + (
-        [f"exact duplicates: {count(duplicates, 'image')} of the same bytes as another"] if duplicates else []
+        [f"exact duplicates: {counted(duplicates, 'image')} of the same bytes as another"] if duplicates else []
     )
 
 

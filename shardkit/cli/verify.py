@@ -26,10 +26,9 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
 
     refuse_unknown_options(given["beam_options"], dataset)
     runner = runner_config(given["beam_options"], given["workers"])
-    from shardkit.cli.summary import count
     from shardkit.cli.terminal import Terminal, escape_controls
     from shardkit.dataset.manifest import dataset_folder, read_manifest
-    from shardkit.naming import MANIFEST, printable
+    from shardkit.naming import MANIFEST, counted, printable
     from shardkit.pipelines.verify import verify_dataset
     from shardkit.planning.sizing import format_size
     from shardkit.verification.leaks import leak_problems
@@ -51,12 +50,12 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
             click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
         ctx.exit(1)
     if problems:
-        click.echo(f"{printable(root.url)}: {count(len(problems), 'problem')} found; convert again with --overwrite")
+        click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; convert again with --overwrite")
         ctx.exit(1)
     splits = manifest.splits.values()
     num_bytes = format_size(sum(split.num_bytes for split in splits))
     num_examples, num_shards = sum(split.num_examples for split in splits), sum(len(split.shards) for split in splits)
-    checked = f"{count(num_examples, 'example')} in {count(num_shards, 'shard')}"
+    checked = f"{counted(num_examples, 'example')} in {counted(num_shards, 'shard')}"
     depth = "every byte checked" + (", every image decoded" if deep else "")
     depth += ", no group and no image in two splits" if leaks else ""
     terminal.show(f"{printable(root.url)}: sound: {checked}, {num_bytes}; {depth}")

@@ -1,10 +1,10 @@
-"""``tf.train.Example`` in bytes, without TensorFlow: the deterministic serialisation, and the way back.
+"""Encode and decode ``tf.train.Example`` without TensorFlow, deterministically.
 
     Example   { Features features = 1 }                  Feature { oneof: BytesList 1, FloatList 2, Int64List 3 }
     Features  { map<string, Feature> feature = 1 }       …List   { repeated value = 1 }  (numbers are packed)
 
-Source: tensorflow/core/example/{example,feature}.proto. The bytes equal TensorFlow's
-``SerializeToString(deterministic=True)`` for the same features, which a property test holds.
+Source: tensorflow/core/example/{example,feature}.proto. The bytes are those of TensorFlow's
+``SerializeToString(deterministic=True)`` for the same features; a property test compares them.
 """
 
 import functools
@@ -15,7 +15,7 @@ from typing import Any
 from shardkit.errors import CallError, RecordError
 
 _BYTES_LIST, _FLOAT_LIST, _INT64_LIST = 0x0A, 0x12, 0x1A
-_LENGTH_DELIMITED = 0x0A  # field 1, wire type 2: the only one in use below Feature
+_LENGTH_DELIMITED = 0x0A  # field 1, wire type 2: the only tag below Feature
 _UINT64 = 1 << 64
 
 
@@ -40,14 +40,14 @@ def _delimited(tag: int, body: bytes) -> bytes:
 
 
 def bytes_feature(values: Sequence[bytes]) -> bytes:
-    """A Feature that holds a BytesList."""
+    """Encode a Feature with a BytesList."""
     parts = [part for value in values for part in (b"\x0a" + _varint(len(value)), value)]
     return b"".join([bytes((_BYTES_LIST,)) + _varint(sum(map(len, parts))), *parts])
 
 
 def int64_feature(values: tuple[int, ...]) -> bytes:
-    """A Feature that holds an Int64List; values in [-2**63, 2**63)."""
-    return _remembered_int64(values) if len(values) == 1 else _int64_feature(values)
+    """Encode a Feature with an Int64List; values in [-2**63, 2**63)."""
+    return _cached_int64_feature(values) if len(values) == 1 else _int64_feature(values)
 
 
 def _int64_feature(values: tuple[int, ...]) -> bytes:
@@ -58,28 +58,31 @@ def _int64_feature(values: tuple[int, ...]) -> bytes:
     return _delimited(_INT64_LIST, _delimited(_LENGTH_DELIMITED, packed) if packed else b"")
 
 
-# Labels and sizes repeat, and on small images encoding them was a third of the writer's time. Single values only: a
-# list of thousands hardly ever repeats, and the cache would hold as many bytes as its lists have.
-_remembered_int64 = functools.lru_cache(maxsize=1 << 13)(_int64_feature)
+# Labels and sizes repeat, and with small images encoding them took a third of the writer's time. Only single values are
+# cached: lists of thousands hardly ever repeat, and the cache would hold all of their bytes.
+_cached_int64_feature = functools.lru_cache(maxsize=1 << 13)(_int64_feature)
 
 
 def float_feature(values: Sequence[float]) -> bytes:
-    """A Feature that holds a FloatList, 32 bits each."""
+    """Encode a Feature with a FloatList of 32-bit values."""
     packed = struct.pack(f"<{len(values)}f", *values)
     return _delimited(_FLOAT_LIST, _delimited(_LENGTH_DELIMITED, packed) if packed else b"")
 
 
 def encode(features: Mapping[str, bytes]) -> bytes:
-    """Serialise an Example from at least one feature made by ``*_feature``.
+    """Serialize an Example.
 
-    Names are in byte order, a name before its own prefix (``labels`` before ``label``): so sorts upb, the protobuf
-    runtime under TensorFlow's Python. UTF-8 has no byte 0xFF, hence the sort key.
+    Names are in byte order, but a name precedes its own prefix (``labels`` before ``label``), as in upb, the protobuf
+    runtime of TensorFlow's Python. UTF-8 has no byte 0xFF, hence the sort key.
+
+    Args:
+        features: At least one feature encoded by ``*_feature``, by name.
     """
     return encode_located(features, next(iter(features)))[0]
 
 
 def encode_located(features: Mapping[str, bytes], name: str) -> tuple[bytes, int]:
-    """As ``encode``, and where the feature of that name ends in it: a single value lies just before."""
+    """Serialize an Example; also return the end of the named feature in it, just after its last value."""
     parts, at, end = [b""], 0, 0
     for other, head in _ordered_heads(tuple(features)):
         feature = features[other]
@@ -90,7 +93,7 @@ def encode_located(features: Mapping[str, bytes], name: str) -> tuple[bytes, int
         if other == name:
             end = at
     parts[0] = b"\x0a" + _varint(at)
-    # One join: an image is copied once into its feature and once into the example, not once a level.
+    # One join, so that an image is copied once into its feature and once into the example, not at every level.
     return b"".join(parts), end + len(parts[0])
 
 
@@ -101,18 +104,18 @@ def _ordered_heads(names: tuple[str, ...]) -> list[tuple[str, bytes]]:
 
 
 def decode(data: bytes) -> dict[str, list[bytes] | list[int] | list[float]]:
-    """Parse a serialised Example into its features' values; a feature that holds no list gives an empty one.
+    """Parse a serialized Example into the values of its features; a feature without a list gives an empty list.
 
-    Takes what protobuf takes: numbers packed or not, fields in any order, in parts or twice, fields that the schema
-    does not name.
+    Accepts what protobuf accepts: packed and unpacked numbers, fields in any order, split or repeated fields, and
+    unknown fields.
 
     Raises:
-        RecordError: the bytes are no Example.
+        RecordError: The bytes are not an Example.
     """
     try:
         return _decode(memoryview(data))
     except (IndexError, ValueError, struct.error) as error:
-        msg = f"the record's {len(data)} bytes are no tf.train.Example: {error}"
+        msg = f"the record's {len(data)} bytes are not a tf.train.Example: {error}"
         raise RecordError(msg) from None
 
 
@@ -122,7 +125,7 @@ def _decode(data: memoryview) -> dict[str, list[bytes] | list[int] | list[float]
         for entry in _fields(body, 1):
             name = b""
             for part in _fields(entry, 1):
-                name = bytes(part)  # given twice, the last holds
+                name = bytes(part)  # the last one counts
             features[name.decode()] = _values(_fields(entry, 2))
     return features
 
@@ -133,7 +136,7 @@ def _values(parts: Iterator[memoryview]) -> list[Any]:
         for tag, body in _walk(feature):
             if tag not in _READERS:
                 continue
-            if tag != kind:  # a oneof: another kind replaces, the same one goes on
+            if tag != kind:  # a oneof: another kind replaces the values, the same kind appends
                 kind, values = tag, list[Any]()
             values += _READERS[tag](body)
     return values
@@ -165,7 +168,7 @@ def _fields(data: memoryview, number: int) -> Iterator[memoryview]:
 
 
 def _walk(data: memoryview) -> Iterator[tuple[int, memoryview]]:
-    """(tag, body) of every field; the body of a number is its bytes."""
+    """Yield (tag, body) of every field; the body of a number is its bytes."""
     at = 0
     while at < len(data):
         tag, at = _read_varint(data, at)

@@ -1,6 +1,6 @@
-"""The index of a shard: a Parquet table, one row a record in file order; its presence marks the shard as done.
+"""The index of a shard: a Parquet table with a row for each record. Its presence marks the shard as complete.
 
-Its schema carries a summary of the shard (size, sha256, format), so that resuming and publishing read small files only.
+Its metadata holds a summary of the shard (size, sha256, format), so that resuming and publishing read small files only.
 """
 
 import contextlib
@@ -26,47 +26,46 @@ _SUMMARY_KEY = b"shardkit.shard"
 SCHEMA = pa.schema(
     [
         pa.field("offset", pa.int64(), nullable=False),  # of the record's frame, bytes from the start of the shard
-        pa.field("length", pa.int64(), nullable=False),  # of the record's data, bytes, the frame's 16 not counted
+        pa.field("length", pa.int64(), nullable=False),  # of the record's data in bytes, without the frame's 16
         pa.field("key", pa.string(), nullable=False),
         pa.field("key_hash", pa.int64(), nullable=False),  # see key_hashes; seeds an example's augmentation
-        pa.field("label", pa.int32()),  # null where an example has no one class
+        pa.field("label", pa.int32()),  # null unless an example has exactly one class
         pa.field("label_name", pa.dictionary(pa.int32(), pa.string())),
-        pa.field("labels", pa.list_(pa.int32())),  # those of an example with several, or of its objects; ascending
+        pa.field("labels", pa.list_(pa.int32())),  # labels of an example with several, or of its objects; ascending
         pa.field("height", pa.int32(), nullable=False),  # pixels, as stored
         pa.field("width", pa.int32(), nullable=False),
         pa.field("format", pa.dictionary(pa.int32(), pa.string()), nullable=False),  # of the stored bytes: JPEG or PNG
-        pa.field(
-            "image_start", pa.int32(), nullable=False
-        ),  # of the image's bytes, from the start of the record's data
-        pa.field("image_bytes", pa.int32(), nullable=False),  # how many: a reader cuts them out and parses nothing
+        # Position and length of the image in the record's data: a reader slices the image out without parsing.
+        pa.field("image_start", pa.int32(), nullable=False),
+        pa.field("image_bytes", pa.int32(), nullable=False),
         pa.field("group", pa.string()),
         pa.field("source_bytes", pa.int64(), nullable=False),  # of the raw file
         pa.field("content_sha256", pa.binary(32), nullable=False),  # of the raw file
-        # What normalisation changed, by commas; '' where the bytes are the source's.
+        # What normalisation changed, separated by commas; '' if the stored bytes are the source's.
         pa.field("changes", pa.dictionary(pa.int32(), pa.string()), nullable=False),
     ]
 )
 
-# Twenty million rows are opened in half the time without zstd, and packed differences take no more room than it left.
+# Without zstd twenty million rows open in half the time; packed differences take no more space.
 _NUMBERS = ["offset", "length", "label", "height", "width", "image_start", "image_bytes", "source_bytes"]
 _READ_BY_TRAINERS = {*_NUMBERS, "key_hash", "format"}
 
 
 def key_hashes(keys: Iterable[str]) -> npt.NDArray[np.int64]:
-    """A 64-bit hash of each key, the same whatever dataset it stands in: the column ``key_hash``."""
+    """Return the column ``key_hash``: a 64-bit hash of each key, the same in every dataset."""
     return hash64(keys, seed=0, purpose="key").view(np.int64)
 
 
 @dataclass(frozen=True, slots=True)
 class ShardSummary:
-    """What the index says of its shard as a whole.
+    """The summary of a shard in its index.
 
     Attributes:
-        num_examples: Records.
-        num_bytes: Size of the TFRecord file.
-        sha256: Of the TFRecord file, in hexadecimal.
-        plan_digest: Of the plan that the shard was written from; the manifest has the same.
-        format_version: Of the index.
+        num_examples: Number of records.
+        num_bytes: Size of the TFRecord file in bytes.
+        sha256: SHA-256 of the TFRecord file, in hexadecimal.
+        plan_digest: Digest of the plan that the shard was written from; the manifest repeats it.
+        format_version: Version of the index format.
     """
 
     num_examples: int
@@ -76,8 +75,8 @@ class ShardSummary:
     format_version: int = FORMAT_VERSION
 
 
-def serialise(table: pa.Table, summary: ShardSummary) -> bytes:
-    """The Parquet file of an index. Equal tables give equal bytes under one pyarrow version."""
+def serialize_index(table: pa.Table, summary: ShardSummary) -> bytes:
+    """Return the Parquet file of an index; with one version of pyarrow, equal tables give equal bytes."""
     described = table.cast(SCHEMA).replace_schema_metadata({_SUMMARY_KEY: json.dumps(asdict(summary)).encode()})
     out = io.BytesIO()
     pq.write_table(
@@ -92,11 +91,16 @@ def serialise(table: pa.Table, summary: ShardSummary) -> bytes:
 
 
 def read_index(folder: Folder, path: str, columns: list[str] | None = None) -> pa.Table:
-    """Read an index, or some of its columns.
+    """Read an index or some of its columns.
+
+    Args:
+        folder: The dataset's folder.
+        path: Path of the index.
+        columns: Names of the columns; None for all.
 
     Raises:
-        DataError: the file is missing, no Parquet file, or not an index.
-        MachineError: the file cannot be read.
+        DataError: The file is missing, or it is not an index.
+        MachineError: The file cannot be read.
     """
     try:
         raw = folder.read(path)
@@ -118,20 +122,25 @@ def is_index(raw: bytes) -> bool:
 
 
 def parse_summary(raw: bytes, *, where: str) -> ShardSummary:
-    """Return the summary in an index, decoding none of its rows; see `parse_index`."""
+    """Return the summary in an index without decoding any rows; see `parse_index`."""
     return _summary(_parquet(raw, where).schema_arrow, where)
 
 
 def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> tuple[pa.Table, ShardSummary]:
-    """The rows of an index, or some of their columns, and what it says of its shard; ``where`` is what errors call it.
+    """Return the rows of an index, or some of their columns, and the summary of its shard.
+
+    Args:
+        raw: Content of the file.
+        where: Name of the file for errors.
+        columns: Names of the columns; None for all.
 
     Raises:
-        DataError: the bytes are no Parquet file, or not an index.
+        DataError: The file is not an index.
     """
     file = _parquet(raw, where)
     with _readable(where):
-        table = file.read(columns, use_threads=False)  # a shard's columns are too small to share out: it costs a third
-    # The table's own schema: the file would translate the whole of it once more, for thousands of indexes in turn.
+        table = file.read(columns, use_threads=False)  # threads make columns of this size a third slower
+    # From the table's schema, because the file would convert its own once more, for each of thousands of indexes.
     summary = _summary(table.schema, where)
     present = set(table.column_names)
     missing = [name for name in columns or SCHEMA.names if name not in present]
@@ -142,20 +151,18 @@ def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> 
 
 
 def indexed_labels(index: pa.Table) -> npt.NDArray[np.int32]:
-    """The labels of all rows, one after the other: the one of each row, or its several."""
+    """Return int32[m], the labels of all rows end to end, one or several for each row."""
     several = index["labels"].combine_chunks().flatten()
     return (index["label"].drop_null() if not len(several) else several).to_numpy().astype(np.int32)  # type: ignore[no-any-return]
 
 
-def chain_problem(index: pa.Table, num_bytes: int) -> str | None:
-    """Why the records that an index lists do not cover the shard end to end; None where they do."""
+def coverage_problem(index: pa.Table, num_bytes: int) -> str | None:
+    """Return why the records of an index do not cover the shard end to end; None if they do."""
     offsets, lengths = index["offset"].to_numpy(), index["length"].to_numpy()
     ends = np.concatenate(([0], np.cumsum(lengths + OVERHEAD_BYTES)))
     wrong = np.flatnonzero(offsets != ends[:-1])
     if len(wrong):
-        return (
-            f"record {wrong[0]} is said to start at byte {offsets[wrong[0]]}, those before it end at {ends[wrong[0]]}"
-        )
+        return f"record {wrong[0]} should start at byte {ends[wrong[0]]}, its row says byte {offsets[wrong[0]]}"
     if ends[-1] != num_bytes:
         return f"its records end at byte {ends[-1]}, the shard at {num_bytes}"
     return None
@@ -182,7 +189,7 @@ def _summary(schema: pa.Schema, where: str) -> ShardSummary:
         summary = ShardSummary(**json.loads(metadata[_SUMMARY_KEY]))
         is_newer = summary.format_version > FORMAT_VERSION
     except (KeyError, TypeError, ValueError):
-        msg = f"{where}: this Parquet file is no index written by shardkit"
+        msg = f"{where}: this Parquet file is not an index written by shardkit"
         raise DataError(msg) from None
     if is_newer:
         msg = (

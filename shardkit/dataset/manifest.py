@@ -1,4 +1,4 @@
-"""The manifest: what is on disk, written last; its presence means that the dataset is complete."""
+"""The manifest: the description of a dataset, written last, so that its presence means a complete dataset."""
 
 import json
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class _Part(BaseModel):
 
 
 class File(_Part):
-    """A file beside the shards; path relative to the manifest."""
+    """A file next to the shards; its path is relative to the manifest."""
 
     path: RelativePath
     num_bytes: NonNegativeInt
@@ -46,7 +46,7 @@ class Index(_Part):
 
 
 class Shard(_Part):
-    """One TFRecord file, its records counted, its bytes framed."""
+    """One TFRecord file; ``num_bytes`` is the size of the file."""
 
     path: RelativePath
     num_examples: NonNegativeInt
@@ -56,10 +56,12 @@ class Shard(_Part):
 
 
 class Balance(_Part):
-    """How even the shards of a split are.
+    """Balance of the shards of a split.
 
-    ``count_spread`` is the most examples minus the least, ``class_spread`` the same for the class where it is largest,
-    ``bytes_spread`` the most bytes over the least, less one.
+    Attributes:
+        count_spread: Largest minus smallest number of examples in a shard.
+        class_spread: The same within one class, for the class with the largest difference.
+        bytes_spread: Largest divided by smallest size of a shard, minus 1; 0.01 is 1 %.
     """
 
     count_spread: NonNegativeInt
@@ -78,7 +80,17 @@ class Split(_Part):
 
 
 class Source(_Part):
-    """What was converted: ``fingerprint`` is a sha256 over keys, labels, sizes and, where known, contents."""
+    """The converted source.
+
+    Attributes:
+        fingerprint: A sha256 of keys, labels, sizes and, if known, contents.
+        layout: Name of the layout.
+        num_files: Number of files, including rejected ones.
+        num_bytes: Size of these files in bytes.
+        skipped: Number of files that are no images, by ending or reason.
+        groups: Number of groups; None without groups.
+        duplicates: Number of exact duplicates of other images; None if contents are not known.
+    """
 
     fingerprint: Sha256
     layout: str
@@ -90,16 +102,17 @@ class Source(_Part):
 
 
 class Rejected(_Part):
-    """What was left out; keys and messages are in the file ``rejected.parquet``."""
+    """The rejected files; their keys and messages are in ``rejected.parquet``."""
 
     num_examples: NonNegativeInt
     by_reason: dict[str, NonNegativeInt]
 
 
 class Manifest(_Part):
-    """The whole manifest. ``root`` is the folder it was read from, and no part of the file.
+    """The whole manifest.
 
-    ``plan_digest`` is that of the plan which all shards were written from; every index has the same.
+    ``plan_digest`` identifies the plan from which all shards were written; every index repeats it. ``root``, the folder
+    that the manifest was read from, is not part of the file.
     """
 
     format_version: int
@@ -126,10 +139,10 @@ class Manifest(_Part):
         return self._root
 
     def split(self, name: str) -> Split:
-        """The split of that name.
+        """Return a split by name.
 
         Raises:
-            UnknownNameError: there is none; the message lists those there are.
+            UnknownNameError: There is no such split; the message lists the existing ones.
         """
         if name not in self.splits:
             msg = f"there is no split {name!r}; the dataset has {', '.join(self.splits)}"
@@ -137,27 +150,27 @@ class Manifest(_Part):
         return self.splits[name]
 
     def shards(self) -> Iterator[tuple[str, Shard]]:
-        """(split name, shard) of every shard, in order."""
+        """Iterate over (split name, shard), in order."""
         return ((name, shard) for name, split in self.splits.items() for shard in split.shards)
 
     def to_bytes(self) -> bytes:
-        """The one text of this manifest; verify holds the file against it byte by byte."""
+        """Return the only valid text of this manifest; `verify` compares the file with it."""
         return json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def sealed(fields: dict[str, Any]) -> Manifest:
-    """A manifest of these fields, its ``digest`` computed."""
+def seal_manifest(fields: dict[str, Any]) -> Manifest:
+    """Return a manifest with the given fields and the ``digest`` computed from them."""
     unsealed = Manifest(format_version=FORMAT_VERSION, digest="0" * 64, **fields)
     return unsealed.model_copy(update={"digest": digest_of(unsealed)})
 
 
 def digest_of(manifest: Manifest) -> str:
-    """sha256 of the canonical JSON of everything but the digest."""
+    """Return the sha256 of the canonical JSON of everything but the digest."""
     return sha256_hex(canonical_json(manifest.model_dump(mode="json", exclude={"digest"})))
 
 
 def dataset_folder(path: str) -> Folder:
-    """The folder of a dataset, given as such or as its ``manifest.json``."""
+    """Open the folder of a dataset, given by its own path or that of its ``manifest.json``."""
     folder, slash, last = path.rpartition("/")
     return open_folder(folder + slash or "." if last == naming.MANIFEST else path)
 
@@ -166,11 +179,11 @@ def read_manifest(path: str) -> Manifest:
     """Read the manifest of a dataset.
 
     Args:
-        path: the dataset's folder, local or s3:// or gs://, or its ``manifest.json``.
+        path: The dataset's folder, local or s3:// or gs://, or its ``manifest.json``.
 
     Raises:
-        ManifestError: there is none, it is damaged, of a newer format, or names a path outside its folder.
-        MachineError: it cannot be read.
+        ManifestError: There is no manifest, it is damaged or of a newer format, or it names a path outside its folder.
+        MachineError: It cannot be read.
     """
     root = dataset_folder(str(path))
     where = f"{root.url}/{naming.MANIFEST}"
@@ -184,7 +197,7 @@ def read_manifest(path: str) -> Manifest:
     except OSError as error:
         raise unreadable(where, error) from error
     manifest = parse_manifest(raw, where=where)
-    manifest._root = root  # noqa: SLF001 - the one place that knows it
+    manifest._root = root  # noqa: SLF001 - only reading sets it
     return manifest
 
 
@@ -195,16 +208,24 @@ def _unfinished(root: Folder) -> str:
 
 
 def parse_manifest(raw: bytes, *, where: str) -> Manifest:
-    """Parse and check a manifest's bytes; ``where`` is what errors call it."""
+    """Parse and check the bytes of a manifest.
+
+    Args:
+        raw: Content of the file.
+        where: Name of the file for errors.
+
+    Raises:
+        ManifestError: The manifest is damaged, of a newer format, or names a path outside its folder.
+    """
     try:
         fields = json.loads(raw)
     except (ValueError, RecursionError) as error:
         msg = f"{where}: the manifest is not JSON ({error}); it is damaged, restore it or convert again"
         raise ManifestError(msg) from None
     version = fields.get("format_version") if isinstance(fields, dict) else None
-    # Strictly: pydantic would take "1" and 1.0 and true for 1, and so a "2" past the check for newer ones.
+    # Checked strictly: pydantic would accept "1", 1.0 and true as 1, and so a "2" would pass the check below.
     if type(version) is not int or version < 1:
-        msg = f"{where}: format_version is {version!r}, not a whole number from 1; is this a manifest of shardkit's?"
+        msg = f"{where}: format_version is {version!r}, not a whole number from 1; did shardkit write it?"
         raise ManifestError(msg)
     if version > FORMAT_VERSION:
         msg = f"{where}: manifest format {version} is newer than this shardkit's {FORMAT_VERSION}; install a newer one"
@@ -214,11 +235,13 @@ def parse_manifest(raw: bytes, *, where: str) -> Manifest:
         digest = digest_of(manifest)
     except ValidationError as error:
         first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"]) or "top level"
-        msg = f"{where}: the manifest is not valid at {place}: {first['msg']}"
+        field = ".".join(str(part) for part in first["loc"]) or "top level"
+        msg = f"{where}: the manifest is not valid at {field}: {first['msg']}"
         raise ManifestError(msg) from None
-    except (ValueError, RecursionError) as error:  # infinite numbers, half of a surrogate pair: not JSON, yet Python's
-        msg = f"{where}: the manifest holds what JSON cannot ({error}); it is damaged, restore it or convert again"
+    except (ValueError, RecursionError) as error:  # infinity or a lone surrogate: Python's json accepts them
+        msg = (
+            f"{where}: the manifest has a value that is not JSON ({error}); it is damaged, restore it or convert again"
+        )
         raise ManifestError(msg) from None
     if digest != manifest.digest:
         msg = f"{where}: the digest does not match the content; it was changed or damaged, restore it or convert again"

@@ -2,7 +2,7 @@
 
     uint64 length | uint32 masked_crc32c(length) | length bytes | uint32 masked_crc32c(bytes)      all little-endian
 
-Source: tensorflow/core/lib/io/record_writer.h. Held against TensorFlow's own reader and writer in tests.
+Source: tensorflow/core/lib/io/record_writer.h. Tests compare this with TensorFlow's own reader and writer.
 """
 
 import struct
@@ -16,7 +16,7 @@ from shardkit.errors import RecordError
 HEADER_BYTES = 12
 FOOTER_BYTES = 4
 OVERHEAD_BYTES = HEADER_BYTES + FOOTER_BYTES
-MAX_RECORD_BYTES = 1 << 31  # 2 GiB, protobuf's cap on a message
+MAX_RECORD_BYTES = 1 << 31  # 2 GiB, protobuf's limit for a message
 
 _LENGTH = struct.Struct("<Q")
 _CRC = struct.Struct("<I")
@@ -24,21 +24,21 @@ _HEADER = struct.Struct("<QI")
 
 
 def masked_crc32c(data: bytes) -> int:
-    """CRC32C, rotated and offset so that a CRC stored beside CRC'd data does no harm (LevelDB's masking)."""
+    """Return the CRC32C, rotated and offset as in LevelDB, so that a CRC of data that contains CRCs is still useful."""
     crc: int = google_crc32c.value(data)
     return (((crc >> 15) | (crc << 17)) + 0xA282EAD8) & 0xFFFFFFFF
 
 
 def frame(data: bytes) -> tuple[bytes, bytes, bytes]:
-    """Header, data and footer of one record; kept apart so that a large image is not copied once more."""
+    """Return header, data and footer of one record, separately so that a large image is not copied again."""
     length = _LENGTH.pack(len(data))
     return length + _CRC.pack(masked_crc32c(length)), data, _CRC.pack(masked_crc32c(data))
 
 
 def frame_problem(framed: bytes, length: int) -> str | None:
-    """Why these bytes are not the frame of `length` bytes of data; None where they are."""
+    """Return why these bytes are not the frame of `length` bytes of data; None if they are."""
     if len(framed) < length + OVERHEAD_BYTES:
-        return f"the file ends inside the record; {length} bytes were announced"
+        return f"the file ends inside the record; its header announces {length} bytes"
     announced, length_crc = _HEADER.unpack_from(framed)
     if masked_crc32c(framed[:8]) != length_crc:
         return "the CRC of the record's length does not match; the file is damaged here"
@@ -50,10 +50,10 @@ def frame_problem(framed: bytes, length: int) -> str | None:
 
 
 class Readable(Protocol):
-    """What is read from."""
+    """A file that can be read forward."""
 
     def read(self, size: int, /) -> bytes:
-        """The next size bytes, fewer at the end."""
+        """Return the next size bytes, fewer at the end."""
         ...
 
 
@@ -61,11 +61,11 @@ def read_records(file: Readable, *, name: str) -> Iterator[tuple[int, bytes]]:
     """Yield (offset of the frame, data) for every record, in file order, checking both CRCs.
 
     Args:
-        file: positioned at the start of a frame, read forward only.
-        name: what errors call the file.
+        file: The file, positioned at the start of a frame.
+        name: Name of the file for errors.
 
     Raises:
-        RecordError: a frame is cut short, or a CRC does not match; it names the record's number and offset.
+        RecordError: A frame is truncated or a CRC does not match; the message names the record's number and offset.
     """
     offset = 0
     number = 0
@@ -75,9 +75,9 @@ def read_records(file: Readable, *, name: str) -> Iterator[tuple[int, bytes]]:
             msg = f"{where}: the file ends inside the record's header"
             raise RecordError(msg)
         length, length_crc = _HEADER.unpack(header)
-        # Before the data is read: a damaged length must not make it ask for terabytes.
+        # Checked before reading, because a damaged length may ask for terabytes.
         if masked_crc32c(header[:8]) != length_crc or length > MAX_RECORD_BYTES:
-            msg = f"{where}: the record's length of {length} is damaged; the file cannot be read behind here"
+            msg = f"{where}: the record's length of {length} is damaged; the rest of the file cannot be read"
             raise RecordError(msg)
         framed = header + file.read(length + FOOTER_BYTES)
         if problem := frame_problem(framed, length):

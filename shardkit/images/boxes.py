@@ -5,7 +5,7 @@ Stored boxes are (ymin, xmin, ymax, xmax) as shares of the upright image's heigh
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from shardkit.images import BadImage, ImageInfo
 
@@ -21,6 +21,13 @@ _UPRIGHT: dict[int, Callable[[float, float], _Point]] = {
     7: lambda y, x: (1 - x, 1 - y),
     8: lambda y, x: (1 - x, y),
 }
+
+
+class BadBox(NamedTuple):
+    """A box without area in its image: the object's name, and a sentence with the box."""
+
+    name: str
+    found: str
 
 
 def upright_size(info: ImageInfo) -> tuple[int, int]:
@@ -49,7 +56,7 @@ def annotated_orientation(width: int, height: int, info: ImageInfo, what: str) -
 
 def place_objects(
     objects: Sequence[dict[str, Any]], annotated: tuple[int | None, int | None], info: ImageInfo
-) -> tuple[list[dict[str, Any]], list[tuple[str, str]]]:
+) -> tuple[list[dict[str, Any]], list[BadBox]]:
     """Objects with their boxes as they are stored, and (name, message) of those whose box has no area in the image.
 
     What of a box lies outside the image is cut off.
@@ -71,16 +78,16 @@ def place_objects(
         width = height = 1
     else:
         orientation = annotated_orientation(width, height, info, "annotated size")
-    placed, problems = [], []
+    placed, bad_boxes = [], []
     for one in objects:
         box = _placed(one["bbox"], width, height, orientation)
         if box is None:
             corners = ", ".join(f"{value:g}" for value in one["bbox"])
             found = f"the box (ymin, xmin, ymax, xmax) = ({corners}) has no area in the image, as float32"
-            problems.append((one["name"], found))
+            bad_boxes.append(BadBox(one["name"], found))
         else:
             placed.append({**one, "bbox": list(box)})
-    return placed, problems
+    return placed, bad_boxes
 
 
 def _placed(box: Sequence[float], width: int, height: int, orientation: int) -> Box | None:

@@ -1,1 +1,15 @@
-"""The inventory: the files of a source and what checking found, as columns sorted by key."""
+"""The inventory: every file of a source and the result of checking it, as columns sorted by key.
+
+| module | contents |
+|---|---|
+| `schema` | columns of an inventory, and rejected rows |
+| `columns` | from columns to the features of an example |
+| `measuring` | sizes and times that a listing left open |
+| `checking` | reading and decoding every file |
+| `parts` | the files in which workers store their rows |
+| `table` | the whole table, in little memory |
+| `digests` | digests of columns, and the fingerprint of a source |
+| `inventory` | `Inventory`, the value that planning takes |
+
+Listing a source belongs in `sources`, decisions about its examples in `planning`.
+"""

@@ -1,4 +1,4 @@
-"""From the columns of a listing to the features of an example: which there are, and their bytes."""
+"""Derive the features of an example from the columns of a listing, and encode their values."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -11,19 +11,19 @@ from shardkit.errors import DataError
 from shardkit.sources.listing import FEATURE_PREFIX
 
 OBJECTS, LABEL_NAMES, TARGET, MASK_PATH = "objects", "label_names", "target", "mask_path"
-_NOT_STORED = {"bbox", "label_name", "name"}  # of an object's fields: stored under other names, or not at all
-# A column that is carried along must not stand in for one of these.
-_TAKEN = {*features.ALWAYS, features.LABEL, features.LABELS, features.MASK, OBJECTS, "weight"}
+_NOT_STORED = {"bbox", "label_name", "name"}  # fields of an object that are stored under other names or not at all
+# Names that a carried column must not take.
+_RESERVED = {*features.ALWAYS, features.LABEL, features.LABELS, features.MASK, OBJECTS, "weight"}
 
 
 def annotation_columns(schema: pa.Schema) -> list[str]:
-    """Columns, besides label_name, that make up what is stored beside the image."""
+    """Return the columns, besides label_name, from which features other than the image are made."""
     known = {OBJECTS, LABEL_NAMES, TARGET, MASK_PATH}
     return [name for name in schema.names if name in known or name.startswith(FEATURE_PREFIX)]
 
 
 def features_of(schema: pa.Schema) -> dict[str, Feature]:
-    """The features of the examples that a listing or a plan of these columns makes, sorted by name."""
+    """Return the features of the examples of a listing or plan with these columns, sorted by name."""
     found = dict(features.ALWAYS)
     if OBJECTS in schema.names:
         found[f"{features.OBJECTS}bbox"] = features.BOXES
@@ -46,19 +46,19 @@ def features_of(schema: pa.Schema) -> dict[str, Feature]:
 
 
 def stored_name(column: str) -> str:
-    """The feature's name of a column that is carried along: its own, or below ``source/`` where that is taken."""
+    """Return the feature's name of a carried column: the column's name, below ``source/`` if it is reserved."""
     name = column.removeprefix(FEATURE_PREFIX)
-    return f"source/{name}" if name in _TAKEN or name.startswith((features.OBJECTS, "source/")) else name
+    return f"source/{name}" if name in _RESERVED or name.startswith((features.OBJECTS, "source/")) else name
 
 
-class BadAnnotation(DataError):  # noqa: N818 -- it names what was found, as images.BadImage does
-    """A value of one record that its feature cannot hold; ``str()`` is one sentence without the key."""
+class BadAnnotation(DataError):  # noqa: N818 -- named like images.BadImage
+    """A value that its feature cannot store; ``str()`` is one sentence without the key."""
 
     reason = "bad_value"
 
 
 class AnnotationEncoder:
-    """What stands in an example beside its image, from a row's columns; the mask and the single label apart."""
+    """Encodes a row's columns as features, except for the image, the mask and a single label."""
 
     def __init__(self, schema: pa.Schema, classes: Sequence[str]) -> None:
         self._label_of = {name: label for label, name in enumerate(classes)}
@@ -73,13 +73,17 @@ class AnnotationEncoder:
         ]
 
     def __call__(self, row: Mapping[str, Any]) -> tuple[dict[str, bytes], list[int] | None]:
-        """Features, and the labels among them, ascending, for the index; None where the layout has no such list.
+        """Encode a row.
 
         Args:
-            row: values of the columns that `annotation_columns` names, boxes placed.
+            row: Values of the columns from `annotation_columns`, with boxes placed on the upright image.
+
+        Returns:
+            Encoded features by name; and the row's labels for the index, ascending, None if the layout has no lists of
+            labels.
 
         Raises:
-            BadAnnotation: a carried value is missing.
+            BadAnnotation: A carried value is missing.
         """
         made: dict[str, bytes] = {}
         labels: list[int] | None = None

@@ -1,7 +1,7 @@
-"""The inventory of a whole source as one table, in as little memory as a hundred million files allow.
+"""Hold the inventory of a whole source as one table, in little enough memory for a hundred million files.
 
-Every column is one chunk of its narrowest type: Arrow gathers rows of a column in many chunks by joining the chunks
-first, for every shard anew.
+Every column is one chunk of its narrowest type. Taking rows of a column with many chunks would make Arrow concatenate
+them, again for every shard.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ _UNSIGNED = (pa.uint8(), pa.uint16(), pa.uint32())
 
 
 def compact(table: pa.Table) -> pa.Table:
-    """Return the same rows in less memory: repeated texts by number, numbers in few bytes, no columns of nulls."""
+    """Return the same rows in less memory: texts as dictionaries, numbers and nulls in their narrowest types."""
     for i, name in enumerate(table.column_names):
         column = table[name]
         if column.null_count == len(column):
@@ -42,11 +42,11 @@ def plain_type(type_: pa.DataType) -> pa.DataType:
     return pa.string() if pa.types.is_large_string(type_) else type_
 
 
-def joined(tables: list[pa.Table]) -> pa.Table:
-    """Return the rows of all tables, sorted by key, those of one key in the order of their file.
+def concat_sorted(tables: list[pa.Table]) -> pa.Table:
+    """Return the rows of all tables sorted by key, rows of one key in the order of their file.
 
     Args:
-        tables: At least one, of the same columns; the list is emptied, column by column, to free their memory.
+        tables: At least one table, all with the same columns. The list is emptied column by column to free memory.
     """
     names = tables[0].column_names
     columns = {name: _as_one(tables, name) for name in ("key", LINE.name) if name in names}
@@ -62,7 +62,7 @@ def joined(tables: list[pa.Table]) -> pa.Table:
 
 
 def _as_one(tables: list[pa.Table], name: str) -> pa.Array:
-    """Take a column out of all tables."""
+    """Remove a column from all tables and return it as one array."""
     column = pa.concat_tables([table.select([name]) for table in tables], promote_options="permissive")[name]
     tables[:] = [table.drop_columns(name) for table in tables]
     if pa.types.is_string(column.type) and not column.null_count:
@@ -70,7 +70,7 @@ def _as_one(tables: list[pa.Table], name: str) -> pa.Array:
         del column
         return _text(chunks)
     if pa.types.is_string(column.type):
-        column = column.cast(pa.large_string())  # one chunk of the other may hold 2 GiB
+        column = column.cast(pa.large_string())  # one chunk of `string` holds at most 2 GiB
     if not pa.types.is_dictionary(column.type):
         return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     column = column.unify_dictionaries()
@@ -81,7 +81,7 @@ def _as_one(tables: list[pa.Table], name: str) -> pa.Array:
 
 
 def _text(chunks: list[pa.StringArray]) -> pa.LargeStringArray:
-    """Join strings, none null, into one array, and free each chunk once it is copied."""
+    """Concatenate strings without nulls into one array, freeing each chunk once it is copied."""
     ends = np.cumsum([0, *(pc.sum(pc.binary_length(chunk)).as_py() or 0 for chunk in chunks)])
     data, offsets, row = np.empty(ends[-1], np.uint8), np.zeros(1 + sum(map(len, chunks)), np.int64), 0
     for i, end in enumerate(ends[:-1].tolist()):
@@ -98,12 +98,12 @@ def _text(chunks: list[pa.StringArray]) -> pa.LargeStringArray:
 
 
 def _release() -> None:
-    # Arrow's allocator keeps what is freed, here as much again as the inventory.
+    # Arrow's allocator keeps freed memory, here as much as the inventory takes.
     pa.default_memory_pool().release_unused()
 
 
 def _order(columns: pa.Table) -> pa.Array | None:
-    """The rows in their order; None where they are in it already."""
+    """Return the rows in sorted order; None if they are sorted already."""
     keys = columns["key"]
     if LINE.name not in columns.column_names and pc.all(pc.less_equal(keys[:-1], keys[1:])).as_py() is not False:
         return None

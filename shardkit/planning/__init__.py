@@ -1,11 +1,13 @@
-"""Who goes where, decided before a record is written: pure functions over columns, numpy only.
+"""Decide the split, shard and position of every example before a record is written: pure functions, numpy and Arrow.
 
 | module | decides |
 |---|---|
-| `splitting` | the split of each example, by hash or stratified by class |
-| `sizing` | how many shards a split has, and why |
-| `dealing` | the shard of each example, and its place there |
+| `assign_splits` | the split of each example; `splitting` and `stratifying` hold the two methods |
+| `grouping` | which examples must share a split |
+| `sizing` | the number of shards of a split, with the reasons |
+| `assign_shards` | the shard of each example; `balance` measures the result |
+| `plan` | all of the above, as one `Plan`; `plan_file` stores it |
 
 Every result is the same on every machine: integer arithmetic and stable sorts only, because numpy's default sort and
-floating-point sums may differ between processors.
+floating-point sums may differ between processors. Nothing here reads images or imports Beam.
 """

@@ -1,6 +1,7 @@
-"""The split of every example: as the source gives it, or by ratio; and what belongs together across splits."""
+"""Assign every example to a split: the source's own, or by ratio; and find the examples that must share one."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -11,22 +12,22 @@ from shardkit import naming
 from shardkit.errors import CallError
 from shardkit.hashing import hash64_column
 from shardkit.planning import grouping
-from shardkit.planning.labelling import Labels
+from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.splitting import split_by_hash
-from shardkit.planning.stratifying import split_units
+from shardkit.planning.stratifying import split_atomic_groups
 from shardkit.sources.listing import GROUP
 
 
 @dataclass(frozen=True, slots=True)
-class Ties:
-    """What belongs together.
+class Relations:
+    """Groups and exact duplicates among n examples.
 
     Attributes:
-        groups: names, null for none; None where the source has no groups.
-        group_codes: int64[n]; see grouping; None without groups.
-        duplicate_codes: int64[n]; None where contents are not known.
+        groups: Group names, null for an example without a group; None if the source has no groups.
+        group_codes: int64[n], see grouping; None without groups.
+        duplicate_codes: int64[n], see grouping; None if contents are not known.
     """
 
     groups: pa.ChunkedArray | None
@@ -35,50 +36,63 @@ class Ties:
 
     @property
     def num_groups(self) -> int | None:
-        """How many groups there are; None without groups."""
+        """Number of groups; None without groups."""
         return None if self.group_codes is None else int(self.group_codes.max(initial=-1)) + 1
 
     @property
     def num_duplicates(self) -> int | None:
-        """Examples of the same bytes as another one before them; None where contents are not known."""
+        """Number of examples with the same bytes as an earlier one; None if contents are not known."""
         codes = self.duplicate_codes
         return None if codes is None else int((codes >= 0).sum()) - (int(codes.max(initial=-1)) + 1)
 
-    def units(self, *, with_duplicates: bool) -> npt.NDArray[np.int64] | None:
-        """See grouping.units_of; None where every example is alone."""
+    def atomic_groups(self, *, with_duplicates: bool) -> npt.NDArray[np.int64] | None:
+        """Return the atomic group of every example; see grouping.merge_atomic_groups.
+
+        Args:
+            with_duplicates: Whether exact duplicates must share a split too.
+
+        Returns:
+            int64[n], or None if no example belongs to one.
+        """
         groups, duplicates = self.group_codes, self.duplicate_codes if with_duplicates else None
         if groups is None or duplicates is None:
             return duplicates if groups is None else groups
-        return grouping.units_of(groups, duplicates)
+        return grouping.merge_atomic_groups(groups, duplicates)
 
 
 def contents_known(good: Rows) -> bool:
-    """Whether every file was read before it is planned."""
-    return not good.gathered("content_sha256").has_nulls
+    """Return whether every file was read before planning."""
+    return not good.lazy_column("content_sha256").has_nulls
 
 
-def ties_of(good: Rows, options: ConvertOptions) -> Ties:
-    """What belongs together among the good rows of an inventory.
+def find_relations(good: Rows, options: ConvertOptions) -> Relations:
+    """Find groups and exact duplicates among the good rows of an inventory.
+
+    Args:
+        good: The rows.
+        options: Options of the conversion.
 
     Raises:
-        CallError: `--group-by` is neither a column nor a regular expression that fits.
+        CallError: `--group-by` is neither a column nor a regular expression that matches a key.
     """
     groups = good[GROUP.name] if GROUP.name in good.column_names else None
     if groups is not None and groups.null_count == len(groups):
         groups = None
     if groups is None and options.group_by is not None:
         groups = grouping.groups_by_pattern(good["key"], options.group_by)
-    codes = None if groups is None else grouping.group_codes(groups)
-    return Ties(
-        groups, codes, grouping.duplicate_codes(good.gathered("content_sha256")) if contents_known(good) else None
-    )
+    group_codes = None if groups is None else grouping.group_codes(groups)
+    contents = good.lazy_column("content_sha256")
+    return Relations(groups, group_codes, grouping.duplicate_codes(contents) if contents_known(good) else None)
 
 
 def refuse_own_splits(given: list[str]) -> None:
     """Refuse `--splits` for a source that has splits of its own.
 
+    Args:
+        given: Names of the source's splits.
+
     Raises:
-        CallError: there are such splits; the message names them.
+        CallError: There are such splits; the message names them.
     """
     if given:
         msg = f"the source has its own splits ({', '.join(given)}); leave out --splits, or convert one of its folders"
@@ -86,12 +100,21 @@ def refuse_own_splits(given: list[str]) -> None:
 
 
 def assign_splits(
-    good: Rows, labels: Labels, ties: Ties, options: ConvertOptions
+    good: Rows, labels: ExampleLabels, relations: Relations, options: ConvertOptions
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
-    """The split of every good row, as an index into the names.
+    """Assign every good row to a split.
+
+    Args:
+        good: The rows.
+        labels: Labels of the rows.
+        relations: Groups and duplicates among the rows.
+        options: Options of the conversion.
+
+    Returns:
+        int32[n], index of each row's split; and the names of the splits.
 
     Raises:
-        CallError: the source has splits and `--splits` is given, or a split would be empty.
+        CallError: The source has splits and `--splits` is given, or a split would be empty.
     """
     given = sorted({name for name in pc.unique(good["split"]).to_pylist() if name is not None})
     if options.splits is None:
@@ -100,58 +123,73 @@ def assign_splits(
             return np.zeros(len(good), np.int32), names
         return pc.index_in(good["split"], pa.array(names)).to_numpy().astype(np.int32), names
     refuse_own_splits(given)
-    # In one order, whatever the user's: the description, which must tell two conversions apart, has none.
+    # A fixed order, not the user's: the plan's description has no order, and equal descriptions must give equal plans.
     names = naming.split_order(set(options.splits))
     ratios = {name: options.splits[name] for name in names}
-    units = ties.units(with_duplicates=options.dedupe != "ignore")
+    group_duplicates = options.dedupe != "ignore"
+    atomic_groups = relations.atomic_groups(with_duplicates=group_duplicates)
     if options.split_by == "hash":
-        tokens = good.gathered("content_sha256" if contents_known(good) and options.dedupe != "ignore" else "key")
-        split_of = split_by_hash(grouping.unit_hashes(units, tokens, ties.groups, seed=options.seed), ratios)
+        tokens = good.lazy_column("content_sha256" if contents_known(good) and group_duplicates else "key")
+        hashes = grouping.atomic_group_hashes(atomic_groups, tokens, relations.groups, seed=options.seed)
+        split_of = split_by_hash(hashes, ratios)
     else:
-        split_of = split_units(
-            hash64_column(good.gathered("key"), seed=options.seed, purpose="split"), labels, ratios, units
-        )
+        hashes = hash64_column(good.lazy_column("key"), seed=options.seed, purpose="split")
+        split_of = split_atomic_groups(hashes, labels, ratios, atomic_groups)
     counts = np.bincount(split_of, minlength=len(names))
     if not counts.all():
         empty = names[int(np.argmin(counts))]
-        what = "leave that split out" if options.group_by is None else "leave out --group-by"
-        what = "use --split-by stratified" if options.split_by == "hash" else what
-        msg = f"split {empty!r} would get none of the {len(good)} examples; raise its share, or {what}"
+        remedy = "leave that split out" if options.group_by is None else "leave out --group-by"
+        remedy = "use --split-by stratified" if options.split_by == "hash" else remedy
+        msg = f"split {empty!r} would get none of the {len(good)} examples; raise its share, or {remedy}"
         raise CallError(msg)
     return split_of, names
 
 
-def tie_notes(good: Rows, labels: Labels, ties: Ties, split_of: npt.NDArray[np.int32]) -> list[str]:
-    """What the user should know of groups and duplicates: those that the source's own splits part, unlike labels."""
+def relation_notes(
+    good: Rows, labels: ExampleLabels, relations: Relations, split_of: npt.NDArray[np.int32]
+) -> list[str]:
+    """Return notes for the user: groups and duplicates in several splits, and duplicates with different labels.
+
+    Args:
+        good: The rows.
+        labels: Labels of the rows.
+        relations: Groups and duplicates among the rows.
+        split_of: int32[n], index of each row's split.
+    """
     notes = []
     for codes, what, remedy in (
-        (ties.group_codes, "groups", "leave the source's splits out, or mend them"),
-        (ties.duplicate_codes, "exact duplicates", "leave all but the first out with --dedupe drop"),
+        (relations.group_codes, "groups", "do not use the source's splits, or correct them"),
+        (relations.duplicate_codes, "exact duplicates", "drop all but the first with --dedupe drop"),
     ):
-        parted = np.zeros(0, np.int64) if codes is None else grouping.straddling(codes, split_of)
-        if codes is not None and len(parted):
-            rows = np.flatnonzero(codes == parted[0])
+        leaking = np.zeros(0, np.int64) if codes is None else grouping.groups_in_several_splits(codes, split_of)
+        if codes is not None and len(leaking):
+            rows = np.flatnonzero(codes == leaking[0])
             one, other = rows[0], rows[split_of[rows] != split_of[rows[0]]][0]
             keys = f"{good['key'][int(one)]} and {good['key'][int(other)]}"
-            notes.append(f"{what} that stand in more than one split: {len(parted)}, first {keys}; {remedy}")
-    if ties.duplicate_codes is not None and (pair := _disagreement(ties.duplicate_codes, labels)) is not None:
-        number, one, other = pair
-        keys = f"{good['key'][one]} and {good['key'][other]}"
-        notes.append(f"exact duplicates with different labels: {number}, first {keys}; which one is right?")
+            notes.append(f"{what} in more than one split: {len(leaking)}, first {keys}; {remedy}")
+    if relations.duplicate_codes is not None:
+        conflict = _find_label_conflict(relations.duplicate_codes, labels)
+        if conflict is not None:
+            keys = f"{good['key'][conflict.row]} and {good['key'][conflict.other_row]}"
+            notes.append(f"exact duplicates with different labels: {conflict.num_sets}, first {keys}; which is right?")
     return notes
 
 
-def _disagreement(codes: npt.NDArray[np.int64], labels: Labels) -> tuple[int, int, int] | None:
-    """How many sets of duplicates have different labels, and two rows of the first; None for none."""
+class _LabelConflict(NamedTuple):
+    num_sets: int  # sets of duplicates with different labels
+    row: int  # two rows of the first set
+    other_row: int
+
+
+def _find_label_conflict(codes: npt.NDArray[np.int64], labels: ExampleLabels) -> _LabelConflict | None:
     rows = np.flatnonzero(codes >= 0)
     if not len(rows):
         return None
     order = rows[np.argsort(codes[rows], kind="stable")]
-    first = np.concatenate(([True], codes[order[1:]] != codes[order[:-1]]))
-    first_of = order[first][np.cumsum(first) - 1]
+    is_first = np.concatenate(([True], codes[order[1:]] != codes[order[:-1]]))
+    first_of = order[is_first][np.cumsum(is_first) - 1]
     differs = labels.differ(order, first_of)
     if not differs.any():
         return None
-    number = len(np.unique(codes[order[differs]]))
     at = int(np.flatnonzero(differs)[0])
-    return number, int(first_of[at]), int(order[at])
+    return _LabelConflict(len(np.unique(codes[order[differs]])), int(first_of[at]), int(order[at]))

@@ -1,6 +1,7 @@
-"""What belongs together: groups that the source names, exact duplicates, and the units that both tie together.
+"""Find the examples that must share a split: groups that the source names, exact duplicates, and atomic groups.
 
-A unit is numbered from 0; -1 is an example that belongs to nobody.
+An atomic group is a set of examples that groups and duplicates connect, directly or through other examples. In all
+arrays here groups are numbered from 0, and -1 is an example without one.
 """
 
 import re
@@ -13,17 +14,17 @@ import pyarrow.compute as pc
 
 from shardkit.errors import CallError
 from shardkit.hashing import COLUMN_BLOCK, hash64_column
-from shardkit.planning.rows import Gathered
+from shardkit.planning.rows import LazyColumn
 
 _Ints = npt.NDArray[np.int64]
-DIGEST_WORDS = 4  # of 64 bits in a sha256
+DIGEST_WORDS = 4  # 64-bit words of a sha256
 
 
 def groups_by_pattern(keys: pa.ChunkedArray, pattern: str) -> pa.ChunkedArray:
-    """Return the first group of a regular expression in every key; null where it is not found.
+    """Return the first group of a regular expression in every key; null if a key does not match.
 
     Raises:
-        CallError: the expression cannot be compiled, has no group, or is found in no key.
+        CallError: The expression cannot be compiled, has no group, or matches no key.
     """
     search = compile_pattern(pattern).search
     found = pa.chunked_array(
@@ -47,15 +48,17 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
     """Compile the regular expression of `--group-by`.
 
     Raises:
-        CallError: it cannot be compiled or has no group.
+        CallError: It cannot be compiled or has no group.
     """
     try:
         compiled = re.compile(pattern)
     except re.error as error:
-        msg = f"--group-by {pattern!r} is no column of the source, nor a regular expression: {error}"
+        msg = f"--group-by {pattern!r} is neither a column of the source nor a regular expression: {error}"
         raise CallError(msg) from None
     if not compiled.groups:
-        msg = f"--group-by {pattern!r} is no column of the source, and as a regular expression over keys has no (group)"
+        msg = (
+            f"--group-by {pattern!r} is no column of the source, and as a regular expression for keys it has no (group)"
+        )
         raise CallError(msg)
     return compiled
 
@@ -65,19 +68,19 @@ def _blocks(column: pa.ChunkedArray) -> Iterator[list[str]]:
 
 
 def group_codes(groups: pa.ChunkedArray) -> _Ints:
-    """int64[n], the number of every example's group, by first appearance; -1 for none."""
+    """Return int64[n], every example's group, numbered by first appearance; -1 without one."""
     encoded = groups.dictionary_encode().unify_dictionaries()
     codes = [pc.fill_null(chunk.indices, -1).to_numpy().astype(np.int64) for chunk in encoded.chunks]
     return np.concatenate(codes) if codes else np.zeros(0, np.int64)
 
 
 def digest_words(contents: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
-    """Return sha256 digests, none null, as uint64[n, DIGEST_WORDS]."""
+    """Return sha256 digests without nulls as uint64[n, DIGEST_WORDS]."""
     return np.concatenate([np.zeros((0, DIGEST_WORDS), np.uint64), *map(_words, contents.chunks)])
 
 
-def digest_prefixes(contents: pa.ChunkedArray | Gathered) -> npt.NDArray[np.uint64]:
-    """Return uint64[n], the first word of sha256 digests, none null."""
+def digest_prefixes(contents: pa.ChunkedArray | LazyColumn) -> npt.NDArray[np.uint64]:
+    """Return uint64[n], the first word of sha256 digests without nulls."""
     prefixes = np.empty(len(contents), np.uint64)
     for start in range(0, len(contents), COLUMN_BLOCK):
         words = digest_words(contents.slice(start, COLUMN_BLOCK))
@@ -92,24 +95,24 @@ def _words(chunk: pa.FixedSizeBinaryArray) -> npt.NDArray[np.uint64]:
     return words[chunk.offset : chunk.offset + len(chunk)]
 
 
-def duplicate_codes(contents: pa.ChunkedArray | Gathered) -> _Ints:
-    """Return int64[n], the number of every set of equal contents, by first row; -1 where a content is the only one.
+def duplicate_codes(contents: pa.ChunkedArray | LazyColumn) -> _Ints:
+    """Return int64[n], every example's set of equal contents, numbered by first row; -1 if its content is unique.
 
     Args:
-        contents: sha256 digests, none null.
+        contents: sha256 digests without nulls.
     """
     return repeated_codes(digest_prefixes(contents), lambda rows: digest_words(contents.take(rows)))
 
 
 def repeated_codes(prefixes: npt.NDArray[np.uint64], digests_of: Callable[[_Ints], npt.NDArray[np.uint64]]) -> _Ints:
-    """Return what `duplicate_codes` does, without holding all digests.
+    """Return the same as `duplicate_codes` without holding all digests.
 
-    The first 64 bits of the digests sort out nearly all rows in a quarter of the memory; the few that share them with
-    another row are compared whole.
+    The first 64 bits of the digests rule out nearly all rows in a quarter of the memory. The few rows that share them
+    with another row are compared by their full digests.
 
     Args:
-        prefixes: uint64[n], first word of every digest.
-        digests_of: Returns the whole digests of some rows, ascending, as `digest_words` does.
+        prefixes: uint64[n], the first word of every digest.
+        digests_of: A function from ascending rows to their full digests, as from `digest_words`.
     """
     codes = np.full(len(prefixes), -1, np.int64)
     rows = _repeated(prefixes)
@@ -125,7 +128,7 @@ def repeated_codes(prefixes: npt.NDArray[np.uint64], digests_of: Callable[[_Ints
 
 
 def _repeated(values: npt.NDArray[np.uint64]) -> _Ints:
-    """Rows whose value another row has too, ascending."""
+    """Return the rows whose value is not unique, ascending."""
     ordered = np.sort(values)
     repeated = ordered[1:][ordered[1:] == ordered[:-1]]
     del ordered
@@ -137,20 +140,23 @@ def _repeated(values: npt.NDArray[np.uint64]) -> _Ints:
     return np.concatenate(found)
 
 
-def units_of(groups: _Ints, duplicates: _Ints) -> _Ints:
-    """int64[n], connected components of examples that share a group or a content; -1 where an example shares neither.
+def merge_atomic_groups(groups: _Ints, duplicates: _Ints) -> _Ints:
+    """Return int64[n], the connected components of examples that share a group or a content.
 
     Args:
-        groups: see group_codes.
-        duplicates: see duplicate_codes.
+        groups: See group_codes.
+        duplicates: See duplicate_codes.
+
+    Returns:
+        The number of every example's component; -1 if it shares neither with another example.
     """
     num_groups = int(groups.max(initial=-1)) + 1
-    units = np.where(groups >= 0, groups, np.where(duplicates >= 0, duplicates + num_groups, -1))
-    tied = (groups >= 0) & (duplicates >= 0)
-    pairs = np.unique(np.stack([groups[tied], duplicates[tied] + num_groups], axis=1), axis=0)
+    atomic_groups = np.where(groups >= 0, groups, np.where(duplicates >= 0, duplicates + num_groups, -1))
+    has_both = (groups >= 0) & (duplicates >= 0)
+    pairs = np.unique(np.stack([groups[has_both], duplicates[has_both] + num_groups], axis=1), axis=0)
     if not len(pairs):
-        return units
-    # Union by the smaller number, with path halving (Tarjan): only duplicates that have a group come here.
+        return atomic_groups
+    # Union-find by the smaller number, with path halving (Tarjan). Only duplicates that have a group get here.
     parent = list(range(num_groups + int(duplicates.max()) + 1))
 
     def root(node: int) -> int:
@@ -163,49 +169,49 @@ def units_of(groups: _Ints, duplicates: _Ints) -> _Ints:
         one, other = sorted((root(group), root(duplicate)))
         parent[other] = one
     roots = np.array([root(node) for node in range(len(parent))], np.int64)
-    return np.where(units >= 0, roots[units], -1)
+    return np.where(atomic_groups >= 0, roots[atomic_groups], -1)
 
 
-def unit_hashes(
-    units: _Ints | None,
-    tokens: pa.ChunkedArray | Gathered,
+def atomic_group_hashes(
+    atomic_groups: _Ints | None,
+    tokens: pa.ChunkedArray | LazyColumn,
     groups: pa.ChunkedArray | None,
     *,
     seed: int,
 ) -> npt.NDArray[np.uint64]:
-    """uint64[n], the hash that decides an example's split, the same for all of a unit.
+    """Return uint64[n], the hash that decides an example's split: the same for a whole atomic group.
 
-    That of its group, else of its token. Where a duplicate ties several groups together, or groups and examples
-    without one, the least hash of the groups counts: so an old example changes its split only when a new one ties its
-    unit to another.
+    It is the hash of the example's group, or else of its token. If duplicates connect several groups, or groups and
+    examples without one, it is the smallest hash of the groups. An old example therefore changes its split only if a
+    new one connects its atomic group to another.
 
     Args:
-        units: see units_of; None where every example is alone.
-        tokens: contents where they are known, else keys.
-        groups: names; None where there are none.
-        seed: of the conversion.
+        atomic_groups: See merge_atomic_groups; None if there are none.
+        tokens: Contents if they are known, else keys.
+        groups: Group names; None if there are none.
+        seed: Seed of the conversion.
     """
     hashes = hash64_column(tokens, seed=seed, purpose="split")
-    if groups is None or units is None:
+    if groups is None or atomic_groups is None:
         return hashes  # equal contents have equal hashes
     named = groups.is_valid().to_numpy()
     hashes[named] = hash64_column(groups.drop_null(), seed=seed, purpose="split")
-    least = np.full(int(units.max(initial=-1)) + 1, np.iinfo(np.uint64).max, np.uint64)
-    np.minimum.at(least, units[named], hashes[named])
-    anyhow = least.copy()
-    np.minimum.at(anyhow, units[units >= 0], hashes[units >= 0])
+    least = np.full(int(atomic_groups.max(initial=-1)) + 1, np.iinfo(np.uint64).max, np.uint64)
+    np.minimum.at(least, atomic_groups[named], hashes[named])
+    least_of_all = least.copy()
+    np.minimum.at(least_of_all, atomic_groups[atomic_groups >= 0], hashes[atomic_groups >= 0])
     has_group = np.zeros(len(least), np.bool_)
-    has_group[units[named]] = True
-    of_unit = np.where(has_group, least, anyhow)
-    hashes[units >= 0] = of_unit[units[units >= 0]]
+    has_group[atomic_groups[named]] = True
+    hash_of = np.where(has_group, least, least_of_all)
+    hashes[atomic_groups >= 0] = hash_of[atomic_groups[atomic_groups >= 0]]
     return hashes
 
 
-def straddling(codes: _Ints, split_of: npt.NDArray[np.int32]) -> _Ints:
-    """Numbers of the groups, or sets of duplicates, that stand in more than one split."""
-    some = codes >= 0
+def groups_in_several_splits(codes: _Ints, split_of: npt.NDArray[np.int32]) -> _Ints:
+    """Return the numbers of the groups, or sets of duplicates, that are in more than one split."""
+    has_group = codes >= 0
     least = np.full(int(codes.max(initial=-1)) + 1, np.iinfo(np.int32).max, np.int32)
     most = np.full(len(least), -1, np.int32)
-    np.minimum.at(least, codes[some], split_of[some])
-    np.maximum.at(most, codes[some], split_of[some])
+    np.minimum.at(least, codes[has_group], split_of[has_group])
+    np.maximum.at(most, codes[has_group], split_of[has_group])
     return np.flatnonzero(most > least)

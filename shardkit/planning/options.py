@@ -1,4 +1,4 @@
-"""The options of a conversion that change its bytes, checked once, and their one form in JSON."""
+"""Options of a conversion that change the bytes it writes."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -7,42 +7,41 @@ from typing import Any, Literal
 
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
-from shardkit.inventory.inventory import Check
-from shardkit.planning.sizing import check_target_bytes
+from shardkit.inventory.schema import Check
+from shardkit.planning.sizing import TARGET_SHARD_BYTES, check_target_bytes
 
 Dedupe = Literal["group", "drop", "ignore"]
 
-DEFAULT_SHARD_BYTES = 128 << 20  # 128 MiB
-DEFAULT_QUALITY = 95  # what FFCV and ImageNet's own resized copies use
+DEFAULT_QUALITY = 95  # the quality of FFCV and of ImageNet's own resized copies
 
 
 @dataclass(frozen=True, slots=True)
 class ConvertOptions:
-    """What changes the bytes written. Workers, runner, progress and the reject limit do not, and are not here.
+    """Options that change the bytes written. Workers, runner, progress and the reject limit change none.
 
     Attributes:
-        name: the dataset's name, for the manifest and TFDS.
-        splits: share of each split, in the order given; None to take the source's own.
-        split_by: ``hash`` keeps an example in its split while data grows, ``stratified`` is exact within each class.
-        shards: number for every split, or by split; None to choose from the sizes.
-        shard_bytes: size aimed at, bytes.
-        pipelines: number of input pipelines that will read; numbers of shards are a multiple of it.
-        seed: 0 to 2**63 - 1.
-        classes: label names in label order; None for the source's, sorted.
-        resize: shorter side in pixels that larger images are reduced to; None to keep sizes.
-        quality: of JPEGs that are encoded anew, 1 to 100, on Pillow's scale: above 95 files grow for hardly any gain.
-        group_by: regular expression over keys whose first group names what stays in one split; the column of a table
-            where the source has groups of its own.
-        dedupe: exact duplicates, where contents are known: ``group`` keeps them in one split, ``drop`` leaves out all
-            but the first key, ``ignore`` takes them as they come.
-        check: ``decode`` reads and decodes every file before planning, ``header`` opens none before writing.
+        name: Name of the dataset, for the manifest and TFDS.
+        splits: Ratio of each split; None to keep the source's splits.
+        split_by: ``hash`` keeps an example in its split when data is added; ``stratified`` is exact within each class.
+        shards: Number of shards of every split, or by split; None to choose from the sizes.
+        shard_bytes: Target size of a shard in bytes.
+        pipelines: Number of input pipelines that will read the dataset; numbers of shards are multiples of it.
+        seed: Seed for splits and for the assignment to shards, 0 to 2**63 - 1.
+        classes: Class names in label order; None to sort the source's names.
+        resize: Shorter side in pixels to which larger images are reduced; None to keep sizes.
+        quality: Quality of re-encoded JPEGs, 1 to 100 on Pillow's scale; above 95 files grow with hardly any gain.
+        group_by: A regular expression for keys, whose first group names the examples that share a split; or a column,
+            if the source is a table.
+        dedupe: Treatment of exact duplicates if contents are known: ``group`` keeps them in one split, ``drop`` rejects
+            all but the first key, ``ignore`` treats them like other examples.
+        check: ``decode`` reads and decodes every file before planning; ``header`` opens no file before writing.
     """
 
     name: str = "dataset"
     splits: dict[str, Fraction] | None = None
     split_by: Literal["hash", "stratified"] = "hash"
     shards: int | dict[str, int] | None = None
-    shard_bytes: int = DEFAULT_SHARD_BYTES
+    shard_bytes: int = TARGET_SHARD_BYTES
     pipelines: int = 1
     seed: int = 0
     classes: tuple[str, ...] | None = None
@@ -71,10 +70,13 @@ class ConvertOptions:
             raise CallError(msg)
 
     def check_split_names(self, names: Collection[str]) -> None:
-        """Check that `shards` names no other splits than those that are written.
+        """Check that `shards` names only splits that are written.
+
+        Args:
+            names: Names of the splits that are written.
 
         Raises:
-            CallError: it does.
+            CallError: It names another split.
         """
         unknown = sorted(set(self.shards) - set(names)) if isinstance(self.shards, dict) else []
         if unknown:
@@ -82,7 +84,7 @@ class ConvertOptions:
             raise CallError(msg)
 
     def requested_shards(self, split: str) -> int | None:
-        """Return the number of shards asked for in a split, or None to choose it."""
+        """Return the requested number of shards of a split, or None to choose it."""
         return self.shards.get(split) if isinstance(self.shards, dict) else self.shards
 
     @staticmethod
@@ -98,7 +100,7 @@ class ConvertOptions:
             raise CallError(msg)
 
     def as_json(self) -> dict[str, Any]:
-        """The options as the manifest and the fingerprint hold them. ``classes`` are in the manifest by themselves."""
+        """Return the options as in the manifest and the fingerprint; the manifest stores `classes` separately."""
         return {
             "splits": None if self.splits is None else {name: str(share) for name, share in self.splits.items()},
             "split_by": self.split_by,

@@ -1,9 +1,9 @@
-"""The plan: split, shard and position of every key, decided before a record is written.
+"""The plan: the split, shard and position of every key, decided before a record is written.
 
-A pure function of the sorted inventory, the options and the versions; numpy and Arrow only.
+It is a pure function of the inventory, the options and the versions of libraries.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,33 +14,40 @@ import pyarrow.compute as pc
 
 from shardkit import software
 from shardkit.dataset.features import CLASS_LABEL, LABEL
+from shardkit.dataset.manifest import Balance, Source
 from shardkit.errors import DataError
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
 from shardkit.inventory.columns import features_of
-from shardkit.inventory.inventory import INVENTORY_SCHEMA, Reject, fingerprint
+from shardkit.inventory.digests import fingerprint
+from shardkit.inventory.inventory import Inventory
+from shardkit.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA, Reject
 from shardkit.inventory.table import plain_type
-from shardkit.planning.assign_splits import assign_splits, tie_notes, ties_of
-from shardkit.planning.balance import Balance, measure_balance
-from shardkit.planning.dealing import deal_sorted, sort_by
-from shardkit.planning.duplicates import REJECTED_SCHEMA, without_duplicates, without_repeats
-from shardkit.planning.labelling import Labels, labels_of
+from shardkit.planning.assign_shards import assign_shards, sort_by
+from shardkit.planning.assign_splits import assign_splits, find_relations, relation_notes
+from shardkit.planning.balance import measure_balance
+from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
+from shardkit.planning.labels import ExampleLabels, encode_labels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
-from shardkit.planning.unsplit import without_unsplit
+from shardkit.planning.unsplit import reject_unsplit
 from shardkit.sources.listing import GROUP, LINE
 
 PLAN_VERSION = 2
 
-# An inventory in memory has narrower types, which depend on its values.
+# A compacted inventory has narrower types, which depend on its values.
 _TYPE_OF = {field.name: field for field in INVENTORY_SCHEMA}
 _NOT_PLANNED = {"split", "label_name", "mtime_ns", "reason", "message", LINE.name, GROUP.name}
 
 
 def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa.Schema:
-    """One row an example, in the order written: by split, shard and position.
+    """Return the columns of a plan, which has a row for each example, sorted by split, shard and position.
 
-    The shard follows from SplitPlan.shard_counts. `label` is there where an example has one class.
+    The shard follows from SplitPlan.shard_counts.
+
+    Args:
+        inventory_schema: Columns of the inventory.
+        with_groups: Whether examples have groups.
     """
     fields = [
         _TYPE_OF.get(field.name, field.with_type(plain_type(field.type)))
@@ -56,7 +63,16 @@ def plan_schema(inventory_schema: pa.Schema, *, with_groups: bool = False) -> pa
 
 @dataclass(frozen=True, slots=True)
 class SplitPlan:
-    """One split of a plan; ``num_bytes`` are of the raw files, ``class_counts`` in label order."""
+    """One split of a plan.
+
+    Attributes:
+        name: Name of the split.
+        num_bytes: Size of the raw files in bytes.
+        class_counts: Number of examples of each class, in label order.
+        shard_counts: Number of examples of each shard.
+        balance: Balance of the shards, in examples and source bytes.
+        reasons: Sentences that explain the number of shards.
+    """
 
     name: str
     num_bytes: int
@@ -67,26 +83,13 @@ class SplitPlan:
 
     @property
     def num_examples(self) -> int:
-        """Examples of the split."""
+        """Number of examples."""
         return sum(self.shard_counts)
 
     @property
     def num_shards(self) -> int:
-        """Shards of the split."""
+        """Number of shards."""
         return len(self.shard_counts)
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """What the plan says of the source, for the manifest."""
-
-    layout: str
-    num_files: int
-    num_bytes: int
-    skipped: dict[str, int]
-    groups: int | None
-    duplicates: int | None
-    fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,15 +97,15 @@ class Plan:
     """A whole plan.
 
     Attributes:
-        schema: of its rows; see plan_schema.
-        examples: all rows of the inventory, rejected ones too, and a label where they have one; plan_schema's columns.
-        order: [num_examples], rows of `examples` in the order written.
-        splits: in the order written.
-        classes: names in label order.
-        rejected: REJECTED_SCHEMA, sorted by key.
-        source: what the manifest says of the source.
-        options: as the user gave them.
-        notes: what the user should know.
+        schema: Columns of the plan; see plan_schema.
+        examples: All rows of the inventory, including rejected ones, with these columns.
+        order: uint[num_examples], rows of `examples` in the order in which they are written.
+        splits: The splits, in the order in which they are written.
+        classes: Class names in label order.
+        rejected: Rejected rows, with REJECTED_SCHEMA, sorted by key.
+        source: The source, as the manifest describes it.
+        options: Options of the conversion.
+        notes: Sentences that the user should see.
     """
 
     schema: pa.Schema
@@ -111,43 +114,43 @@ class Plan:
     splits: list[SplitPlan]
     classes: list[str]
     rejected: pa.Table
-    source: Facts
+    source: Source
     options: ConvertOptions
     notes: tuple[str, ...] = field(default=())
 
     @property
     def num_examples(self) -> int:
-        """Examples of all splits."""
+        """Number of examples of all splits."""
         return len(self.order)
 
     def rows(self, start: int, count: int) -> pa.Table:
-        """Rows [start, start + count) in the order written: gathered when they are asked for, not all at once."""
+        """Return rows [start, start + count) in the order in which they are written."""
         return self.examples.take(pa.array(self.order[start : start + count])).cast(self.schema)
 
     @property
     def num_shards(self) -> int:
-        """Shards of all splits."""
+        """Number of shards of all splits."""
         return sum(split.num_shards for split in self.splits)
 
     def description(self) -> dict[str, Any]:
-        """Return what makes this conversion the one it is; equal descriptions give equal bytes."""
+        """Return everything that decides the bytes of this conversion: equal descriptions give equal bytes."""
         known = known_description(self.options, self.source.layout, None)
         return {**known, "source": self.source.fingerprint, "classes": self.classes}
 
     @property
     def digest(self) -> str:
-        """sha256 of the canonical JSON of the description: equal for all runs of the same conversion."""
+        """The sha256 of the description's canonical JSON: equal for all runs of the same conversion."""
         return sha256_hex(canonical_json(self.description()))
 
     def with_late(self, late: Iterable[Reject]) -> pa.Table:
-        """Rejects of the plan and of the writers together, sorted by key."""
+        """Return the rejected rows of the plan and of the writers, sorted by key."""
         rows = [one._asdict() for one in late]
         table = pa.concat_tables([self.rejected, pa.Table.from_pylist(rows, REJECTED_SCHEMA)])
         return table.take(pc.sort_indices(table, [("key", "ascending")]))
 
 
 def known_description(options: ConvertOptions, layout: str, classes: list[str] | None) -> dict[str, Any]:
-    """Return the part of Plan.description() that is known before the source is listed; `classes` only if they are."""
+    """Return the part of Plan.description() that is known before the source is listed."""
     known = {
         "plan_version": PLAN_VERSION,
         "name": options.name,
@@ -158,49 +161,39 @@ def known_description(options: ConvertOptions, layout: str, classes: list[str] |
     return known if classes is None else {**known, "classes": classes}
 
 
-def make_plan(
-    inventory: pa.Table,
-    options: ConvertOptions,
-    *,
-    layout: str,
-    skipped: Mapping[str, int],
-    classes: Sequence[str] | None = None,
-) -> Plan:
-    """Decide split, shard and position of every good file.
+def make_plan(inventory: Inventory, options: ConvertOptions) -> Plan:
+    """Decide the split, shard and position of every good file.
 
     Args:
-        inventory: INVENTORY_SCHEMA and the layout's own columns, sorted by key.
-        options: as the user gave them.
-        layout: name of the source's layout.
-        skipped: files that are no images, counted by ending.
-        classes: names in label order, where the source's format says them; None to sort the names found.
+        inventory: The inventory of the source.
+        options: Options of the conversion.
 
     Raises:
-        DataError: no good image is left.
-        CallError: the options do not fit the source.
+        DataError: No good image is left.
+        CallError: The options do not fit the source.
     """
-    inventory = without_repeats(inventory)
-    if options.splits is None:  # else the source must not have splits at all
-        inventory = without_unsplit(inventory)
-    bad = pc.is_valid(inventory["reason"])
-    rejected = inventory.select(REJECTED_SCHEMA.names).filter(bad).cast(REJECTED_SCHEMA)
-    good = Rows(inventory).kept(pc.invert(bad).to_numpy())
+    table = reject_repeated_keys(inventory.table)
+    if options.splits is None:  # with `--splits`, the source must have no splits at all
+        table = reject_unsplit(table)
+    bad = pc.is_valid(table["reason"])
+    rejected = table.select(REJECTED_SCHEMA.names).filter(bad).cast(REJECTED_SCHEMA)
+    good = Rows(table).filter(pc.invert(bad).to_numpy())
     del bad
     if not len(good):
-        raise nothing_left(rejected, skipped)
-    ties = ties_of(good, options)
-    num_duplicates = ties.num_duplicates
+        raise nothing_left(rejected, inventory.skipped)
+    relations = find_relations(good, options)
+    num_duplicates = relations.num_duplicates
     if options.dedupe == "drop":
-        good, rejected = without_duplicates(good, rejected, ties)
-        ties = ties_of(good, options)
-    labels = labels_of(inventory, good, options, classes)
-    split_of, names = assign_splits(good, labels, ties, options)
+        good, rejected = drop_duplicates(good, rejected, relations)
+        relations = find_relations(good, options)
+    labels = encode_labels(table, good, options, inventory.classes)
+    split_of, names = assign_splits(good, labels, relations, options)
     options.check_split_names(names)
-    notes = (*_notes(good, labels), *tie_notes(good, labels, ties, split_of))
-    groups, num_groups = ties.groups, ties.num_groups
-    del ties
-    # Each of the following has a row an example, and is gigabytes: nothing stays longer than it is needed.
-    hashes = hash64_column(good.gathered("key"), seed=options.seed, purpose="position")
+    notes = (*_notes(good, labels), *relation_notes(good, labels, relations, split_of))
+    groups, num_groups = relations.groups, relations.num_groups
+    del relations
+    # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.
+    hashes = hash64_column(good.lazy_column("key"), seed=options.seed, purpose="position")
     order = np.argsort(split_of, kind="stable").astype(np.uint32 if len(good) < 1 << 32 else np.uint64)
     ends = np.cumsum(np.bincount(split_of, minlength=len(names))).tolist()
     del split_of
@@ -208,13 +201,13 @@ def make_plan(
     for name, start, end in zip(names, [0, *ends], ends, strict=False):
         splits.append(_plan_split(name, order[start:end], good, labels, hashes, options))
     del hashes
-    examples = inventory.append_column("label", pa.array(good.spread(labels.dealt_by)))
+    examples = table.append_column("label", pa.array(good.scatter(labels.strata)))
     if groups is not None:
         examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])
-        examples = examples.append_column(GROUP.name, good.spread_column(groups))
+        examples = examples.append_column(GROUP.name, good.scatter_column(groups))
     if good.numbers is not None:
         order = good.numbers[order]
-    schema = plan_schema(inventory.schema, with_groups=groups is not None)
+    schema = plan_schema(table.schema, with_groups=groups is not None)
     return Plan(
         schema=schema,
         examples=examples.select(schema.names),
@@ -222,14 +215,14 @@ def make_plan(
         splits=splits,
         classes=labels.classes,
         rejected=rejected,
-        source=Facts(
-            layout=layout,
-            num_files=len(inventory),
-            num_bytes=int(pc.sum(inventory["source_bytes"]).as_py() or 0),
-            skipped=dict(skipped),
+        source=Source(
+            layout=inventory.layout,
+            num_files=len(table),
+            num_bytes=int(pc.sum(table["source_bytes"]).as_py() or 0),
+            skipped=dict(inventory.skipped),
             groups=num_groups,
             duplicates=num_duplicates,
-            fingerprint=fingerprint(inventory),
+            fingerprint=fingerprint(table),
         ),
         options=options,
         notes=notes,
@@ -240,14 +233,14 @@ def _plan_split(
     name: str,
     rows: npt.NDArray[np.unsignedinteger],
     good: Rows,
-    labels: Labels,
+    labels: ExampleLabels,
     hashes: npt.NDArray[np.uint64],
     options: ConvertOptions,
 ) -> SplitPlan:
-    """Deal the examples of one split, and bring its rows, in place, into the order written."""
-    # Sorted by class, in a class by hash: so dealing needs no copies in another order.
-    sort_by(rows, labels.dealt_by[rows], hashes)
-    dealt_by, sizes = labels.dealt_by[rows], good["source_bytes"].to_numpy()[rows]
+    """Assign the examples of one split to shards, and sort its rows in place into the order of writing."""
+    # Sorted by class and hash, so that assigning needs no copies in another order.
+    sort_by(rows, labels.strata[rows], hashes)
+    strata, sizes = labels.strata[rows], good["source_bytes"].to_numpy()[rows]
     num_bytes = int(sizes.sum(dtype=np.int64))
     chosen = choose_num_shards(
         split=name,
@@ -257,9 +250,9 @@ def _plan_split(
         pipelines=options.pipelines,
         requested=options.requested_shards(name),
     )
-    shards = deal_sorted(dealt_by, sizes, chosen.num_shards)
-    balance = measure_balance(dealt_by, sizes, shards, chosen.num_shards)
-    del dealt_by, sizes
+    shards = assign_shards(strata, sizes, chosen.num_shards)
+    balance = measure_balance(strata, sizes, shards, chosen.num_shards)
+    del strata, sizes
     planned = SplitPlan(
         name=name,
         num_bytes=num_bytes,
@@ -272,19 +265,19 @@ def _plan_split(
     return planned
 
 
-def _notes(good: Rows, labels: Labels) -> tuple[str, ...]:
+def _notes(good: Rows, labels: ExampleLabels) -> tuple[str, ...]:
     classes = labels.classes
-    alike: dict[str, list[str]] = {}
+    similar: dict[str, list[str]] = {}
     for name in classes:
-        alike.setdefault("".join(name.casefold().split()), []).append(name)
+        similar.setdefault("".join(name.casefold().split()), []).append(name)
     notes = [
-        f"classes {', '.join(map(repr, names))} differ only by case or blanks; are they meant to be one?"
-        for names in alike.values()
+        f"classes {', '.join(map(repr, names))} differ only by case or blanks; should they be one class?"
+        for names in similar.values()
         if len(names) > 1
     ]
-    missing = [name for name, count in zip(classes, labels.counts(np.arange(len(good))), strict=True) if not count]
-    if missing:
-        notes.append(f"no good image in {len(missing)} of {len(classes)} classes: {', '.join(map(repr, missing[:5]))}")
+    empty = [name for name, count in zip(classes, labels.counts(np.arange(len(good))), strict=True) if not count]
+    if empty:
+        notes.append(f"no good image in {len(empty)} of {len(classes)} classes: {', '.join(map(repr, empty[:5]))}")
     if len(good) and len(classes) == 1:
         notes.append(f"there is only one class, {classes[0]!r}; is SOURCE the folder that holds the label folders?")
     return tuple(notes)

@@ -1,6 +1,6 @@
-"""The plan on disk: a Parquet file with one row group per shard, so that a worker reads its slice and nothing else.
+"""The plan on disk: a Parquet file with one row group per shard, so that a worker reads only its own rows.
 
-A pipeline's graph never carries rows: protobuf caps it at 2 GB, Dataflow at far less.
+Rows are not part of the pipeline's graph, which protobuf limits to 2 GB and Dataflow to far less.
 """
 
 import json
@@ -18,19 +18,19 @@ from shardkit.storage import Folder
 
 PATH = f"{naming.WORK_FOLDER}/plan.parquet"
 _DESCRIPTION_KEY = b"shardkit.plan"
-_NUM_SHARDS_KEY = b"shardkit.num_shards"  # of every split, as JSON
+_NUM_SHARDS_KEY = b"shardkit.num_shards"  # of each split, as JSON
 
 
 @dataclass(frozen=True, slots=True)
 class ShardTask:
-    """One element of the write pipeline: which shard, and which row group of the plan it is."""
+    """One element of the write pipeline: a shard, and its row group in the plan."""
 
     name: naming.ShardName
     row_group: int
 
 
 def shard_tasks(plan: Plan) -> list[ShardTask]:
-    """Every shard of a plan, in the order of its row groups."""
+    """Return the tasks of all shards, in the order of their row groups."""
     names = _shard_names({split.name: split.num_shards for split in plan.splits})
     return [ShardTask(name, row_group) for row_group, name in enumerate(names)]
 
@@ -58,7 +58,7 @@ def write_plan(output: Folder, plan: Plan) -> None:
 
 
 def read_description(output: Folder) -> dict[str, Any] | None:
-    """Return what the plan in the work folder was made from, or None if there is no plan."""
+    """Return Plan.description() of the plan in the work folder, or None if there is no plan."""
     metadata = _read_metadata(output)
     return None if metadata is None else _description(metadata)
 
@@ -75,7 +75,7 @@ def _read_metadata(output: Folder) -> dict[bytes, bytes] | None:
     try:
         with output.open(PATH) as file:
             metadata: dict[bytes, bytes] = pq.ParquetFile(file).schema_arrow.metadata
-    except pa.ArrowInvalid:  # damaged on the disk: shards are then refused like those without a plan
+    except pa.ArrowInvalid:  # damaged: its shards are refused like shards without a plan
         return None
     return metadata
 
@@ -88,9 +88,14 @@ def _description(metadata: dict[bytes, bytes]) -> dict[str, Any]:
 def read_shard_rows(output: Folder, row_group: int, plan_digest: str) -> pa.Table:
     """Return the rows of one shard, in the order in which they are written.
 
+    Args:
+        output: The folder that holds the work folder.
+        row_group: Number of the shard's row group.
+        plan_digest: Digest of this run's plan.
+
     Raises:
         StaleRunError: The plan in the work folder has another digest.
-        MachineError: This process would write other bytes than the plan's: a worker with other versions.
+        MachineError: This worker has other library versions and would write other bytes.
     """
     with output.open(PATH) as file:
         plan = pq.ParquetFile(file)

@@ -1,4 +1,4 @@
-"""Some rows of a table, without a copy of the table."""
+"""A selection of a table's rows that copies no column before it is used."""
 
 from dataclasses import dataclass
 
@@ -10,8 +10,13 @@ from shardkit.hashing import COLUMN_BLOCK
 
 
 @dataclass(frozen=True, slots=True)
-class Gathered:
-    """Some rows of a column; see Rows."""
+class LazyColumn:
+    """Selected rows of one column, gathered block by block.
+
+    Attributes:
+        column: The whole column.
+        numbers: Numbers of the selected rows, ascending; None for all.
+    """
 
     column: pa.ChunkedArray
     numbers: npt.NDArray[np.unsignedinteger] | None
@@ -26,25 +31,25 @@ class Gathered:
         return self.take(np.arange(start, min(start + count, len(self))))
 
     def take(self, rows: npt.NDArray[np.int64]) -> pa.ChunkedArray:
-        """Return the values of some rows."""
+        """Return the values of some of the selected rows."""
         return self.column.take(pa.array(rows if self.numbers is None else self.numbers[rows]))
 
     @property
     def has_nulls(self) -> bool:
-        """Whether a row has no value."""
+        """Whether a selected row has no value."""
         starts = range(0, len(self) if self.column.null_count else 0, COLUMN_BLOCK)
         return any(self.slice(start, COLUMN_BLOCK).null_count for start in starts)
 
 
 @dataclass(frozen=True, slots=True)
 class Rows:
-    """Some rows of an inventory; a column's values are gathered when they are asked for.
+    """Selected rows of an inventory. A column is gathered only when it is read.
 
-    One rejected image among a hundred million would else cost a second inventory in memory.
+    Copying all columns because of one rejected image among a hundred million would double the memory.
 
     Attributes:
         table: The whole inventory.
-        numbers: Rows of it, ascending; None for all.
+        numbers: Numbers of the selected rows, ascending; None for all.
     """
 
     table: pa.Table
@@ -57,9 +62,9 @@ class Rows:
         column = self.table[name]
         return column if self.numbers is None else column.take(pa.array(self.numbers))
 
-    def gathered(self, name: str) -> "Gathered":
-        """Return a column that is read block by block, for columns of many bytes a row."""
-        return Gathered(self.table[name], self.numbers)
+    def lazy_column(self, name: str) -> LazyColumn:
+        """Return a column to read block by block, for columns with many bytes per row."""
+        return LazyColumn(self.table[name], self.numbers)
 
     @property
     def column_names(self) -> list[str]:
@@ -67,24 +72,24 @@ class Rows:
         names: list[str] = self.table.column_names
         return names
 
-    def kept(self, mask: npt.NDArray[np.bool_]) -> "Rows":
-        """Return those of the rows for which the mask is true."""
+    def filter(self, mask: npt.NDArray[np.bool_]) -> "Rows":
+        """Return the selected rows for which the mask is true."""
         if mask.all():
             return self
         numbers = np.flatnonzero(mask) if self.numbers is None else self.numbers[mask]
         return Rows(self.table, numbers.astype(np.uint32 if len(self.table) < 1 << 32 else np.uint64))
 
-    def spread(self, values: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
-        """Return int32[rows of the table], each row's value; -1 in rows that are not among these."""
+    def scatter(self, values: npt.NDArray[np.int32]) -> npt.NDArray[np.int32]:
+        """Return a value for each row of the table: that of a selected row, -1 for any other."""
         if self.numbers is None:
             return values
-        spread = np.full(len(self.table), -1, np.int32)
-        spread[self.numbers] = values
-        return spread
+        scattered = np.full(len(self.table), -1, np.int32)
+        scattered[self.numbers] = values
+        return scattered
 
-    def spread_column(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Return a column of all rows of the table from one of these rows; null in the others."""
+    def scatter_column(self, column: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Return a value for each row of the table: that of a selected row, null for any other."""
         if self.numbers is None:
             return column
-        at = self.spread(np.arange(len(self), dtype=np.int32))
+        at = self.scatter(np.arange(len(self), dtype=np.int32))
         return column.take(pa.array(at, mask=at < 0))

@@ -1,16 +1,16 @@
-"""Rows without a split in a source that gives other rows one: rejected, because no split is theirs."""
+"""Reject images without a split in a source whose other images have one: no split is right for them."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 _MESSAGE = (
-    "it has no split where other images of the source have one, such as {split!r}; put it into a file or a folder that "
-    "is named like a split, or convert it on its own"
+    "it has no split, but other images of the source have one, such as {split!r}; move it into a file or folder that "
+    "is named like a split, or convert it separately"
 )
 
 
-def without_unsplit(inventory: pa.Table) -> pa.Table:
-    """The inventory with its good rows of no split rejected as ``bad_split``, if other good rows have one."""
+def reject_unsplit(inventory: pa.Table) -> pa.Table:
+    """Return the inventory with good rows without a split rejected as ``bad_split``, if other good rows have one."""
     good = pc.is_null(inventory["reason"])
     unsplit = pc.and_(good, pc.is_null(inventory["split"]))
     given = pc.drop_null(pc.unique(inventory["split"].filter(good))).to_pylist()

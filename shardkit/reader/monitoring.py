@@ -10,6 +10,7 @@ from typing import Generic, TypeVar
 import tensorflow as tf
 
 from shardkit.errors import CallError
+from shardkit.naming import counted
 from shardkit.reader.arguments.checks import refused
 
 Element = TypeVar("Element")
@@ -59,7 +60,7 @@ class WaitingSummary:
         return self.seconds_waited / measured if measured else 0.0
 
     def __str__(self) -> str:
-        steps = f"{self.num_steps:,} step{'' if self.num_steps == 1 else 's'}"
+        steps = counted(self.num_steps, "step")
         passes = "first batch" if self.num_passes == 1 else f"first batches of {self.num_passes:,} passes"
         first = f"{passes} {_duration(self.seconds_first_batches)}" if self.num_passes else ""
         if self.max_step is None:

@@ -24,8 +24,10 @@ def os_errors_as(action: str, url: str) -> Iterator[None]:
         raise MachineError(msg) from error
 
 
-def unreadable(url: str, error: OSError) -> MachineError:
+def unreadable(url: str, error: OSError) -> ShardkitError:
     """Return the error for a file that exists, or may exist, and that the machine cannot read."""
+    if isinstance(error, ShardkitError):  # it says what is wrong, such as a pipe in the place of a file
+        return error
     return MachineError(
         f"{url}: cannot be read: {error.strerror or error}; check its permissions, the disk and the network, then run "
         f"again"

@@ -1,1 +1,1 @@
-"""Verification of shards, of examples, and of leaks between splits. No Beam."""
+"""Verify a dataset: shards (`shards`), examples (`examples`) and leaks between splits (`leaks`). No Beam."""

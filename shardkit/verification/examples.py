@@ -1,4 +1,4 @@
-"""Is an example what the manifest and its row of the index say?"""
+"""Compare an example with the manifest and with its row of the index."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,39 +14,39 @@ from shardkit.images.boxes import has_area
 
 
 @dataclass(frozen=True, slots=True)
-class Contents:
-    """What every example of a dataset has: its features, and labels out of these classes, in label order."""
+class ExampleSpec:
+    """Features and class names, in label order, of the examples of a dataset."""
 
     features: Mapping[str, Feature]
     classes: Sequence[str]
 
 
-def example_problems(data: bytes, row: dict[str, Any] | None, contents: Contents, *, deep: bool) -> Iterator[str]:
-    """What is wrong with one record.
+def example_problems(data: bytes, row: dict[str, Any] | None, spec: ExampleSpec, *, deep: bool) -> Iterator[str]:
+    """Find the problems of one record.
 
     Args:
-        data: the record's.
-        row: of the index; None where that is damaged.
-        contents: what every example has.
-        deep: also decode the image.
+        data: The record's data.
+        row: The record's row of the index; None if the index is damaged.
+        spec: Features and classes of every example.
+        deep: Whether to decode the image too.
     """
     try:
         stored = example.decode(data)
     except RecordError as error:
         yield str(error)
         return
-    if wrong := list(_shape_problems(stored, contents.features)):
+    if wrong := list(_shape_problems(stored, spec.features)):
         yield from wrong
         return
-    image, key = bytes(stored["image"][0]), bytes(stored["key"][0])  # type: ignore[arg-type] # checked just now
+    image, key = bytes(stored["image"][0]), bytes(stored["key"][0])  # type: ignore[arg-type] # _shape_problems checked it
     width, height = stored["width"][0], stored["height"][0]
     labels = _labels(stored)
     if row is not None:
         yield from _row_problems(row, data, image, stored, labels)
-    for label in sorted({label for label in labels or () if not 0 <= label < len(contents.classes)}):
-        yield f"label {label} is none of the manifest's {len(contents.classes)} classes"
-    if row is not None and row["label"] is not None and row["label"] < len(contents.classes):
-        name = contents.classes[row["label"]]
+    for label in sorted({label for label in labels or () if not 0 <= label < len(spec.classes)}):
+        yield f"label {label} is none of the manifest's {len(spec.classes)} classes"
+    if row is not None and row["label"] is not None and row["label"] < len(spec.classes):
+        name = spec.classes[row["label"]]
         if row["label_name"] != name:
             yield f"label {row['label']} is {name!r} in the manifest and {row['label_name']!r} in the index"
     yield from _box_problems(stored)
@@ -69,7 +69,7 @@ _Stored = dict[str, list[bytes] | list[int] | list[float]]
 
 
 def _shape_problems(stored: _Stored, wanted: Mapping[str, Feature]) -> Iterator[str]:
-    """Whether an example has every feature of the manifest, in its type and number."""
+    """Find features that are missing, or have another type or number of values than in the manifest."""
     lengths = set[int]()
     for name, feature in wanted.items():
         values = stored.get(name)
@@ -83,7 +83,7 @@ def _shape_problems(stored: _Stored, wanted: Mapping[str, Feature]) -> Iterator[
         if len(sides) == len(feature.shape) and len(values) != width:
             yield f"the example's {name} has {len(values)} values, not {width}"
         elif len(values) % width:
-            yield f"the example's {name} has {len(values)} values, which is no multiple of {width}"
+            yield f"the example's {name} has {len(values)} values, which is not a multiple of {width}"
         elif name.startswith(features.OBJECTS):
             lengths.add(len(values) // width)
     if len(lengths) > 1:
@@ -118,4 +118,4 @@ def _box_problems(stored: _Stored) -> Iterator[str]:
     for number, (ymin, xmin, ymax, xmax) in enumerate(zip(*[iter(sides)] * 4, strict=True)):
         if not has_area((ymin, xmin, ymax, xmax)):
             corners = f"({ymin:g}, {xmin:g}, {ymax:g}, {xmax:g})"
-            yield f"box {number} (ymin, xmin, ymax, xmax) = {corners} is no box within the image"
+            yield f"box {number} (ymin, xmin, ymax, xmax) = {corners} is not a box within the image"

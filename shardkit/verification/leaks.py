@@ -1,4 +1,4 @@
-"""Find groups, and images of the same bytes, that are in two splits of a finished dataset."""
+"""Find groups and exact duplicates that are in more than one split of a dataset."""
 
 from collections.abc import Collection, Iterator
 from typing import NamedTuple
@@ -12,29 +12,29 @@ from shardkit import naming
 from shardkit.dataset.index import read_index
 from shardkit.dataset.manifest import Manifest
 from shardkit.naming import printable
-from shardkit.verification.shards import Problem
+from shardkit.verification.shards import DatasetProblem
 
-MAX_LEAKS = 50  # told one by one
-_REMEDY = "mend it with --dedupe drop, or with --dedupe group where shardkit makes the splits"
+MAX_LEAKS = 50  # reported one by one
+_REMEDY = "use --dedupe drop, or --dedupe group if shardkit makes the splits"
 
 
-def leak_problems(manifest: Manifest, problems: Collection[Problem] = ()) -> list[Problem]:
-    """Return every content, then every group, that is in more than one split, with two of its keys each.
+def leak_problems(manifest: Manifest, problems: Collection[DatasetProblem] = ()) -> list[DatasetProblem]:
+    """Return a problem for every content, then for every group, in more than one split, with two of its keys.
 
-    Reads the indexes twice; in between it holds 9 bytes an example and the names of the groups.
+    The indexes are read twice. Memory is 9 bytes per example and the names of the groups.
 
     Args:
-        manifest: The dataset's, read from its folder.
-        problems: Problems found before. Examples of a damaged index are not looked at, and a problem says so.
+        manifest: The dataset's manifest, read from its folder.
+        problems: Problems found before. Examples of a damaged index are skipped, and a problem says so.
     """
     damaged = {problem.file for problem in problems}
     unread = [shard.index.path for _, shard in manifest.shards() if shard.index.path in damaged]
-    unseen = []
+    skipped = []
     if unread:
         others = f", nor were those of {len(unread) - 1} other damaged indexes" if len(unread) > 1 else ""
-        unseen.append(Problem(unread[0], None, f"its examples were not checked for leaks{others}"))
+        skipped.append(DatasetProblem(unread[0], None, f"its examples were not checked for leaks{others}"))
     readable = _Readable(manifest, frozenset(unread))
-    return unseen + _told(_content_leaks(readable), _REMEDY) + _told(_group_leaks(readable), "see --group-by")
+    return skipped + _report(_content_leaks(readable), _REMEDY) + _report(_group_leaks(readable), "see --group-by")
 
 
 class _Readable(NamedTuple):
@@ -42,12 +42,12 @@ class _Readable(NamedTuple):
     unread: frozenset[str]  # paths of indexes
 
 
-def _told(leaks: Iterator[str], remedy: str) -> list[Problem]:
+def _report(leaks: Iterator[str], remedy: str) -> list[DatasetProblem]:
     found = list(leaks)
-    told = [Problem(naming.MANIFEST, None, f"leak: {leak}; {remedy}") for leak in found[:MAX_LEAKS]]
+    reported = [DatasetProblem(naming.MANIFEST, None, f"leak: {leak}; {remedy}") for leak in found[:MAX_LEAKS]]
     if len(found) > MAX_LEAKS:
-        told.append(Problem(naming.MANIFEST, None, f"and {len(found) - MAX_LEAKS} leaks more of this kind"))
-    return told
+        reported.append(DatasetProblem(naming.MANIFEST, None, f"and {len(found) - MAX_LEAKS} more leaks of this kind"))
+    return reported
 
 
 def _tables(dataset: _Readable, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:
@@ -59,7 +59,7 @@ def _tables(dataset: _Readable, columns: list[str]) -> Iterator[tuple[str, pa.Ta
 
 
 def _prefixes(table: pa.Table) -> npt.NDArray[np.uint64]:
-    """The first 64 bits of every content's sha256."""
+    """Return the first 64 bits of every content's sha256."""
     heads = pc.binary_slice(table["content_sha256"].cast(pa.binary()), 0, 8).combine_chunks()
     return np.frombuffer(b"".join(heads.to_pylist()), "<u8")
 
@@ -76,21 +76,22 @@ def _content_leaks(dataset: _Readable) -> Iterator[str]:
     if not len(suspects):
         return
     first: dict[bytes, tuple[str, str]] = {}
-    told = set[bytes]()
+    reported = set[bytes]()
     for split, table in _tables(dataset, ["key", "content_sha256"]):
         rows = table.take(np.flatnonzero(np.isin(_prefixes(table), suspects)))
         for row in rows.to_pylist():
             content = row["content_sha256"]
-            there_split, there_key = first.setdefault(content, (split, row["key"]))
-            if there_split != split and content not in told:
-                told.add(content)
-                one, other = (printable(key) for key in (there_key, row["key"]))
-                yield f"{one} in {there_split} and {other} in {split} have the same bytes"
+            first_split, first_key = first.setdefault(content, (split, row["key"]))
+            if first_split != split and content not in reported:
+                reported.add(content)
+                one, other = (printable(key) for key in (first_key, row["key"]))
+                yield f"{one} in {first_split} and {other} in {split} have the same bytes"
 
 
 def _in_several(values: npt.NDArray[np.uint64], splits: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint64]:
-    """The values that stand in more than one split."""
-    order = np.argsort(values, kind="stable")  # of equals, splits ascend: they are read one after the other
+    """Return the values that are in more than one split."""
+    # A stable sort keeps the splits of equal values in order: they are read one after the other.
+    order = np.argsort(values, kind="stable")
     values, splits = values[order], splits[order]
     parted = (values[1:] == values[:-1]) & (splits[1:] != splits[:-1])
     return np.unique(values[1:][parted])
@@ -98,15 +99,15 @@ def _in_several(values: npt.NDArray[np.uint64], splits: npt.NDArray[np.uint8]) -
 
 def _group_leaks(dataset: _Readable) -> Iterator[str]:
     first: dict[str, tuple[str, str]] = {}
-    told = set[str]()
+    reported = set[str]()
     for split, table in _tables(dataset, ["key", "group"]):
         groups = table["group"].to_pylist()
         for row in dict(zip(reversed(groups), range(len(groups) - 1, -1, -1), strict=True)).values():
             group = groups[row]
             if group is None:
                 continue
-            there_split, there_key = first.setdefault(group, (split, table["key"][row].as_py()))
-            if there_split != split and group not in told:
-                told.add(group)
-                one, other = printable(there_key), printable(table["key"][row].as_py())
-                yield f"group {group!r} stands in two splits, with {one} in {there_split} and {other} in {split}"
+            first_split, first_key = first.setdefault(group, (split, table["key"][row].as_py()))
+            if first_split != split and group not in reported:
+                reported.add(group)
+                one, other = printable(first_key), printable(table["key"][row].as_py())
+                yield f"group {group!r} is in two splits: {one} in {first_split} and {other} in {split}"

@@ -1,29 +1,34 @@
-"""Is every byte of a dataset what its manifest says? All problems are collected, each with its file and record."""
+"""Compare every byte of a dataset with its manifest, and collect all problems with their file and record."""
 
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from shardkit import naming
 from shardkit.dataset import features, tfrecord
-from shardkit.dataset.index import ShardSummary, chain_problem, indexed_labels, parse_index
+from shardkit.dataset.index import ShardSummary, coverage_problem, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
 from shardkit.storage import TEMPORARY, Folder
-from shardkit.verification.examples import Contents, example_problems
+from shardkit.verification.examples import ExampleSpec, example_problems
 
-# A shard that is damaged all over is not told record by record.
-MAX_PROBLEMS_A_SHARD = 50
+MAX_PROBLEMS_PER_SHARD = 50  # reported one by one
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """What is wrong, in which file; ``record`` is the record's number from 0, None for the file as a whole."""
+class DatasetProblem:
+    """One problem.
+
+    Attributes:
+        file: Path of the file in the dataset.
+        record: Number of the record from 0; None for the whole file.
+        found: The problem, in words.
+    """
 
     file: str
     record: int | None
@@ -34,28 +39,28 @@ class Problem:
         return f"{where}: {self.found}"
 
 
-def read_checked_manifest(root: Folder) -> tuple[Manifest | None, list[Problem]]:
-    """The manifest, and what is wrong with it; None where it cannot be read at all."""
+def read_checked_manifest(root: Folder) -> tuple[Manifest | None, list[DatasetProblem]]:
+    """Read the manifest; return it, None if it cannot be read, and its problems."""
     try:
         raw = root.read(naming.MANIFEST)
     except (FileNotFoundError, NotADirectoryError):
         interrupted = root.stat(naming.WORK_FOLDER) is not None
         found = (
-            "the conversion was interrupted; call it again to finish it"
+            "the conversion was interrupted; run it again to finish it"
             if interrupted
             else "is missing; is this a dataset?"
         )
-        return None, [Problem(naming.MANIFEST, None, found)]
+        return None, [DatasetProblem(naming.MANIFEST, None, found)]
     try:
         manifest = parse_manifest(raw, where=naming.MANIFEST)
     except ManifestError as error:
-        return None, [Problem(naming.MANIFEST, None, str(error).removeprefix(f"{naming.MANIFEST}: "))]
+        return None, [DatasetProblem(naming.MANIFEST, None, str(error).removeprefix(f"{naming.MANIFEST}: "))]
     problems = (
-        [] if raw == manifest.to_bytes() else ["its text is not the one that shardkit writes; some byte was changed"]
+        [] if raw == manifest.to_bytes() else ["its text is not the one that shardkit writes; a byte was changed"]
     )
     for name, split in manifest.splits.items():
         problems += [f"split {name!r}: {problem}" for problem in _split_problems(manifest, split)]
-    return manifest, [Problem(naming.MANIFEST, None, problem) for problem in problems]
+    return manifest, [DatasetProblem(naming.MANIFEST, None, problem) for problem in problems]
 
 
 def _split_problems(manifest: Manifest, split: Split) -> Iterator[str]:
@@ -71,24 +76,24 @@ def _split_problems(manifest: Manifest, split: Split) -> Iterator[str]:
             yield f"{what} says {said}, its parts make {found}"
 
 
-def file_problems(root: Folder, file: File) -> list[Problem]:
-    """What is wrong with a file beside the shards."""
+def file_problems(root: Folder, file: File) -> list[DatasetProblem]:
+    """Find the problems of a file next to the shards."""
     try:
         raw = root.read(file.path)
     except OSError as error:
         return [_unreadable(file.path, error)]
     if len(raw) != file.num_bytes:
-        return [Problem(file.path, None, f"has {len(raw)} bytes, the manifest says {file.num_bytes}")]
+        return [DatasetProblem(file.path, None, f"has {len(raw)} bytes, the manifest says {file.num_bytes}")]
     if sha256_hex(raw) != file.sha256:
-        return [Problem(file.path, None, "its sha256 is not the manifest's; some byte was changed")]
+        return [DatasetProblem(file.path, None, "its sha256 is not the manifest's; a byte was changed")]
     return []
 
 
-def left_over(root: Folder, manifest: Manifest) -> list[Problem]:
+def leftover_files(root: Folder, manifest: Manifest) -> list[DatasetProblem]:
     """Return a problem for each file that does not belong: shards of other conversions, temporary files of writers."""
     known = {path for _, shard in manifest.shards() for path in (shard.path, shard.index.path)}
     return [
-        Problem(entry.name, None, "is no part of this dataset, the manifest does not name it; remove it")
+        DatasetProblem(entry.name, None, "is not part of this dataset: the manifest does not list it; remove it")
         for entry in root.scan()
         if (naming.is_shard_file(entry.name) and entry.name not in known) or entry.name.startswith(TEMPORARY)
     ]
@@ -96,35 +101,35 @@ def left_over(root: Folder, manifest: Manifest) -> list[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class ShardCheck:
-    """What was found in one shard; ``class_counts`` are by label, from its index."""
+    """The result of checking one shard; ``class_counts`` by label, from its index."""
 
-    problems: list[Problem]
+    problems: list[DatasetProblem]
     class_counts: dict[int, int]
     num_examples: int
     num_bytes: int
 
 
-def check_shard(root: Folder, shard: Shard, plan_digest: str, contents: Contents, *, deep: bool) -> ShardCheck:
+def check_shard(root: Folder, shard: Shard, plan_digest: str, spec: ExampleSpec, *, deep: bool) -> ShardCheck:
     """Re-read a shard and its index: sizes, sha256, framing, both CRCs, every record against its row.
 
     Args:
-        root: the dataset's folder.
-        shard: as the manifest describes it.
-        plan_digest: The manifest's; the index must have the same.
-        contents: what every example has.
-        deep: also decode every image.
+        root: The dataset's folder.
+        shard: The shard, as in the manifest.
+        plan_digest: The manifest's plan digest, which the index must repeat.
+        spec: Features and classes of every example.
+        deep: Whether to decode every image too.
     """
     problems, table = _index_problems(root, shard, plan_digest)
     counts = {} if table is None else dict(zip(*_counted(indexed_labels(table)), strict=True))
     try:
         with root.open(shard.path) as file:
-            found = list(_record_problems(_Hashed(file), shard, table, contents, deep=deep))
+            found = list(_record_problems(_Hashed(file), shard, table, spec, deep=deep))
     except OSError as error:
         found = [_unreadable(shard.path, error)]
     problems += found
-    if len(problems) > MAX_PROBLEMS_A_SHARD:
-        more = f"and {len(problems) - MAX_PROBLEMS_A_SHARD} problems more"
-        problems = [*problems[:MAX_PROBLEMS_A_SHARD], Problem(shard.path, None, more)]
+    if len(problems) > MAX_PROBLEMS_PER_SHARD:
+        more = f"and {len(problems) - MAX_PROBLEMS_PER_SHARD} more problems"
+        problems = [*problems[:MAX_PROBLEMS_PER_SHARD], DatasetProblem(shard.path, None, more)]
     return ShardCheck(problems, counts, shard.num_examples, shard.num_bytes)
 
 
@@ -133,8 +138,8 @@ def _counted(labels: Any) -> tuple[list[int], list[int]]:
     return values.tolist(), counts.tolist()
 
 
-def class_count_problems(split_name: str, split: Split, checks: list[ShardCheck]) -> list[Problem]:
-    """Whether a split's class counts are those of its indexes."""
+def class_count_problems(split_name: str, split: Split, checks: list[ShardCheck]) -> list[DatasetProblem]:
+    """Compare a split's class counts with those of its indexes."""
     found = [0] * len(split.class_counts)
     for check in checks:
         for label, count in check.class_counts.items():
@@ -142,36 +147,38 @@ def class_count_problems(split_name: str, split: Split, checks: list[ShardCheck]
                 found[label] += count
     if found == split.class_counts:
         return []
-    return [Problem(naming.MANIFEST, None, f"split {split_name!r}: its class_counts are not those of its indexes")]
+    return [
+        DatasetProblem(naming.MANIFEST, None, f"split {split_name!r}: its class_counts are not those of its indexes")
+    ]
 
 
-def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[Problem], pa.Table | None]:
+def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[DatasetProblem], pa.Table | None]:
     path = shard.index.path
     try:
         raw = root.read(path)
     except OSError as error:
         return [_unreadable(path, error)], None
     if sha256_hex(raw) != shard.index.sha256:
-        # Not parsed: of damaged Parquet, Arrow makes missing columns, other types, text that is none, and worse.
-        return [Problem(path, None, "its sha256 is not the manifest's; some byte was changed")], None
+        # Not parsed, because Arrow may read damaged Parquet as missing columns, other types or invalid text.
+        return [DatasetProblem(path, None, "its sha256 is not the manifest's; a byte was changed")], None
     problems = []
     try:
         table, summary = parse_index(raw, where=path)
     except DataError as error:
-        return [Problem(path, None, str(error).removeprefix(f"{path}: "))], None
+        return [DatasetProblem(path, None, str(error).removeprefix(f"{path}: "))], None
     wanted = ShardSummary(shard.num_examples, shard.num_bytes, shard.sha256, plan_digest, summary.format_version)
     if summary != wanted:
-        problems.append(Problem(path, None, f"its summary {summary} is not the manifest's {wanted}"))
+        problems.append(DatasetProblem(path, None, f"its summary {summary} is not the manifest's {wanted}"))
     if len(table) != shard.num_examples:
-        problems.append(Problem(path, None, f"has {len(table)} rows, the manifest says {shard.num_examples}"))
-    if problem := chain_problem(table, shard.num_bytes):
-        problems.append(Problem(path, None, problem))
+        problems.append(DatasetProblem(path, None, f"has {len(table)} rows, the manifest says {shard.num_examples}"))
+    if problem := coverage_problem(table, shard.num_bytes):
+        problems.append(DatasetProblem(path, None, problem))
         return problems, None
     return problems, table
 
 
 class _Hashed:
-    """A file that is hashed as it is read."""
+    """A file that is hashed while it is read."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._digest, self.num_bytes = file, hashlib.sha256(), 0
@@ -189,36 +196,39 @@ class _Hashed:
 
 
 def _record_problems(
-    file: _Hashed, shard: Shard, table: pa.Table | None, contents: Contents, *, deep: bool
-) -> Iterator[Problem]:
-    # With a sound index a damaged record costs that record only; without one, all behind it cannot be found.
+    file: _Hashed, shard: Shard, table: pa.Table | None, spec: ExampleSpec, *, deep: bool
+) -> Iterator[DatasetProblem]:
+    # With an intact index only the damaged record is lost; without one, the records after it cannot be found.
     records = _by_frames(file, shard) if table is None else _by_index(file, shard, table)
     num_examples = 0
-    for number, (row, data, found) in enumerate(records):
+    for number, record in enumerate(records):
         num_examples += 1
-        if data is None:
-            yield Problem(shard.path, number, found)
+        if record.data is None:
+            yield DatasetProblem(shard.path, number, record.problem)
         else:
-            for problem in example_problems(data, row, contents, deep=deep):
-                yield Problem(shard.path, number, problem)
+            for problem in example_problems(record.data, record.row, spec, deep=deep):
+                yield DatasetProblem(shard.path, number, problem)
     sha256 = file.finish()
     if num_examples != shard.num_examples:
-        yield Problem(shard.path, None, f"has {num_examples} records, the manifest says {shard.num_examples}")
+        yield DatasetProblem(shard.path, None, f"has {num_examples} records, the manifest says {shard.num_examples}")
     if file.num_bytes != shard.num_bytes:
-        yield Problem(shard.path, None, f"has {file.num_bytes} bytes, the manifest says {shard.num_bytes}")
+        yield DatasetProblem(shard.path, None, f"has {file.num_bytes} bytes, the manifest says {shard.num_bytes}")
     elif sha256 != shard.sha256:
-        yield Problem(shard.path, None, "its sha256 is not the manifest's; some byte was changed")
+        yield DatasetProblem(shard.path, None, "its sha256 is not the manifest's; a byte was changed")
 
 
-_Record = tuple[dict[str, Any] | None, bytes | None, str]
+class _Record(NamedTuple):
+    row: dict[str, Any] | None  # of the index
+    data: bytes | None  # None if the frame is damaged
+    problem: str = ""
 
 
 def _by_frames(file: _Hashed, shard: Shard) -> Iterator[_Record]:
     try:
         for _, data in tfrecord.read_records(file, name=shard.path):
-            yield None, data, ""
+            yield _Record(None, data)
     except RecordError as error:
-        yield None, None, str(error).removeprefix(f"{shard.path}: ")
+        yield _Record(None, None, str(error).removeprefix(f"{shard.path}: "))
 
 
 def _by_index(file: _Hashed, shard: Shard, table: pa.Table) -> Iterator[_Record]:
@@ -226,11 +236,13 @@ def _by_index(file: _Hashed, shard: Shard, table: pa.Table) -> Iterator[_Record]
         for row in batch.to_pylist():
             framed = file.read(row["length"] + tfrecord.OVERHEAD_BYTES)
             problem = tfrecord.frame_problem(framed, row["length"])
-            what = f"{problem} (key {row['key']!r}, byte {row['offset']} of {shard.path})"
-            yield row, None if problem else framed[tfrecord.HEADER_BYTES : -tfrecord.FOOTER_BYTES], what
+            if problem:
+                yield _Record(row, None, f"{problem} (key {row['key']!r}, byte {row['offset']} of {shard.path})")
+            else:
+                yield _Record(row, framed[tfrecord.HEADER_BYTES : -tfrecord.FOOTER_BYTES])
 
 
-def _unreadable(path: str, error: OSError) -> Problem:
+def _unreadable(path: str, error: OSError) -> DatasetProblem:
     if isinstance(error, FileNotFoundError):
-        return Problem(path, None, "is missing")
-    return Problem(path, None, f"cannot be read: {error.strerror or error}")
+        return DatasetProblem(path, None, "is missing")
+    return DatasetProblem(path, None, f"cannot be read: {error.strerror or error}")

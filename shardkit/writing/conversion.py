@@ -118,11 +118,9 @@ class Conversion:
         output.remove(REJECTED_IN_WORK)  # of an earlier run
         existing = self._refuse_output(source, output)
         with run.checked():
-            inventory, facts = take_inventory(
-                source, output, run.token, self.options, self.executor, self.listener, existing
-            )
+            inventory = take_inventory(source, output, run.token, self.options, self.executor, self.listener, existing)
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
-        plan = plan_inventory(source, inventory, facts, self.options, self.listener)
+        plan = plan_inventory(inventory, self.options, self.listener)
         del inventory
         self._enforce_limit(output, plan.source.num_files, plan.rejected)
         run.check()

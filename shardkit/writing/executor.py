@@ -68,7 +68,9 @@ class SequentialExecutor:
             summaries = [job.listing_check.summary(listing.table()) for _, listing in batches]
             if inventory_tasks.is_refused(summaries, job):
                 return
-        names = [name for batch_id, listing in batches for name in inventory_tasks.check_batch(batch_id, listing, job)]
+        names = [
+            name for batch_id, listing in batches for name in inventory_tasks.check_listing(batch_id, listing, job)
+        ]
         inventory_tasks.write_part_names(names, job)
 
     def write_shards(self, job: WriteJob, tasks: Sequence[ShardTask], phase: Phase) -> None:

@@ -1,7 +1,7 @@
 """The tasks of an inventory: list a source in parallel and check every file once, into parts in the work folder.
 
 An executor calls, on any worker and as often as it likes: `list_groups` for each group of parts, `is_refused` once for
-all listings, `check_batch` for each listing, `write_part_names` once. The driver calls `part_groups` before and
+all listings, `check_listing` for each listing, `write_part_names` once. The driver calls `part_groups` before and
 `read_part_names` after them. Errors are written to a file: raised by a worker, they would reach the user as the
 runner's failure, wrapped in its own words.
 """
@@ -17,8 +17,10 @@ from typing import Any, NamedTuple
 
 from shardkit import naming
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
-from shardkit.inventory import inventory
-from shardkit.inventory.inventory import Check
+from shardkit.inventory import parts
+from shardkit.inventory.checking import check_batch, has_recovered
+from shardkit.inventory.measuring import measure_files
+from shardkit.inventory.schema import Check
 from shardkit.sources import Listing, Source
 from shardkit.sources.listing import gathered
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
@@ -144,20 +146,20 @@ def is_refused(summaries: Iterable[Listed], job: InventoryJob) -> bool:
     return job.output.stat(FAILURE) is not None
 
 
-def check_batch(batch_id: BatchKey, listing: Listing, job: InventoryJob) -> Iterator[NamedPart]:
+def check_listing(batch_id: BatchKey, listing: Listing, job: InventoryJob) -> Iterator[NamedPart]:
     """Check the files of a batch and write the result as a part, unless an earlier run left it; yield its name."""
     with _fenced(job) as fence:
         fence.check()
         _refuse_unseen_source(job)
-        measured = inventory.measured(job.source.folder, listing.table())
-        name = inventory.part_name(measured, listing, job.check)
+        measured = measure_files(job.source.folder, listing.table())
+        name = parts.part_name(measured, listing, job.check)
         with _writing(job.output):
-            there = retried(partial(_read_if_there, job.output, f"{inventory.PARTS}/{name}"))
-        if there is None or inventory.has_mended(job.source.folder, measured, there, job.check):
-            table = inventory.inventory_batch(job.source.folder, measured, job.check)
+            there = retried(partial(_read_if_there, job.output, f"{parts.PARTS}/{name}"))
+        if there is None or has_recovered(job.source.folder, measured, there, job.check):
+            table = check_batch(job.source.folder, measured, job.check)
             fence.check()
             with _writing(job.output):
-                retried(partial(inventory.write_part, job.output, name, table, listing, fence.check))
+                retried(partial(parts.write_part, job.output, name, table, listing, fence.check))
         yield batch_id, name
 
 

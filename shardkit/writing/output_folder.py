@@ -4,16 +4,17 @@ import json
 from typing import Any
 
 from shardkit import naming, software
-from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABELS, label_files
+from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABELS
 from shardkit.dataset.index import is_index
 from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.planning import plan_file
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.writing.shard_reports import REPORTS
 
 _CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
-_BESIDE = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, "dataset_info.json", "features.json", *_CLASS_NAMES}
+_BESIDE = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, DATASET_INFO, FEATURES, *_CLASS_NAMES}
 
 SOURCE_CHANGED = "the source's files have changed"
 REMOVING = f"{naming.WORK_FOLDER}/removing.json"  # names that `clear` has not removed yet

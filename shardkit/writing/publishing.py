@@ -1,12 +1,10 @@
 """From finished shards to a published dataset: the cheap proof, the files beside the shards, and the manifest, last."""
 
 import io
-import json
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,13 +12,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shardkit import naming, software
-from shardkit.dataset import features
-from shardkit.dataset.index import chain_problem, indexed_labels, parse_index
-from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Source, Split, sealed
+from shardkit.dataset.index import coverage_problem, indexed_labels, parse_index
+from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
+from shardkit.dataset.tfds_metadata import tfds_files
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.inventory import columns
-from shardkit.inventory.inventory import Reject
+from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
 from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
 from shardkit.storage import Folder
@@ -60,7 +58,7 @@ def _proved(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
         where = f"{output.url}/{name.records}"
         msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; convert again with --overwrite"
         raise DataError(msg)
-    if problem := chain_problem(table, summary.num_bytes):
+    if problem := coverage_problem(table, summary.num_bytes):
         msg = f"{where}: {problem}; convert again with --overwrite"
         raise DataError(msg)
     index = Index(path=name.index, sha256=sha256_hex(raw))
@@ -87,23 +85,18 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
         split.name: _split([shard for shard in shards if shard.name.split == split.name], len(plan.classes))
         for split in plan.splits
     }
-    beside = {naming.REJECTED: rejected_parquet(rejected), **_tfds_files(plan, splits)}
+    beside = {
+        naming.REJECTED: rejected_parquet(rejected),
+        **tfds_files(plan.options.name, columns.features_of(plan.schema), plan.classes, splits),
+    }
     files = [File(path=path, num_bytes=len(raw), sha256=sha256_hex(raw)) for path, raw in beside.items()]
-    manifest = sealed(
+    manifest = seal_manifest(
         {
             "name": plan.options.name,
             "features": columns.features_of(plan.schema),
             "classes": plan.classes,
             "splits": splits,
-            "source": Source(
-                fingerprint=plan.source.fingerprint,
-                layout=plan.source.layout,
-                num_files=plan.source.num_files,
-                num_bytes=plan.source.num_bytes,
-                skipped=plan.source.skipped,
-                groups=plan.source.groups,
-                duplicates=plan.source.duplicates,
-            ),
+            "source": plan.source,
             "options": {"plan_version": PLAN_VERSION, **plan.options.as_json()},
             "plan_digest": plan.digest,
             "rejected": Rejected(
@@ -146,34 +139,3 @@ def rejected_parquet(table: pa.Table) -> bytes:
     out = io.BytesIO()
     pq.write_table(table, out, compression="zstd")
     return out.getvalue()
-
-
-def _tfds_files(plan: Plan, splits: dict[str, Split]) -> dict[str, bytes]:
-    """What ``tfds.builder_from_directory`` reads: format of tensorflow_datasets 4.9, dataset_info.proto as JSON."""
-    info = {
-        "name": plan.options.name,
-        "version": "1.0.0",
-        "fileFormat": "tfrecord",
-        "description": "Written by shardkit; manifest.json says everything about it.",
-        "splits": [
-            {
-                "name": name,
-                "filepathTemplate": "{SPLIT}-{SHARD_X_OF_Y}.{FILEFORMAT}",
-                "numBytes": str(split.num_bytes),
-                "shardLengths": [str(shard.num_examples) for shard in split.shards],
-            }
-            for name, split in splits.items()
-        ],
-    }
-    stored = columns.features_of(plan.schema)
-    # TFDS strips, splits by line and drops blank lines: names with line breaks or of blanks would shift the others.
-    names = "".join(f"{' '.join(name.split()) or repr(name)}\n" for name in plan.classes).encode()
-    return {
-        "dataset_info.json": _json(info),
-        "features.json": _json(features.tfds_features(stored, plan.classes)),
-        **dict.fromkeys(features.label_files(stored), names),
-    }
-
-
-def _json(value: Any) -> bytes:
-    return json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"

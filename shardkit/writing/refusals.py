@@ -14,11 +14,11 @@ import pyarrow.compute as pc
 
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
-from shardkit.inventory.inventory import BAD_BOX
+from shardkit.inventory.checking import BAD_BOX
 from shardkit.naming import split_order
 from shardkit.planning.assign_splits import refuse_own_splits
 from shardkit.planning.grouping import compile_pattern, pattern_not_found
-from shardkit.planning.labelling import classes_of, fixed_classes, label_names, sorted_names
+from shardkit.planning.labels import classes_of, fixed_classes, label_names, sorted_names
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description
 from shardkit.planning.sizing import check_requested

@@ -17,19 +17,12 @@ from shardkit import images
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
-from shardkit.dataset.index import ShardSummary, key_hashes, serialise
+from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
 from shardkit.errors import DataError, MachineError, SourceChangedError, StaleRunError
 from shardkit.images.boxes import place_objects
+from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image, reject_box
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
-from shardkit.inventory.inventory import (
-    MASK_SHA256,
-    Reject,
-    annotated_size,
-    bad_box,
-    image_path,
-    mask_orientation,
-    read_image,
-)
+from shardkit.inventory.schema import MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.sources.listing import GROUP
 from shardkit.sources.visibility import refuse_unseen
@@ -146,15 +139,15 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
     summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, fence.token.plan_digest)
     with output.atomic_write(task.name.index, before_rename=fence.check) as file:
-        file.write(serialise(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
+        file.write(serialize_index(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
 
 
 def _placed(row: "_Row", info: images.ImageInfo) -> tuple[dict[str, Any], list[Reject]]:
     """A row's annotations with its boxes placed, and those left out; of a checked row they were placed before."""
     if row.info is not None or OBJECTS not in row.columns:
         return row.columns, []
-    objects, problems = place_objects(row.columns[OBJECTS], annotated_size(row.columns), info)
-    return {**row.columns, OBJECTS: objects}, [bad_box(row.key, *problem) for problem in problems]
+    objects, bad_boxes = place_objects(row.columns[OBJECTS], annotated_size(row.columns), info)
+    return {**row.columns, OBJECTS: objects}, [reject_box(row.key, bad_box) for bad_box in bad_boxes]
 
 
 def _mask(source: Folder, row: "_Row", info: images.ImageInfo, image: images.NormalisedImage) -> bytes | None:

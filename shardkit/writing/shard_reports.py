@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass
 
 from shardkit import naming
 from shardkit.errors import DataError, MachineError
-from shardkit.inventory import inventory
-from shardkit.inventory.inventory import Reject
+from shardkit.inventory import parts
+from shardkit.inventory.schema import Reject
 from shardkit.storage import Folder
 from shardkit.writing.finished_shards import finished_shards
 from shardkit.writing.run_token import Fence, RunToken
@@ -93,7 +93,7 @@ def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: RunTo
         worst = max(failed, key=lambda report: report.exit_code)
         if worst.exit_code == DataError.exit_code:
             # A file is not what its check found, although its size and time may be the same: check all of them again.
-            output.remove_tree(inventory.PARTS)
+            output.remove_tree(parts.PARTS)
         more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
         raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
     if missing:

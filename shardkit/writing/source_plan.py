@@ -1,9 +1,7 @@
 """Plan the conversion of a source: take its inventory and decide where each example goes."""
 
-import pyarrow as pa
-
-from shardkit.inventory import inventory as inventories
-from shardkit.inventory.inventory import Facts
+from shardkit.inventory import parts
+from shardkit.inventory.inventory import Inventory
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.sources import Source, SourceOptions, open_source
@@ -25,7 +23,7 @@ def take_inventory(
     executor: Executor,
     listener: ProgressListener,
     existing: Existing | None = None,
-) -> tuple[pa.Table, Facts]:
+) -> Inventory:
     """List and check a source.
 
     Args:
@@ -38,7 +36,7 @@ def take_inventory(
         existing: The dataset in the output that must not be replaced; None if there is none.
 
     Returns:
-        The whole inventory sorted by key, and what its listings say besides their rows.
+        The inventory of the source.
 
     Raises:
         CallError: The options do not fit the source.
@@ -51,21 +49,13 @@ def take_inventory(
     groups = inventory_tasks.part_groups(source)
     job = InventoryJob.of(source, work, options.check, run, listing_check if listing_check.is_needed else None)
     name = "checking" if options.check == "decode" else "listing"
-    executor.take_inventory(job, groups, Phase(listener, name, None, lambda: inventories.count_in_parts(work)))
-    return inventories.read_parts(work, inventory_tasks.read_part_names(work, len(groups)))
+    executor.take_inventory(job, groups, Phase(listener, name, None, lambda: parts.count_rows(work)))
+    return Inventory.of(source, *parts.read_parts(work, inventory_tasks.read_part_names(work, len(groups))))
 
 
-def plan_inventory(
-    source: Source, inventory: pa.Table, facts: Facts, options: ConvertOptions, listener: ProgressListener
-) -> Plan:
-    """Plan the conversion of a source from its inventory; see make_plan."""
-    plan = make_plan(
-        inventory,
-        options,
-        layout=source.layout,
-        skipped=facts.skipped,
-        classes=source.classes or facts.class_names(),
-    )
+def plan_inventory(inventory: Inventory, options: ConvertOptions, listener: ProgressListener) -> Plan:
+    """Plan a conversion; see make_plan. The listener receives the plan's notes."""
+    plan = make_plan(inventory, options)
     for note in plan.notes:
         listener.say(f"note: {note}")
     return plan
@@ -98,5 +88,5 @@ def plan_source(
         source = open_source(source_url, source_options, work=work)
         listener.say(source.describe())
         with claimed(work) as run:
-            inventory, facts = take_inventory(source, work, run.token, options, executor, listener)
-    return plan_inventory(source, inventory, facts, options, listener)
+            inventory = take_inventory(source, work, run.token, options, executor, listener)
+    return plan_inventory(inventory, options, listener)

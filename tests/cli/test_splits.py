@@ -104,7 +104,7 @@ def test_a_groups_column_of_a_table_is_taken_and_the_sources_own_splits_are_chec
         "image,label,split,scene\n0.png,a,train,x\n1.png,a,test,x\n2.png,b,train,y\n3.png,b,test,\n"
     )
     said = convert(tmp_path / "t.csv", tmp_path / "out", "--group-by", "scene")
-    assert "note: groups that stand in more than one split: 1, first 0.png and 1.png" in said
+    assert "note: groups in more than one split: 1, first 0.png and 1.png" in said
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     assert manifest["source"]["groups"] == 2
     assert call("verify", tmp_path / "out", "--leaks").exit_code == 1

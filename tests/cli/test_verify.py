@@ -58,11 +58,11 @@ FAULTS = [
     (
         "manifest.json",
         lambda path: path.write_text(path.read_text().replace("\n ", "\n  ", 1)),
-        "some byte was changed",
+        "byte was changed",
     ),
     ("manifest.json", lambda path: path.write_text("{"), "the manifest is not JSON"),
     ("manifest.json", lambda path: path.unlink(), "manifest.json: is missing; is this a dataset?"),
-    ("train-00003-of-00004.tfrecord", lambda path: path.write_bytes(b""), "is no part of this dataset"),
+    ("train-00003-of-00004.tfrecord", lambda path: path.write_bytes(b""), "the manifest does not list it"),
 ]
 
 
@@ -113,9 +113,7 @@ def test_an_interrupted_conversion_is_no_dataset_yet(source, tmp_path):
     plan_file.write_plan(output, plan_without_beam(open_source(str(source)), ConvertOptions()))
     result = call("verify", tmp_path / "out")
     assert result.exit_code == 1
-    assert (
-        result.stdout == f"{tmp_path}/out/manifest.json: the conversion was interrupted; call it again to finish it\n"
-    )
+    assert result.stdout == f"{tmp_path}/out/manifest.json: the conversion was interrupted; run it again to finish it\n"
     assert "run the same `shardkit convert` again to finish it" in call("info", tmp_path / "out").stderr
 
 

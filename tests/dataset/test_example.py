@@ -179,7 +179,7 @@ ILLEGAL = {
 @pytest.mark.parametrize("data", ILLEGAL.values(), ids=ILLEGAL.keys())
 def test_what_no_parser_takes_is_a_record_error(data):
     assert tensorflow_decoded(data) is None
-    with pytest.raises(RecordError, match=rf"^the record's {len(data)} bytes are no tf\.train\.Example: "):
+    with pytest.raises(RecordError, match=rf"^the record's {len(data)} bytes are not a tf\.train\.Example: "):
         example.decode(data)
 
 

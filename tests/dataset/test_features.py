@@ -6,12 +6,13 @@ from pydantic import ValidationError
 
 from shardkit.dataset import features
 from shardkit.dataset.features import Feature
+from shardkit.dataset.tfds_metadata import tfds_features
 
 
 def test_tfds_builds_our_features(tmp_path):
     import tensorflow_datasets as tfds
 
-    (tmp_path / "features.json").write_text(json.dumps(features.tfds_features(features.CLASSIFICATION, ["cat", "dog"])))
+    (tmp_path / "features.json").write_text(json.dumps(tfds_features(features.CLASSIFICATION, ["cat", "dog"])))
     (tmp_path / "label.labels.txt").write_text("cat\ndog\n")
     built = tfds.features.FeaturesDict.from_config(str(tmp_path))
     assert set(built) == set(features.CLASSIFICATION)

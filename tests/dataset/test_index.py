@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.dataset import index
-from shardkit.dataset.index import SCHEMA, ShardSummary, chain_problem, parse_index, read_index, serialise
+from shardkit.dataset.index import SCHEMA, ShardSummary, coverage_problem, parse_index, read_index, serialize_index
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import DataError
 from shardkit.storage import open_folder
@@ -29,7 +29,7 @@ def table_of(lengths):
 @given(st.lists(st.integers(0, 2**40), max_size=5))
 def test_parsing_is_the_inverse_of_serialising(lengths):
     table, summary = table_of(lengths)
-    parsed, found = parse_index(serialise(table, summary), where="x")
+    parsed, found = parse_index(serialize_index(table, summary), where="x")
     assert found == summary
     assert parsed.schema.equals(SCHEMA, check_metadata=False)
     assert parsed.to_pylist() == table.to_pylist()
@@ -38,12 +38,12 @@ def test_parsing_is_the_inverse_of_serialising(lengths):
 def test_equal_tables_give_equal_bytes_however_they_are_chunked():
     table, summary = table_of([1, 2, 3])
     chunked = pa.concat_tables([table.slice(0, 1), table.slice(1)])
-    assert serialise(chunked, summary) == serialise(table, summary)
+    assert serialize_index(chunked, summary) == serialize_index(table, summary)
 
 
 def test_some_columns_can_be_read_alone():
     table, summary = table_of([1, 2])
-    parsed, _ = parse_index(serialise(table, summary), where="x", columns=["key", "offset"])
+    parsed, _ = parse_index(serialize_index(table, summary), where="x", columns=["key", "offset"])
     assert set(parsed.column_names) == {"key", "offset"}
 
 
@@ -56,14 +56,14 @@ def test_some_columns_can_be_read_alone():
         ([], lambda table, size: (table, 1), "its records end at byte 0, the shard at 1"),
         ([5, 0, 7], lambda table, size: (table, size - 1), "its records end at byte 60, the shard at 59"),
         ([5, 0, 7], lambda table, size: (table.slice(0, 2), size), "its records end at byte 37, the shard at 60"),
-        ([5, 0, 7], lambda table, size: (table.slice(1), size), "record 0 is said to start at byte 21"),
-        ([5, 0, 7], lambda table, size: (table.take([0, 2, 1]), size), "record 1 is said to start at byte 37"),
-        ([5, 0, 7], lambda table, size: (table.take([0, 0, 1, 2]), size), "record 1 is said to start at byte 0"),
+        ([5, 0, 7], lambda table, size: (table.slice(1), size), "its row says byte 21"),
+        ([5, 0, 7], lambda table, size: (table.take([0, 2, 1]), size), "its row says byte 37"),
+        ([5, 0, 7], lambda table, size: (table.take([0, 0, 1, 2]), size), "its row says byte 0"),
     ],
 )
 def test_records_must_cover_the_shard_end_to_end(lengths, change, problem):
     table, summary = table_of(lengths)
-    found = chain_problem(*change(table, summary.num_bytes))
+    found = coverage_problem(*change(table, summary.num_bytes))
     assert found is None if problem is None else problem in found
 
 
@@ -79,7 +79,7 @@ def other_parquet(tmp_path):
 def newer(tmp_path):
     table, summary = table_of([1])
     newest = replace(summary, format_version=index.FORMAT_VERSION + 1)
-    return serialise(table, newest)
+    return serialize_index(table, newest)
 
 
 def with_summary(text):
@@ -95,14 +95,14 @@ def with_summary(text):
     [
         (lambda _: b"", "the index cannot be read"),
         (lambda _: b"PAR1 this is not Parquet PAR1", "the index cannot be read"),
-        (lambda _: serialise(*table_of([1]))[:-10], "the index cannot be read"),
-        (other_parquet, "no index written by shardkit"),
-        (with_summary(b"{"), "no index written by shardkit"),
-        (with_summary(b"[]"), "no index written by shardkit"),
-        (with_summary(b'{"num_examples": 1}'), "no index written by shardkit"),
-        (with_summary(b'{"num_examples":1,"num_bytes":1,"sha256":"","format_version":"2"}'), "no index"),
-        (with_summary(b'{"num_examples": 1, "num_bytes": 1, "sha256": "", "more": 2}'), "no index"),
-        (with_summary(b"\xff"), "no index written by shardkit"),
+        (lambda _: serialize_index(*table_of([1]))[:-10], "the index cannot be read"),
+        (other_parquet, "not an index written by shardkit"),
+        (with_summary(b"{"), "not an index written by shardkit"),
+        (with_summary(b"[]"), "not an index written by shardkit"),
+        (with_summary(b'{"num_examples": 1}'), "not an index written by shardkit"),
+        (with_summary(b'{"num_examples":1,"num_bytes":1,"sha256":"","format_version":"2"}'), "not an index"),
+        (with_summary(b'{"num_examples": 1, "num_bytes": 1, "sha256": "", "more": 2}'), "not an index"),
+        (with_summary(b"\xff"), "not an index written by shardkit"),
         (newer, "index format 2 is newer than this shardkit's 1; install a newer"),
     ],
 )
@@ -115,7 +115,7 @@ def test_anything_else_is_an_error_that_names_the_file(make, sentence, tmp_path)
 
 def test_a_missing_column_is_an_error_that_names_the_file_and_it():
     table, summary = table_of([1])
-    raw = serialise(table, summary)
+    raw = serialize_index(table, summary)
     with pytest.raises(DataError, match=r"^x: .*nonsense"):
         parse_index(raw, where="x", columns=["key", "nonsense"])
 

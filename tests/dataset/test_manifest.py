@@ -5,7 +5,7 @@ import pytest
 
 import shardkit
 from shardkit.dataset import features
-from shardkit.dataset.manifest import FORMAT_VERSION, Manifest, parse_manifest, read_manifest, sealed
+from shardkit.dataset.manifest import FORMAT_VERSION, Manifest, parse_manifest, read_manifest, seal_manifest
 from shardkit.errors import ManifestError, UnknownNameError
 from shardkit.testing import write_tree
 
@@ -57,7 +57,7 @@ def fields():
 
 
 def small():
-    return sealed(fields())
+    return seal_manifest(fields())
 
 
 def parsed(changed):

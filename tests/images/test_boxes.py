@@ -5,7 +5,7 @@ from shardkit import images
 from shardkit.dataset import example, features
 from shardkit.images.boxes import place_objects
 from shardkit.testing import picture
-from shardkit.verification.examples import Contents, example_problems
+from shardkit.verification.examples import ExampleSpec, example_problems
 
 INFO = images.ImageInfo("PNG", 640, 480, 1, ())
 
@@ -55,7 +55,7 @@ def test_verify_accepts_every_box_that_convert_keeps(orientation):
         f"{features.OBJECTS}bbox": example.float_feature(kept),
         features.OBJECT_LABELS: example.int64_feature((0,) * (len(kept) // 4)),
     }
-    contents = Contents(
+    contents = ExampleSpec(
         {**features.ALWAYS, f"{features.OBJECTS}bbox": features.BOXES, features.OBJECT_LABELS: features.CLASS_LABELS},
         ["cat"],
     )

@@ -6,8 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.inventory import inventory
-from shardkit.inventory.inventory import INVENTORY_SCHEMA
+from shardkit.inventory.checking import check_batch
+from shardkit.inventory.digests import fingerprint
+from shardkit.inventory.parts import count_rows, part_name, read_parts, write_part
+from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.inventory.table import compact
 from shardkit.sources import Listing, open_source
 from shardkit.storage import open_folder
@@ -32,7 +34,7 @@ def source(tmp_path):
 
 def batches(source, check, batch_rows=100):
     return [
-        (listing, inventory.inventory_batch(source.folder, listing.table(), check))
+        (listing, check_batch(source.folder, listing.table(), check))
         for part in source.parts()
         for listing in source.list_part(part, batch_rows)
     ]
@@ -81,7 +83,7 @@ def test_a_file_that_cannot_be_read_is_rejected_not_raised(tmp_path):
     source = open_source(str(root))
     listing = next(source.list_part(source.parts()[0], 10))
     (root / "cat/gone.jpg").unlink()
-    rows = by_key([inventory.inventory_batch(source.folder, listing.table(), "decode")])
+    rows = by_key([check_batch(source.folder, listing.table(), "decode")])
     assert {key: row["reason"] for key, row in rows.items()} == {
         "cat/gone.jpg": "unreadable",
         "cat/loop.jpg": "unreadable",
@@ -99,8 +101,8 @@ def test_every_batch_has_the_schema_and_keeps_its_rows_in_order(source, check):
 def write_all(output, source, check, batch_rows):
     names = []
     for listing, table in batches(source, check, batch_rows):
-        names.append(inventory.part_name(listing.table(), listing, check))
-        inventory.write_part(output, names[-1], table, listing)
+        names.append(part_name(listing.table(), listing, check))
+        write_part(output, names[-1], table, listing)
     return names
 
 
@@ -112,23 +114,23 @@ def test_the_inventory_is_sorted_by_key_whatever_its_parts_and_their_order(batch
     timeless = pa.schema([field for field in INVENTORY_SCHEMA if field.name != "mtime_ns"])
     whole = whole.drop_columns("mtime_ns")
     for order in (names, names[::-1], sorted(names)):
-        table, facts = inventory.read_parts(output, order)
+        table, totals = read_parts(output, order)
         assert compact(table.cast(timeless)).to_pydict() == whole.to_pydict()
-        assert inventory.fingerprint(table) == inventory.fingerprint(whole)
-        assert facts == ({".txt": 1}, {})
-    assert inventory.count_in_parts(output) == len(whole) == 7
+        assert fingerprint(table) == fingerprint(whole)
+        assert totals == ({".txt": 1}, {})
+    assert count_rows(output) == len(whole) == 7
 
 
 def test_no_parts_are_an_empty_inventory(tmp_path):
-    table, facts = inventory.read_parts(open_folder(str(tmp_path)), [])
+    table, totals = read_parts(open_folder(str(tmp_path)), [])
     assert {*table.schema.names, "mtime_ns"} == set(INVENTORY_SCHEMA.names)
-    assert (len(table), facts) == (0, ({}, {}))
-    assert inventory.count_in_parts(open_folder(str(tmp_path))) == 0
+    assert (len(table), totals) == (0, ({}, {}))
+    assert count_rows(open_folder(str(tmp_path))) == 0
 
 
 def test_a_part_is_found_again_while_its_files_are_the_same_and_not_when_one_changed(source):
     def names(check="decode"):
-        return [inventory.part_name(listing.table(), listing, check) for listing, _ in batches(source, check)]
+        return [part_name(listing.table(), listing, check) for listing, _ in batches(source, check)]
 
     before = names()
     assert names() == before
@@ -148,7 +150,7 @@ def listing_of(keys, **columns):
 
 
 def name_of(listing, check="decode"):
-    return inventory.part_name(listing.table(), listing, check)
+    return part_name(listing.table(), listing, check)
 
 
 @pytest.mark.parametrize(
@@ -183,7 +185,7 @@ def test_fingerprints_are_equal_only_for_equal_inventories(one, other):
         return inventory_table(["cat"] * len(rows), keys=keys, splits=splits, contents=[b"x"] * len(rows))
 
     tables = made(one), made(other)
-    prints = [inventory.fingerprint(table) for table in tables]
+    prints = [fingerprint(table) for table in tables]
     assert (prints[0] == prints[1]) == tables[0].equals(tables[1])
 
 
@@ -193,13 +195,13 @@ def test_the_fingerprint_does_not_depend_on_chunks_slices_or_times():
         ["cat"] * 6, keys=list("abcdef"), splits=["x", None, "yy", None, "", "z"], mtimes_ns=range(6)
     )
     chunked = pa.concat_tables([table.slice(0, 2), table.slice(2, 3), table.slice(5)])
-    assert inventory.fingerprint(chunked) == inventory.fingerprint(later) == inventory.fingerprint(table)
-    assert inventory.fingerprint(table.slice(1, 3)) == inventory.fingerprint(table.take([1, 2, 3]))
+    assert fingerprint(chunked) == fingerprint(later) == fingerprint(table)
+    assert fingerprint(table.slice(1, 3)) == fingerprint(table.take([1, 2, 3]))
 
 
 def test_skipped_files_are_kept_with_their_part(tmp_path):
     output = open_folder(str(tmp_path))
     table = INVENTORY_SCHEMA.empty_table()
     for name, skipped in (("a-0.arrow", {".txt": 1, ".csv": 2}), ("b-0.arrow", {".txt": 3})):
-        inventory.write_part(output, name, table, Listing(skipped=skipped))
-    assert inventory.read_parts(output, ["b-0.arrow", "a-0.arrow"])[1].skipped == {".csv": 2, ".txt": 4}
+        write_part(output, name, table, Listing(skipped=skipped))
+    assert read_parts(output, ["b-0.arrow", "a-0.arrow"])[1].skipped == {".csv": 2, ".txt": 4}

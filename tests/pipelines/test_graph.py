@@ -14,6 +14,7 @@ from apache_beam.testing.util import assert_that
 from shardkit import images
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
+from shardkit.inventory.inventory import Inventory
 from shardkit.pipelines.inventory import TakeInventory
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.verify import VerifyShards
@@ -24,7 +25,7 @@ from shardkit.planning.plan import make_plan
 from shardkit.sources import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
-from shardkit.verification.examples import Contents
+from shardkit.verification.examples import ExampleSpec
 from shardkit.writing import shard as writing
 from shardkit.writing.executor import WriteJob
 from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
@@ -84,7 +85,7 @@ def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
     sizes = []
     for num_examples in (10, 5000):
         inventory = inventory_table([f"class-{i % 3}" for i in range(num_examples)])
-        plan = make_plan(inventory, ConvertOptions(shards=2), layout="class folders", skipped={})
+        plan = make_plan(Inventory(inventory, "class folders", {}), ConvertOptions(shards=2))
         output = open_folder(str(tmp_path / "out"))
         output.create()
         plan_file.write_plan(output, plan)
@@ -117,7 +118,7 @@ def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     folder = open_folder(str(tmp_path))
     assert (
         graph_bytes(
-            shards | VerifyShards(folder, folder, "0" * 64, Contents(manifest.features, manifest.classes), deep=True)
+            shards | VerifyShards(folder, folder, "0" * 64, ExampleSpec(manifest.features, manifest.classes), deep=True)
         )
         < 30_000
     )

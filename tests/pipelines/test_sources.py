@@ -78,7 +78,7 @@ def test_a_record_that_repeats_a_key_is_rejected_where_nothing_else_is_wrong(tmp
     assert found == {"train": {"a": 4}}
     (row,) = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
     assert (row["key"], row["reason"]) == ("a/001.png", "duplicate_key")
-    assert row["message"] == "record 6 names it again after record 3; keep one of them"
+    assert row["message"] == "record 6 repeats the key of record 3; keep one of them"
 
 
 def test_links_are_followed_and_a_link_that_leads_back_up_ends_nothing(tmp_path):

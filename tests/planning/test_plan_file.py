@@ -6,6 +6,7 @@ import pytest
 
 from shardkit import software
 from shardkit.errors import MachineError
+from shardkit.inventory.inventory import Inventory
 from shardkit.naming import ShardName
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
@@ -17,7 +18,7 @@ from shardkit.testing import inventory_table, write_tree
 def small_plan(**options):
     table = inventory_table(["cat", "dog"] * 20)
     splits = {"train": Fraction(3, 4), "test": Fraction(1, 4)}
-    return make_plan(table, ConvertOptions(splits=splits, **options), layout="class folders", skipped={})
+    return make_plan(Inventory(table, "class folders", {}), ConvertOptions(splits=splits, **options))
 
 
 def test_every_shard_has_its_name_and_its_row_group():
@@ -67,11 +68,12 @@ def test_a_damaged_plan_is_none(tmp_path):
 def test_a_worker_that_would_write_other_bytes_says_why_and_writes_nothing(tmp_path, monkeypatch):
     output = open_folder(str(tmp_path))
     plan = small_plan()
+    digest = plan.digest
     plan_file.write_plan(output, plan)
     others = {**software.versions(), "pillow": "9.0"}
     monkeypatch.setattr(software, "versions", lambda: others)
     with pytest.raises(MachineError, match=r"pillow was \S+ and is 9\.0; install the same"):
-        plan_file.read_shard_rows(output, 0, plan.digest)
+        plan_file.read_shard_rows(output, 0, digest)
 
 
 def test_equal_plans_are_equal_files(tmp_path):

@@ -35,13 +35,13 @@ def test_a_group_in_two_splits_is_told_with_both_keys(tmp_path):
     places = {"train/cat/p1_a.png": 1, "train/cat/p2_a.png": 2, "test/cat/p2_b.png": 3, "test/cat/p3_a.png": 4}
     (leak,) = found(tmp_path, places, group_by="/(p[0-9]+)_")
     keys = "train/cat/p2_a.png in train and test/cat/p2_b.png in test"
-    assert leak == f"manifest.json: leak: group 'p2' stands in two splits, with {keys}; see --group-by"
+    assert leak == f"manifest.json: leak: group 'p2' is in two splits: {keys}; see --group-by"
 
 
 def test_many_leaks_are_counted(tmp_path, monkeypatch):
     monkeypatch.setattr(leaks, "MAX_LEAKS", 2)
     places = {f"{split}/cat/{i}.png": i for split in ("train", "test") for i in range(5)}
-    assert found(tmp_path, places)[2:] == ["manifest.json: and 3 leaks more of this kind"]
+    assert found(tmp_path, places)[2:] == ["manifest.json: and 3 more leaks of this kind"]
 
 
 def test_equal_beginnings_of_hashes_are_no_leak(tmp_path, monkeypatch):
@@ -63,9 +63,7 @@ def test_what_shardkit_splits_leaks_nothing_and_verify_says_so(split_by, tmp_pat
 def test_verify_ends_with_1_where_the_sources_own_splits_leak(tmp_path):
     source = source_of(tmp_path, {"train/cat/a.png": 1, "test/cat/b.png": 1, "test/cat/c.png": 2})
     said = convert(source, tmp_path / "out")
-    assert (
-        "note: exact duplicates that stand in more than one split: 1, first test/cat/b.png and train/cat/a.png" in said
-    )
+    assert "note: exact duplicates in more than one split: 1, first test/cat/b.png and train/cat/a.png" in said
     assert call("verify", tmp_path / "out").exit_code == 0
     result = call("verify", tmp_path / "out", "--leaks")
     assert result.exit_code == 1

@@ -6,13 +6,13 @@ import shutil
 import pytest
 
 from shardkit.dataset import example, tfrecord
-from shardkit.dataset.index import parse_index, serialise
+from shardkit.dataset.index import parse_index, serialize_index
 from shardkit.dataset.manifest import Manifest, digest_of
 from shardkit.hashing import sha256_hex
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, picture, write_tree
 from shardkit.verification import shards as verifying
-from shardkit.verification.examples import Contents
+from shardkit.verification.examples import ExampleSpec
 
 # A blank of the manifest becomes another, an `n` a `u`, a point an `e`: damages that stay JSON, or nearly.
 FLIPS = [0x01, 0x1B, 0x4B, 0x80]
@@ -45,11 +45,11 @@ def problems_of(path, *, deep=False):
         return problems
     for file in manifest.files:
         problems += verifying.file_problems(root, file)
-    problems += verifying.left_over(root, manifest)
+    problems += verifying.leftover_files(root, manifest)
     for name, split in manifest.splits.items():
         checks = [
             verifying.check_shard(
-                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=deep
+                root, shard, manifest.plan_digest, ExampleSpec(manifest.features, manifest.classes), deep=deep
             )
             for shard in split.shards
         ]
@@ -69,8 +69,8 @@ def reseal(path, change):
     fields = manifest.model_dump(mode="json")
     change(fields)
     changed = Manifest.model_validate(fields)
-    sealed = changed.model_copy(update={"digest": digest_of(changed)})
-    (path / "manifest.json").write_bytes(sealed.to_bytes())
+    seal_manifest = changed.model_copy(update={"digest": digest_of(changed)})
+    (path / "manifest.json").write_bytes(seal_manifest.to_bytes())
 
 
 @pytest.mark.parametrize("deep", [False, True])
@@ -112,7 +112,7 @@ def test_every_changed_byte_of_a_shard_is_found(copy):
     for (_, shard), flip in zip(manifest.shards(), FLIPS[1:], strict=True):
         for position in flipped(copy / shard.path, range, flip):
             check = verifying.check_shard(
-                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=False
+                root, shard, manifest.plan_digest, ExampleSpec(manifest.features, manifest.classes), deep=False
             )
             assert {problem.file for problem in check.problems} == {shard.path}, f"byte {position}"
             assert any(problem.record is not None for problem in check.problems)
@@ -124,7 +124,7 @@ def test_every_changed_byte_of_a_shard_is_found_by_decoding_too(copy):
     (shard,) = manifest.splits["test"].shards
     for position in flipped(copy / shard.path, range, 0x01):
         assert verifying.check_shard(
-            root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=True
+            root, shard, manifest.plan_digest, ExampleSpec(manifest.features, manifest.classes), deep=True
         ).problems, f"byte {position}"
 
 
@@ -134,7 +134,7 @@ def test_every_changed_byte_of_an_index_is_found(copy):
     for (_, shard), flip in zip(manifest.shards(), FLIPS[:3], strict=True):
         for position in flipped(copy / shard.index.path, range, flip):
             check = verifying.check_shard(
-                root, shard, manifest.plan_digest, Contents(manifest.features, manifest.classes), deep=False
+                root, shard, manifest.plan_digest, ExampleSpec(manifest.features, manifest.classes), deep=False
             )
             assert shard.index.path in {problem.file for problem in check.problems}, f"byte {position}"
 
@@ -174,9 +174,9 @@ def test_shards_of_another_conversion_are_found(copy):
     for name in ("train-00000-of-00009.tfrecord", "old-00000-of-00001.index.parquet", ".shardkit-tmp-1-a"):
         (copy / name).write_bytes(b"")
     assert [str(problem) for problem in problems_of(copy)] == [
-        ".shardkit-tmp-1-a: is no part of this dataset, the manifest does not name it; remove it",
-        "old-00000-of-00001.index.parquet: is no part of this dataset, the manifest does not name it; remove it",
-        "train-00000-of-00009.tfrecord: is no part of this dataset, the manifest does not name it; remove it",
+        ".shardkit-tmp-1-a: is not part of this dataset: the manifest does not list it; remove it",
+        "old-00000-of-00001.index.parquet: is not part of this dataset: the manifest does not list it; remove it",
+        "train-00000-of-00009.tfrecord: is not part of this dataset: the manifest does not list it; remove it",
     ]
 
 
@@ -256,7 +256,7 @@ def replace_shard(path, change_record, change_row=None):
     shard = b"".join(pieces)
     (path / name).write_bytes(shard)
     renewed = dataclasses.replace(summary, num_bytes=len(shard), sha256=sha256_hex(shard))
-    index_raw = serialise(type(table).from_pylist(rows, table.schema), renewed)
+    index_raw = serialize_index(type(table).from_pylist(rows, table.schema), renewed)
     index_path.write_bytes(index_raw)
 
     def renew(fields):
@@ -279,7 +279,7 @@ OTHER = picture(99, width=2, height=2)
 @pytest.mark.parametrize(
     ("change_record", "change_row", "problem"),
     [
-        (lambda values: values.clear(), None, "no tf.train.Example"),
+        (lambda values: values.clear(), None, "not a tf.train.Example"),
         (lambda values: values.pop("label"), None, "the example lacks label"),
         (lambda values: values.update(label=[b"cat"]), None, "the example's label is not of type int64"),
         (lambda values: values.update(image=[5]), None, "the example's image is not of type bytes"),
@@ -339,7 +339,7 @@ def test_only_deep_decodes_every_image(copy):
         (lambda fields: fields.update(plan_digest="0" * 64), "is not the manifest's ShardSummary("),
         (lambda fields: fields["splits"]["train"].update(class_counts=[7]), "number of class_counts says 1"),
         (lambda fields: fields["splits"]["train"].update(class_counts=[0, 7]), "its class_counts are not those of its"),
-        (lambda fields: fields["splits"]["train"]["shards"].pop(), "is no part of this dataset"),
+        (lambda fields: fields["splits"]["train"]["shards"].pop(), "the manifest does not list it"),
         (
             lambda fields: fields["splits"]["test"]["shards"][0].update(num_examples=5),
             "has 1 records, the manifest says 5",
@@ -358,7 +358,7 @@ def test_the_same_values_in_another_text_are_told(copy):
     path = copy / "manifest.json"
     path.write_text(json.dumps(json.loads(path.read_text()), indent=2))
     assert [str(problem) for problem in problems_of(copy)] == [
-        "manifest.json: its text is not the one that shardkit writes; some byte was changed"
+        "manifest.json: its text is not the one that shardkit writes; a byte was changed"
     ]
 
 
@@ -368,15 +368,15 @@ def test_what_is_no_dataset_is_told_from_an_interrupted_conversion(tmp_path):
     ]
     write_tree(tmp_path, {".shardkit/lock": b""})
     assert [str(problem) for problem in problems_of(tmp_path)] == [
-        "manifest.json: the conversion was interrupted; call it again to finish it"
+        "manifest.json: the conversion was interrupted; run it again to finish it"
     ]
 
 
 def test_a_shard_that_is_damaged_all_over_is_not_told_record_by_record(copy, monkeypatch):
-    monkeypatch.setattr(verifying, "MAX_PROBLEMS_A_SHARD", 2)
+    monkeypatch.setattr(verifying, "MAX_PROBLEMS_PER_SHARD", 2)
     name = shard_names(copy)[0]
     (copy / name).write_bytes(bytes(len((copy / name).read_bytes())))
     found = [problem for problem in problems_of(copy) if problem.file == name]
     assert len(found) == 3
     assert found[-1].found.startswith("and ")
-    assert found[-1].found.endswith(" problems more")
+    assert found[-1].found.endswith(" more problems")

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from shardkit.errors import DataError, MachineError
-from shardkit.inventory.inventory import read_parts
+from shardkit.inventory.parts import read_parts
 from shardkit.sources import SourceOptions, open_source
 from shardkit.storage import open_folder
 from shardkit.testing import picture, write_tree
@@ -34,7 +34,7 @@ class Workers:
         job = InventoryJob(self.source, self.work, self.check, run.token, is_filled=True)
         listed = [found for index, group in self.groups for found in inventory_tasks.list_groups(index, [group], job)]
         between()
-        checked = [found for batch in listed for found in inventory_tasks.check_batch(*batch, job)]
+        checked = [found for batch in listed for found in inventory_tasks.check_listing(*batch, job)]
         inventory_tasks.write_part_names(checked, job)
         return read_parts(self.work, inventory_tasks.read_part_names(self.work, len(self.groups)))[0]
 

@@ -5,6 +5,7 @@ import pytest
 
 from shardkit import software
 from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.inventory.inventory import Inventory
 from shardkit.naming import RUN_LOG, ShardName
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
@@ -200,7 +201,7 @@ def test_the_plan_in_the_work_folder_describes_it_too(source, output):
 
 
 def described(labels=("cat", "dog"), layout="class folders", **options):
-    return make_plan(inventory_table(labels), ConvertOptions(**options), layout=layout, skipped={}).description()
+    return make_plan(Inventory(inventory_table(labels), layout, {}), ConvertOptions(**options)).description()
 
 
 @pytest.mark.parametrize(

@@ -5,10 +5,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from shardkit import naming
-from shardkit.dataset.index import parse_index, serialise
+from shardkit.dataset.index import parse_index, serialize_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
-from shardkit.inventory.inventory import Reject
+from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import PLAN_VERSION
@@ -158,8 +158,8 @@ def test_a_shard_that_is_not_what_its_index_says_is_not_published(dataset, damag
 def test_an_index_that_does_not_cover_its_shard_is_not_published(dataset):
     path = dataset / NAMES[0].index
     table, summary = parse_index(path.read_bytes(), where="x")
-    path.write_bytes(serialise(table.slice(1), summary))
-    with pytest.raises(DataError, match=r"train-00000-of-00002\.index\.parquet: record 0 is said to start at byte"):
+    path.write_bytes(serialize_index(table.slice(1), summary))
+    with pytest.raises(DataError, match=r"train-00000-of-00002\.index\.parquet: record 0 should start at byte 0"):
         proved(dataset)
 
 

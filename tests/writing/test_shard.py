@@ -12,7 +12,7 @@ from shardkit import images, naming
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.index import key_hashes, parse_index
 from shardkit.errors import DataError, MachineError
-from shardkit.inventory.inventory import Reject
+from shardkit.inventory.schema import Reject
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import open_source

@@ -11,9 +11,9 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.errors import CallError
-from shardkit.planning.grouping import digest_prefixes, digest_words, group_codes, repeated_codes, units_of
-from shardkit.planning.labelling import Labels
-from shardkit.planning.stratifying import split_units
+from shardkit.planning.grouping import digest_prefixes, digest_words, group_codes, merge_atomic_groups, repeated_codes
+from shardkit.planning.labels import ExampleLabels
+from shardkit.planning.stratifying import split_atomic_groups
 from shardkit.reader.table.records import RecordTable, read_columns
 
 GROUP, CONTENT = "group", "content_sha256"
@@ -37,7 +37,9 @@ def in_fold(table: RecordTable, index: int, count: int, *, training: bool) -> np
         msg = f"fold must be (index, count) with 2 <= count <= {table.num_examples:,} and 0 <= index < count; found "
         raise CallError(msg + repr((index, count)))
     ratios = {str(number): Fraction(1, count) for number in range(count)}
-    folds = split_units(table.key_hash.view(np.uint64), Labels([], table.label), ratios, _units(table))
+    folds = split_atomic_groups(
+        table.key_hash.view(np.uint64), ExampleLabels([], table.label), ratios, _atomic_groups(table)
+    )
     chosen: npt.NDArray[np.bool_] = (folds != index) if training else (folds == index)
     if not chosen.any():
         msg = (
@@ -48,7 +50,7 @@ def in_fold(table: RecordTable, index: int, count: int, *, training: bool) -> np
     return chosen
 
 
-def _units(table: RecordTable) -> npt.NDArray[np.int64]:
+def _atomic_groups(table: RecordTable) -> npt.NDArray[np.int64]:
     """int64[N], the examples that share a group or a content; -1 for those that share neither."""
     groups = list[pa.Array]()
     # Eight of the 32 bytes of each content; the others are read again where two of these are equal.
@@ -58,7 +60,7 @@ def _units(table: RecordTable) -> npt.NDArray[np.int64]:
         groups += index[GROUP].chunks
         prefixes[start : start + len(index)] = digest_prefixes(index[CONTENT])
     codes = group_codes(pa.chunked_array(groups, pa.string()))
-    return units_of(codes, repeated_codes(prefixes, lambda rows: _contents(table, rows)))
+    return merge_atomic_groups(codes, repeated_codes(prefixes, lambda rows: _contents(table, rows)))
 
 
 def _contents(table: RecordTable, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:

@@ -12,8 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.inventory.inventory import INVENTORY_SCHEMA
-from shardkit.inventory.table import compact, joined
+from shardkit.inventory.inventory import Inventory
+from shardkit.inventory.schema import INVENTORY_SCHEMA
+from shardkit.inventory.table import compact, concat_sorted
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 
@@ -31,7 +32,7 @@ def inventory(num_files: int, num_classes: int, *, checked: bool) -> pa.Table:
         compact(_part(start, labels[start : start + PART_ROWS], names, rng, checked=checked))
         for start in range(0, num_files, PART_ROWS)
     ]
-    return joined(parts)
+    return concat_sorted(parts)
 
 
 def _part(start: int, labels: np.ndarray, names: pa.Array, rng: np.random.Generator, *, checked: bool) -> pa.Table:
@@ -73,7 +74,7 @@ def main() -> None:
     table = inventory(given.num_files, given.classes, checked=given.check == "decode")
     options = ConvertOptions(check=given.check)
     before, cpu, start = peak_mib(), time.process_time(), time.perf_counter()
-    plan = make_plan(table, options, layout="class_folders", skipped={})
+    plan = make_plan(Inventory(table, "class_folders", {}), options)
     (split,) = plan.splits
     figures = {
         "seconds": time.perf_counter() - start,
@@ -82,7 +83,7 @@ def main() -> None:
         "num_shards": plan.num_shards,
         "count_spread": split.balance.count_spread,
         "class_spread": split.balance.class_spread,
-        "bytes_percent": 100 * split.balance.bytes_ratio,
+        "bytes_percent": 100 * split.balance.bytes_spread,
     }
     print(json.dumps(figures))
 

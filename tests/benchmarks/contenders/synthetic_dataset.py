@@ -18,8 +18,8 @@ from PIL import Image
 from shardkit import software
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import CLASSIFICATION
-from shardkit.dataset.index import SCHEMA, ShardSummary, serialise
-from shardkit.dataset.manifest import Balance, Index, Manifest, Rejected, Shard, Source, Split, sealed
+from shardkit.dataset.index import SCHEMA, ShardSummary, serialize_index
+from shardkit.dataset.manifest import Balance, Index, Manifest, Rejected, Shard, Source, Split, seal_manifest
 from shardkit.hashing import sha256_hex
 from shardkit.naming import ShardName
 
@@ -105,7 +105,7 @@ def make(output: str, num_examples: int, rows_per_shard: int) -> Manifest:
         first_id = shard_index * rows_per_shard
         count = min(rows_per_shard, num_examples - first_id)
         summary = ShardSummary(num_examples=count, num_bytes=len(raw), sha256=sha256, plan_digest="0" * 64)
-        index = serialise(index_table(first_id, count, places, rng), summary)
+        index = serialize_index(index_table(first_id, count, places, rng), summary)
         with open(f"{output}/{name.index}", "wb") as file:
             file.write(index)
         shards.append(
@@ -125,7 +125,7 @@ def make(output: str, num_examples: int, rows_per_shard: int) -> Manifest:
         balance=Balance(count_spread=0, class_spread=0, bytes_spread=0.0),
         shards=shards,
     )
-    return sealed(
+    return seal_manifest(
         {
             "name": "synthetic",
             "features": CLASSIFICATION,

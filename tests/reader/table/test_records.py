@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 from shardkit import read_manifest
-from shardkit.dataset.index import SCHEMA, ShardSummary, read_index, serialise
+from shardkit.dataset.index import SCHEMA, ShardSummary, read_index, serialize_index
 from shardkit.dataset.manifest import Index, Shard
 from shardkit.hashing import sha256_hex
 from shardkit.reader.table.key_columns import KeyColumns
@@ -108,7 +108,7 @@ def million(noise, tmp_path_factory):
             "changes": pa.DictionaryArray.from_arrays(np.zeros(count, np.int32), [""]),
         }
         rows = pa.table({name: pa.array(column) for name, column in columns.items()}).cast(SCHEMA)
-        raw = serialise(rows, ShardSummary(count, int(offset[-1]), f"{number:064x}", "0" * 64))
+        raw = serialize_index(rows, ShardSummary(count, int(offset[-1]), f"{number:064x}", "0" * 64))
         (root / f"{name}.index.parquet").write_bytes(raw)
         with open(root / f"{name}.tfrecord", "wb") as sparse:
             sparse.truncate(offset[-1])

@@ -5,14 +5,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardkit.dataset.manifest import Balance
 from shardkit.errors import CallError
-from shardkit.planning import dealing
-from shardkit.planning.balance import Balance, measure_balance
-from shardkit.planning.dealing import deal
+from shardkit.planning import assign_shards as module
+from shardkit.planning.assign_shards import assign_shards, sort_by
+from shardkit.planning.balance import measure_balance
 
 
 @st.composite
-def splits_to_deal(draw):
+def examples_of_a_split(draw):
     """Labels, sizes and unique hashes; few classes, many, one; sizes equal, zero or far apart."""
     num_examples = draw(st.integers(0, 200))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
@@ -35,15 +36,24 @@ def splits_to_deal(draw):
 shard_counts = st.integers(1, 40)
 
 
+def assigned(labels, sizes, hashes, num_shards):
+    """The shard of each row, whatever the order of the rows: sorted first, as planning does."""
+    rows = np.arange(len(labels), dtype=np.uint32)
+    sort_by(rows, labels, hashes)
+    shards = np.empty(len(labels), np.int32)
+    shards[rows] = assign_shards(labels[rows], sizes[rows], num_shards)
+    return shards
+
+
 def table_of(labels, shards, num_shards):
     """Examples by class and shard, dense and slow."""
     return np.array([np.bincount(shards[labels == label], minlength=num_shards) for label in np.unique(labels)])
 
 
-@given(splits_to_deal(), shard_counts)
+@given(examples_of_a_split(), shard_counts)
 def test_counts_and_the_counts_of_every_class_are_within_one_over_shards(split, num_shards):
     labels, sizes, hashes = split
-    shards = deal(labels, sizes, hashes, num_shards)
+    shards = assigned(labels, sizes, hashes, num_shards)
     assert shards.dtype == np.int32
     assert shards.shape == labels.shape
     if len(labels):
@@ -52,18 +62,18 @@ def test_counts_and_the_counts_of_every_class_are_within_one_over_shards(split, 
         assert np.ptp(table_of(labels, shards, num_shards), axis=1).max() <= 1
 
 
-@given(splits_to_deal(), shard_counts, st.randoms())
+@given(examples_of_a_split(), shard_counts, st.randoms())
 def test_the_shard_of_an_example_does_not_depend_on_the_order_of_the_rows(split, num_shards, random):
     labels, sizes, hashes = split
     rows = np.array(random.sample(range(len(labels)), len(labels)), np.int64)
-    dealt = deal(labels, sizes, hashes, num_shards)
-    np.testing.assert_array_equal(deal(labels[rows], sizes[rows], hashes[rows], num_shards), dealt[rows])
+    expected = assigned(labels, sizes, hashes, num_shards)
+    np.testing.assert_array_equal(assigned(labels[rows], sizes[rows], hashes[rows], num_shards), expected[rows])
 
 
-@given(splits_to_deal(), shard_counts)
-def test_dealing_leaves_its_arguments_alone(split, num_shards):
+@given(examples_of_a_split(), shard_counts)
+def test_assigning_leaves_its_arguments_alone(split, num_shards):
     before = [column.copy() for column in split]
-    deal(*split, num_shards)
+    assigned(*split, num_shards)
     for column, copy in zip(split, before, strict=True):
         np.testing.assert_array_equal(column, copy)
 
@@ -97,7 +107,7 @@ def test_bytes_are_within_one_percent_from_a_thousand_examples_a_shard(labels_of
     labels = labels_of(rng).astype(np.int32)
     sizes = sizes_of(rng, labels).astype(np.int64)
     hashes = rng.permutation(NUM_EXAMPLES).astype(np.uint64)
-    shards = deal(labels, sizes, hashes, NUM_SHARDS)
+    shards = assigned(labels, sizes, hashes, NUM_SHARDS)
     loads = np.bincount(shards, weights=sizes)
     assert loads.max() / loads.min() - 1 <= 0.01
     assert np.ptp(np.bincount(shards)) == 0
@@ -111,7 +121,7 @@ def test_one_file_of_a_tenth_of_a_shard_is_made_up_for_by_the_others():
     rng = np.random.default_rng(0)
     sizes = rng.lognormal(11.4, 0.6, NUM_EXAMPLES).astype(np.int64)
     sizes[123] = sizes.sum() // NUM_SHARDS // 10
-    shards = deal(
+    shards = assigned(
         rng.integers(0, 5, NUM_EXAMPLES).astype(np.int32), sizes, np.arange(NUM_EXAMPLES).astype(np.uint64), 20
     )
     loads = np.bincount(shards, weights=sizes)
@@ -121,9 +131,9 @@ def test_one_file_of_a_tenth_of_a_shard_is_made_up_for_by_the_others():
 def test_two_hundred_and_fifty_classes_of_one_image_fill_four_shards_evenly():
     rng = np.random.default_rng(0)
     labels, sizes = np.arange(250, dtype=np.int32), rng.lognormal(11.4, 0.6, 250).astype(np.int64)
-    balance = measure_balance(labels, sizes, deal(labels, sizes, rng.permutation(250).astype(np.uint64), 4), 4)
+    balance = measure_balance(labels, sizes, assigned(labels, sizes, rng.permutation(250).astype(np.uint64), 4), 4)
     assert (balance.count_spread, balance.class_spread) == (1, 1)
-    assert balance.bytes_ratio < 0.01
+    assert balance.bytes_spread < 0.01
 
 
 def test_a_shard_that_finds_nothing_to_swap_with_its_opposite_tries_others():
@@ -131,8 +141,8 @@ def test_a_shard_that_finds_nothing_to_swap_with_its_opposite_tries_others():
     rng = np.random.default_rng(0)
     for _ in range(50):
         labels, sizes = rng.integers(0, 30, 100).astype(np.int32), rng.lognormal(11.4, 0.6, 100).astype(np.int64)
-        shards = deal(labels, sizes, rng.permutation(100).astype(np.uint64), 10)
-        assert measure_balance(labels, sizes, shards, 10).bytes_ratio < 0.02
+        shards = assigned(labels, sizes, rng.permutation(100).astype(np.uint64), 10)
+        assert measure_balance(labels, sizes, shards, 10).bytes_spread < 0.02
 
 
 def plain_best_exchange(heavy, light, gap, span):
@@ -161,8 +171,8 @@ def test_the_swap_found_is_the_best_of_all_and_still_one_when_candidates_are_bou
     )
     gap = data.draw(st.integers(1, 3 * max_bytes))  # beyond what one swap can move, too
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(dealing, "_MAX_CANDIDATES", max_candidates)
-        found = dealing._best_exchange(heavy, light, gap, span, good_enough=0)
+        patch.setattr(module, "_MAX_CANDIDATES", max_candidates)
+        found = module._best_exchange(heavy, light, gap, span, good_enough=0)
     best = plain_best_exchange(heavy, light, gap, span)
     if max_candidates == 4096:
         assert (None if found is None else abs(gap - 2 * found.moved)) == best
@@ -185,30 +195,30 @@ def test_the_swap_found_is_the_best_of_all_and_still_one_when_candidates_are_bou
 )
 def test_borders(num_examples, num_shards, counts):
     rows = np.arange(num_examples)
-    shards = deal(rows.astype(np.int32) % 2, rows + 1, rows.astype(np.uint64), num_shards)
+    shards = assigned(rows.astype(np.int32) % 2, rows + 1, rows.astype(np.uint64), num_shards)
     assert sorted(np.bincount(shards, minlength=num_shards)) == counts
 
 
 def test_impossible_calls_are_refused():
     one = np.ones(2, np.int64)
     with pytest.raises(CallError, match="the number of shards is 0: it must be at least 1"):
-        deal(one.astype(np.int32), one, one.astype(np.uint64), 0)
-    with pytest.raises(CallError, match="2 examples of up to 4,611,686,018,427,387,904 bytes are more than 64 bits"):
-        deal(one.astype(np.int32), one << 62, one.astype(np.uint64), 2)
+        assigned(one.astype(np.int32), one, one.astype(np.uint64), 0)
+    with pytest.raises(CallError, match="2 examples of up to 4,611,686,018,427,387,904 bytes"):
+        assigned(one.astype(np.int32), one << 62, one.astype(np.uint64), 2)
 
 
-@given(splits_to_deal(), shard_counts, st.integers(0, 2**32))
+@given(examples_of_a_split(), shard_counts, st.integers(0, 2**32))
 def test_balance_measured_is_that_of_the_dense_table(split, num_shards, seed):
     labels, sizes, _ = split
     shards = np.random.default_rng(seed).integers(0, num_shards, len(labels)).astype(np.int32)
     balance = measure_balance(labels, sizes, shards, num_shards)
     if not len(labels):
-        assert balance == Balance(0, 0, 0.0)
+        assert balance == Balance(count_spread=0, class_spread=0, bytes_spread=0.0)
         return
     assert balance.count_spread == np.ptp(np.bincount(shards, minlength=num_shards))
     assert balance.class_spread == np.ptp(table_of(labels, shards, num_shards), axis=1).max()
     loads = [sum(sizes[shards == shard].tolist()) for shard in range(num_shards)]
     if min(loads):
-        assert balance.bytes_ratio == pytest.approx(max(loads) / min(loads) - 1)
+        assert balance.bytes_spread == pytest.approx(max(loads) / min(loads) - 1)
     else:
-        assert balance.bytes_ratio == (math.inf if max(loads) else 0)
+        assert balance.bytes_spread == (math.inf if max(loads) else 0)

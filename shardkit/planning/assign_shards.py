@@ -1,15 +1,16 @@
-"""Which shard of its split an example goes to, and its place there.
+"""Assign every example of a split to a shard.
 
 Shards are balanced (counts within one), stratified (each class within one) and of nearly equal bytes, because a
-training job waits for its slowest shard and a batch should look like the whole.
+training job waits for its slowest shard and every shard should be a sample of the whole.
 
-1. Whole laps: `num_shards` examples of one class, consecutive in hash order, one to each shard, the largest to the
-   lightest shard.
-2. What is left of all classes, in laps that classes share: the part of a class that runs over into the next lap goes
-   to shards that had none of it in the last.
-3. Swaps that keep every count, between heavy and light shards, until bytes are within 0.1 %.
+A lap gives one example to every shard.
 
-The laps alone leave bytes 0.2-5 % apart, plain round robin by class 4-13 % (simulated, log-normal sizes).
+1. Whole laps: `num_shards` examples of one class, consecutive in hash order, the largest to the lightest shard.
+2. Shared laps: the remaining examples of all classes. If a class continues in the next lap, its examples there go to
+   shards that got none of it in the previous lap.
+3. Swaps between heavy and light shards, which keep every count, until bytes are within 0.1 %.
+
+Laps alone leave bytes 0.2-5 % apart, plain round robin by class 4-13 % (simulated, log-normal sizes).
 """
 
 from typing import Any, NamedTuple
@@ -22,45 +23,31 @@ from shardkit.planning.balance import Sizes, run_starts
 
 _Ints = npt.NDArray[np.int64]
 
-# Swapping stops at max / min - 1 <= 1 / 1000: a tenth of what is promised, and no disk or network notices it.
+# Swapping stops at max / min - 1 <= 1 / 1000: a tenth of the promised 1 %, and too little to change a reading time.
 _INVERSE_TOLERANCE = 1000
-_MAX_ROUNDS = 200  # log-normal sizes need up to 6; all are used only where one example outweighs a shard
-_MAX_PARTNERS = 16  # rounds in a row in which the heaviest or lightest shard finds nothing to swap
-_BLOCK_ROWS = 1 << 20  # rows whose whole laps are sorted at a time
-_MAX_CANDIDATES = 4096  # of the light shard's examples, tried for one swap; the best of so many is exact enough
+_MAX_ROUNDS = 200  # log-normal sizes need up to 6; all are used only if one example outweighs a shard
+_MAX_PARTNERS = 16  # consecutive rounds in which the heaviest or lightest shard finds nothing to swap
+_BLOCK_ROWS = 1 << 20  # rows whose whole laps are sorted at once
+_MAX_CANDIDATES = 4096  # examples of the light shard tried for one swap; the best of these is close enough
 
 
-def deal(
-    labels: npt.NDArray[np.int32], sizes: npt.NDArray[np.int64], hashes: npt.NDArray[np.uint64], num_shards: int
-) -> npt.NDArray[np.int32]:
-    """Deal the examples of a split over its shards.
+def assign_shards(labels: npt.NDArray[np.int32], sizes: Sizes, num_shards: int) -> npt.NDArray[np.int32]:
+    """Assign the examples of a split to its shards.
 
-    Counts over shards differ by at most 1, so do those of every class, and bytes by at most 1 % from about 1,000
-    examples a shard, unless one example weighs more than all others can make up for.
+    The numbers of examples in the shards differ by at most 1, and so do those of every class. Bytes differ by at most
+    1 % from about 1,000 examples per shard on, unless one example outweighs all others.
 
     Args:
-        labels: int32[n]; -1, unlabelled, is a class of its own.
-        sizes: int64[n], bytes of each example in the source, 0 or more.
-        hashes: uint64[n], uniform. Equal ones within a class are dealt in the order given: make them differ where the
-            result must not depend on it.
-        num_shards: at least 1.
+        labels: int32[n], ascending; -1 (unlabelled) is a class of its own. Sort the examples of a class by a uniform
+            hash.
+        sizes: int[n], source bytes of each example, 0 or more.
+        num_shards: Number of shards, at least 1.
 
     Returns:
-        int32[n], in [0, num_shards), whatever the order of the rows. Memory is linear in n.
+        int32[n], in [0, num_shards). Memory is linear in n.
 
     Raises:
-        CallError: num_shards is below 1, or sizes too large to add in 64 bits.
-    """
-    order = _narrow(np.lexsort((hashes, labels)))
-    dealt = np.empty(len(labels), np.int32)
-    dealt[order] = deal_sorted(labels[order], sizes[order], num_shards)
-    return dealt
-
-
-def deal_sorted(labels: npt.NDArray[np.int32], sizes: Sizes, num_shards: int) -> npt.NDArray[np.int32]:
-    """Deal examples that are sorted by label, and in a label by hash; see `deal`.
-
-    A hundred million examples are sorted once, and nothing else is held of them.
+        CallError: num_shards is below 1, or the sizes add to more than 64 bits hold.
     """
     if num_shards < 1:
         raise CallError(f"the number of shards is {num_shards}: it must be at least 1.")
@@ -71,18 +58,18 @@ def deal_sorted(labels: npt.NDArray[np.int32], sizes: Sizes, num_shards: int) ->
     max_bytes = int(sizes.max())
     if max(len(labels), int(labels[-1]) + 1) * (2 * max_bytes + 1) >= 1 << 63:
         raise CallError(
-            f"{len(labels):,} examples of up to {max_bytes:,} bytes are more than 64 bits can add: check the sizes."
+            f"{len(labels):,} examples of up to {max_bytes:,} bytes overflow a sum of 64 bits: check the sizes."
         )
 
-    # The rows of every class begin with its whole laps.
+    # The first rows of every class are its whole laps.
     lap_counts = counts // num_shards * num_shards
     shards = np.empty(len(labels), np.int32)
     loads = np.zeros(num_shards, np.int64)
     for at in np.flatnonzero(lap_counts):
-        _deal_whole_laps(slice(starts[at], starts[at] + lap_counts[at]), sizes, shards, loads)
+        _assign_whole_laps(slice(starts[at], starts[at] + lap_counts[at]), sizes, shards, loads)
     rest = counts - lap_counts
     ends = np.cumsum(rest)
-    _deal_shared_laps(
+    _assign_shared_laps(
         np.arange(ends[-1]) + np.repeat(starts + lap_counts - ends + rest, rest), labels, sizes, shards, loads
     )
     _swap(labels, sizes, shards, loads)
@@ -92,7 +79,13 @@ def deal_sorted(labels: npt.NDArray[np.int32], sizes: Sizes, num_shards: int) ->
 def sort_by(
     rows: npt.NDArray[np.unsignedinteger], codes: npt.NDArray[np.int32], hashes: npt.NDArray[np.uint64]
 ) -> None:
-    """Sort rows, in place, by their codes, those of one code by their hashes, in half the memory of `lexsort`."""
+    """Sort rows in place by code, and by hash within a code, in half the memory of `numpy.lexsort`.
+
+    Args:
+        rows: uint[n], row numbers.
+        codes: int32[n], the code of rows[i].
+        hashes: uint64[num_rows], the hash of every row by its number.
+    """
     order = np.argsort(codes, kind="stable")
     rows[:] = rows[order]
     codes = codes[order]
@@ -102,7 +95,7 @@ def sort_by(
 
 
 def _narrow(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.signedinteger[Any]]:
-    """Numbers of rows in half the memory, where there are no more of them than 32 bits tell apart."""
+    """Return row numbers in half the memory if 32 bits can hold them."""
     return numbers.astype(np.int32) if len(numbers) < 1 << 31 else numbers
 
 
@@ -110,28 +103,28 @@ def _lightest_first(loads: _Ints) -> npt.NDArray[np.intp]:
     return np.argsort(loads, kind="stable")
 
 
-def _deal_whole_laps(rows: slice, sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
-    """Deal rows, whole laps of one class, updating shards and loads."""
+def _assign_whole_laps(rows: slice, sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
+    """Assign the whole laps of one class; update shards and loads in place."""
     num_shards = len(loads)
     block = max(1, _BLOCK_ROWS // num_shards) * num_shards
     for start in range(rows.start, rows.stop, block):
         part = slice(start, min(start + block, rows.stop))
         lap_sizes = sizes[part].reshape(-1, num_shards).astype(np.int64)
-        dealt = shards[part].reshape(-1, num_shards)
+        assigned = shards[part].reshape(-1, num_shards)
         largest_first = np.argsort(-lap_sizes, axis=1, kind="stable")
         lap_sizes = np.take_along_axis(lap_sizes, largest_first, 1)
-        for lap, order, lap_size in zip(dealt, largest_first, lap_sizes, strict=True):
+        for lap, order, lap_size in zip(assigned, largest_first, lap_sizes, strict=True):
             targets = _lightest_first(loads)
             lap[order] = targets
             loads[targets] += lap_size
 
 
-def _deal_shared_laps(
+def _assign_shared_laps(
     rows: _Ints, classes: npt.NDArray[np.int32], sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints
 ) -> None:
-    """Deal rows, sorted by class and fewer than num_shards of any class, updating shards and loads.
+    """Assign rows sorted by class, fewer than num_shards of each class; update shards and loads in place.
 
-    Every lap but the last uses each shard once, so counts stay within one; a class spans at most two laps.
+    Every lap but the last uses each shard once, so counts stay within one. A class spans at most two laps.
     """
     num_shards = len(loads)
     for start in range(0, len(rows), num_shards):
@@ -153,7 +146,7 @@ def _deal_shared_laps(
 
 
 class _Exchange(NamedTuple):
-    """A swap of two examples: where they lie in the heavy and the light shard, and the bytes that move."""
+    """A swap of two examples: their positions in the heavy and the light shard, and the bytes that move."""
 
     heavy_at: int
     light_at: int
@@ -161,14 +154,15 @@ class _Exchange(NamedTuple):
 
 
 def _swap(classes: npt.NDArray[np.int32], sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
-    """Swap examples between shards, updating shards and loads, until bytes are within the tolerance.
+    """Swap examples between shards until bytes are within the tolerance; update shards and loads in place.
 
-    In each round the i-th heaviest shard meets the i-th lightest, or a further one where those found nothing.
+    In each round the i-th heaviest shard is paired with the i-th lightest, or with a later one after a round in which
+    the extreme shards found nothing to swap.
     """
     if _within_tolerance(loads):
         return
-    # One number for class and size, class first. The span is wide enough for a difference of two numbers to tell
-    # whether the classes differ: it is then more than any size.
+    # One number for class and size, class first. The span is so wide that two numbers of different classes differ by
+    # more than any size.
     span = 2 * int(sizes.max()) + 1
     rows = _narrow(np.argsort(shards, kind="stable"))
     codes = np.empty(len(rows), np.int64)
@@ -183,9 +177,9 @@ def _swap(classes: npt.NDArray[np.int32], sizes: Sizes, shards: npt.NDArray[np.i
     for _ in range(_MAX_ROUNDS):
         ranked = _lightest_first(loads)
         lightest, heaviest = ranked[:num_pairs], ranked[::-1][:num_pairs]
-        met = np.roll(lightest, -offset)
+        partners = np.roll(lightest, -offset)
         stuck = False
-        for heavy, light in zip(heaviest, met, strict=True):
+        for heavy, light in zip(heaviest, partners, strict=True):
             gap = int(loads[heavy] - loads[light])
             if gap * _INVERSE_TOLERANCE <= loads[light]:
                 continue
@@ -212,14 +206,14 @@ def _within_tolerance(loads: _Ints) -> bool:
 
 
 def _best_exchange(heavy: _Ints, light: _Ints, gap: int, span: int, good_enough: int) -> _Exchange | None:
-    """The swap that comes nearest to halving the gap, of those that narrow it; None where there is none.
+    """Return the swap that comes closest to halving the gap; None if no swap narrows it.
 
     Args:
-        heavy: codes of the heavy shard's examples, ascending.
-        light: the same of the light shard.
-        gap: bytes by which the shards differ.
-        span: what the code's class counts.
-        good_enough: a remaining gap that needs no better swap, bytes.
+        heavy: Codes of the heavy shard's examples, ascending.
+        light: Codes of the light shard's examples, ascending.
+        gap: Difference of the shards in bytes.
+        span: Factor of the class in a code.
+        good_enough: A remaining gap in bytes that needs no better swap.
     """
     if not len(light):
         return None
@@ -230,8 +224,8 @@ def _best_exchange(heavy: _Ints, light: _Ints, gap: int, span: int, good_enough:
         best = best._replace(light_at=int(tried[best.light_at]))
         if abs(gap - 2 * best.moved) <= good_enough:
             return best
-    # Examples of two classes may change places too, where the one class is in the heavy shard only and the other in
-    # the light one only: neither then has more than one example in any shard, and neither will.
+    # Examples of two classes can be swapped too if one class is in the heavy shard only and the other in the light
+    # shard only: then no shard has more than one example of either class, before or after.
     heavy_at, light_at = _lacking(heavy // span, light // span), _lacking(light // span, heavy // span)
     heavy_at = heavy_at[np.argsort(heavy[heavy_at] % span, kind="stable")]
     lone = _nearest_to_half(heavy[heavy_at] % span, light[light_at] % span, gap, max_bytes)
@@ -241,13 +235,13 @@ def _best_exchange(heavy: _Ints, light: _Ints, gap: int, span: int, good_enough:
 
 
 def _lacking(these: _Ints, those: _Ints) -> npt.NDArray[np.intp]:
-    """Where these, ascending, are not among those, ascending and not empty."""
+    """Return the positions of the elements of `these` that are not in `those`; both ascending, `those` not empty."""
     at = np.minimum(np.searchsorted(those, these), len(those) - 1)
     return np.flatnonzero(those[at] != these)
 
 
 def _nearest_to_half(heavy: _Ints, light: _Ints, gap: int, max_bytes: int) -> _Exchange | None:
-    """The pair whose difference, in (0, gap) and at most max_bytes, is nearest to half the gap; heavy ascending."""
+    """Return the pair whose difference, in (0, gap) and at most max_bytes, is nearest to half the gap."""
     if not len(heavy) or not len(light):
         return None
     above = np.searchsorted(heavy, light + min(gap // 2, max_bytes))
@@ -263,7 +257,7 @@ def _nearest_to_half(heavy: _Ints, light: _Ints, gap: int, max_bytes: int) -> _E
 
 
 def _replace(codes: _Ints, rows: npt.NDArray[np.intp], at: int, code: np.int64, row: np.intp) -> None:
-    """Put another example in the place of one of a shard's, in place, keeping the codes ascending."""
+    """Replace one example of a shard by another, in place, keeping the codes ascending."""
     to = int(np.searchsorted(codes, code))
     if to > at:
         to -= 1

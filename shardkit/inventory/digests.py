@@ -1,4 +1,4 @@
-"""A digest of a table's columns by their values alone, whatever their chunks, encodings, and what lies under nulls."""
+"""Digests of a table's columns by their values alone, independent of chunks, encodings and the bytes under nulls."""
 
 import hashlib
 from collections.abc import Iterable, Iterator
@@ -7,11 +7,30 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-BLOCK_ROWS = 1 << 20  # hashed, and so held in another form, at a time
+from shardkit.hashing import canonical_json
+from shardkit.inventory.columns import annotation_columns
+from shardkit.inventory.schema import MASK_SHA256
+from shardkit.inventory.table import plain_type
+from shardkit.sources.listing import GROUP
+
+BLOCK_ROWS = 1 << 20  # rows hashed, and so held in another form, at a time
+
+
+def fingerprint(table: pa.Table) -> str:
+    """Return the sha256 of keys, splits, labels, sizes, annotations and, if known, contents of a sorted inventory.
+
+    Modification times and the location of images in files are left out: a copy of the source is the same source.
+    """
+    columns = ["key", "split", "label_name", "source_bytes", "content_sha256"]
+    columns += [name for name in (GROUP.name, MASK_SHA256.name) if name in table.column_names]
+    annotations = sorted(annotation_columns(table.schema))
+    digest = hashlib.sha256(columns_digest(table, [*columns, *annotations]))
+    digest.update(canonical_json([[name, str(plain_type(table.schema.field(name).type))] for name in annotations]))
+    return digest.hexdigest()
 
 
 def columns_digest(table: pa.Table, names: Iterable[str]) -> bytes:
-    """sha256 of those columns, in that order; a column of nulls is one of nulls, whatever its type."""
+    """Return the sha256 of some columns, in the given order; the type of a column of nulls does not matter."""
     digest = hashlib.sha256(len(table).to_bytes(8, "little"))
     for name in names:
         for start in range(0, len(table), BLOCK_ROWS):
@@ -21,7 +40,7 @@ def columns_digest(table: pa.Table, names: Iterable[str]) -> bytes:
 
 
 def _canonical(column: pa.ChunkedArray) -> Iterator[bytes | memoryview]:
-    """Which rows have a value, then those values."""
+    """Yield a bit for each row that says whether it has a value, then the values."""
     yield np.packbits(column.is_valid().to_numpy()).tobytes()
     array = pa.concat_arrays(column.drop_null().chunks) if column.num_chunks else pa.nulls(0)
     if not len(array):
@@ -36,7 +55,7 @@ def _canonical(column: pa.ChunkedArray) -> Iterator[bytes | memoryview]:
         yield pc.list_value_length(array).to_numpy().astype("<i8").tobytes()
         yield from _canonical(pa.chunked_array([array.flatten()]))
     elif pa.types.is_string(type_) or pa.types.is_large_string(type_) or pa.types.is_fixed_size_binary(type_):
-        # The values' bytes end to end, without making a Python object of each.
+        # The values' bytes end to end, without a Python object for each.
         array = array.cast(pa.large_binary())
         yield pc.binary_length(array).to_numpy().astype("<i8").tobytes()
         _, offsets, data = array.buffers()

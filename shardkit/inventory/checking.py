@@ -1,0 +1,130 @@
+"""Check every file of a listing: read, hash and decode it, and place its boxes on the upright image."""
+
+import hashlib
+from typing import Any
+
+import google_crc32c
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit import images
+from shardkit.images.boxes import BadBox, annotated_orientation, place_objects
+from shardkit.inventory.columns import MASK_PATH, OBJECTS
+from shardkit.inventory.schema import MASK_SHA256, Check, Reject, inventory_schema
+from shardkit.sources.listing import OFFSET, PATH
+from shardkit.sources.visibility import refuse_unseen
+from shardkit.sources.walking import parent_of
+from shardkit.storage import Folder
+from shardkit.storage.retrying import retried
+
+BAD_BOX = "bad_box"  # reason of the rows that checking adds to those of a listing
+
+
+def check_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
+    """Return the inventory of a measured listing.
+
+    Args:
+        folder: The source's folder.
+        table: The listing, with all sizes.
+        check: ``decode`` reads, hashes and decodes every file and places boxes on the upright image. A box outside the
+            image becomes a row of its own, with a reason. ``header`` opens no file.
+    """
+    schema = inventory_schema(table.schema)
+    if check == "header":
+        nulls = [pa.nulls(len(table), field.type) for field in list(schema)[len(table.schema) :]]
+        return pa.Table.from_arrays([*table.columns, *nulls], schema=schema)
+    rows, rejected = table.to_pylist(), []
+    for row in rows:
+        if row["reason"] is None:
+            try:
+                rejected += _check_row(folder, row)
+            except images.BadImage as error:
+                row["reason"], row["message"] = error.reason, str(error)
+            except OSError as error:
+                if isinstance(error, FileNotFoundError):
+                    refuse_unseen(folder, parent_of(image_path(row)))
+                row["reason"] = "unreadable"
+                row["message"] = f"the file cannot be read: {error.strerror or error}"
+    return pa.Table.from_pylist(rows + rejected, schema)
+
+
+def _check_row(folder: Folder, row: dict[str, Any]) -> list[dict[str, Any]]:
+    """Fill in the columns of one file; return a row for each bad annotation."""
+    data = retried(lambda: read_image(folder, row))
+    info = images.check(data)
+    row |= {
+        "format": info.format,
+        "width": info.width,
+        "height": info.height,
+        "orientation": info.orientation,
+        "changes": ",".join(info.changes),
+        "content_sha256": hashlib.sha256(data).digest(),
+        "content_crc32c": google_crc32c.value(data),
+    }
+    if MASK_PATH in row:
+        row[MASK_SHA256.name] = _check_mask(retried(lambda: folder.read(row[MASK_PATH])), info)
+    if OBJECTS not in row:
+        return []
+    row[OBJECTS], bad_boxes = place_objects(row[OBJECTS], annotated_size(row), info)
+    return [{**reject_box(row["key"], bad_box)._asdict(), "mtime_ns": 0} for bad_box in bad_boxes]
+
+
+def _check_mask(data: bytes, info: images.ImageInfo) -> bytes:
+    mask_orientation(images.check_mask(data), info)
+    return hashlib.sha256(data).digest()
+
+
+def reject_box(key: str, bad_box: BadBox) -> Reject:
+    """Return the rejected row of a box.
+
+    Args:
+        key: The image's key.
+        bad_box: The box, as `place_objects` returns it.
+    """
+    message = f"{bad_box.found}; the box is dropped, the image stays: correct or remove the box"
+    return Reject(f"{key}, {bad_box.name}", BAD_BOX, message, 0)
+
+
+def image_path(row: dict[str, Any]) -> str:
+    """Return the file that holds a row's image, relative to the source's folder."""
+    path: str = row.get(PATH.name) or row["key"]
+    return path
+
+
+def read_image(folder: Folder, row: dict[str, Any]) -> bytes:
+    """Read the bytes of a row's image: a file or a part of one."""
+    path = image_path(row)
+    offset = row.get(OFFSET.name)
+    return folder.read(path) if offset is None else folder.read_range(path, offset, row["source_bytes"])
+
+
+def annotated_size(row: dict[str, Any]) -> tuple[int | None, int | None]:
+    """Return the width and height that a row's boxes refer to; see boxes.place_objects."""
+    return row["annotated_width"], row["annotated_height"]
+
+
+def mask_orientation(mask: images.MaskInfo, info: images.ImageInfo) -> int:
+    """Return the EXIF orientation that turns a mask upright together with its image.
+
+    Raises:
+        BadImage: "annotated_size": the mask and the image differ in size.
+    """
+    return annotated_orientation(mask.width, mask.height, info, "mask")
+
+
+def has_recovered(folder: Folder, table: pa.Table, part: bytes, check: Check) -> bool:
+    """Return whether an image that an earlier run rejected is good now.
+
+    A copy restored from a backup has its old size and time, so the part's name is the same.
+
+    Args:
+        folder: The source's folder.
+        table: The listing, with all sizes.
+        part: The part that the earlier run wrote of it.
+        check: The check that the part was made with.
+    """
+    with pa.ipc.open_file(pa.BufferReader(part)) as reader:
+        before = reader.read_all()
+    rejected = before.filter(pc.is_valid(before["reason"]))["key"].combine_chunks()
+    again = table.filter(pc.and_(pc.is_in(table["key"], rejected), pc.is_null(table["reason"])))
+    return len(again) > 0 and check_batch(folder, again, check)["reason"].null_count > 0

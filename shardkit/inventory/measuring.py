@@ -1,0 +1,48 @@
+"""Look up the sizes and times of files that a listing left open."""
+
+from functools import partial
+
+import numpy as np
+import pyarrow as pa
+
+from shardkit.errors import MachineError
+from shardkit.sources.listing import PATH, UNMEASURED
+from shardkit.sources.walking import file_or_folder
+from shardkit.storage import Folder
+from shardkit.storage.retrying import retried
+
+
+def measure_files(folder: Folder, table: pa.Table) -> pa.Table:
+    """Return a listing with all sizes and times filled in; a missing file is rejected.
+
+    Args:
+        folder: The source's folder.
+        table: The listing.
+    """
+    sizes = table["source_bytes"].to_numpy()
+    unmeasured = np.flatnonzero(sizes == UNMEASURED)
+    if not len(unmeasured):
+        return table
+    columns = {name: table[name].to_pylist() for name in ("source_bytes", "mtime_ns", "reason", "message")}
+    paths = table[PATH.name if PATH.name in table.column_names else "key"].to_pylist()
+    for i in unmeasured.tolist():
+        entry = None
+        if columns["reason"][i] is None:
+            try:
+                entry = retried(partial(file_or_folder, folder, paths[i]))
+            except MachineError as error:
+                if not isinstance(error.__cause__, PermissionError):
+                    raise  # the disk or the network
+                columns["reason"][i], columns["message"][i] = "unreadable", str(error)
+        if entry is None or entry.is_folder:
+            columns["source_bytes"][i] = 0
+            if columns["reason"][i] is None:
+                remedy = "restore it, remove its line, or set the folder that paths are relative to with --root"
+                columns["reason"][i] = "missing"
+                columns["message"][i] = f"there is no file {folder.url}/{paths[i]}; {remedy}"
+        else:
+            columns["source_bytes"][i], columns["mtime_ns"][i] = entry.num_bytes, entry.mtime_ns
+    for name, values in columns.items():
+        at = table.schema.get_field_index(name)
+        table = table.set_column(at, table.schema.field(at), pa.array(values, table.schema.field(at).type))
+    return table

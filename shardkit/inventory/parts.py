@@ -1,0 +1,131 @@
+"""Parts of an inventory: the files in the work folder in which workers store the rows that they checked.
+
+A part's name is a hash of its listing, so a conversion that resumes after an interruption finds the parts of unchanged
+files and does not decode them again.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+import pyarrow as pa
+
+from shardkit import naming, software
+from shardkit.errors import DataError
+from shardkit.hashing import canonical_json
+from shardkit.inventory.digests import columns_digest
+from shardkit.inventory.schema import INVENTORY_SCHEMA, Check
+from shardkit.inventory.table import compact, concat_sorted
+from shardkit.sources.listing import Listing
+from shardkit.storage import Folder
+
+PARTS = f"{naming.WORK_FOLDER}/inventory"
+_TOTALS_KEY = b"shardkit.facts"
+_PART_VERSION = b"2"
+
+
+class ListingTotals(NamedTuple):
+    """What the listings of a source say besides their rows.
+
+    Attributes:
+        skipped: Number of skipped files by ending or reason.
+        classes: Class names by their number in the source's format (COCO's category id).
+    """
+
+    skipped: dict[str, int]
+    classes: dict[int, str]
+
+    def add(self, skipped: dict[str, int], classes: Iterable[tuple[int, str]]) -> None:
+        """Add the totals of one listing, in place.
+
+        Args:
+            skipped: The listing's number of skipped files by ending or reason.
+            classes: The listing's (number, name) of classes.
+
+        Raises:
+            DataError: Two listings give one class number different names.
+        """
+        for kind, count in skipped.items():
+            self.skipped[kind] = self.skipped.get(kind, 0) + count
+        for number, name in classes:
+            known = self.classes.setdefault(number, name)
+            if known != name:
+                msg = f"category {number} is {known!r} in one file of the source and {name!r} in another; make them "
+                raise DataError(msg + "agree")
+
+    def class_names(self) -> tuple[str, ...] | None:
+        """Return the names in the order of their numbers, or None if the format numbers no classes."""
+        return tuple(name for _, name in sorted(self.classes.items())) or None
+
+
+def part_name(table: pa.Table, listing: Listing, check: Check) -> str:
+    """Return the file name of a part: a hash of everything that decides its content, and its number of rows.
+
+    Args:
+        table: The listing's table, with all sizes.
+        listing: The listing, for its totals.
+        check: The check that the part is made with.
+    """
+    digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
+    digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
+    digest.update(columns_digest(table, table.schema.names))
+    digest.update(_totals_json(listing))
+    return f"{digest.hexdigest()}-{len(table)}.arrow"
+
+
+def _totals_json(listing: Listing) -> bytes:
+    classes = sorted(listing.classes.items())
+    return canonical_json({"skipped": listing.skipped, "classes": classes})
+
+
+def count_rows(output: Folder) -> int:
+    """Return the number of rows in all parts so far, for a progress display; only names of files are read."""
+    names = (entry.name for entry in output.scan(PARTS))
+    return sum(int(name.partition("-")[2].removesuffix(".arrow")) for name in names if name.endswith(".arrow"))
+
+
+def write_part(
+    output: Folder, name: str, table: pa.Table, listing: Listing, before_rename: Callable[[], None] | None = None
+) -> None:
+    """Write a part into the work folder.
+
+    Args:
+        output: The folder that holds the work folder.
+        name: The part's name; see `part_name`.
+        table: The part's rows.
+        listing: The listing, for its totals.
+        before_rename: See Folder.atomic_write.
+    """
+    described = table.replace_schema_metadata({_TOTALS_KEY: _totals_json(listing)})
+    with (
+        output.atomic_write(f"{PARTS}/{name}", before_rename=before_rename) as file,
+        pa.ipc.new_file(file, described.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer,
+    ):
+        writer.write_table(described)
+
+
+def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingTotals]:
+    """Read all parts of an inventory.
+
+    Args:
+        output: The folder that holds the work folder.
+        names: Names of the parts.
+
+    Returns:
+        The rows sorted by key, rows of one key in the order of their file; and the totals of all listings.
+
+    Raises:
+        DataError: Two parts give one class number different names.
+    """
+    tables, totals = list[pa.Table](), ListingTotals({}, {})
+    for name in names:
+        with pa.ipc.open_file(pa.BufferReader(output.read(f"{PARTS}/{name}"))) as reader:
+            totals.add(**json.loads(reader.schema.metadata[_TOTALS_KEY]))
+            if reader.num_record_batches:
+                # Modification times are needed for the parts' names only.
+                tables.append(compact(reader.read_all().replace_schema_metadata().drop_columns("mtime_ns")))
+    # Parts of one folder follow each other, so in the order of their first keys the whole is often sorted already.
+    tables.sort(key=lambda table: str(table["key"][0]))
+    table = concat_sorted(tables or [INVENTORY_SCHEMA.empty_table().drop_columns("mtime_ns")])
+    return table, ListingTotals(dict(sorted(totals.skipped.items())), totals.classes)
