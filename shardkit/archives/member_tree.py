@@ -13,6 +13,7 @@ from typing import Any, BinaryIO, Generic, NamedTuple, NoReturn, Protocol, TypeV
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, relative_path_problem
+from shardkit.reject_reasons import BAD_NAME, DUPLICATE_KEY
 from shardkit.storage import Entry, Folder, open_folder, os_errors_as
 
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -71,18 +72,18 @@ def build_table(archive: str, entries: Iterable[tuple[str, M | None]], mtime_ns:
         elif not path:
             why = relative_path_problem(name.replace("\\", "/"))
             message = f"{shown} has a name that may not be followed: {why}; pack it again under a plain path"
-            problems.append(Problem(name or "(no name)", "bad_name", message, member.num_bytes))
+            problems.append(Problem(name or "(no name)", BAD_NAME, message, member.num_bytes))
         else:
             if before := files.get(path):
                 message = (
                     f"{archive} holds the entry again; the last one is read, as when it is unpacked. Keep one of them"
                 )
-                problems.append(Problem(path, "duplicate_key", message, before.num_bytes))
+                problems.append(Problem(path, DUPLICATE_KEY, message, before.num_bytes))
             files[path] = member
             _add_folder(folders, path.rpartition("/")[0])
     for path in [path for path in files if path in folders]:
         message = f"the entry {printable(path)} of {archive} is a file where others need a folder; pack it again"
-        problems.append(Problem(path, "bad_name", message, files.pop(path).num_bytes))
+        problems.append(Problem(path, BAD_NAME, message, files.pop(path).num_bytes))
     for path, member in files.items():
         above, _, name = path.rpartition("/")
         folders[above][name] = Entry(name, is_folder=False, num_bytes=member.num_bytes, mtime_ns=member.mtime_ns)

@@ -16,6 +16,7 @@ from shardkit.archives.member_tree import ArchiveFolder, Problem, Table, build_t
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
 from shardkit.errors import SourceChangedError
 from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_NAME, TRUNCATED
 from shardkit.storage import os_errors_as
 
 _TABLES = 4  # archives whose members are kept in memory
@@ -85,9 +86,9 @@ def _ordinary(members: Iterator[TarMember], archive: str, problems: list[Problem
         for member in members:
             if member.problem:
                 message = f"the entry {printable(member.name)} of {archive} {member.problem}"
-                problems.append(Problem(member.name, "bad_name", message, member.num_bytes))
+                problems.append(Problem(member.name, BAD_NAME, message, member.num_bytes))
             else:
                 yield member.name, member
     except BrokenTar as error:
         message = f"the archive {error}; what stands before is read. Copy it again from its origin, or pack it anew"
-        problems.append(Problem(archive, "truncated", message, 0))
+        problems.append(Problem(archive, TRUNCATED, message, 0))

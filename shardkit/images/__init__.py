@@ -3,7 +3,7 @@
 Works on bytes alone: no paths, no pipeline, no TensorFlow; Pillow is imported where it is first needed.
 """
 
-from shardkit.images.info import CHANGES, MAX_PIXELS, MAX_SIDE, REASONS, BadImage, ImageInfo, Reason
+from shardkit.images.info import CHANGES, MAX_PIXELS, MAX_SIDE, REASONS, BadImage, ImageInfo
 from shardkit.images.inspection import check, inspect
 from shardkit.images.masks import MaskInfo, NormalisedMask, check_mask, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise
@@ -18,7 +18,6 @@ __all__ = [
     "MaskInfo",
     "NormalisedImage",
     "NormalisedMask",
-    "Reason",
     "check",
     "check_mask",
     "inspect",

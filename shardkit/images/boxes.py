@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from shardkit.images import BadImage, ImageInfo
+from shardkit.reject_reasons import ANNOTATED_SIZE
 
 Box = tuple[float, float, float, float]
 _FLOAT32 = struct.Struct("<4f")
@@ -50,7 +51,7 @@ def annotated_orientation(width: int, height: int, info: ImageInfo, what: str) -
         return info.orientation
     wanted = " x ".join(map(str, upright_size(info)))
     raise BadImage(
-        "annotated_size", f"The {what} is {width} x {height} pixels, the image {wanted}; is it of another image?"
+        ANNOTATED_SIZE, f"The {what} is {width} x {height} pixels, the image {wanted}; is it of another image?"
     )
 
 

@@ -5,24 +5,24 @@ libpng's default for the length of a side (a PNG with a longer side is refused b
 """
 
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 from shardkit.errors import DataError
+from shardkit.reject_reasons import (
+    ANNOTATED_SIZE,
+    BAD_MASK,
+    DAMAGED,
+    EMPTY,
+    NOT_AN_IMAGE,
+    TOO_MANY_PIXELS,
+    TRUNCATED,
+    UNREADABLE,
+)
 
 MAX_PIXELS = 89_478_485  # Pillow's Image.MAX_IMAGE_PIXELS: above it an image is suspected to be a decompression bomb
 MAX_SIDE = 1_000_000  # pixels; libpng's PNG_USER_WIDTH_MAX and PNG_USER_HEIGHT_MAX
 
-Reason = Literal[
-    "empty",
-    "truncated",
-    "not_an_image",
-    "too_many_pixels",
-    "damaged",
-    "unreadable",
-    "annotated_size",
-    "bad_mask",
-]
-REASONS: tuple[Reason, ...] = get_args(Reason)
+# Every reason that a BadImage can have.
+REASONS = (EMPTY, TRUNCATED, NOT_AN_IMAGE, TOO_MANY_PIXELS, DAMAGED, UNREADABLE, ANNOTATED_SIZE, BAD_MASK)
 
 # Every code that ImageInfo.changes and NormalisedImage.changes can hold.
 CHANGES: dict[str, str] = {
@@ -73,10 +73,10 @@ class BadImage(DataError):  # noqa: N818 -- it names what was found, as the inde
             and "annotated_size" (annotations of an image of another size) only from those who know more than bytes.
     """
 
-    def __init__(self, reason: Reason, sentence: str) -> None:
+    def __init__(self, reason: str, sentence: str) -> None:
         # Both go to args so that the error survives the trip between processes.
         super().__init__(reason, sentence)
-        self.reason: Reason = reason
+        self.reason = reason
 
     def __str__(self) -> str:
         return str(self.args[1])
@@ -94,10 +94,10 @@ def check_size(width: int, height: int, kind: str) -> None:
         BadImage: "damaged" where a side is 0, "too_many_pixels" above MAX_PIXELS or MAX_SIDE.
     """
     if width < 1 or height < 1:
-        raise BadImage("damaged", f"The {kind} header claims {width} x {height} pixels; replace the file.")
+        raise BadImage(DAMAGED, f"The {kind} header claims {width} x {height} pixels; replace the file.")
     if width * height > MAX_PIXELS or width > MAX_SIDE or height > MAX_SIDE:
         raise BadImage(
-            "too_many_pixels",
+            TOO_MANY_PIXELS,
             f"The {kind} header claims {width} x {height} pixels, more than the {MAX_PIXELS} pixels in all or "
             f"{MAX_SIDE} a side that are decoded; shrink the image or leave it out.",
         )
@@ -105,9 +105,9 @@ def check_size(width: int, height: int, kind: str) -> None:
 
 def truncated(kind: str, num_bytes: int) -> BadImage:
     """The error for a file of ``num_bytes`` bytes that ends before its image does."""
-    return BadImage("truncated", f"The {kind} is cut short after {num_bytes} bytes; copy it again from its origin.")
+    return BadImage(TRUNCATED, f"The {kind} is cut short after {num_bytes} bytes; copy it again from its origin.")
 
 
 def damaged(kind: str, found: str, remedy: str = "copy it again from its origin or replace it") -> BadImage:
     """The error for an image that cannot be decoded; ``found`` continues "The JPEG ..."."""
-    return BadImage("damaged", f"The {kind} {found}; {remedy}.")
+    return BadImage(DAMAGED, f"The {kind} {found}; {remedy}.")

@@ -2,6 +2,7 @@
 
 from shardkit.images import jpeg, pillow, png
 from shardkit.images.info import BadImage, ImageInfo
+from shardkit.reject_reasons import EMPTY
 
 # TensorFlow reads a JPEG to its end marker and fails where a stray marker swallows it; Pillow stops, content, at the
 # last pixel. A reserved marker (FF 02), repeated for longer than any segment can be, stands behind the file while it
@@ -23,7 +24,7 @@ def inspect(data: bytes) -> ImageInfo:
             end marker tells.
     """
     if not data:
-        raise BadImage("empty", "The file has no bytes; copy it again from its origin or remove it.")
+        raise BadImage(EMPTY, "The file has no bytes; copy it again from its origin or remove it.")
     with pillow.decoding("file", data):
         if data.startswith(jpeg.SIGNATURE):
             return jpeg.scan_jpeg(data)

@@ -11,6 +11,7 @@ import struct
 
 from shardkit.images.info import BadImage, ImageInfo, check_size, damaged, truncated
 from shardkit.images.orientation import exif_orientation, valid_orientation, xmp_orientation
+from shardkit.reject_reasons import TOO_MANY_PIXELS
 
 SIGNATURE = b"\xff\xd8\xff"
 _EOI = b"\xff\xd9"
@@ -113,7 +114,7 @@ def _check_frame(process: int, precision: int, width: int, height: int, num_comp
     check_size(width, height, "JPEG")
     if max(width, height) > _MAX_SIDE:
         raise BadImage(
-            "too_many_pixels",
+            TOO_MANY_PIXELS,
             f"The JPEG header claims {width} x {height} pixels, more than the {_MAX_SIDE} a side that libjpeg decodes; "
             "shrink the image or leave it out.",
         )

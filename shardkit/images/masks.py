@@ -17,6 +17,7 @@ from shardkit.images.inspection import inspect
 from shardkit.images.normalising import transpose
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import check_png_stream
+from shardkit.reject_reasons import BAD_MASK
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -138,12 +139,12 @@ def _blamed_on_the_mask(data: bytes) -> Iterator[None]:
             yield
     except BadImage as error:
         sentence = str(error)
-        said = sentence if error.reason == "bad_mask" else f"The mask is bad: {sentence[:1].lower()}{sentence[1:]}"
-        raise BadImage("bad_mask", said) from error
+        said = sentence if error.reason == BAD_MASK else f"The mask is bad: {sentence[:1].lower()}{sentence[1:]}"
+        raise BadImage(BAD_MASK, said) from error
 
 
 def _bad(found: str, remedy: str = _REMEDY) -> BadImage:
-    return BadImage("bad_mask", f"The mask {found}; {remedy}.")
+    return BadImage(BAD_MASK, f"The mask {found}; {remedy}.")
 
 
 def _inspected(data: bytes) -> ImageInfo:

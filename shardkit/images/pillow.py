@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from shardkit.images.info import BadImage, ImageInfo, check_size, damaged, truncated
 from shardkit.images.orientation import valid_orientation
+from shardkit.reject_reasons import NOT_AN_IMAGE
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
@@ -87,7 +88,7 @@ def detect_format(data: bytes) -> str | None:
 def not_an_image(data: bytes) -> BadImage:
     """The error for bytes that no format claims."""
     return BadImage(
-        "not_an_image",
+        NOT_AN_IMAGE,
         f"The file begins with {data[:8]!r}, like none of {', '.join(sorted(_PLUGINS))}; "
         "remove it from the source or convert it first.",
     )

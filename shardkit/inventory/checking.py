@@ -11,13 +11,12 @@ from shardkit import images
 from shardkit.images.boxes import BadBox, annotated_orientation, place_objects
 from shardkit.inventory.columns import MASK_PATH, OBJECTS
 from shardkit.inventory.schema import MASK_SHA256, Check, Reject, inventory_schema
+from shardkit.reject_reasons import BAD_BOX, UNREADABLE
 from shardkit.sources.listing import OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder
 from shardkit.storage.retrying import retried
-
-BAD_BOX = "bad_box"  # reason of the rows that checking adds to those of a listing
 
 
 def check_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
@@ -43,7 +42,7 @@ def check_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
             except OSError as error:
                 if isinstance(error, FileNotFoundError):
                     refuse_unseen(folder, parent_of(image_path(row)))
-                row["reason"] = "unreadable"
+                row["reason"] = UNREADABLE
                 row["message"] = f"the file cannot be read: {error.strerror or error}"
     return pa.Table.from_pylist(rows + rejected, schema)
 

@@ -8,6 +8,7 @@ import pyarrow as pa
 from shardkit.dataset import example, features
 from shardkit.dataset.features import Feature
 from shardkit.errors import DataError
+from shardkit.reject_reasons import BAD_VALUE
 from shardkit.sources.listing import FEATURE_PREFIX
 
 OBJECTS, LABEL_NAMES, TARGET, MASK_PATH = "objects", "label_names", "target", "mask_path"
@@ -54,7 +55,7 @@ def stored_name(column: str) -> str:
 class BadAnnotation(DataError):  # noqa: N818 -- named like images.BadImage
     """A value that its feature cannot store; ``str()`` is one sentence without the key."""
 
-    reason = "bad_value"
+    reason = BAD_VALUE
 
 
 class AnnotationEncoder:

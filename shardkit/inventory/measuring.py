@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from shardkit.errors import MachineError
+from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources.listing import PATH, UNMEASURED
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder
@@ -33,12 +34,12 @@ def measure_files(folder: Folder, table: pa.Table) -> pa.Table:
             except MachineError as error:
                 if not isinstance(error.__cause__, PermissionError):
                     raise  # the disk or the network
-                columns["reason"][i], columns["message"][i] = "unreadable", str(error)
+                columns["reason"][i], columns["message"][i] = UNREADABLE, str(error)
         if entry is None or entry.is_folder:
             columns["source_bytes"][i] = 0
             if columns["reason"][i] is None:
                 remedy = "restore it, remove its line, or set the folder that paths are relative to with --root"
-                columns["reason"][i] = "missing"
+                columns["reason"][i] = MISSING
                 columns["message"][i] = f"there is no file {folder.url}/{paths[i]}; {remedy}"
         else:
             columns["source_bytes"][i], columns["mtime_ns"][i] = entry.num_bytes, entry.mtime_ns

@@ -7,9 +7,8 @@ import pyarrow.compute as pc
 from shardkit.inventory.schema import REJECTED_SCHEMA
 from shardkit.planning.assign_splits import Relations
 from shardkit.planning.rows import Rows
+from shardkit.reject_reasons import DUPLICATE, DUPLICATE_KEY
 from shardkit.sources.listing import LINE
-
-DUPLICATE = "duplicate"  # dropped on request, so it does not count towards `--max-rejected`
 
 
 def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tuple[Rows, pa.Table]:
@@ -56,7 +55,7 @@ def reject_repeated_keys(inventory: pa.Table) -> pa.Table:
     messages = inventory["message"].to_pylist()
     reasons = inventory["reason"].to_pylist()
     for i in repeated.tolist():
-        reasons[i] = "duplicate_key"
+        reasons[i] = DUPLICATE_KEY
         messages[i] = f"record {lines[i]} repeats the key of record {lines[i - 1]}; keep one of them"
     for name, values in (("reason", reasons), ("message", messages)):
         at = inventory.schema.get_field_index(name)

@@ -3,6 +3,8 @@
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.reject_reasons import BAD_SPLIT
+
 _MESSAGE = (
     "it has no split, but other images of the source have one, such as {split!r}; move it into a file or folder that "
     "is named like a split, or convert it separately"
@@ -16,7 +18,7 @@ def reject_unsplit(inventory: pa.Table) -> pa.Table:
     given = pc.drop_null(pc.unique(inventory["split"].filter(good))).to_pylist()
     if not given or not pc.any(unsplit).as_py():
         return inventory
-    for name, text in (("reason", "bad_split"), ("message", _MESSAGE.format(split=min(given)))):
+    for name, text in (("reason", BAD_SPLIT), ("message", _MESSAGE.format(split=min(given)))):
         values = pc.if_else(unsplit, text, inventory[name].cast(pa.string()))  # a column without values has no type
         inventory = inventory.set_column(inventory.schema.get_field_index(name), name, values)
     return inventory

@@ -1,9 +1,9 @@
-"""Signs that a tree which would be read as class folders holds annotated images instead.
+"""Detect annotated images in a tree that would be read as class folders.
 
-Masks of a layout that shardkit does not know would become images of the classes ``images`` and ``masks``, and a model
-would train on them without an error. The signs are names of folders, and label files beside images; they are
-looked for in the top folders that are listed anyway and in the first folder that holds images, so this costs a few
-listings, however large the source is.
+Without this check, masks of a layout that shardkit does not support would become images of the classes ``images`` and
+``masks``, and a model would train on them without an error. The check looks at folder names, and at label files next to
+images. It looks in the top folders, which are listed anyway, and in the first folder that has images, so it costs a few
+listings however large the source is.
 """
 
 import posixpath
@@ -22,29 +22,29 @@ _OF_ANNOTATIONS = re.compile(
     r"|gt[_-].*|segmentation(?:class|object)|imagesets|gt(?:Fine|Coarse)",
     re.IGNORECASE,
 )
-# A class may be called "labels": it is no sign among many others.
-_SHARE = 1 / 3
+# A class may be called "labels": the name of one folder among many is no sign.
+_MIN_SHARE_OF_FOLDERS = 1 / 3
 _LABEL_FILES = frozenset({".json", ".txt", ".xml"})
-_PARTNERS = 1 / 2  # of the images in a folder
+_MIN_SHARE_OF_IMAGES = 1 / 2  # images in a folder that have a label file next to them
 _METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
-_DEPTH = 3  # folders below a label folder that are looked into for the first image
+_MAX_DEPTH = 3  # levels below a label folder that are searched for the first image
 _SHOWN = 4  # folders named in a message
 
 
-def annotation_sign(folder: Folder, labels: Sequence[tuple[str, Sequence[str]]]) -> str | None:
-    """What in a tree means annotations, for a message; None for no sign.
+def find_annotated_data(folder: Folder, labels: Sequence[tuple[str, Sequence[str]]]) -> str | None:
+    """Return what in a tree looks like annotations, as a phrase for a message; None if nothing does.
 
     Args:
-        folder: the source's root.
-        labels: paths of folders, each with the names of the label folders in it.
+        folder: Root of the source.
+        labels: Paths of folders, each with the names of the label folders in it.
     """
     for path, names in labels:
         hits = [name for name in names if _OF_IMAGES.fullmatch(name) or _OF_ANNOTATIONS.fullmatch(name)]
-        if hits and len(hits) >= _SHARE * len(names):
+        if hits and len(hits) >= _MIN_SHARE_OF_FOLDERS * len(names):
             return f"{_folders(path, hits)}, which would be {'classes' if len(hits) > 1 else 'a class'}"
     for path, names in labels:
         if names:
-            return _sign_below(folder, join(path, names[0]), _DEPTH)
+            return _sign_below(folder, join(path, names[0]), _MAX_DEPTH)
     return None
 
 
@@ -52,18 +52,18 @@ def _sign_below(folder: Folder, path: str, depth: int) -> str | None:
     entries = children(folder, path)
     inner = [entry.name for entry in entries if entry.is_folder]
     files = [entry.name for entry in entries if not entry.is_folder]
-    # A label's images may lie in cat/images/; annotations beside them are none of a class.
+    # The images of a label may be in cat/images/; annotations next to them are not of a class.
     hits = [name for name in inner if _OF_ANNOTATIONS.fullmatch(name)]
-    if hits and len(hits) >= _SHARE * len(inner):
+    if hits and len(hits) >= _MIN_SHARE_OF_FOLDERS * len(inner):
         return _folders(path, hits)
     if table := next((name for name in files if name.lower() in _METADATA), None):
         source = parent_of(path) if split_of_folder(posixpath.basename(path)) else path
-        return f"{table} in {printable(path)}/, for which {join(folder.url, printable(source))} is to be SOURCE"
+        return f"{table} in {printable(path)}/, which is read if {join(folder.url, printable(source))} is SOURCE"
     images = {posixpath.splitext(name)[0] for name in files if ending(name) in IMAGE_ENDINGS}
     partners = [name for name in files if ending(name) in _LABEL_FILES and posixpath.splitext(name)[0] in images]
-    if partners and len(partners) >= _PARTNERS * len(images):
+    if partners and len(partners) >= _MIN_SHARE_OF_IMAGES * len(images):
         files_of = f"files such as {printable(partners[0])}" if len(partners) > 1 else printable(partners[0])
-        return f"{files_of} beside the images of the same names in {printable(path)}/"
+        return f"{files_of} next to the images of the same names in {printable(path)}/"
     if images or not inner or not depth:
         return None
     return _sign_below(folder, join(path, inner[0]), depth - 1)

@@ -1,8 +1,8 @@
-"""One pass over a JSON file that need not fit into memory: the elements of its top-level arrays, one after the other.
+"""Read the elements of a JSON file's top-level arrays in one pass, without loading the file into memory.
 
-The standard library's scanner parses element by element out of a window of text: as fast as ijson's C backend gives the
-elements of one array, measured on annotations like COCO's, where ijson needs a pass for each of the three arrays. And
-an error can be told by its line.
+The scanner of the standard library parses one element after the other from a window of the text. Measured on
+annotations like COCO's, this is as fast as ijson's C backend on one array, and ijson needs a pass for each of the three
+arrays. Errors name the line.
 """
 
 import codecs
@@ -13,28 +13,28 @@ from typing import Any, BinaryIO, NoReturn
 
 from shardkit.errors import DataError
 
-BLOCK = 4 << 20  # 4 MiB, what is read at once
-LONGEST = 64 << 20  # 64 Mi characters, of one element: no record of a label file is longer
-_EDGE = 4096  # an error this near to the window's end may come from its cutting a word
-_CUT = "the file ends in the middle of it; it was cut off when it was copied or written"
+BLOCK = 4 << 20  # 4 MiB that are read at once
+LONGEST = 64 << 20  # 64 Mi characters of one element; records of label files are shorter
+_EDGE = 4096  # characters: the window may cut a word, so an error this close to its end may not be one
+_CUT = "the file ends in the middle of it; it was truncated when it was copied or written"
 
 
 def array_items(file: BinaryIO, url: str, wanted: Container[str]) -> Iterator[tuple[str, Any]]:
-    """(name of the array, element) of the wanted arrays in a JSON object; all else is passed over.
+    """Yield (name of the array, element) of the wanted arrays in a JSON object, and skip everything else.
 
-    Numbers with a point or an exponent come as their text: most are only copied, and text keeps every digit.
+    Numbers with a decimal point or an exponent are returned as text, because most are only copied, and text is exact.
 
     Raises:
-        DataError: the file is no JSON object; names file, line and character.
+        DataError: The file is not a JSON object; the message names file, line and character.
     """
     reader = _Reader(file, url)
     if reader.peek() != "{":
-        reader.fail("an object, '{', should begin here")
+        reader.fail("expected an object, '{'")
     reader.step()
     while reader.peek() != "}":
         name = reader.value()
         if not isinstance(name, str) or reader.peek() != ":":
-            reader.fail('a name, "…":, should stand here')
+            reader.fail('expected a name, "…":')
         reader.step()
         if reader.peek() == "[":
             reader.step()
@@ -52,21 +52,21 @@ def array_items(file: BinaryIO, url: str, wanted: Container[str]) -> Iterator[tu
             break
     reader.step()
     if reader.peek():
-        reader.fail("something follows the end of the object")
+        reader.fail("there is more text after the end of the object")
 
 
 class _Reader:
-    """The window, and where in the file it is."""
+    """A window of the file's text, and its position in the file."""
 
     def __init__(self, file: BinaryIO, url: str) -> None:
         self._file, self._url = file, url
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
         self._scan = json.JSONDecoder(parse_float=str).scan_once  # type: ignore[attr-defined]
         self._text, self._at, self._ended = "", 0, False
-        self._bytes = self._chars = self._lines = 0  # in front of the window; bytes: read
+        self._bytes = self._chars = self._lines = 0  # bytes read; characters and lines before the window
 
     def peek(self) -> str:
-        """The next character that is no blank; '' at the end."""
+        """Return the next character that is not blank; '' at the end."""
         while True:
             self._at = WHITESPACE.match(self._text, self._at).end()
             if self._at < len(self._text):
@@ -75,30 +75,30 @@ class _Reader:
                 return ""
 
     def step(self) -> None:
-        """Go past the character that peek gave."""
+        """Skip the character that peek returned."""
         self._at += 1
 
     def comma(self, end: str) -> bool:
-        """Whether a further element follows, the comma passed, rather than the end."""
+        """Return whether another element follows, and skip the comma before it."""
         found = self.peek()
         if found == ",":
             self._at += 1
             if self.peek() == end:
-                self.fail(f"nothing stands between ',' and {end!r}")
+                self.fail(f"there is no element between ',' and {end!r}")
             return True
         if found != end:
-            self.fail(f"',' or {end!r} should stand here" if found else _CUT)
+            self.fail(f"expected ',' or {end!r}" if found else _CUT)
         return False
 
     def value(self) -> Any:
-        """The value that begins here."""
+        """Return the value that begins here."""
         if not self.peek():
             self.fail(_CUT)
         while True:
             try:
                 value, end = self._scan(self._text, self._at)
             except StopIteration as error:
-                where, what = error.value, "a value should stand here"
+                where, what = error.value, "expected a value"
             except json.JSONDecodeError as error:
                 where, what = error.pos, error.msg
             except RecursionError:
@@ -106,7 +106,7 @@ class _Reader:
             except ValueError as error:  # a number of thousands of digits
                 self.fail(str(error))
             else:
-                # A number at the window's end may go on behind it.
+                # A number at the end of the window may continue after it.
                 if end < len(self._text) or not self._more():
                     self._at = end
                     return value
@@ -142,6 +142,6 @@ class _Reader:
         line = self._lines + self._text.count("\n", 0, at) + 1
         msg = (
             f"{self._url}, line {line:,}, character {self._chars + at + 1:,} of the file: this is not JSON: {what}; "
-            "mend the file, or get it again"
+            "correct the file, or download it again"
         )
         raise DataError(msg)

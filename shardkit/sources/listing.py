@@ -1,158 +1,227 @@
-"""What every layout gives: parts that are listed in parallel, and columnar batches of what they hold."""
+"""The interface of every layout: parts that are listed in parallel, and columnar batches of the examples in a part."""
 
 import abc
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from shardkit.storage import Folder
+from shardkit.reject_reasons import BAD_NAME
+from shardkit.storage import Entry, Folder
 
-# What every layout lists. A row is an example, or with a reason a problem: an image that is bad as listed, or a record
-# of a label file that leads to none; then the key is that record's name, such as "labels.csv, line 7".
+# The columns that every layout lists. A row is an example or, if it has a reason, a bad image or a record of a label
+# file that gives no example. The key of a bad record is its name, such as "labels.csv, line 7".
 LISTING_SCHEMA = pa.schema(
     [
         pa.field("key", pa.string(), nullable=False),  # stable relative POSIX path in the source
-        pa.field("split", pa.string()),  # as the source gives it; null where it gives none
-        pa.field("label_name", pa.string()),  # of layouts with one class an image; else null
-        pa.field("source_bytes", pa.int64(), nullable=False),  # of the image; UNMEASURED where listing does not tell
+        pa.field("split", pa.string()),  # the source's own split; null if it gives none
+        pa.field("label_name", pa.string()),  # of layouts with one class per image; else null
+        pa.field("source_bytes", pa.int64(), nullable=False),  # of the image; UNMEASURED if listing does not give it
         pa.field("mtime_ns", pa.int64(), nullable=False),
-        pa.field("reason", pa.string()),  # why it is rejected already; null while it is good
+        pa.field("reason", pa.string()),  # why the row is rejected already (shardkit.reject_reasons); null if it is not
         pa.field("message", pa.string()),
     ]
 )
-UNMEASURED = -1  # the file's size and time are looked up when it is checked, side by side; a missing one is rejected
+UNMEASURED = -1  # the check looks up the file's size and time, many files at once; it rejects a missing file
 
-# What some layouts list besides, under these names and types; they stand behind LISTING_SCHEMA in any order.
-LINE = pa.field("line", pa.int64())  # the record's number in its file, from 1: of one key, the first one counts
-PATH = pa.field("path", pa.string())  # where the image's bytes are, below the source's folder; without it: the key
-OFFSET = pa.field("offset", pa.int64())  # of its source_bytes bytes in that file; without it: the whole file
-GROUP = pa.field("group", pa.string())  # what must not be parted by splits; null: the example is alone
+# Columns that some layouts add to LISTING_SCHEMA, in any order.
+LINE = pa.field("line", pa.int64())  # number of the record in its file, from 1: the first record of a key counts
+PATH = pa.field("path", pa.string())  # file with the image's bytes, below the source's folder; without it: the key
+OFFSET = pa.field("offset", pa.int64())  # of the image's bytes in that file; without it: the whole file is the image
+GROUP = pa.field("group", pa.string())  # examples that stay in one split; null: the example has no group
 LABEL_NAMES = pa.field("label_names", pa.list_(pa.string()))  # multi-label: any number of classes
-MASK_PATH = pa.field("mask_path", pa.string())  # segmentation: the mask's file, below the source's folder
-# Detection: the size in pixels that `objects` refer to; 0 where boxes are shares of the image's sides already.
+MASK_PATH = pa.field("mask_path", pa.string())  # segmentation: file of the mask, below the source's folder
+# Detection: the image size in pixels that `objects` refer to; 0 if boxes are fractions of the image's sides.
 ANNOTATED_WIDTH = pa.field("annotated_width", pa.int32())
 ANNOTATED_HEIGHT = pa.field("annotated_height", pa.int32())
-FEATURE_PREFIX = "feature:"  # of columns that are carried along: int64, float32, string, or lists of these
+FEATURE_PREFIX = "feature:"  # of columns that become features: int64, float32, string, or lists of these
+_OBJECTS = "objects"
+
+# Objects of one image: each takes about a kilobyte while it is checked. The densest published photographs have a few
+# thousand.
+MAX_OBJECTS = 50_000
 
 
 def target_field(num_targets: int) -> pa.Field:
-    """Regression: the column of that many numbers an image."""
+    """Return the column of a regression layout: `num_targets` numbers per image."""
     return pa.field("target", pa.list_(pa.float32(), num_targets))
 
 
 def objects_field(extra: Sequence[pa.Field] = ()) -> pa.Field:
-    """Detection: the column of objects; `extra` are further fields of each, int64, float32, bool or string.
+    """Return the column of objects of a detection layout.
 
-    `bbox` is (ymin, xmin, ymax, xmax) in the unit that ANNOTATED_WIDTH and ANNOTATED_HEIGHT tell, not yet clamped;
-    `name` is how a problem with this object is called, such as "annotation 17" or "line 3".
+    `bbox` is (ymin, xmin, ymax, xmax) in the unit that ANNOTATED_WIDTH and ANNOTATED_HEIGHT define, not yet clipped.
+    `name` identifies the object in messages, such as "annotation 17" or "line 3".
+
+    Args:
+        extra: Further fields of each object: int64, float32, bool or string.
     """
     fields = [
         pa.field("bbox", pa.list_(pa.float64(), 4)),
         pa.field("label_name", pa.string()),
         pa.field("name", pa.string()),
     ]
-    return pa.field("objects", pa.list_(pa.struct([*fields, *extra])))
+    return pa.field(_OBJECTS, pa.list_(pa.struct([*fields, *extra])))
 
 
 def feature_field(name: str, type_: pa.DataType) -> pa.Field:
-    """A column that is carried along into the examples."""
+    """Return the listing's column for a table column that becomes a feature of the examples."""
     return pa.field(FEATURE_PREFIX + name, type_)
 
 
-# What Pillow opens and people train on. A file of any other name is skipped and counted by its ending, not rejected.
+# Formats that Pillow opens and people train on. Files with other endings are skipped and counted, not rejected.
 IMAGE_ENDINGS = frozenset(
     {
-        *(
-            ".avif",
-            ".bmp",
-            ".dib",
-            ".gif",
-            ".j2k",
-            ".jfif",
-            ".jp2",
-            ".jpe",
-            ".jpeg",
-            ".jpg",
-            ".jpx",
-            ".pbm",
-            ".pgm",
-            ".png",
-        ),
-        *(".pnm", ".ppm", ".tif", ".tiff", ".webp"),
+        *(".avif", ".bmp", ".dib", ".gif", ".j2k", ".jfif", ".jp2", ".jpe", ".jpeg", ".jpg", ".jpx", ".pbm", ".pgm"),
+        *(".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"),
     }
 )
-_BATCH_BYTES = 8 << 20  # 8 MiB in columns: some 100,000 boxes, ten times as much while they are checked
+_BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
 _JUNK = frozenset({"thumbs.db", "desktop.ini", "__macosx", "icon\r"})
+
+
+class BadRecord(ValueError):  # noqa: N818 - it describes the data, not a failure of the program
+    """A record that gives no example.
+
+    Attributes:
+        reason: A code of shardkit.reject_reasons; the error's text is a sentence without the record's key.
+    """
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+
+
+class RecordProblem(NamedTuple):
+    """Why a record or a file is rejected; `key` is its path, or a name such as "labels.csv, line 7"."""
+
+    key: str
+    reason: str
+    message: str
+
+
+class ListingRow(NamedTuple):
+    """A row of a listing: the columns of LISTING_SCHEMA, and the layout's other columns.
+
+    Attributes:
+        extra: Values of the schema's other columns, in its order; () if all are null.
+    """
+
+    key: str
+    split: str | None
+    label_name: str | None
+    source_bytes: int
+    mtime_ns: int
+    reason: str | None = None
+    message: str | None = None
+    extra: tuple[Any, ...] = ()
+
+
+def rejected_row(problem: RecordProblem, split: str | None, entry: Entry | None = None) -> ListingRow:
+    """Return the row of a bad image, whose file is `entry`, or of a bad record."""
+    num_bytes, mtime_ns = (entry.num_bytes, entry.mtime_ns) if entry else (0, 0)
+    return ListingRow(problem.key, split, None, num_bytes, mtime_ns, problem.reason, problem.message)
 
 
 @dataclass(slots=True)
 class Listing:
-    """A columnar batch in the making.
+    """A columnar batch of rows, and counts of what was skipped.
 
     Attributes:
-        schema: of the table: the source's.
-        rows: tuples in the schema's order; or
-        columns: the rows as a table, where a layout has them in columns.
-        skipped: files that are no images, counted by ending; images that nothing speaks of, counted by why.
-        classes: names by their number in the format, where the format numbers classes (COCO's category id).
+        schema: The source's schema.
+        rows: The rows, unless they are in `columns`.
+        columns: The rows as a table, from layouts that produce columns.
+        skipped: Number of files that are not images by ending, and of images without annotation by a phrase.
+        classes: Class names by number, from formats that number classes (COCO's category id).
     """
 
     schema: pa.Schema = LISTING_SCHEMA
-    rows: list[tuple[Any, ...]] = field(default_factory=list)
+    rows: list[ListingRow] = field(default_factory=list)
     columns: pa.Table | None = None
     skipped: dict[str, int] = field(default_factory=dict)
     classes: dict[int, str] = field(default_factory=dict)
 
     def table(self) -> pa.Table:
-        """The rows as an Arrow table."""
+        """Return the rows as an Arrow table."""
         if self.columns is not None:
             return self.columns
-        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.schema)
+        num_columns = len(self.schema)
+        nulls = (None,) * (num_columns - len(LISTING_SCHEMA))
+        values = (row[:-1] + (row.extra or nulls) for row in self.rows)
+        columns = zip(*values, strict=True) if self.rows else [()] * num_columns
         arrays = [pa.array(column, type_) for column, type_ in zip(columns, self.schema.types, strict=True)]
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
 
-def gathered(listings: Iterable[Listing], batch_rows: int) -> Iterator[Listing]:
-    """Put listings together, as columns, until each has batch_rows rows or 8 MiB: small folders cost as much.
+def batched(
+    schema: pa.Schema, rows: Iterable[ListingRow], batch_rows: int, skipped: MutableMapping[str, int] | None = None
+) -> Iterator[Listing]:
+    """Yield the rows in batches of at most `batch_rows`, and fewer if they have MAX_OBJECTS objects or more.
 
-    A Beam element and a file on the disk for each of a thousand folders of ten images would cost more than listing
-    them.
+    Args:
+        schema: Schema of the rows.
+        rows: The rows; the iterator may add to `skipped`.
+        batch_rows: Maximum number of rows of a batch.
+        skipped: Counts of skipped files, read when all rows are read; the last batch holds them.
+    """
+    batch: list[ListingRow] = []
+    at = schema.get_field_index(_OBJECTS) - len(LISTING_SCHEMA)
+    num_objects = 0
+    for row in rows:
+        batch.append(row)
+        if at >= 0 and row.extra:
+            num_objects += len(row.extra[at] or ())
+        if len(batch) == batch_rows or num_objects >= MAX_OBJECTS:
+            yield Listing(schema, batch)
+            batch, num_objects = [], 0
+    if batch or skipped:
+        yield Listing(schema, batch, skipped=dict(skipped or {}))
+
+
+def count_skipped(skipped: MutableMapping[str, int], kind: str, count: int = 1) -> None:
+    """Add to the number of skipped files of a kind."""
+    skipped[kind] = skipped.get(kind, 0) + count
+
+
+def merge_listings(listings: Iterable[Listing], batch_rows: int) -> Iterator[Listing]:
+    """Merge listings, as columns, until each has `batch_rows` rows or 8 MiB.
+
+    A Beam element and a temporary file for each of a thousand folders of ten images would cost more than the listing.
     """
     waiting: list[Listing] = []
     num_rows = num_bytes = 0
     for listing in listings:
-        # As columns: a million boxes as Python objects took 19 GB on their way between two steps of a pipeline.
+        # As columns: a million boxes as Python objects took 19 GB between two steps of a pipeline.
         table = listing.table()
         waiting.append(replace(listing, rows=[], columns=table))
         num_rows += len(table)
         num_bytes += table.nbytes
         if num_rows >= batch_rows or num_bytes >= _BATCH_BYTES:
-            yield _joined(waiting)
+            yield _merged(waiting)
             waiting, num_rows, num_bytes = [], 0, 0
     if waiting:
-        yield _joined(waiting)
+        yield _merged(waiting)
 
 
-def _joined(listings: list[Listing]) -> Listing:
+def _merged(listings: list[Listing]) -> Listing:
     if len(listings) == 1:
         return listings[0]
     skipped, classes = dict[str, int](), dict[int, str]()
     for listing in listings:
         for kind, count in listing.skipped.items():
-            skipped[kind] = skipped.get(kind, 0) + count
+            count_skipped(skipped, kind, count)
         classes |= listing.classes
     columns = pa.concat_tables([listing.table() for listing in listings])
     return Listing(listings[0].schema, columns=columns, skipped=skipped, classes=classes)
 
 
 class Source(abc.ABC):
-    """A source of one layout. Instances are small and pickled into the pipeline's graph.
+    """A source of one layout. Instances are small and are pickled into the pipeline's graph.
 
     Attributes:
-        folder: where the images' paths are.
+        folder: The folder that the images' paths start at.
     """
 
     __slots__ = ()
@@ -160,12 +229,12 @@ class Source(abc.ABC):
 
     @property
     def schema(self) -> pa.Schema:
-        """Columns of the listings: LISTING_SCHEMA, and the layout's own."""
+        """Columns of the listings: LISTING_SCHEMA and the layout's own."""
         return LISTING_SCHEMA
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """Class names in label order, where the format says them outright; None: as listed, else sorted."""
+        """Class names in label order, if the format defines them; None: as listed, else sorted."""
         return None
 
     @property
@@ -175,48 +244,45 @@ class Source(abc.ABC):
 
     @abc.abstractmethod
     def describe(self) -> str:
-        """One sentence for the user: how the source was read."""
+        """Return one sentence for the user: how the source is read."""
 
     @abc.abstractmethod
     def parts(self) -> Sequence[Any]:
-        """What is listed in parallel; small and pickled."""
+        """Return the parts that are listed in parallel; they are small and are pickled."""
 
     def listed_folders(self, part: Any) -> Sequence[str]:
-        """Folders of which a missing or empty one would make `list_part` give less without a word; () by default."""
+        """Return the folders that `list_part` would silently list incompletely if they were missing or empty."""
         del part
         return ()
 
     @abc.abstractmethod
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
-        """Batches of at most batch_rows rows; the same files give the same batches on every call."""
+        """Yield batches of at most `batch_rows` rows; the same files give the same batches on every call."""
 
 
 def is_ignored(name: str) -> bool:
-    """Whether operating systems and tools leave such files or folders behind; nobody means them as data."""
+    """Return whether a file or folder is one that operating systems and tools leave behind, and not data."""
     return name.startswith(".") or name.lower() in _JUNK
 
 
 def ending(name: str) -> str:
-    """The lower-case ending of a file's name, dot included; '(none)' for a name without one."""
+    """Return the lower-case ending of a file name with its dot; '(none)' if the name has none."""
     kind = os.path.splitext(name)[1].lower()
-    if not kind.isascii():  # it is printed, and stored in the manifest
-        kind = kind.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-    return kind or "(none)"
+    return encodable_path(kind) or "(none)"  # it is printed, and stored in the manifest
 
 
-def unicode_problem(path: str) -> tuple[str, str, str] | None:
-    """Key, reason and message of a file whose path cannot stand in a table or a record; None where it can."""
-    if path.isascii():
-        return None
-    try:
-        path.encode()
-    except UnicodeEncodeError:
-        key = path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
-        return key, "bad_name", "the file's name is not valid UTF-8; rename it"
-    return None
+def unicode_problem(path: str) -> RecordProblem | None:
+    """Return why a file's path cannot be stored in a table or an example; None if it can."""
+    key = encodable_path(path)
+    return None if key == path else RecordProblem(key, BAD_NAME, "the file's name is not valid UTF-8; rename it")
 
 
 def encodable_path(path: str) -> str:
-    """A path as it can stand in a table: bytes that are not UTF-8 are written out."""
-    problem = unicode_problem(path)
-    return problem[0] if problem else path
+    """Return a path that can be stored in a table: bytes that are not UTF-8 are escaped."""
+    if path.isascii():
+        return path
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        return path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    return path

@@ -1,4 +1,4 @@
-"""From what the user typed as SOURCE to the layout that reads it."""
+"""Open SOURCE: choose the layout that reads it."""
 
 from collections.abc import Callable
 from dataclasses import fields
@@ -7,7 +7,7 @@ from shardkit.archives.member_tree import archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError
-from shardkit.sources.archive_problems import with_problems
+from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.detection.coco import is_coco, open_coco
 from shardkit.sources.detection.voc import is_voc, open_voc
 from shardkit.sources.detection.yolo import is_yolo, open_yolo
@@ -23,7 +23,7 @@ from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, ope
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
 from shardkit.storage import Folder, open_folder, os_errors_as
 
-# In the order in which a folder is tried: what only one layout has before what many have.
+# The order in which they are tried: layouts with unique files before layouts with common ones.
 _RECOGNISERS: tuple[tuple[str, Callable[[Folder], bool]], ...] = (
     ("metadata", has_metadata),
     ("yolo", is_yolo),
@@ -35,8 +35,8 @@ _RECOGNISERS: tuple[tuple[str, Callable[[Folder], bool]], ...] = (
 )
 
 _OF_TABLES = {"image_column", "label_columns", "label_separator", "label_type", "split_column"}
-# Which options mean something to which layout.
-_FITTING = {
+# The options that each layout accepts, besides `layout` and `group_by`.
+_ACCEPTED = {
     "file-names": {"label_pattern"},
     "table": {"root", *_OF_TABLES},
     "metadata": _OF_TABLES,
@@ -54,18 +54,18 @@ def open_source(
     output: Folder | None = None,
     work: Folder | None = None,
 ) -> Source:
-    """Find out how a source is laid out.
+    """Detect the layout of a source and open it.
 
     Args:
-        url: a folder, a table, a COCO file, a tar, zip or Parquet file; local, s3:// or gs://.
-        options: what the user says about it.
-        output: the folder converted into; left out of the listing where it lies inside the source.
-        work: where images that can only be read in bulk are unpacked; needed for Parquet files that hold images.
+        url: A folder, a table, a COCO file, a tar, zip or Parquet file; local, s3:// or gs://.
+        options: Options of the source.
+        output: The output folder, which is not listed if it is inside the source.
+        work: Folder for images that listing has to unpack; required for Parquet files that contain images.
 
     Raises:
-        CallError: the options do not fit.
-        DataError: there is no such source, or nothing in it that shardkit knows how to read.
-        MachineError: it cannot be read.
+        CallError: The options do not fit the layout.
+        DataError: The source does not exist, or has nothing that shardkit can read.
+        MachineError: The disk or the network failed.
     """
     above, _, name = url.rstrip("/").rpartition("/")
     folder = open_folder(url)
@@ -84,7 +84,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
     is_tree = kind.endswith(".tar") and options.layout != "webdataset" and not holds_samples(folder, name)
     if is_tree or kind.endswith(".zip"):
         archive = archive_root(TarFolder(url) if is_tree else ZipFolder(url))
-        return with_problems(_open_folder(archive, options, None, work), archive)
+        return with_archive_problems(_open_folder(archive, options, None, work), archive)
     openers: dict[str, tuple[tuple[str, ...], Callable[[], Source]]] = {
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
         "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),
@@ -104,7 +104,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
     if layout not in openers:
         msg = f"{folder.url}/{name}: this is a file; with --layout {layout}, SOURCE is a folder"
         raise CallError(msg)
-    _refuse_misfits(layout, options)
+    _refuse_unaccepted(layout, options)
     return openers[layout][1]()
 
 
@@ -116,7 +116,7 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         else:
             layout = next((name for name, recognises in _RECOGNISERS if recognises(folder)), "class-folders")
     openers: dict[str, Callable[[], Source]] = {
-        "class-folders": lambda: open_class_folders(folder, excluded, is_sure=options.layout is not None),
+        "class-folders": lambda: open_class_folders(folder, excluded, is_explicit=options.layout is not None),
         "file-names": lambda: open_file_names(folder, excluded, options),
         "metadata": lambda: open_metadata(folder, options, excluded),
         "coco": lambda: open_coco(folder, options),
@@ -129,28 +129,28 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
     if layout not in openers:
         msg = f"{folder.url}: this is a folder; with --layout {layout}, SOURCE is the file itself"
         raise CallError(msg)
-    _refuse_misfits(layout, options)
+    _refuse_unaccepted(layout, options)
     return openers[layout]()
 
 
-def _refuse_misfits(layout: str, options: SourceOptions) -> None:
-    """Refuse options that the layout would pass over.
+def _refuse_unaccepted(layout: str, options: SourceOptions) -> None:
+    """Refuse options that the layout would ignore.
 
     Raises:
-        CallError: the first of them.
+        CallError: The first such option.
     """
     for field in fields(options):
-        fits = field.name in _FITTING.get(layout, ()) or field.name in {"layout", "group_by"}
-        if not fits and getattr(options, field.name) != field.default:
+        accepts = field.name in _ACCEPTED.get(layout, ()) or field.name in {"layout", "group_by"}
+        if not accepts and getattr(options, field.name) != field.default:
             option = "--" + field.name.replace("_", "-").replace("columns", "column")
-            takers = ", ".join(name for name, names in _FITTING.items() if field.name in names)
-            msg = f"{option} means nothing to the layout {layout}, which SOURCE was read as; it is for {takers}"
+            others = ", ".join(name for name, names in _ACCEPTED.items() if field.name in names)
+            msg = f"{option} has no effect on the layout {layout}, which SOURCE was read as; it is for {others}"
             raise CallError(msg)
 
 
 def _needed(work: Folder | None) -> Folder:
     if work is None:
-        msg = "images inside Parquet files are unpacked while they are listed, and open_source got no work folder"
+        msg = "listing unpacks images inside Parquet files, and open_source was called without a work folder"
         raise CallError(msg)
     return work
 

@@ -1,4 +1,4 @@
-"""What the user may say about a source, where it does not tell by itself."""
+"""Options of a source, for what shardkit does not detect."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -8,18 +8,18 @@ LabelType = Literal["auto", "class", "number"]
 
 @dataclass(frozen=True, slots=True)
 class SourceOptions:
-    """How a source is to be read.
+    """How a source is read.
 
     Attributes:
-        layout: one of naming.LAYOUTS; None to find out.
-        label_pattern: regular expression with one group, or a group named ``label``, that is searched in a file's name.
-        root: folder or URL that relative paths of a table, COCO file or data.yaml start at; None: see each layout.
-        image_column: of a table; None: the first of the usual names.
-        label_columns: of a table, several for several labels; none: the first of the usual names.
-        label_separator: what parts several labels in one column.
-        label_type: whether labels are names of classes, or numbers to regress on.
-        split_column: of a table; None: the first of the usual names, if there is one.
-        group_by: column of a table; for other layouts a regular expression over keys, which the plan applies.
+        layout: One of naming.LAYOUTS; None to detect it.
+        label_pattern: Regular expression that is searched in file names; the label is its group ``label`` or the first.
+        root: Folder or URL that relative paths of a table, COCO file or data.yaml start at; None: see each layout.
+        image_column: Column of a table; None: the first of the usual names.
+        label_columns: Columns of a table, several for several labels; (): the first of the usual names.
+        label_separator: Separator of several labels in one column; None for one label.
+        label_type: Whether labels are class names or numbers for regression.
+        split_column: Column of a table; None: the first of the usual names that exists.
+        group_by: Column of a table; in other layouts a regular expression over keys, which the plan applies.
     """
 
     layout: str | None = None

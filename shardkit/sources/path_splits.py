@@ -1,4 +1,4 @@
-"""The split that a packed file's path tells, such as ``train/0001.tar`` or ``data/test-00000-of-00002.parquet``."""
+"""Find the split in the path of a packed file: ``train/0001.tar`` or ``data/test-00000-of-00002.parquet``."""
 
 import re
 
@@ -8,9 +8,9 @@ _BETWEEN_WORDS = re.compile(r"[^A-Za-z]+")
 
 
 def split_of_path(path: str) -> str | None:
-    """The split out of the nearest folder that is named like one, else out of the file name's words; None for neither.
+    """Return the split of the nearest folder with a split's name, else of the file name's words; None for neither.
 
-    A name with words for two splits tells none.
+    A file name with words for two splits has none.
     """
     *folders, name = path.split("/")
     for folder in reversed(folders):

@@ -1,8 +1,7 @@
-"""Images of a source that none of its parts covers: counted by folder, so that no image is lost silently.
+"""Count the images of a source that no part lists, by folder, so that no image is lost silently.
 
-A layout reads the folders that its label files lead to; a test set without labels, or a folder that data.yaml does not
-name, lies beside them. Folders that a part lists itself are passed over, so that none is listed twice for this, and no
-file is opened.
+A layout lists the folders that its label files lead to. A test set without labels, or a folder that data.yaml does not
+name, is next to them. The walk skips folders that a part lists itself, so that none is listed twice, and opens no file.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -13,15 +12,15 @@ from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage import Folder
 
-FOLDERS_SHOWN = 8  # the others are counted together
+FOLDERS_SHOWN = 8  # folders that are counted on their own; the others are counted together
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
-    """The part of a source that is what no other part covers."""
+class UnlistedImages:
+    """The part that counts the images that no other part lists."""
 
 
-def count_uncovered(
+def count_unlisted_images(
     folder: Folder,
     why: str,
     *,
@@ -29,16 +28,16 @@ def count_uncovered(
     covered: Collection[str] = (),
     named: Collection[str] = (),
 ) -> dict[str, int]:
-    """How many images lie outside of what is covered, by what a user is told, such as ``images in test/ that …``.
+    """Return numbers of images that are not covered, by a phrase for the user such as ``images in test/ that …``.
 
     A folder with nothing covered in or below it is counted as a whole, under its own name.
 
     Args:
-        folder: the source's root.
-        why: what ends the sentence: ``that no annotation names``.
-        below: folders that are looked through.
-        covered: folders that are passed over with all below them, and with links to them.
-        named: images that are passed over.
+        folder: Root of the source.
+        why: End of the phrase, such as ``that no annotation names``.
+        below: Folders to walk.
+        covered: Folders to skip with everything below them, and links to them.
+        named: Images to skip.
     """
     walk = _Walk(folder, covered, named)
     for path in below:
@@ -52,26 +51,26 @@ def count_uncovered(
 
 
 def _phrase(count: int, path: str, why: str) -> str:
-    place = f"{printable(path)}/" if path else "the source's own folder"
-    return f"{'image' if count == 1 else 'images'} in {place} {why}"
+    where = f"{printable(path)}/" if path else "the source's own folder"
+    return f"{'image' if count == 1 else 'images'} in {where} {why}"
 
 
 @dataclass(slots=True)
 class _Walk:
-    """Counts by folder, in the order in which folders are come upon."""
+    """Counts images by folder, in the order of the walk."""
 
     folder: Folder
     covered: Collection[str]
     named: Collection[str]
     counts: dict[str, int] = field(default_factory=dict)
-    _covered: set[str] = field(init=False)  # links resolved
+    _covered: set[str] = field(init=False)  # with links resolved
     _partly: set[str] = field(init=False)  # folders with something covered in or below them
 
     def __post_init__(self) -> None:
         self._covered = {self.folder.resolve(path) for path in self.covered}
         self._partly = {above for path in self.covered for above in _ancestors(path)}
-        places = {parent_of(path) for path in self.named}
-        self._partly |= places | {above for path in places for above in _ancestors(path)}
+        folders = {parent_of(path) for path in self.named}
+        self._partly |= folders | {above for path in folders for above in _ancestors(path)}
 
     def look(self, path: str, counted_as: str | None, above: tuple[str, ...]) -> None:
         here = self.folder.resolve(path)
@@ -79,20 +78,20 @@ class _Walk:
             return
         entries = children(self.folder, path)
         if {entry.name for entry in entries} >= {MANIFEST, RUN_LOG}:
-            return  # a dataset that was converted into the source
+            return  # a dataset that was written into the source
         if counted_as is None and path not in self._partly:
             counted_as = path
         images = [one.name for one in entries if not one.is_folder and ending(one.name) in IMAGE_ENDINGS]
         if self.named:
             images = [name for name in images if join(path, name) not in self.named]
-        place = path if counted_as is None else counted_as
-        self.counts[place] = self.counts.get(place, 0) + len(images)
+        name = path if counted_as is None else counted_as
+        self.counts[name] = self.counts.get(name, 0) + len(images)
         for entry in entries:
             if entry.is_folder:
                 self.look(join(path, entry.name), counted_as, (*above, here))
 
 
 def _ancestors(path: str) -> Iterator[str]:
-    """Folders above a path, the root first."""
+    """Return the folders above a path, the root first."""
     parts = path.split("/") if path else []
     return ("/".join(parts[:depth]) for depth in range(len(parts)))

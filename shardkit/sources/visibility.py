@@ -1,6 +1,6 @@
-"""Whether a host sees the source as the driver does: a folder that is not mounted on one worker must not vanish.
+"""Check that a worker's host sees the same local source as the driver.
 
-Local folders only: an object store is the same from every host.
+If a folder is not mounted on one host, its images must not vanish silently. Object stores are the same on every host.
 """
 
 import contextlib
@@ -46,7 +46,7 @@ def refuse_unseen(folder: Folder, path: str) -> None:
 
 
 def refuse_other_count(folder: Folder, path: str, num_here: int, num_by_driver: int) -> None:
-    """Refuse to list a slice of files of which the driver counted another number: slices would overlap or have gaps.
+    """Refuse to list a slice of files if the driver counted another number: slices would overlap or have gaps.
 
     Raises:
         MachineError: The numbers differ.
@@ -54,7 +54,7 @@ def refuse_other_count(folder: Folder, path: str, num_here: int, num_by_driver: 
     if num_here != num_by_driver:
         msg = (
             f"{join(folder.url, path)}: host {platform.node()} sees {num_here} files, the driver saw {num_by_driver}; "
-            "give every worker the same files, and convert when the source is at rest"
+            "give every worker the same files, and convert when the source no longer changes"
         )
         raise MachineError(msg)
 

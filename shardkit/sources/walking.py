@@ -1,4 +1,4 @@
-"""Walking folders of a source for the layouts whose images and labels are files that are paired by name."""
+"""Walk the folders of a source, for layouts that pair images with label files by name."""
 
 import errno
 from collections.abc import Iterator
@@ -8,27 +8,27 @@ from shardkit.naming import MANIFEST, RUN_LOG
 from shardkit.sources.listing import is_ignored
 from shardkit.storage import Entry, Folder, os_errors_as
 
-MIN_SLICE = 2_000  # label files: fewer are read faster than a worker is started for them
-MAX_SLICES = 16  # every worker walks the folder again: about 5 µs a file and slice, against 100 to parse its labels
-# A path from a label file that no file system can follow: there is nothing at its end.
+MIN_SLICE = 2_000  # label files: reading fewer takes less time than starting a worker for them
+MAX_SLICES = 16  # each worker walks the folder again: about 5 µs per file, where parsing its labels takes 100
+# Errors of a path that cannot exist, as label files may contain.
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
 
 
 def join(*parts: str) -> str:
-    """Paths one below the other; '' is the root."""
+    """Join the parts of a path; '' is the root."""
     return "/".join(part for part in parts if part)
 
 
 def parent_of(path: str) -> str:
-    """The folder that a path is in."""
+    """Return the folder of a path."""
     return path.rpartition("/")[0]
 
 
 def children(folder: Folder, path: str = "") -> list[Entry]:
-    """What a folder holds, without what systems leave behind; empty where it cannot be there.
+    """Return a folder's entries, without files that systems leave behind; none if the folder does not exist.
 
     Raises:
-        MachineError: it cannot be listed.
+        MachineError: The folder cannot be listed.
     """
     with os_errors_as("list the folder", f"{folder.url}/{path}"):
         try:
@@ -40,18 +40,18 @@ def children(folder: Folder, path: str = "") -> list[Entry]:
 
 
 def folders_in(folder: Folder, path: str = "") -> list[str]:
-    """Names of the folders in a folder."""
+    """Return the names of the folders in a folder."""
     return [entry.name for entry in children(folder, path) if entry.is_folder]
 
 
 def is_folder(folder: Folder, path: str) -> bool:
-    """Whether there is such a folder."""
+    """Return whether a folder exists."""
     found = file_or_folder(folder, path)
     return found is not None and found.is_folder
 
 
 def file_or_folder(folder: Folder, path: str) -> Entry | None:
-    """What is at a path; None where there is nothing, or can be nothing."""
+    """Return the entry at a path; None if it does not exist."""
     with os_errors_as("read", f"{folder.url}/{path}"):
         try:
             return folder.stat(path)
@@ -62,7 +62,7 @@ def file_or_folder(folder: Folder, path: str) -> Entry | None:
 
 
 def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -> bytes | str:
-    """Read the label file of one image, or say why it cannot be used.
+    """Read the label file of one image, or return why it cannot be used.
 
     Args:
         folder: The folder that the path is below.
@@ -88,9 +88,9 @@ def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -
 
 
 def files_below(folder: Folder, path: str, above: tuple[str, ...] = ()) -> Iterator[tuple[str, Entry]]:
-    """Path and entry of every file below a folder, sorted by name, folder by folder; links that lead up are left out.
+    """Yield path and entry of every file below a folder, sorted by name, folder by folder.
 
-    Datasets that were converted into the source are left out too.
+    Links that lead to a folder above, and datasets that were written into the source, are skipped.
     """
     here = folder.resolve(path)
     if here in above:
@@ -107,10 +107,10 @@ def files_below(folder: Folder, path: str, above: tuple[str, ...] = ()) -> Itera
 
 
 def num_slices(num_files: int) -> int:
-    """How many parts so many label files are listed in."""
+    """Return the number of parts in which to list label files."""
     return max(1, min(MAX_SLICES, num_files // MIN_SLICE))
 
 
 def slice_bounds(num_files: int, index: int, num: int) -> slice:
-    """Part `index` of `num`: they cover all files once, and differ by at most one."""
+    """Return slice `index` of `num`; they cover all files once, and their lengths differ by at most one."""
     return slice(num_files * index // num, num_files * (index + 1) // num)

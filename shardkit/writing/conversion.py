@@ -14,10 +14,10 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, ShardkitError, StaleRunError
 from shardkit.naming import MANIFEST, WORK_FOLDER
 from shardkit.planning import plan_file
-from shardkit.planning.duplicates import DUPLICATE
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.plan_file import ShardTask
+from shardkit.reject_reasons import DUPLICATE
 from shardkit.sources import Source, SourceOptions, open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked

@@ -22,7 +22,7 @@ from shardkit.inventory.checking import check_batch, has_recovered
 from shardkit.inventory.measuring import measure_files
 from shardkit.inventory.schema import Check
 from shardkit.sources import Listing, Source
-from shardkit.sources.listing import gathered
+from shardkit.sources.listing import merge_listings
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retrying import retried, retried_iterator
@@ -113,7 +113,7 @@ def list_groups(index: int, groups: Iterable[PartGroup], job: InventoryJob) -> I
     with _fenced(job) as fence:
         fence.check()
         _refuse_unseen_source(job)
-        listings = gathered(_listings(groups, job, fence, batch_rows), batch_rows // 2)
+        listings = merge_listings(_listings(groups, job, fence, batch_rows), batch_rows // 2)
         ahead = next(listings, None) or Listing(job.source.schema)
         for number in itertools.count():
             listing, following = ahead, next(listings, None)

@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
-from shardkit.inventory.checking import BAD_BOX
 from shardkit.naming import split_order
 from shardkit.planning.assign_splits import refuse_own_splits
 from shardkit.planning.grouping import compile_pattern, pattern_not_found
@@ -22,6 +21,7 @@ from shardkit.planning.labels import classes_of, fixed_classes, label_names, sor
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description
 from shardkit.planning.sizing import check_requested
+from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.listing import GROUP, Source
 from shardkit.storage import Folder
 from shardkit.writing import output_folder as outputs

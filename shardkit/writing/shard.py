@@ -24,6 +24,7 @@ from shardkit.inventory.checking import annotated_size, image_path, mask_orienta
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
 from shardkit.inventory.schema import MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
+from shardkit.reject_reasons import UNREADABLE
 from shardkit.sources.listing import GROUP
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
@@ -159,7 +160,7 @@ def _mask(source: Folder, row: "_Row", info: images.ImageInfo, image: images.Nor
     except OSError as error:
         found = f"cannot be read: {error.strerror or error}"
         if wanted is None:
-            raise images.BadImage("unreadable", f"The mask {path} {found}.") from error
+            raise images.BadImage(UNREADABLE, f"The mask {path} {found}.") from error
         msg = f"{source.url}/{path}: the mask was good when it was checked and now {found}; {_AT_REST}"
         raise SourceChangedError(msg) from error
     if wanted is not None and hashlib.sha256(data).digest() != wanted:
@@ -266,7 +267,7 @@ def _read(source: Folder, row: _Row) -> tuple[bytes, bytes]:
             refuse_unseen(source, parent_of(image_path(columns)))
         found = f"cannot be read: {error.strerror or error}"
         if row.info is None:
-            raise images.BadImage("unreadable", f"The file {found}.") from error
+            raise images.BadImage(UNREADABLE, f"The file {found}.") from error
         msg = f"{where}: was good when it was checked and now {found}; {_AT_REST}"
         raise SourceChangedError(msg) from error
     if row.content_sha256 is None:

@@ -7,7 +7,7 @@ import pytest
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import archive_root
 from shardkit.errors import CallError, DataError, SourceChangedError
-from shardkit.sources.archive_problems import with_problems
+from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.storage import open_folder
 from shardkit.testing import files_of, write_tree
@@ -86,7 +86,7 @@ def test_what_cannot_be_read_is_a_problem(tmp_path):
     ]
     assert all("a.tar" in one.message for one in archive.problems())
     assert archive.read("cat/1.jpg") == b"second"
-    rows = listed(with_problems(open_class_folders(archive, None), archive)).to_pylist()
+    rows = listed(with_archive_problems(open_class_folders(archive, None), archive)).to_pylist()
     good = ["cat/1.jpg", "dog/2.jpg"]
     assert [row["key"] for row in rows if row["reason"] is None] == good
     assert sorted((row["key"], row["reason"]) for row in rows if row["reason"]) == sorted(

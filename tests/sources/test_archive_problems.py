@@ -9,7 +9,7 @@ from PIL import Image
 
 from shardkit.archives.zip_folder import ZipFolder, archive_root
 from shardkit.planning.options import ConvertOptions
-from shardkit.sources.archive_problems import with_problems
+from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.detection.coco import open_coco
 from shardkit.sources.detection.voc import open_voc
 from shardkit.sources.detection.yolo import open_yolo
@@ -92,7 +92,7 @@ def test_every_entry_that_climbs_out_or_stands_twice_is_rejected_once_in_any_lay
     good = [(f"{top}{name}", data) for name, data in tree.items()]
     twice = good[-1][0]
     archive = zipped(tmp_path / "a.zip", [*good, *((name, IMAGE) for name in BAD + JUNK), (twice, good[-1][1])])
-    plan = plan_without_beam(with_problems(opening(archive), archive), ConvertOptions(name="a"))
+    plan = plan_without_beam(with_archive_problems(opening(archive), archive), ConvertOptions(name="a"))
     found = [(row["key"], row["reason"]) for row in plan.rejected.to_pylist()]
     assert found == sorted([*((name, "bad_name") for name in BAD), (twice.removeprefix(top), "duplicate_key")])
     assert all("a.zip" in row["message"] for row in plan.rejected.to_pylist())
@@ -103,14 +103,14 @@ def test_every_entry_that_climbs_out_or_stands_twice_is_rejected_once_in_any_lay
 def test_a_source_without_such_entries_is_itself(tmp_path):
     archive = zipped(tmp_path / "a.zip", [("cat/1.png", IMAGE), ("dog/1.png", IMAGE), ("../.DS_Store", b"")])
     source = open_class_folders(archive, None)
-    assert with_problems(source, archive) is source
+    assert with_archive_problems(source, archive) is source
 
 
 def test_what_is_said_of_the_source_is_said_by_its_layout(tmp_path):
     opening, tree = LAYOUTS["yolo"]
     archive = zipped(tmp_path / "a.zip", [*tree.items(), ("../x.png", IMAGE)])
     inner = opening(archive)
-    source = with_problems(inner, archive)
+    source = with_archive_problems(inner, archive)
     assert (source.describe(), source.layout, source.classes, source.schema) == (
         inner.describe(),
         inner.layout,
@@ -125,7 +125,7 @@ def test_problems_come_in_batches(tmp_path, batch_rows):
     archive = zipped(
         tmp_path / "a.zip", [("cat/1.png", IMAGE), ("dog/1.png", IMAGE), *((name, b"12") for name in names)]
     )
-    source = with_problems(open_class_folders(archive, None), archive)
+    source = with_archive_problems(open_class_folders(archive, None), archive)
     sizes = [len(listing.table()) for listing in source.list_part(source.parts()[-1], batch_rows)]
     assert max(sizes) <= batch_rows
     table = listed(source, batch_rows).to_pylist()

@@ -1,8 +1,8 @@
 import pytest
 
 from shardkit.sources import LISTING_SCHEMA, Listing
-from shardkit.sources.detection.rows import MAX_OBJECTS, batches, detection_schema, image_row
-from shardkit.sources.listing import IMAGE_ENDINGS, ending, gathered, is_ignored
+from shardkit.sources.detection.rows import detection_schema, image_row
+from shardkit.sources.listing import IMAGE_ENDINGS, MAX_OBJECTS, ListingRow, batched, ending, is_ignored, merge_listings
 from shardkit.storage import Entry
 
 
@@ -44,13 +44,13 @@ def test_an_empty_listing_is_a_table_of_the_schema():
 
 
 def row(i, message=None):
-    return (f"{i:03d}.png", None, "cat", 1, 0, None if message is None else "empty", message)
+    return ListingRow(f"{i:03d}.png", None, "cat", 1, 0, None if message is None else "empty", message)
 
 
 def test_listings_are_put_together_as_columns_up_to_their_rows_or_bytes():
     small = [Listing(rows=[row(i)], skipped={".txt": 1}) for i in range(5)]
     large = [Listing(rows=[row(i, "x" * (5 << 20))]) for i in range(5, 8)]
-    found = list(gathered([*small, *large], batch_rows=4))
+    found = list(merge_listings([*small, *large], batch_rows=4))
     assert [len(one.table()) for one in found] == [4, 3, 1]
     assert not any(one.rows for one in found)
     assert [one.skipped for one in found] == [{".txt": 4}, {".txt": 1}, {}]
@@ -61,5 +61,5 @@ def test_a_batch_of_annotated_images_ends_with_many_objects():
     entry = Entry("1.png", is_folder=False, num_bytes=1, mtime_ns=0)
     half = [None] * (MAX_OBJECTS // 2)
     rows = [image_row(str(i), None, entry, objects, (0, 0)) for i, objects in enumerate([half, half, [], [], half])]
-    assert [len(one.rows) for one in batches(detection_schema(()), rows, batch_rows=2)] == [2, 2, 1]
-    assert [len(one.rows) for one in batches(detection_schema(()), rows, batch_rows=9)] == [2, 3]
+    assert [len(one.rows) for one in batched(detection_schema(()), rows, batch_rows=2)] == [2, 2, 1]
+    assert [len(one.rows) for one in batched(detection_schema(()), rows, batch_rows=9)] == [2, 3]

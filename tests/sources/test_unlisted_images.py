@@ -7,14 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.sources import unlisted_images
-from shardkit.sources.unlisted_images import count_uncovered
+from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.walking import parent_of
 from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import write_tree
 
 
 def counted(root, **more):
-    return count_uncovered(open_folder(str(root)), "of no use", **more)
+    return count_unlisted_images(open_folder(str(root)), "of no use", **more)
 
 
 def tree(tmp_path, *paths):

@@ -1,10 +1,10 @@
-"""COCO: a JSON file of images, categories and annotations, and folders of images beside it.
+"""COCO: a JSON file of images, categories and annotations, and folders of images next to it.
 
-The split comes from the file's or its folder's name: ``annotations/instances_train2017.json`` is ``train``. Boxes are
-(y, x, y + height, x + width) in pixels as the file gives them, checked against the image later. Categories that share
-a name are one class; the order of the classes is that of the categories' ids. Backslashes in ``file_name`` part
-folders, and an absolute one is followed where it leads below the folder of the images. An image beside named ones that
-has no record is rejected; those of other folders, or of a folder of several files, are counted as skipped.
+The split comes from the name of the file or of its folder: ``annotations/instances_train2017.json`` is ``train``. Boxes
+are (y, x, y + height, x + width) in pixels as written; the check compares them with the image later. Categories of the
+same name are one class; classes are in the order of category ids. Backslashes in ``file_name`` separate folders, and an
+absolute path is followed if it leads below the folder of the images. An image without record is rejected if it is in a
+folder of images with records of one file; in other folders, and in folders of several files, it is counted as skipped.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,37 +16,64 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.naming import printable
-from shardkit.sources.detection.coco_columns import CocoColumns, called, image_names, read_coco
-from shardkit.sources.detection.coco_files import CocoFile, Found, find_files, is_coco, is_within, place_images
-from shardkit.sources.detection.rows import MAX_OBJECTS, Row, batches, detection_schema, problem_row
-from shardkit.sources.listing import IMAGE_ENDINGS, LINE, Listing, Source, ending, unicode_problem
+from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL
+from shardkit.sources.detection.coco_columns import (
+    CocoColumns,
+    JoinedAnnotations,
+    annotation_name,
+    image_names,
+    read_coco,
+)
+from shardkit.sources.detection.coco_files import (
+    AnnotationFiles,
+    CocoFile,
+    find_annotation_files,
+    find_image_folders,
+    is_coco,
+    is_within,
+)
+from shardkit.sources.detection.rows import detection_schema
+from shardkit.sources.listing import (
+    IMAGE_ENDINGS,
+    LINE,
+    MAX_OBJECTS,
+    Listing,
+    ListingRow,
+    RecordProblem,
+    Source,
+    batched,
+    count_skipped,
+    ending,
+    rejected_row,
+    unicode_problem,
+)
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.unlisted_images import Rest, count_uncovered
+from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
 from shardkit.sources.walking import children, join, parent_of
 from shardkit.storage import Entry, Folder, os_errors_as
 
 __all__ = ["Coco", "is_coco", "open_coco"]
 
 _OBJECT_FIELDS = (
-    pa.field("area", pa.float32()),  # pixels; of the box where the annotation has none
-    pa.field("id", pa.int64()),  # NO_ID where the annotation has no integer
+    pa.field("area", pa.float32()),  # pixels; of the box if the annotation has none
+    pa.field("id", pa.int64()),  # NO_ID if the annotation has no integer id
     pa.field("is_crowd", pa.bool_()),
-    pa.field("segmentation", pa.string()),  # the source's JSON without blanks: polygons or RLE; '' where there is none
+    pa.field("segmentation", pa.string()),  # the source's JSON without blanks: polygons or RLE; '' for none
 )
-_UNCOVERED = "that no annotation names"
+_UNLISTED = "that no annotation names"
 _SCHEMA = pa.schema([*detection_schema(_OBJECT_FIELDS), LINE])
 
 
 @dataclass(frozen=True, slots=True)
 class Coco(Source):
-    """COCO's object annotations.
+    """A source of COCO object annotations.
 
     Attributes:
-        folder: that all images are below.
-        files_folder: that the files of annotations are below.
-        files: of annotations.
-        is_whole: whether images that no file names are counted: SOURCE is a folder, and the images are below it.
-        remark: what the user should know besides; '' for nothing.
+        folder: The folder that image paths start at.
+        files_folder: The folder that paths of annotation files start at.
+        files: The annotation files.
+        is_whole: Whether images that no file names are counted: if SOURCE is a folder and has the images below it.
+        remark: What the user should know besides; '' for nothing.
     """
 
     folder: Folder
@@ -74,15 +101,15 @@ class Coco(Source):
         ]
         return f"{self.files_folder.url}: read {'; '.join(read)}{self.remark}"
 
-    def parts(self) -> list[CocoFile | Rest]:
-        """One part a file of annotations, and one for the rest."""
+    def parts(self) -> list[CocoFile | UnlistedImages]:
+        """Return one part for each annotation file, and one for the images that none names."""
         has_rest = self.is_whole or not all(file.owns_images for file in self.files)
-        return [*self.files, *([Rest()] if has_rest else [])]
+        return [*self.files, *([UnlistedImages()] if has_rest else [])]
 
-    def list_part(self, part: CocoFile | Rest, batch_rows: int) -> Iterator[Listing]:
-        """See Source; images in the file's order, then what is wrong with its records, then images it does not name."""
-        if isinstance(part, Rest):
-            yield from batches(_SCHEMA, (), batch_rows, self._rest())
+    def list_part(self, part: CocoFile | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
+        """See Source; images in the file's order, then bad records, then images without record."""
+        if isinstance(part, UnlistedImages):
+            yield from batched(_SCHEMA, (), batch_rows, self._count_unlisted())
             return
         url = f"{self.files_folder.url}/{part.path}"
         with os_errors_as("read", url), self.files_folder.open(part.path) as file:
@@ -92,48 +119,46 @@ class Coco(Source):
         for number, name in sorted(columns.categories.items()):
             if name not in classes.values():
                 classes[number] = name
-        # Known problems are listed only after `joined` has found the rest of them.
-        order, starts = columns.joined()
+        # Joining finds further problems, so problems are listed last.
+        joined = columns.joined()
         for start in range(0, len(columns.image_names), batch_rows):
             stop = min(start + batch_rows, len(columns.image_names))
-            table = _images_table(columns, part, folders, (start, stop), (order, starts))
+            table = _images_table(columns, part, folders, range(start, stop), joined)
             yield Listing(_SCHEMA, classes=classes if start == 0 else {}, columns=table)
-        problems: Iterable[Row] = (
-            problem_row(key, part.split, reason, message) for key, reason, message in columns.problems
-        )
+        problems: Iterable[ListingRow] = (rejected_row(problem, part.split) for problem in columns.problems)
         skipped: dict[str, int] = {}
         if part.owns_images:
-            problems = chain(problems, list(_unnamed(part, folders, columns.image_names, skipped)))
+            problems = chain(problems, list(_without_record(part, folders, columns.image_names, skipped)))
             if self.is_whole:
                 covered = {join(part.images, path) for path in folders}
                 below = [part.images, *inner]
-                skipped |= count_uncovered(self.folder, _UNCOVERED, below=below, covered=covered)
-        yield from batches(_SCHEMA, ((*row, None) for row in problems), batch_rows, skipped)
+                skipped |= count_unlisted_images(self.folder, _UNLISTED, below=below, covered=covered)
+        yield from batched(_SCHEMA, problems, batch_rows, skipped)
 
-    def _rest(self) -> dict[str, int]:
-        """Images outside of the files' folders, and those in folders of several files that none of these names."""
+    def _count_unlisted(self) -> dict[str, int]:
+        """Count images outside of the files' folders, and images that no file names in folders of several files."""
         named = set[str]()
         for file in self.files:
             if not file.owns_images:
-                # Read again, for no other part knows what all of them name.
+                # Read again, because no other part knows what all of these files name.
                 url = f"{self.files_folder.url}/{file.path}"
                 with os_errors_as("read", url), self.files_folder.open(file.path) as opened:
                     names, _ = image_names(opened, url, join(self.folder.url, file.images))
                 named.update(join(file.images, name) for name in names)
         covered = {file.images for file in self.files if file.owns_images}
         shared = {file.images for file in self.files if not file.owns_images}
-        # Of folders one inside the other, the inner one is come upon in the outer one.
+        # The walk of an outer folder reaches the inner ones too.
         outer = [path for path in sorted(shared) if not any(is_within(path, other) for other in shared - {path})]
         below = [""] if self.is_whole else outer
-        return count_uncovered(self.folder, _UNCOVERED, below=below, covered=covered, named=named)
+        return count_unlisted_images(self.folder, _UNLISTED, below=below, covered=covered, named=named)
 
 
-_Folders = dict[str, dict[str, Entry]]  # path below the images' folder: files there, by name
+_Folders = dict[str, dict[str, Entry]]  # by path below the images' folder: files in it, by name
 
 
 def _scanned(folder: Folder, images: str, names: Iterable[str]) -> tuple[_Folders, list[str]]:
-    """Files of the folders that names lead to, and paths of the folders in these."""
-    # One listing of a folder costs far less on a remote store than a question for each image.
+    """Return the files of the folders that the names lead to, and the paths of the folders in these folders."""
+    # One listing of a folder costs far less on a remote store than a request for each image.
     wanted = sorted({parent_of(name) for name in names if name})
     files, inner = _Folders(), list[str]()
     for path in wanted:
@@ -147,40 +172,46 @@ def _images_table(
     columns: CocoColumns,
     part: CocoFile,
     folders: _Folders,
-    rows: tuple[int, int],
-    joined: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]],
+    rows: range,
+    joined: JoinedAnnotations,
 ) -> pa.Table:
-    """Images rows[0] to rows[1] as a table; `joined` is columns.joined()."""
-    order, starts = joined
-    made, lines, counts, chosen = list[Row](), list[int](), list[int](), list[npt.NDArray[np.int64]]()
-    for i in range(*rows):
+    """Return the images of some rows as a table."""
+    made, counts, chosen = list[ListingRow](), list[int](), list[npt.NDArray[np.int64]]()
+    for i in rows:
         name = columns.image_names[i]
         if not name:
             continue  # reported when it was read
         entry = folders[parent_of(name)].get(name.rpartition("/")[2])
-        key = join(part.images, name)
+        key, extra = join(part.images, name), (None, *columns.image_sizes[i], columns.image_lines[i])
+        num_objects = int(joined.starts[i + 1] - joined.starts[i])
         if entry is None:
-            message = f"{part.path} names the image, but it is not there; restore it, or take its record out"
-            made.append(problem_row(key, part.split, "missing", message))
-            counts.append(-1)
-        elif (num_objects := int(starts[i + 1] - starts[i])) > MAX_OBJECTS:
+            message = f"{part.path} names the image, but it is not there; restore it, or remove its record"
+            row = rejected_row(RecordProblem(key, MISSING, message), part.split)
+            num_objects = -1
+        elif num_objects > MAX_OBJECTS:
             message = f"{part.path} has {num_objects:,} annotations of the image, more than {MAX_OBJECTS:,}"
-            made.append(problem_row(key, part.split, "bad_annotation", f"{message}; cut it into smaller ones", entry))
-            counts.append(-1)
+            problem = RecordProblem(key, BAD_ANNOTATION, f"{message}; cut it into smaller ones")
+            row = rejected_row(problem, part.split, entry)
+            num_objects = -1
         else:
-            made.append((key, part.split, None, entry.num_bytes, entry.mtime_ns, None, None, None, None, None))
-            counts.append(num_objects)
-            chosen.append(order[starts[i] : starts[i + 1]])
-        lines.append(columns.image_lines[i])
-        made[-1] = (*made[-1][:-2], *columns.image_sizes[i])
-    table = Listing(_SCHEMA, [(*row, line) for row, line in zip(made, lines, strict=True)]).table()
-    objects = _objects(columns, np.concatenate(chosen) if chosen else order[:0], np.array(counts, np.int64))
+            row = ListingRow(key, part.split, None, entry.num_bytes, entry.mtime_ns)
+            chosen.append(joined.order[joined.starts[i] : joined.starts[i + 1]])
+        made.append(row._replace(extra=extra))
+        counts.append(num_objects)
+    table = Listing(_SCHEMA, made).table()
+    objects = _objects(columns, np.concatenate(chosen) if chosen else joined.order[:0], np.array(counts, np.int64))
     at = _SCHEMA.get_field_index("objects")
     return table.set_column(at, _SCHEMA.field(at), objects)
 
 
 def _objects(columns: CocoColumns, chosen: npt.NDArray[np.int64], counts: npt.NDArray[np.int64]) -> pa.Array:
-    """The column of objects; `chosen` are the annotations of all rows, `counts` how many are of each, -1 for null."""
+    """Return the column of objects.
+
+    Args:
+        columns: The file.
+        chosen: Indexes of the annotations of all rows, one row after the other.
+        counts: Number of annotations of each row; -1 for null.
+    """
     type_ = _SCHEMA.field("objects").type
     boxes = np.frombuffer(columns.boxes, np.float64).reshape(-1, 4)[chosen]
     corners = np.stack([boxes[:, 1], boxes[:, 0], boxes[:, 1] + boxes[:, 3], boxes[:, 0] + boxes[:, 2]], axis=1)
@@ -189,7 +220,7 @@ def _objects(columns: CocoColumns, chosen: npt.NDArray[np.int64], counts: npt.ND
     fields = [
         pa.FixedSizeListArray.from_arrays(pa.array(corners.ravel()), 4),
         pa.array([columns.categories[number] for number in category_ids], pa.string()),
-        pa.array([called(number) for number in ids.tolist()], pa.string()),
+        pa.array([annotation_name(number) for number in ids.tolist()], pa.string()),
         pa.array(np.frombuffer(columns.areas, np.float64)[chosen].astype(np.float32)),
         pa.array(ids),
         pa.array(np.frombuffer(columns.crowd, np.uint8)[chosen].astype(np.bool_)),
@@ -200,8 +231,10 @@ def _objects(columns: CocoColumns, chosen: npt.NDArray[np.int64], counts: npt.ND
     return pa.ListArray.from_arrays(pa.array(offsets), structs, type=type_, mask=pa.array(counts < 0))
 
 
-def _unnamed(part: CocoFile, folders: _Folders, names: Iterable[str], skipped: dict[str, int]) -> Iterator[Row]:
-    """Images beside the named ones; files that are none are counted into `skipped`."""
+def _without_record(
+    part: CocoFile, folders: _Folders, names: Iterable[str], skipped: dict[str, int]
+) -> Iterator[ListingRow]:
+    """Yield rows of images without record next to images with one; count files that are not images."""
     named = set(names)
     for path, files in folders.items():
         for name, entry in files.items():
@@ -210,28 +243,27 @@ def _unnamed(part: CocoFile, folders: _Folders, names: Iterable[str], skipped: d
             if join(path, name) in named or below == part.path:
                 continue
             if kind not in IMAGE_ENDINGS:
-                skipped[kind] = skipped.get(kind, 0) + 1
-            elif problem := unicode_problem(below):
-                yield problem_row(problem[0], part.split, problem[1], problem[2], entry)
+                count_skipped(skipped, kind)
             else:
-                message = f"{part.path} does not name the image; add a record for it, or move it elsewhere"
-                yield problem_row(below, part.split, "no_label", message, entry)
+                message = f"{part.path} does not name the image; add a record for it, or move it away"
+                problem = unicode_problem(below) or RecordProblem(below, NO_LABEL, message)
+                yield rejected_row(problem, part.split, entry)
 
 
 def open_coco(folder: Folder, options: SourceOptions, json_path: str | None = None) -> Coco:
-    """Find the files of annotations and their images.
+    """Find the annotation files and their images.
 
     Args:
-        folder: the source, or of the file that is the source.
-        options: `root` is the folder of the images.
-        json_path: of the file that is the source, below the folder; its images may be in the folder above.
+        folder: The source, or the folder of the file that is the source.
+        options: Options of the source; `root` is the folder of the images.
+        json_path: Path of the file that is the source; its images may be in the folder above.
 
     Raises:
-        DataError: there are no annotations, or no images to them; a file is no JSON.
+        DataError: There are no annotations, or no images for them, or a file is not JSON.
     """
-    found = find_files(folder) if json_path is None else Found((json_path,))
-    root, files = place_images(folder, found.paths, options, may_leave=json_path is not None)
+    found = find_annotation_files(folder) if json_path is None else AnnotationFiles((json_path,))
+    root, files = find_image_folders(folder, found.paths, options, may_leave=json_path is not None)
     left_out = ", ".join(map(printable, found.left_out))
-    remark = f"; left out {left_out}, which are of other tasks" if left_out else ""
+    remark = f"; left out {left_out}, which are for other tasks" if left_out else ""
     is_whole = json_path is None and options.root is None
     return Coco(root, folder, files, is_whole, remark)

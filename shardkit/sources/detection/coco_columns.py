@@ -1,44 +1,63 @@
-"""A COCO file as columns: images, and annotations joined to them by the image's id."""
+"""Read a COCO file into columns: images, and annotations that are joined to them by the image's id."""
 
 import json
 import re
 from array import array
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from shardkit.naming import relative_path_problem
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX, BAD_NAME, DUPLICATE_ID
 from shardkit.sources.detection.rows import encodable
 from shardkit.sources.json_stream import array_items
+from shardkit.sources.listing import RecordProblem
 
-NO_ID = -1  # of an annotation without an integer id
+NO_ID = -1  # the id of an annotation without an integer id
 _LONG = 200  # characters of a wrong value that a message shows
 _INT64 = range(-(2**63), 2**63)
 _NUMBERS = re.compile(r"[-+.0-9eE,\[\]]*")
 _encode = json.JSONEncoder(separators=(",", ":")).encode
 
 
-@dataclass(slots=True)
-class CocoColumns:
-    """What one file holds; index i of the image columns is one image, of the annotation columns one annotation.
+class JoinedAnnotations(NamedTuple):
+    """Good annotations, joined to the images.
 
     Attributes:
-        categories: names by id; of ids that share a name, all of them.
-        image_names: paths as the file gives them, '' where the path is bad.
-        image_lines: number of the record, from 1.
-        image_sizes: width and height in pixels; None where the file gives none.
-        image_codes: what annotations call the image by.
-        codes: of annotations: of the image.
-        category_ids, ids, areas, crowd, boxes, segmentations: of annotations; boxes are x, y, width, height in pixels,
-            one behind the other; ids NO_ID where there is none.
-        problems: key, reason and message of bad records.
+        order: Indexes of the annotations in the order of their images.
+        starts: Start of each image's annotations in `order`, and the end of the last one's.
+    """
+
+    order: npt.NDArray[np.int64]
+    starts: npt.NDArray[np.int64]
+
+
+@dataclass(slots=True)
+class CocoColumns:
+    """Content of one file; index i of the image columns is one image, of the annotation columns one annotation.
+
+    Attributes:
+        url: Name of the file in messages.
+        root_url: URL of the folder that image paths start at; absolute paths below it are made relative.
+        categories: Class names by category id; several ids may have the same name.
+        image_names: Paths of the images; '' if the path is bad.
+        image_lines: Numbers of the records, from 1.
+        image_sizes: Width and height in pixels; None if the file has none.
+        image_codes: Code of each image's id.
+        codes: Code of each annotation's image id.
+        category_ids, ids, areas, crowd, boxes, segmentations: Values of the annotations. Four values
+            of `boxes` are one box: x, y, width, height in pixels.
+        problems: The bad records.
+        num_records: Number of annotations that were read, bad ones included.
+        code_of: Codes by image id.
+        with_image: Codes that an image has.
     """
 
     url: str
-    root_url: str = ""  # of the folder that paths are below; absolute ones below it are cut off there
+    root_url: str = ""
     categories: dict[int, str] = field(default_factory=dict)
     image_names: list[str] = field(default_factory=list)
     image_lines: list[int] = field(default_factory=list)
@@ -51,42 +70,42 @@ class CocoColumns:
     crowd: bytearray = field(default_factory=bytearray)
     boxes: "array[float]" = field(default_factory=lambda: array("d"))
     segmentations: list[str] = field(default_factory=list)
-    problems: list[tuple[str, str, str]] = field(default_factory=list)
-    num_records: int = 0  # annotations read, bad ones included
+    problems: list[RecordProblem] = field(default_factory=list)
+    num_records: int = 0
     code_of: dict[Hashable, int] = field(default_factory=dict)
     with_image: set[int] = field(default_factory=set)
 
     def add_problem(self, what: str, reason: str, message: str) -> None:
-        """Note a bad record, called so below the file's name."""
-        self.problems.append((f"{self.url}, {what}", reason, message))
+        """Add a bad record, which is called `what` in the file."""
+        self.problems.append(RecordProblem(f"{self.url}, {what}", reason, message))
 
     def add_category(self, record: Any) -> None:
-        """One element of `categories`."""
+        """Add an element of the file's `categories`."""
         number: Any
         number, name = (record.get("id"), record.get("name")) if isinstance(record, dict) else (None, None)
         if not _is_int64(number) or not isinstance(name, str):
             self.add_problem(
-                f"category {_shown(number)}", "bad_annotation", "a category needs an integer `id` and a `name`"
+                f"category {_shown(number)}", BAD_ANNOTATION, "a category needs an integer `id` and a `name`"
             )
         elif self.categories.setdefault(number, encodable(name)) != encodable(name):
             there = self.categories[number]
-            message = f"the id stands for {there!r} already, and here for {name!r}; give each category an id of its own"
-            self.add_problem(f"category {number}", "bad_annotation", message)
+            message = f"the id is {there!r} already, and here {name!r}; give each category a different id"
+            self.add_problem(f"category {number}", BAD_ANNOTATION, message)
 
     def add_image(self, record: Any, line: int) -> None:
-        """One element of `images`."""
+        """Add an element of the file's `images`."""
         if not isinstance(record, dict):
-            self.add_problem(f"image number {line}", "bad_annotation", f"an object is expected, not {_shown(record)}")
+            self.add_problem(f"image number {line}", BAD_ANNOTATION, f"expected an object, found {_shown(record)}")
             return
         what = f"image {_shown(record.get('id'))}"
         number = _identity(record.get("id"))
         if number is None:
-            self.add_problem(f"image number {line}", "bad_annotation", "the image has no `id`; annotations refer to it")
+            self.add_problem(f"image number {line}", BAD_ANNOTATION, "the image has no `id`; annotations refer to it")
             return
         code = self.code_of.setdefault(number, len(self.code_of))
         if code in self.with_image:
-            message = "an image before it has the same id; the first one counts: give each image an id of its own"
-            self.add_problem(f"{what}, number {line}", "duplicate_id", message)
+            message = "an earlier image has the same id and counts; give each image a different id"
+            self.add_problem(f"{what}, number {line}", DUPLICATE_ID, message)
             return
         self.with_image.add(code)
         name = record.get("file_name")
@@ -96,8 +115,8 @@ class CocoColumns:
             problem = relative_path_problem(name) or ("it is not Unicode" if encodable(name) != name else None)
         if problem:
             shown = _shown(record.get("file_name"))
-            message = f"`file_name` {shown} is no path below the folder of images: {problem}; mend it"
-            self.add_problem(what, "bad_name", message)
+            message = f"`file_name` {shown} is not a path below the folder of images: {problem}; correct it"
+            self.add_problem(what, BAD_NAME, message)
             name = ""
         self.image_names.append(str(name))
         self.image_lines.append(line)
@@ -106,26 +125,26 @@ class CocoColumns:
         self.image_sizes.append((width, height) if width and height else (None, None))
 
     def add_annotation(self, record: Any) -> None:
-        """One element of `annotations`."""
+        """Add an element of the file's `annotations`."""
         self.num_records += 1
         if not isinstance(record, dict):
             what = f"annotation number {self.num_records}"
-            self.add_problem(what, "bad_annotation", f"an object is expected, not {_shown(record)}")
+            self.add_problem(what, BAD_ANNOTATION, f"expected an object, found {_shown(record)}")
             return
         get: Callable[[str], Any] = record.get
         image_id, category_id, box = _identity(get("image_id")), get("category_id"), get("bbox")
         if image_id is None or not _is_int64(category_id):
             message = "an annotation needs an `image_id`, and an integer as `category_id`"
-            self.add_problem(self._called(get("id")), "bad_annotation", message)
+            self.add_problem(self._annotation_name(get("id")), BAD_ANNOTATION, message)
             return
         try:
             x, y, width, height = map(float, box)
         except (TypeError, ValueError, OverflowError):
             x = y = width = height = np.nan
-        # Of NaN and infinity the difference to itself is no 0.
+        # NaN and infinity minus themselves are not 0.
         if not (type(box) is list and x - x == y - y == width - width == height - height == 0):
-            message = f"`bbox` is to be 4 finite numbers, x, y, width, height; found {_shown(box)}; the image stays"
-            self.add_problem(self._called(get("id")), "bad_box", message)
+            message = f"`bbox` must be 4 finite numbers, x, y, width, height; found {_shown(box)}; the image is kept"
+            self.add_problem(self._annotation_name(get("id")), BAD_BOX, message)
             return
         self.boxes.extend((x, y, width, height))
         self.codes.append(self.code_of.setdefault(image_id, len(self.code_of)))
@@ -135,18 +154,15 @@ class CocoColumns:
         self.crowd.append(get("iscrowd") in (1, "1", "1.0"))
         self.segmentations.append(_json_text(get("segmentation")))
 
-    def _called(self, number: Any) -> str:
+    def _annotation_name(self, number: Any) -> str:
         return f"annotation number {self.num_records}" if number is None else f"annotation {_shown(number)}"
 
-    def joined(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Good annotations in the order of the images, and of each image where its own begin; one end more.
-
-        Those of unknown images and categories are noted as problems.
-        """
+    def joined(self) -> JoinedAnnotations:
+        """Join the annotations to the images; annotations with an unknown image or category become problems."""
         codes, category_ids = np.array(self.codes, np.int64), np.array(self.category_ids, np.int64)
         image_of = np.full(len(self.code_of), -1, np.int64)
         image_of[np.array(self.image_codes, np.int64)] = np.arange(len(self.image_codes))
-        # An image without a good name was reported, and its annotations with it.
+        # An image with a bad path was reported already, so its annotations are not.
         is_known = np.zeros(len(self.code_of), np.bool_)
         is_known[list(self.with_image)] = True
         has_category = np.isin(category_ids, np.array(list(self.categories), np.int64))
@@ -154,16 +170,16 @@ class CocoColumns:
             unknown = "category" if is_known[codes[i]] else "image"
             number = f" {category_ids[i]}" if unknown == "category" else ""
             message = f"no {unknown} of the file has its `{unknown}_id`{number}"
-            self.add_problem(called(self.ids[i]), "bad_annotation", message + "; mend it or take it out")
+            self.add_problem(annotation_name(self.ids[i]), BAD_ANNOTATION, message + "; correct or remove it")
         images = image_of[codes]
         good = np.flatnonzero((images >= 0) & has_category)
         order = good[np.argsort(images[good], kind="stable")]
         starts = np.searchsorted(images[order], np.arange(len(self.image_codes) + 1))
-        return order, starts
+        return JoinedAnnotations(order, starts)
 
 
-def called(number: int) -> str:
-    """What an annotation of that id is called in messages."""
+def annotation_name(number: int) -> str:
+    """Return the name of an annotation in messages."""
     return "an annotation without id" if number == NO_ID else f"annotation {number}"
 
 
@@ -171,13 +187,13 @@ def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "") -> CocoCo
     """Read a file of object annotations.
 
     Args:
-        file: opened.
-        url: what it is called in an error.
-        path: what its records are called by.
-        root_url: of the folder that the images' paths are below.
+        file: The open file.
+        url: Name of the file in errors.
+        path: Name of the file in the keys of bad records.
+        root_url: URL of the folder that image paths start at.
 
     Raises:
-        DataError: it is no JSON, or holds no images.
+        DataError: The file is not a JSON object.
     """
     columns = CocoColumns(path, root_url)
     num_images = 0
@@ -194,8 +210,8 @@ def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "") -> CocoCo
 
 def image_names(
     file: BinaryIO, url: str, root_url: str, count: int | None = None
-) -> tuple[list[str], list[tuple[str, str, str]]]:
-    """Paths of a file's images, without bad ones, and problems; with `count`, reads no further than so many."""
+) -> tuple[list[str], list[RecordProblem]]:
+    """Return the good image paths of a file, and its bad records; `count` limits how many records are read."""
     columns = CocoColumns(url, root_url)
     for line, (_, record) in enumerate(array_items(file, url, {"images"}), 1):
         columns.add_image(record, line)
@@ -205,7 +221,7 @@ def image_names(
 
 
 def _relative(name: str, root_url: str) -> str:
-    # Tools on Windows write backslashes; a path that holds one is followed on no system, so nothing is lost by it.
+    # Tools on Windows write backslashes. No path with a backslash is followed on any system, so nothing is lost.
     name = name.replace("\\", "/")
     if root_url and name.startswith(f"{root_url}/"):
         return name[len(root_url) + 1 :]
@@ -219,7 +235,7 @@ def _is_int64(value: Any) -> bool:
 
 
 def _identity(value: Any) -> Hashable | None:
-    # pandas writes the integers of a column that had gaps as 17.0.
+    # pandas writes the integers of a column with gaps as 17.0.
     if type(value) is str and value.endswith(".0"):
         return int(value[:-2]) if value[:-2].isdecimal() else value
     return value if type(value) in {int, str} else None
@@ -242,7 +258,7 @@ def _area(value: Any, of_box: float) -> float:
 
 
 def _json_text(value: Any) -> str:
-    """The value's JSON, as canonical as its numbers are; '' for none."""
+    """Return the value as JSON, with its numbers as written; '' for None."""
     if value is None:
         return ""
     text = _list_text(value) if type(value) is list else ""
@@ -250,7 +266,7 @@ def _json_text(value: Any) -> str:
 
 
 def _list_text(values: list[Any]) -> str:
-    # Text of numbers stands without quotes, as in the file; _json_text looks whether numbers are all there is.
+    # Numbers are kept as text, so here they are written without quotes; _json_text checks that all values are numbers.
     if values and type(values[0]) is list:
         return f"[{','.join([_list_text(one) if type(one) is list else str(one) for one in values])}]"
     return f"[{','.join(map(str, values))}]"

@@ -1,4 +1,4 @@
-"""Which files of a folder are COCO's object annotations, which split each is, and where its images are."""
+"""Find COCO's annotation files in a folder, the split of each, and the folder of its images."""
 
 import posixpath
 import re
@@ -12,25 +12,25 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import children, file_or_folder, folders_in, join, parent_of
 from shardkit.storage import Folder, open_folder, os_errors_as
 
-_HEAD = 1 << 16  # 64 KiB; the first of the arrays begins there, unless the file is none of COCO's
+_HEAD = 1 << 16  # 64 KiB that are read to recognise a file: in COCO's files the first of the arrays begins there
 _ARRAYS = re.compile(rb'"(images|annotations|categories)"\s*:\s*\[')
 _FEATURES_OF_OTHERS = re.compile(rb'"(format_version|shapes|_via_settings)"\s*:')  # our manifest, LabelMe, VIA
 # COCO's files of other tasks over the same images.
 _OTHER_TASKS = ("captions_", "image_info_", "panoptic_", "person_keypoints_", "stuff_")
-_OF_SPLITS = ("_annotations.coco.json", "annotations.json", "labels.json")  # in a split's folder; the first: Roboflow
-_TRIED_FILES = 4  # LabelMe has a JSON an image, and none of them is COCO's
-_TRIED_IMAGES = 8  # one missing image is a problem of its own, and does not hide where the others are
+_OF_SPLITS = ("_annotations.coco.json", "annotations.json", "labels.json")  # in a split folder; the first: Roboflow
+_TRIED_FILES = 4  # files that are tested: LabelMe has one JSON file per image, and none is COCO's
+_TRIED_IMAGES = 8  # images that are looked up, because the first may be missing
 
 
 @dataclass(frozen=True, slots=True)
 class CocoFile:
-    """One file of annotations.
+    """An annotation file.
 
     Attributes:
-        path: below the folder of annotations.
-        split: that its name or its folder's name tells; None for neither.
-        images: path of the images' folder, below the folder of images.
-        owns_images: whether no other file's images are in that folder, nor above or below it.
+        path: Path below the folder of annotation files.
+        split: The split in its name or its folder's name; None for neither.
+        images: Path of its images' folder, below the folder of images.
+        owns_images: Whether no other file has images in that folder, or in a folder above or below it.
     """
 
     path: str
@@ -40,12 +40,12 @@ class CocoFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Files of annotations, and what was left out.
+class AnnotationFiles:
+    """The annotation files of a folder.
 
     Attributes:
-        paths: sorted.
-        left_out: files of COCO's other tasks.
+        paths: Paths, sorted.
+        left_out: Paths of files for COCO's other tasks.
     """
 
     paths: tuple[str, ...]
@@ -53,35 +53,35 @@ class Found:
 
 
 def is_coco(folder: Folder) -> bool:
-    """Whether a folder holds files of object annotations: by names, and the head of the first candidate."""
+    """Return whether a folder has COCO annotations, judging by names and the start of the first candidate."""
     return bool(next(_candidates(folder), ([], []))[0])
 
 
-def find_files(folder: Folder) -> Found:
-    """The files of object annotations in a folder.
+def find_annotation_files(folder: Folder) -> AnnotationFiles:
+    """Find the files of object annotations in a folder.
 
     Raises:
-        DataError: there are none.
+        DataError: There are none.
     """
     for paths, left_out in _candidates(folder):
         good = [path for path in paths if path == paths[0] or _looks_like_coco(folder, path)]
-        return Found(tuple(good), tuple(left_out))
+        return AnnotationFiles(tuple(good), tuple(left_out))
     msg = (
-        f"{folder.url}: there is no file of COCO's object annotations; looked for annotations/*.json, "
+        f"{folder.url}: there is no file of COCO's object annotations; searched for annotations/*.json, "
         "<split>/_annotations.coco.json and *.json; give the file itself as SOURCE"
     )
     raise DataError(msg)
 
 
 def _candidates(folder: Folder) -> Iterator[tuple[list[str], list[str]]]:
-    """At most one pair of lists, of which the first file was looked into: annotations, other tasks' files."""
+    """Yield at most one pair of lists: paths of annotation files, the first one tested, and of other tasks' files."""
     names = folders_in(folder)
     in_splits = [
         join(folder_name, name)
         for folder_name in names
         if split_of_folder(folder_name)
         for name in _OF_SPLITS
-        if file_or_folder(folder, join(folder_name, name)) is not None  # listing it would cost more: its images
+        if file_or_folder(folder, join(folder_name, name)) is not None  # listing the folder would list its images
     ]
     in_annotations = [path for name in names if name.lower() == "annotations" for path in _jsons(folder, name)]
     for paths in (in_annotations, in_splits, _jsons(folder, "")):
@@ -108,7 +108,7 @@ def _looks_like_coco(folder: Folder, path: str) -> bool:
 
 
 def split_tokens(name: str) -> list[tuple[str, str]]:
-    """Parts of a file's or folder's name that stand for a split, and that split: (train2017, train)."""
+    """Return the parts of a file or folder name that mean a split, each with that split: (train2017, train)."""
     found = []
     for token in re.split(r"[^A-Za-z0-9]+", name):
         split = split_of_folder(token.rstrip("0123456789"))
@@ -118,26 +118,26 @@ def split_tokens(name: str) -> list[tuple[str, str]]:
 
 
 def split_of(path: str) -> str | None:
-    """The split that a file's name tells, else its folder's."""
+    """Return the split in a file's name, else in its folder's name; None for neither."""
     for name in (posixpath.splitext(posixpath.basename(path))[0], posixpath.basename(parent_of(path))):
         if tokens := split_tokens(name):
             return tokens[0][1]
     return None
 
 
-def place_images(
+def find_image_folders(
     folder: Folder, paths: Sequence[str], options: SourceOptions, *, may_leave: bool
 ) -> tuple[Folder, tuple[CocoFile, ...]]:
-    """The folder that all images are below, and the files with their images' folders in it.
+    """Return the folder that all image paths start at, and the files with their images' folders.
 
     Args:
-        folder: of the files.
-        paths: of the files.
-        options: `root` is where images are.
-        may_leave: whether images may be in the folder above: where SOURCE is the file.
+        folder: The folder of the annotation files.
+        paths: Paths of the annotation files.
+        options: Options of the source; `root` is the folder of the images.
+        may_leave: Whether images may be in the folder above, because SOURCE is a file.
 
     Raises:
-        DataError: the images of a file are nowhere.
+        DataError: The images of a file are not found.
     """
     root, prefix = folder, ""
     if options.root is not None:
@@ -155,7 +155,7 @@ def place_images(
 
 
 def _tried(path: str, prefix: str, *, is_root: bool) -> list[str]:
-    """Folders below the root where a file's images may be, the likeliest first."""
+    """Return the folders below the root where a file's images may be, the most likely first."""
     stem = posixpath.splitext(posixpath.basename(path))[0]
     own = "" if is_root else join(prefix, parent_of(path))
     above = parent_of(own)
@@ -175,8 +175,8 @@ def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) ->
         names, problems = image_names(file, url, root.url, _TRIED_IMAGES)
     if not names and problems:
         msg = (
-            f"{url}: none of its first images can be looked for: {problems[0][2]}, or give the folder that absolute "
-            f"paths are below by --root; without it they are followed below {root.url}"
+            f"{url}: none of its first images can be looked up: {problems[0].message}, or give the folder that "
+            f"absolute paths start at with --root; without it they must be below {root.url}"
         )
         raise DataError(msg)
     if not names:
@@ -189,11 +189,11 @@ def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) ->
                 return place
     msg = (
         f"{url}: its first image {names[0]!r} is in none of {', '.join(join(root.url, place) for place in tried)}; "
-        "give the folder of the images by --root"
+        "give the folder of the images with --root"
     )
     raise DataError(msg)
 
 
 def is_within(path: str, folder: str) -> bool:
-    """Whether a path is a folder, or in it or below."""
+    """Return whether a path is the folder or below it."""
     return not folder or path == folder or path.startswith(f"{folder}/")

@@ -1,32 +1,41 @@
-"""Where Pascal VOC's XML files, images and lists of splits are."""
+"""Find Pascal VOC's XML files, images and split lists."""
 
 import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from shardkit.errors import SpecialFileError
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import IMAGE_ENDINGS, count_skipped, ending
 from shardkit.sources.walking import children, folders_in, is_folder, join
 from shardkit.storage import Entry, Folder, os_errors_as
 
-_HEAD = 4096  # bytes; <annotation> is the first element
+_HEAD = 4096  # bytes that are read to recognise a file; <annotation> is the first element
 _YEAR = re.compile(r"VOC[0-9]{4}", re.IGNORECASE)
 _IMAGES = ("jpegimages", "images")
 _LISTS = {"train": "train", "val": "validation", "test": "test"}
 _WHOLE_LIST = "trainval"
+IN_NO_LIST = "(in no list of a split)"  # how images of a source with lists are counted if no list names them
+
+
+class ListEntry(NamedTuple):
+    """The split that a line of a list gives; `line` names the list and the line, for messages."""
+
+    split: str
+    line: str
 
 
 @dataclass(frozen=True, slots=True)
 class VocFolder:
-    """A folder of XML files with its images.
+    """A folder of XML files and the folder of their images.
 
     Attributes:
-        annotations: path of the XML files.
-        images: path of the images; the same where they lie together.
-        lists: path of the lists of splits; None for none.
-        split: of all of it, where a folder's name tells.
+        annotations: Path of the XML files.
+        images: Path of the images; the same if they are in one folder.
+        lists: Path of the split lists; None for none.
+        split: The split of all these images, if a folder's name gives it.
     """
 
     annotations: str
@@ -36,7 +45,7 @@ class VocFolder:
 
 
 def is_voc(folder: Folder) -> bool:
-    """Whether a folder holds Pascal VOC's annotations: by names, and the head of one file."""
+    """Return whether a folder has Pascal VOC annotations, judging by names and the start of one file."""
     for found, entries in _listed(folder):
         for entry in entries:
             if _is_xml(entry) and (head := _head(folder, join(found.annotations, entry.name))) is not None:
@@ -45,7 +54,7 @@ def is_voc(folder: Folder) -> bool:
 
 
 def _head(folder: Folder, path: str) -> bytes | None:
-    """The first bytes of a file; None if it is none: the file is rejected when it is listed."""
+    """Return the first bytes of a file; None if it is a special file, which is rejected when it is listed."""
     try:
         with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
             head: bytes = file.read(_HEAD)
@@ -55,17 +64,17 @@ def _head(folder: Folder, path: str) -> bytes | None:
 
 
 def find_folders(folder: Folder) -> list[VocFolder]:
-    """Folders of XML files in a source: VOC's own, and splits' with images and XML files side by side."""
+    """Return the folders of XML files in a source: VOC's own, and split folders with images next to XML files."""
     return [found for found, entries in _listed(folder) if any(_is_xml(entry) for entry in entries)]
 
 
 def _listed(folder: Folder) -> Iterator[tuple[VocFolder, list[Entry]]]:
-    """Folders that may hold XML files, with their entries; a folder in both Annotations/ and JPEGImages/ is one too."""
+    """Yield folders that may have XML files, and their entries; folders in both Annotations/ and JPEGImages/ too."""
     for found in _places(folder):
         entries = children(folder, found.annotations)
         yield found, entries
         if found.images == found.annotations or found.lists:
-            continue  # lists name stems, without a folder
+            continue  # lists name stems without folders
         for entry in entries:
             if entry.is_folder and is_folder(folder, join(found.images, entry.name)):
                 inner = VocFolder(
@@ -78,7 +87,7 @@ def _listed(folder: Folder) -> Iterator[tuple[VocFolder, list[Entry]]]:
 
 
 def _places(folder: Folder) -> Iterator[VocFolder]:
-    # The source itself, VOC2012/, train/, VOCdevkit/VOC2012/. Other folders are not looked into: there may be many.
+    # The source itself, VOC2012/, train/, VOCdevkit/VOC2012/. Other folders are not listed: there may be many.
     names = folders_in(folder)
     years = [name for name in names if _YEAR.fullmatch(name)]
     for devkit in names:
@@ -109,14 +118,14 @@ def _is_xml(entry: Entry) -> bool:
 
 
 @dataclass(slots=True)
-class Files:
-    """What is in a folder, by stem.
+class VocFiles:
+    """Contents of a VocFolder, by stem.
 
     Attributes:
         annotations: XML files.
-        images: file names and entries, sorted.
-        skipped: other files, counted by ending.
-        folders: paths of the folders in it.
+        images: Image files, sorted.
+        skipped: Number of other files by ending.
+        folders: Paths of the folders in it.
     """
 
     annotations: dict[str, Entry]
@@ -126,13 +135,13 @@ class Files:
 
     @property
     def num_files(self) -> int:
-        """XML files and images."""
+        """Number of XML files and images."""
         return len(self.annotations) + sum(map(len, self.images.values()))
 
 
-def scan_files(folder: Folder, found: VocFolder) -> Files:
-    """The files of a folder of XML files."""
-    files = Files({}, {}, {}, [])
+def scan_files(folder: Folder, found: VocFolder) -> VocFiles:
+    """List the files of a VocFolder."""
+    files = VocFiles({}, {}, {}, [])
     for path in dict.fromkeys((found.annotations, found.images)):
         for entry in children(folder, path):
             if entry.is_folder:
@@ -144,12 +153,12 @@ def scan_files(folder: Folder, found: VocFolder) -> Files:
             elif path == found.images and kind in IMAGE_ENDINGS:
                 files.images.setdefault(stem, []).append(entry)
             else:
-                files.skipped[kind] = files.skipped.get(kind, 0) + 1
+                count_skipped(files.skipped, kind)
     return files
 
 
-def read_lists(folder: Folder, path: str) -> dict[str, list[tuple[str, str]]]:
-    """(split, where it says so) by stem, out of a folder such as ``ImageSets/Main``; empty where no list is there."""
+def read_lists(folder: Folder, path: str) -> dict[str, list[ListEntry]]:
+    """Read split lists from a folder such as ``ImageSets/Main``: entries by stem; empty if there is no list."""
     there = {
         posixpath.splitext(entry.name)[0]: entry.name for entry in children(folder, path) if entry.name[-4:] == ".txt"
     }
@@ -157,19 +166,19 @@ def read_lists(folder: Folder, path: str) -> dict[str, list[tuple[str, str]]]:
         chosen = {name: split for name, split in _LISTS.items() if name in there}
     else:
         chosen = {_WHOLE_LIST: "train", **({"test": "test"} if "test" in there else {})}
-    splits: dict[str, list[tuple[str, str]]] = {}
+    splits: dict[str, list[ListEntry]] = {}
     for name, split in chosen.items():
         with os_errors_as("read", f"{folder.url}/{path}"):
             text = folder.read(join(path, there[name])).decode("utf-8-sig", "surrogateescape")
         for number, line in enumerate(text.split("\n"), 1):
             if stem := line.strip():
-                splits.setdefault(stem, []).append((split, f"{join(path, there[name])}, line {number}"))
+                splits.setdefault(stem, []).append(ListEntry(split, f"{join(path, there[name])}, line {number}"))
     return splits
 
 
-def split_in_lists(places: list[tuple[str, str]]) -> tuple[str | None, str | None, str | None]:
-    """Split, reason and message of what stands in lists at those places: one split, or a problem."""
-    if len({split for split, _ in places}) > 1:
-        where = " and ".join(printable(place) for _, place in places)
-        return None, "no_split", f"it is in two splits: {where}; leave it in one"
-    return places[0][0], None, None
+def split_in_lists(entries: list[ListEntry]) -> tuple[str | None, str | None]:
+    """Return the split that the lists give an image; if they give two, None and the message of NO_SPLIT."""
+    if len({entry.split for entry in entries}) > 1:
+        lines = " and ".join(printable(entry.line) for entry in entries)
+        return None, f"it is in two splits: {lines}; leave it in one"
+    return entries[0].split, None

@@ -1,4 +1,4 @@
-"""One Pascal VOC file: the objects of an image."""
+"""Parse a Pascal VOC file: the objects of one image."""
 
 import math
 from dataclasses import dataclass
@@ -7,34 +7,36 @@ from xml.etree.ElementTree import Element, ParseError  # for their names only; d
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
-from shardkit.sources.detection.rows import MAX_OBJECTS, Object
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.detection.rows import Object
+from shardkit.sources.listing import MAX_OBJECTS, RecordProblem
 
-MAX_BYTES = 16 << 20  # 16 MiB; some 40,000 objects
-_MAX_TAGS = 24 * MAX_OBJECTS  # opening and closing ones; an ordinary object has 20. As elements they take about 100 MiB
+MAX_BYTES = 16 << 20  # 16 MiB: about 40,000 objects
+_MAX_TAGS = 24 * MAX_OBJECTS  # an ordinary object has 20; as elements these take about 100 MiB
 _SIDES = ("ymin", "xmin", "ymax", "xmax")
 
 
 @dataclass(frozen=True, slots=True)
 class Annotation:
-    """What a file says.
+    """Content of a file.
 
     Attributes:
-        filename: of the image, without folders; '' where it names none.
-        size: width and height in pixels; None where it gives none.
-        objects: of the fields of `objects`.
-        problems: (name of the object, reason, message) of those left out.
+        filename: File name of the image, without folders; '' if the file has none.
+        size: Width and height in pixels; None if the file has none.
+        objects: Fields of each good object.
+        problems: The bad objects; the key is the object's name.
     """
 
     filename: str
     size: tuple[int | None, int | None]
     objects: list[Object]
-    problems: list[tuple[str, str, str]]
+    problems: list[RecordProblem]
 
 
 def parse_annotation(data: bytes) -> Annotation | str:
-    """Parse a file; or say why it cannot be.
+    """Parse a file, or return why it cannot be parsed.
 
-    Document types are refused, as entities are: a small file could unfold into gigabytes, or ask for other files.
+    Document types and entities are refused: a small file could expand to gigabytes, or open other files.
     """
     if len(data) > MAX_BYTES:
         return f"it has {len(data):,} bytes, more than {MAX_BYTES:,}"
@@ -43,10 +45,10 @@ def parse_annotation(data: bytes) -> Annotation | str:
     try:
         root = fromstring(data, forbid_dtd=True)
     except DefusedXmlException:
-        return "it declares a document type or entities; take the <!DOCTYPE …> out"
+        return "it declares a document type or entities; remove the <!DOCTYPE …>"
     except ParseError as error:
-        return f"this is not XML: {error}"
-    except (LookupError, ValueError) as error:  # an encoding that Python does not know, or expat cannot use
+        return f"it is not XML: {error}"
+    except (LookupError, ValueError) as error:  # an encoding that Python or expat does not support
         return f"its encoding cannot be read: {error}"
     if root.tag != "annotation":
         return f"its outermost element is <{root.tag}>, not <annotation>"
@@ -62,14 +64,15 @@ def parse_annotation(data: bytes) -> Annotation | str:
 def _add_object(annotation: Annotation, one: Element, name: str) -> None:
     label_name = _text(one, "name")
     if not label_name:
-        annotation.problems.append((name, "bad_annotation", "it has no <name>; add its class, or take it out"))
+        message = "it has no <name>; add its class, or remove it"
+        annotation.problems.append(RecordProblem(name, BAD_ANNOTATION, message))
         return
     box = one.find("bndbox")
     sides = [_number(box, side) for side in _SIDES]
     if not all(map(math.isfinite, sides)):
         found = ", ".join("" if box is None else _text(box, side) for side in _SIDES)
-        message = f"<bndbox> needs finite numbers as {', '.join(_SIDES)}, found ({found}); mend it, or take it out"
-        annotation.problems.append((name, "bad_box", message))
+        message = f"<bndbox> needs finite numbers as {', '.join(_SIDES)}, found ({found}); correct or remove it"
+        annotation.problems.append(RecordProblem(name, BAD_BOX, message))
         return
     annotation.objects.append(
         {

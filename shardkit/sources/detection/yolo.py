@@ -1,11 +1,11 @@
-"""YOLO: a text file an image, with boxes or polygons in shares of its sides, and data.yaml over them.
+"""YOLO: one text file per image, with boxes or polygons as fractions of its sides, and data.yaml.
 
-The label file of ``…/images/…/1.jpg`` is ``…/labels/…/1.txt``, else the one beside it; an image without one is
-background. Read are the folders and lists of data.yaml, or, without one, ``images/`` and ``labels/`` with classes.txt
-or obj.names, or the lists of Darknet's obj.data. ``path`` of a data.yaml that was moved is passed over, and so is a
-``../`` that Roboflow puts before folders which lie beside the file. A ``path`` out of the YAML's folder is followed
-only with ``--root``: no file that came with the data leads out of it by itself. Other images in SOURCE are counted as
-skipped.
+The label file of ``…/images/…/1.jpg`` is ``…/labels/…/1.txt``, else the one next to it; an image without one is
+background. shardkit reads the folders and lists of data.yaml or, without one, ``images/`` and ``labels/`` with
+classes.txt or obj.names, or the lists of Darknet's obj.data. It ignores the ``path`` of a data.yaml that was moved, and
+the ``../`` that Roboflow writes before folders that are next to the file. A ``path`` that leads out of the YAML's
+folder is followed only with ``--root``: a file that comes with the data must not lead out of it. Other images in SOURCE
+are counted as skipped.
 """
 
 from collections.abc import Iterator
@@ -15,28 +15,38 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.sources.detection.rows import Row, batches, detection_schema, encodable, image_row, problem_row
+from shardkit.reject_reasons import BAD_ANNOTATION, MISSING
+from shardkit.sources.detection.rows import detection_schema, image_row
 from shardkit.sources.detection.yolo_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
 from shardkit.sources.detection.yolo_labels import MAX_BYTES, parse_labels, too_many
 from shardkit.sources.detection.yolo_pairs import LabelFiles, labels_without_image, listed_images, missing_labels
-from shardkit.sources.listing import Listing, Source, unicode_problem
+from shardkit.sources.listing import (
+    Listing,
+    ListingRow,
+    RecordProblem,
+    Source,
+    batched,
+    encodable_path,
+    rejected_row,
+    unicode_problem,
+)
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.unlisted_images import Rest, count_uncovered
+from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
 from shardkit.sources.visibility import refuse_other_count
 from shardkit.sources.walking import num_slices, parent_of, read_label_file, slice_bounds
 from shardkit.storage import Entry, Folder
 
 __all__ = ["Yolo", "is_yolo", "open_yolo"]
 
-# `segmentation`: [[x, y, …]] as JSON, shares of the image's sides; '' for a box.
+# `segmentation`: [[x, y, …]] as JSON, fractions of the image's sides; '' for a box.
 _SCHEMA = detection_schema((pa.field("segmentation", pa.string()),))
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one worker lists: a slice of a split's images, or with index -1 what has no image.
+    """A part of the source: a slice of a split's images, or with index -1 what has no image.
 
-    ``num_images`` is what the driver counted in the whole split.
+    ``num_images`` is the number of images of the whole split that the driver counted.
     """
 
     images: YoloImages
@@ -47,11 +57,11 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Yolo(Source):
-    """YOLO's images and label files.
+    """A source of YOLO images and label files.
 
     Attributes:
-        folder: that all paths are below.
-        found: what is there.
+        folder: The folder that all paths start at.
+        found: Images, classes and remarks.
     """
 
     folder: Folder
@@ -64,7 +74,7 @@ class Yolo(Source):
 
     @property
     def classes(self) -> tuple[str, ...]:
-        """See Source; in the order of their indexes."""
+        """See Source; in the order of the class indexes."""
         return tuple(name for _, name in self.found.names)
 
     @property
@@ -81,37 +91,36 @@ class Yolo(Source):
         remarks = "".join(f"; note: {remark}" for remark in self.found.remarks)
         return f"{self.folder.url}: read {', '.join(read)}, classes of {printable(self.found.named_by)}{remarks}"
 
-    def parts(self) -> list[Part | Rest]:
-        """Slices of every split's images, one part a split for what has none, and one for the rest."""
-        parts: list[Part | Rest] = [Rest()] if self.found.uncovered else []
+    def parts(self) -> list[Part | UnlistedImages]:
+        """Return slices of each split's images, a part per split for what has no image, and one for other images."""
+        parts: list[Part | UnlistedImages] = [UnlistedImages()] if self.found.unlisted_clause else []
         for images in self.found.images:
             num_images = len(listed_images(self.folder, images, self.found.base).images)
             num = num_slices(num_images)
             parts += [Part(images, index, num, num_images) for index in range(-1, num)]
         return parts
 
-    def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
-        """See Source; folders' images sorted by path, lists' in their order."""
-        if isinstance(part, Rest):
-            yield from batches(_SCHEMA, (), batch_rows, self._rest())
+    def list_part(self, part: Part | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
+        """See Source; images of folders are sorted by path, images of lists are in the list's order."""
+        if isinstance(part, UnlistedImages):
+            yield from batched(_SCHEMA, (), batch_rows, self._count_unlisted())
             return
         listed = listed_images(self.folder, part.images, self.found.base)
         refuse_other_count(self.folder, part.images.path, len(listed.images), part.num_images)
         if part.index >= 0:
             chosen = listed.images[slice_bounds(len(listed.images), part.index, part.num_slices)]
-            yield from batches(_SCHEMA, self._rows(part.images.split, chosen), batch_rows)
+            yield from batched(_SCHEMA, self._rows(part.images.split, chosen), batch_rows)
             return
         split = part.images.split
-        rows = [problem_row(_shown(where), split, reason, message) for where, reason, message in listed.problems]
-        if not part.images.is_list:  # of a list the folder's other images may be in another one
-            message = (
-                "there is no image beside or above it that it could label; restore the image, or take the file out"
-            )
+        problems = list(listed.problems)
+        if not part.images.is_list:  # other images of a list's folder may be in another list
+            message = "there is no image next to or above it; restore the image, or remove the file"
             paths = labels_without_image(self.folder, part.images.path, listed.images)
-            rows += [problem_row(_shown(path), split, "missing", message) for path in paths]
-        yield from batches(_SCHEMA, rows, batch_rows, listed.skipped)
+            problems += [RecordProblem(encodable_path(path), MISSING, message) for path in paths]
+        rows = [rejected_row(problem, split) for problem in problems]
+        yield from batched(_SCHEMA, rows, batch_rows, listed.skipped)
 
-    def _rest(self) -> dict[str, int]:
+    def _count_unlisted(self) -> dict[str, int]:
         covered, named = set[str](), set[str]()
         for images in self.found.images:
             if images.is_list:
@@ -120,54 +129,50 @@ class Yolo(Source):
                 covered |= {images.path, label_folder(images.path)}
         places = {parent_of(path) for path in named}
         covered |= {label_folder(place) for place in places} - places
-        return count_uncovered(self.folder, self.found.uncovered, covered=covered, named=named)
+        return count_unlisted_images(self.folder, self.found.unlisted_clause, covered=covered, named=named)
 
-    def _rows(self, split: str | None, images: list[tuple[str, Entry]]) -> Iterator[Row]:
+    def _rows(self, split: str | None, images: list[tuple[str, Entry]]) -> Iterator[ListingRow]:
         files, names = LabelFiles(self.folder), dict(self.found.names)
         for path, entry in images:
-            if bad_name := unicode_problem(path):
-                yield problem_row(bad_name[0], split, bad_name[1], bad_name[2], entry)
+            if problem := unicode_problem(path):
+                yield rejected_row(problem, split, entry)
                 continue
-            label_path, labels = files.of(path)
+            label_path, labels = files.find(path)
             data = self._labels(label_path, labels)
             if isinstance(data, str):
-                message = f"{printable(label_path)}: {data}; mend the file, or write it anew"
-                yield problem_row(path, split, "bad_annotation", message, entry)
+                message = f"{printable(label_path)}: {data}; correct the file, or write it again"
+                yield rejected_row(RecordProblem(path, BAD_ANNOTATION, message), split, entry)
                 continue
             objects, problems = parse_labels(data, names, self.found.num_keypoint_fields)
             yield image_row(path, split, entry, objects, (0, 0))
-            for line, message in problems:
-                rest = "the image stays; mend the line, or take it out"
-                yield problem_row(f"{label_path}, line {line}", split, "bad_annotation", f"{message}; {rest}")
+            for line, what in problems:
+                message = f"{what}; the image is kept; correct the line, or remove it"
+                yield rejected_row(RecordProblem(f"{label_path}, line {line}", BAD_ANNOTATION, message), split)
 
     def _labels(self, path: str, entry: Entry | None) -> bytes | str:
-        """The content of a label file, b"" if there is none, or why it cannot be used."""
+        """Return the content of a label file, b"" if there is none, or why it cannot be used."""
         if entry is None:
             return b""
         data = read_label_file(self.folder, path, entry.num_bytes, MAX_BYTES)
         return data if isinstance(data, str) else too_many(data) or data
 
 
-def _shown(text: str) -> str:
-    return encodable(text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace"))
-
-
 def open_yolo(folder: Folder, options: SourceOptions, yaml_path: str | None = None) -> Yolo:
-    """Find names of classes, images and their labels.
+    """Find class names, images and label files.
 
     Args:
-        folder: the source, or of the YAML that is the source.
-        options: `root` is the folder that entries of data.yaml start at.
-        yaml_path: of the file that is the source, below the folder; None to look for data.yaml.
+        folder: The source, or the folder of the YAML that is the source.
+        options: Options of the source; `root` is the folder that entries of data.yaml start at.
+        yaml_path: Path of the YAML that is the source; None to search for data.yaml.
 
     Raises:
-        DataError: there are no names of classes, no images, or no label file at all.
+        DataError: There are no class names, no images, or no label file at all.
     """
     root, found = read_source(folder, options, yaml_path)
     if looked := missing_labels(root, found.images, found.base):
         msg = (
-            f"{folder.url}: there is no label file of YOLO; looked for *.txt in {looked}: an image without one is "
-            "background, and all of them would be; put them there"
+            f"{folder.url}: there is no label file of YOLO; searched for *.txt in {looked}: an image without one is "
+            "background, and all images would be; put the label files there"
         )
         raise DataError(msg)
     return Yolo(root, found)

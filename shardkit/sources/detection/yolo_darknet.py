@@ -1,11 +1,11 @@
-"""Darknet's obj.data, which CVAT exports as "YOLO 1.1": where the lists of images and the names of classes are.
+"""Darknet's obj.data, which CVAT exports as "YOLO 1.1": the paths of the image lists and of the class names.
 
     classes = 2
     train = data/train.txt
     names = data/obj.names
     backup = backup/
 
-Paths start at the trainer's folder, often ``data/``, which the export does not hold.
+Paths start at the trainer's folder, often ``data/``, which is not in the export.
 """
 
 import posixpath
@@ -21,7 +21,7 @@ _NAMES = "names"
 
 
 def darknet_data(folder: Folder) -> str | None:
-    """Name of the only ``*.data`` file of a folder that tells names of classes and lists of images; None without."""
+    """Return the name of a folder's only ``*.data`` file, if it has class names and image lists; else None."""
     found = [one.name for one in children(folder) if not one.is_folder and one.name.lower().endswith(".data")]
     if len(found) != 1:
         return None
@@ -30,7 +30,7 @@ def darknet_data(folder: Folder) -> str | None:
 
 
 def read_darknet(folder: Folder, path: str) -> dict[str, str]:
-    """The file's values, by key."""
+    """Return the file's values by key."""
     with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
         text = file.read(_MAX_BYTES).decode("utf-8-sig", "replace")
     pairs = (line.partition("=") for line in text.split("\n") if "=" in line)
@@ -40,16 +40,18 @@ def read_darknet(folder: Folder, path: str) -> dict[str, str]:
 def darknet_paths(
     values: dict[str, str], root: str, exists: Callable[[str], bool]
 ) -> tuple[str | None, list[tuple[str, str]]]:
-    """Path of the names, and (split, path) of the lists that are there: the longest end of each that is.
+    """Return the path of the class names, and (split, path) of the lists that exist.
+
+    A path is shortened from its beginning until it exists.
 
     Args:
-        values: of read_darknet.
-        root: the source's folder.
-        exists: whether there is such a path below it.
+        values: Result of read_darknet.
+        root: The source's folder.
+        exists: Returns whether a path exists below it.
     """
 
     def found(value: str) -> str | None:
-        # Made absolute, any end of it may be what is left of a folder that was moved.
+        # `resolve` tries every end of an absolute path: the dataset may have been moved.
         return resolve(root, "", f"/{posixpath.normpath(value)}", exists) if value else None
 
     lists = [

@@ -1,4 +1,4 @@
-"""Where YOLO's images and label files are, and which classes there are."""
+"""Find YOLO's images, label files and class names."""
 
 import re
 import shlex
@@ -14,7 +14,7 @@ from shardkit.sources.walking import children, file_or_folder, folders_in, is_fo
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
-_HEAD = 1 << 16  # 64 KiB
+_HEAD = 1 << 16  # 64 KiB that are read to recognise a YAML
 _MAX_NAMES_BYTES = 16 << 20  # 16 MiB
 _KEYS = (re.compile(rb"^names\s*:", re.MULTILINE), re.compile(rb"^(train|val|test)\s*:", re.MULTILINE))
 _CLASS_FILES = ("classes.txt", "obj.names")
@@ -26,9 +26,9 @@ class YoloImages:
     """Images of one split.
 
     Attributes:
-        path: of a folder that is read with all below it, or of a text file that lists images.
-        split: None where nothing tells.
-        is_list: whether it is such a file.
+        path: Path of a folder that is read recursively, or of a text file that lists images.
+        split: The split; None if the source gives none.
+        is_list: Whether the path is a list.
     """
 
     path: str
@@ -38,16 +38,16 @@ class YoloImages:
 
 @dataclass(frozen=True, slots=True)
 class YoloSource:
-    """What was found.
+    """Content of a YOLO source.
 
     Attributes:
-        names: (index, name) of classes, by index.
-        images: of the splits.
-        named_by: file that names the classes.
-        base: path that relative entries of lists start at.
-        num_keypoint_fields: that follow each box.
-        remarks: what the user should know.
-        uncovered: what is said of the source's other images; '' where they are not counted.
+        names: (index, name) of the classes, by index.
+        images: Images of the splits.
+        named_by: Path of the file that names the classes.
+        base: Path that relative entries of lists start at.
+        num_keypoint_fields: Number of keypoint fields that follow each box.
+        remarks: What the user should know.
+        unlisted_clause: End of the phrase for other images, "that data.yaml does not name"; '' to not count them.
     """
 
     names: tuple[tuple[int, str], ...]
@@ -56,18 +56,18 @@ class YoloSource:
     base: str = ""
     num_keypoint_fields: int = 0
     remarks: tuple[str, ...] = ()
-    uncovered: str = ""
+    unlisted_clause: str = ""
 
 
 def is_yolo(folder: Folder) -> bool:
-    """Whether a folder holds data.yaml, obj.data, or images/ and labels/ with text files: by names, and heads."""
+    """Return whether a folder has data.yaml, obj.data, or images/ and labels/ with text files."""
     if find_yaml(folder) is not None or darknet_data(folder) is not None:
         return True
     return any(_has_labels(folder, join(base, LABELS)) for base in _bases(folder))
 
 
 def find_yaml(folder: Folder) -> str | None:
-    """Name of the file that tells names and folders: data.yaml, or the only other YAML that does."""
+    """Return the name of the file with class names and folders: data.yaml, or the only other YAML that has them."""
     names = [entry.name for entry in children(folder) if not entry.is_folder]
     usual = [name for name in _YAMLS if name in names]
     others = [name for name in names if name.lower().endswith((".yaml", ".yml"))]
@@ -81,7 +81,7 @@ def find_yaml(folder: Folder) -> str | None:
 
 
 def _bases(folder: Folder) -> list[str]:
-    """Folders that hold images/ and labels/: the source, else its splits' folders."""
+    """Return the folders that have images/ and labels/: the source, else its split folders."""
     names = folders_in(folder)
     if {IMAGES, LABELS} <= set(names):
         return [""]
@@ -102,16 +102,16 @@ def _is_label(name: str) -> bool:
 
 
 def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -> tuple[Folder, YoloSource]:
-    """Find out what there is, and the folder that all paths are below.
+    """Find images and classes, and the folder that all paths start at.
 
     Raises:
-        DataError: no names of classes, or no images.
+        DataError: There are no class names, or no images.
     """
     is_whole = yaml_path is None and options.root is None
     yaml_path = yaml_path or find_yaml(folder)
     if yaml_path is None:
         if options.root is not None:
-            msg = f"--root is where entries of a data.yaml start; {folder.url} has none: leave the option out"
+            msg = f"--root is for the entries of a data.yaml; {folder.url} has none: leave the option out"
             raise CallError(msg)
         data_path = darknet_data(folder)
         return folder, _without_yaml(folder) if data_path is None else _darknet(folder, data_path)
@@ -130,9 +130,9 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
                 msg = f"{folder.url}/{yaml_path}: the images {entry!r} of {split} are not in {join(root.url, at)}; "
                 outside = base_outside(folder.url, data.base) if options.root is None else None
                 if outside:
-                    msg += f"its `path` leads out of there, which only you may allow: add --root {shlex.quote(outside)}"
+                    msg += f"its `path` leads out of this folder; to allow that, add --root {shlex.quote(outside)}"
                 else:
-                    msg += "mend the entry, or give the folder that it starts at by --root"
+                    msg += "correct the entry, or give the folder that it starts at with --root"
                 raise DataError(msg)
             remarks.append(f"{printable(entry)} of {split} is not there")
             continue
@@ -143,8 +143,10 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
             images.append(YoloImages(path, split, not is_folder(root, path)))
     if data.num_keypoint_fields:
         remarks.append("keypoints are left out")
-    uncovered = f"that {printable(yaml_path)} does not name" if is_whole else ""
-    source = YoloSource(data.names, tuple(images), yaml_path, at, data.num_keypoint_fields, tuple(remarks), uncovered)
+    unlisted_clause = f"that {printable(yaml_path)} does not name" if is_whole else ""
+    source = YoloSource(
+        data.names, tuple(images), yaml_path, at, data.num_keypoint_fields, tuple(remarks), unlisted_clause
+    )
     return root, source
 
 
@@ -155,17 +157,17 @@ def _darknet(folder: Folder, data_path: str) -> YoloSource:
     named_by, lists = darknet_paths(read_darknet(folder, data_path), folder.url, exists)
     if named_by is None or not lists:
         what = "file of `names`" if named_by is None else "list of images"
-        msg = f"{folder.url}/{data_path}: its {what} is not in {folder.url}; restore it, or mend the line"
+        msg = f"{folder.url}/{data_path}: its {what} is not in {folder.url}; restore it, or correct the line"
         raise DataError(msg)
     images = tuple(YoloImages(path, split, is_list=True) for split, path in lists)
-    uncovered = f"that the lists of {printable(data_path)} do not name"
-    return YoloSource(_names_in(folder, named_by), images, named_by, uncovered=uncovered)
+    unlisted_clause = f"that the lists of {printable(data_path)} do not name"
+    return YoloSource(_names_in(folder, named_by), images, named_by, unlisted_clause=unlisted_clause)
 
 
 def _without_yaml(folder: Folder) -> YoloSource:
     bases = _bases(folder)
     if not bases:
-        msg = f"{folder.url}: there is no data.yaml of YOLO, and no images/ beside labels/"
+        msg = f"{folder.url}: there is no data.yaml of YOLO, and no images/ next to labels/"
         raise DataError(msg)
     images = []
     for base in bases:
@@ -176,24 +178,22 @@ def _without_yaml(folder: Folder) -> YoloSource:
             images.append(YoloImages(join(base, IMAGES), split_of_folder(base), is_list=False))
     for path in _class_files(folder, bases):
         return YoloSource(
-            _names_in(folder, path), tuple(images), path, uncovered=f"outside the {IMAGES}/ that were read"
+            _names_in(folder, path), tuple(images), path, unlisted_clause=f"outside the {IMAGES}/ that were read"
         )
-    msg = (
-        f"{folder.url}: nothing tells the names of YOLO's classes; add classes.txt with one name a line, or a data.yaml"
-    )
+    msg = f"{folder.url}: there are no names of YOLO's classes; add classes.txt with one name a line, or a data.yaml"
     raise DataError(msg)
 
 
 def _names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
-    """Names of classes, one a line.
+    """Read class names, one per line.
 
     Raises:
-        DataError: a line is empty, or a name is there twice.
+        DataError: A line is empty, or a name occurs twice.
     """
     found = file_or_folder(folder, path)
     data = read_label_file(folder, path, found.num_bytes if found else 0, _MAX_NAMES_BYTES)
     if isinstance(data, str):
-        msg = f"{folder.url}/{path}: {data}; one name of a class a line is expected"
+        msg = f"{folder.url}/{path}: {data}; expected one class name a line"
         raise DataError(msg)
     try:
         names = [line.strip() for line in data.decode("utf-8-sig").split("\n")]
@@ -203,13 +203,13 @@ def _names_in(folder: Folder, path: str) -> tuple[tuple[int, str], ...]:
     while names and not names[-1]:
         names.pop()
     if not names or not all(names):
-        msg = f"{folder.url}/{path}: line {names.index('') + 1 if names else 1} is empty; one name a line is expected"
+        msg = f"{folder.url}/{path}: line {names.index('') + 1 if names else 1} is empty; expected a class name a line"
         raise DataError(msg)
     return checked_names(list(enumerate(names)), f"{folder.url}/{path}")
 
 
 def _class_files(folder: Folder, bases: list[str]) -> Iterator[str]:
-    # LabelImg writes it beside the label files.
+    # LabelImg writes it next to the label files.
     below = [join(base, LABELS) for base in bases]
     below += [join(path, name) for path in below for name in folders_in(folder, path)]
     for place in ["", *bases, *below]:
@@ -219,11 +219,11 @@ def _class_files(folder: Folder, bases: list[str]) -> Iterator[str]:
 
 
 def label_folder(path: str) -> str:
-    """The folder of the label files of a folder of images: the last ``images`` in it made ``labels``."""
+    """Return the folder of label files for a folder of images: the last ``images`` in its path becomes ``labels``."""
     before, found, after = f"/{path}/".rpartition(f"/{IMAGES}/")
     return f"{before}/{LABELS}/{after}".strip("/") if found else path
 
 
 def is_class_file(name: str) -> bool:
-    """Whether a text file names classes, or tells about the data set, rather than labels an image."""
+    """Return whether a text file has class names or describes the dataset, and is not a label file."""
     return name in _CLASS_FILES or name.lower().startswith("readme")

@@ -1,23 +1,24 @@
-"""One YOLO label file: a line an object, a class and a box or a polygon in shares of the image's sides."""
+"""Parse a YOLO label file: one object per line, a class and a box or polygon as fractions of the image's sides."""
 
 import math
 import re
 from collections.abc import Mapping
 
-from shardkit.sources.detection.rows import MAX_OBJECTS, Object, counted
+from shardkit.sources.detection.rows import Object, counted
+from shardkit.sources.listing import MAX_OBJECTS
 
-MAX_BYTES = 16 << 20  # 16 MiB of one image's labels; polygons are long
+MAX_BYTES = 16 << 20  # 16 MiB for the labels of one image; polygons are long
 _MAX_LINE_BYTES = 1 << 20  # 1 MiB: a polygon of 50,000 corners
 _BOX = 5  # fields: class, centre x, centre y, width, height
 _SHORTEST_POLYGON = 7  # fields: class and three corners
 _SHOWN = 80  # characters of a bad line
 _INDEX = re.compile(r"([0-9]{1,9})(?:\.0*)?")  # numpy.savetxt writes a class as 0.0
-# float() takes 1_000, infinity and other scripts' digits besides.
+# float() also accepts 1_000, infinity and the digits of other scripts.
 _NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 def too_many(data: bytes) -> str | None:
-    """Say why a label file is not parsed at all: it has more lines than an image has objects; None if it is parsed."""
+    """Return why a label file has more lines than an image may have objects; None if it has not."""
     num_lines = data.count(b"\n")
     return f"it has {num_lines:,} lines, more than {MAX_OBJECTS:,}" if num_lines > MAX_OBJECTS else None
 
@@ -25,15 +26,15 @@ def too_many(data: bytes) -> str | None:
 def parse_labels(
     data: bytes, names: Mapping[int, str], num_keypoint_fields: int = 0
 ) -> tuple[list[Object], list[tuple[int, str]]]:
-    """Objects of one label file, and (line, what is wrong with it) of bad lines.
+    """Return the objects of a label file, and (line, what is wrong) of its bad lines.
 
-    A polygon's box is its hull; its `segmentation` is ``[[x, y, …]]`` as JSON, with the numbers as written. A box's
-    `segmentation` is ''.
+    The box of a polygon encloses it; its `segmentation` is ``[[x, y, …]]`` as JSON, with the numbers as written. The
+    `segmentation` of a box is ''.
 
     Args:
-        data: the file.
-        names: of classes, by index.
-        num_keypoint_fields: that follow each box, and are dropped.
+        data: Content of the file.
+        names: Class names by index.
+        num_keypoint_fields: Number of keypoint fields that follow each box; they are dropped.
     """
     objects, problems = list[Object](), list[tuple[int, str]]()
     for number, raw in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
@@ -82,5 +83,5 @@ def _parse(fields: list[str], names: Mapping[int, str], num_keypoint_fields: int
 
 
 def _json_number(text: str) -> str:
-    # JSON knows no +1, .5, 1. and 007.
+    # JSON has no +1, .5, 1. and 007.
     return text if re.fullmatch(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?", text) else repr(float(text))

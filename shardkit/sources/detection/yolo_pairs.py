@@ -1,37 +1,38 @@
-"""Which images a split of a YOLO source has, and which label file belongs to each."""
+"""List the images of a YOLO split, and find the label file of each."""
 
 import posixpath
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from shardkit.naming import printable, relative_path_problem
+from shardkit.reject_reasons import BAD_NAME, MISSING
 from shardkit.sources.detection.yolo_folders import YoloImages, is_class_file, label_folder
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import IMAGE_ENDINGS, RecordProblem, count_skipped, encodable_path, ending
 from shardkit.sources.walking import children, file_or_folder, files_below, is_folder, join, parent_of
 from shardkit.storage import Entry, Folder, os_errors_as
 
-_PLACES_SHOWN = 4
-_TRIED = 8  # lines of a list: one missing image does not hide where the others are
+_FOLDERS_SHOWN = 4  # folders in a message
+_TRIED = 8  # lines of a list that are tried, because the first image may be missing
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Images of a split, sorted or as listed, and lines of a list that lead to none: (where, reason, message)."""
+    """Images of a split, sorted or in their list's order; lines of the list without image; counts of other files."""
 
     images: list[tuple[str, Entry]]
-    problems: list[tuple[str, str, str]]
+    problems: list[RecordProblem]
     skipped: dict[str, int]
 
 
 @dataclass(slots=True)
 class LabelFiles:
-    """Label files by the image's path, whatever the case of their ending; every folder of them is listed once."""
+    """Finds label files by the image's path, in any case of their ending; lists each folder once."""
 
     folder: Folder
     _listed: dict[str, dict[str, Entry]] = field(default_factory=dict)
 
-    def of(self, image: str) -> tuple[str, Entry | None]:
-        """The path of an image's label file, and what is there: in labels/, or beside it where there is no labels/."""
+    def find(self, image: str) -> tuple[str, Entry | None]:
+        """Return path and entry of an image's label file: in labels/, or next to the image if there is no labels/."""
         place, stem = parent_of(image), posixpath.splitext(posixpath.basename(image))[0]
         labels = label_folder(place)
         if labels != place and not self._in(labels):
@@ -42,7 +43,7 @@ class LabelFiles:
     def _in(self, path: str) -> dict[str, Entry]:
         if path not in self._listed:
             entries = children(self.folder, path)
-            # Sorted, "1.TXT" stands before "1.txt", which counts where both are there.
+            # "1.TXT" sorts before "1.txt", so that the second counts if both exist.
             self._listed[path] = {
                 posixpath.splitext(one.name)[0]: one
                 for one in entries
@@ -52,12 +53,12 @@ class LabelFiles:
 
 
 def listed_images(folder: Folder, images: YoloImages, base: str) -> Listed:
-    """Images of a split.
+    """Return the images of a split.
 
     Args:
-        folder: that all paths are below.
-        images: of the split.
-        base: path that a list's relative lines start at, unless they start at the list's own folder.
+        folder: The folder that all paths start at.
+        images: The split.
+        base: Path that the relative lines of a list start at, unless they start at the list's own folder.
     """
     return _from_list(folder, images.path, base) if images.is_list else _from_folder(folder, images.path)
 
@@ -69,7 +70,7 @@ def _from_folder(folder: Folder, path: str) -> Listed:
         if kind in IMAGE_ENDINGS:
             found.images.append((below, entry))
         elif kind != ".txt":
-            found.skipped[kind] = found.skipped.get(kind, 0) + 1
+            count_skipped(found.skipped, kind)
     return found
 
 
@@ -81,10 +82,11 @@ def _from_list(folder: Folder, path: str, base: str) -> Listed:
     num_dropped, prefix = _start_of(folder, [line for _, line in lines[:_TRIED]], (parent_of(path), base, ""))
     found, entries = Listed([], [], {}), dict[str, dict[str, Entry]]()
     for number, line in lines:
-        where = f"{path}, line {number}"
+        key = encodable_path(f"{path}, line {number}")
         image = join(prefix, *_parts(line)[num_dropped:])
         if problem := relative_path_problem(image):
-            found.problems.append((where, "bad_name", f"the path {printable(line)!r} may not be followed: {problem}"))
+            message = f"the path {printable(line)!r} may not be followed: {problem}"
+            found.problems.append(RecordProblem(key, BAD_NAME, message))
             continue
         place, name = parent_of(image), posixpath.basename(image)
         if place not in entries:
@@ -92,13 +94,13 @@ def _from_list(folder: Folder, path: str, base: str) -> Listed:
         if name in entries[place]:
             found.images.append((image, entries[place][name]))
         else:
-            message = f"there is no image {printable(line)!r} at {printable(image)}; restore it, or take the line out"
-            found.problems.append((where, "missing", message))
+            message = f"there is no image {printable(line)!r} at {printable(image)}; restore it, or remove the line"
+            found.problems.append(RecordProblem(key, MISSING, message))
     return found
 
 
 def _start_of(folder: Folder, lines: list[str], bases: tuple[str, ...]) -> tuple[int, str]:
-    """How many leading folders of a list's lines are to be dropped, and what stands before the rest.
+    """Return how many leading folders to remove from a list's lines, and the path to put before the rest.
 
     Lists often hold absolute paths of another machine, or paths that start at the trainer's folder.
     """
@@ -118,29 +120,29 @@ def _parts(line: str) -> list[str]:
 
 
 def labels_without_image(folder: Folder, path: str, images: list[tuple[str, Entry]]) -> Iterator[str]:
-    """Label files below a folder's labels that belong to none of its images."""
+    """Yield the label files of a folder of images that belong to none of its images."""
     files = LabelFiles(folder)
-    expected = {files.of(image)[0] for image, _ in images}
+    expected = {files.find(image)[0] for image, _ in images}
     for below, entry in files_below(folder, labels_of(folder, path)):
         if ending(entry.name) == ".txt" and below not in expected and not is_class_file(entry.name):
             yield below
 
 
 def labels_of(folder: Folder, path: str) -> str:
-    """The folder of the labels of a folder of images: labels/, or the same where there is no labels/."""
+    """Return the folder of label files for a folder of images: labels/, or the same if there is no labels/."""
     labels = label_folder(path)
     return labels if labels == path or is_folder(folder, labels) else path
 
 
 def missing_labels(folder: Folder, images: Iterable[YoloImages], base: str) -> str:
-    """Where labels were looked for in vain; '' where one image at least has some, or where there are no images."""
+    """Return the folders that were searched without finding a label file; '' if one exists, or if there is no image."""
     looked, has_images = list[str](), False
     for one in images:
         if one.is_list:
             files = LabelFiles(folder)
             for image, _ in listed_images(folder, one, base).images:
                 has_images = True
-                path, found = files.of(image)
+                path, found = files.find(image)
                 if found:
                     return ""
                 looked += [label_folder(parent_of(image)), parent_of(path)]
@@ -153,4 +155,4 @@ def missing_labels(folder: Folder, images: Iterable[YoloImages], base: str) -> s
             inside = files_below(folder, one.path)
             has_images = has_images or any(ending(entry.name) in IMAGE_ENDINGS for _, entry in inside)
     shown = [printable(join(folder.url, place)) for place in dict.fromkeys(looked)] if has_images else []
-    return ", ".join([*shown[:_PLACES_SHOWN], *(["…"] if len(shown) > _PLACES_SHOWN else [])])
+    return ", ".join([*shown[:_FOLDERS_SHOWN], *(["…"] if len(shown) > _FOLDERS_SHOWN else [])])

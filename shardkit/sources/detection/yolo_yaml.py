@@ -1,4 +1,4 @@
-"""YOLO's data.yaml: names of classes, and where the images of each split are."""
+"""Read YOLO's data.yaml: class names, and the paths of each split's images."""
 
 import os
 import posixpath
@@ -15,19 +15,19 @@ from shardkit.sources.walking import join, parent_of
 from shardkit.storage import Folder, os_errors_as
 
 _MAX_BYTES = 16 << 20  # 16 MiB
-_SHOWN = 80  # characters of a wrong value
+_SHOWN = 80  # characters of a wrong value in a message
 _SPLITS = {"train": "train", "val": "validation", "valid": "validation", "test": "test"}
 
 
 @dataclass(frozen=True, slots=True)
 class YoloData:
-    """What the file says.
+    """Content of the file.
 
     Attributes:
-        names: (index, name) of classes, by index.
+        names: (index, name) of the classes, by index.
         entries: (split, path as written), in the order train, validation, test.
-        base: `path` as written; '' where it is absent.
-        num_keypoint_fields: that follow each box.
+        base: `path` as written; '' if the file has none.
+        num_keypoint_fields: Number of keypoint fields that follow each box.
     """
 
     names: tuple[tuple[int, str], ...]
@@ -37,10 +37,10 @@ class YoloData:
 
 
 def read_yaml(folder: Folder, path: str) -> YoloData:
-    """Read the file; everything in it is text: a class may be called ``no`` or ``1.0``.
+    """Read the file. All values are text, because a class may be called ``no`` or ``1.0``.
 
     Raises:
-        DataError: it is no YAML, or lacks names or folders.
+        DataError: The file is not YAML, or has no class names or no folders.
     """
     url = f"{folder.url}/{path}"
     with os_errors_as("read", url), folder.open(path) as file:
@@ -49,7 +49,7 @@ def read_yaml(folder: Folder, path: str) -> YoloData:
         if len(data) > _MAX_BYTES:
             msg = f"{url}: the file has more than {_MAX_BYTES:,} bytes; is it YOLO's data.yaml?"
             raise DataError(msg)
-        # Makes text, lists and mappings only; SafeLoader would make truth values of names.
+        # BaseLoader makes text, lists and mappings only; SafeLoader would turn some names into booleans.
         loaded = yaml.load(data.decode("utf-8-sig"), Loader=yaml.BaseLoader)  # noqa: S506
     except UnicodeDecodeError as error:
         msg = f"{url}: byte {error.start + 1:,} is not UTF-8; save the file as UTF-8"
@@ -58,10 +58,10 @@ def read_yaml(folder: Folder, path: str) -> YoloData:
         mark = getattr(error, "problem_mark", None)
         where = f", line {mark.line + 1}" if mark else ""
         what = getattr(error, "problem", None) or "it is nested too deeply, or holds characters that YAML forbids"
-        msg = f"{url}{where}: this is not YAML: {what}; mend the file"
+        msg = f"{url}{where}: this is not YAML: {what}; correct the file"
         raise DataError(msg) from None
     if not isinstance(loaded, dict):
-        msg = f"{url}: this is no data.yaml of YOLO: a mapping with `names` and `train` is expected"
+        msg = f"{url}: this is not a data.yaml of YOLO: expected a mapping with `names` and `train`"
         raise DataError(msg)
     entries = [(split, entry) for key, split in _SPLITS.items() for entry in _texts(loaded.get(key))]
     if not entries:
@@ -92,15 +92,15 @@ def _names(value: Any, url: str) -> tuple[tuple[int, str], ...]:
 
 
 def checked_names(pairs: list[tuple[int, str]], url: str) -> tuple[tuple[int, str], ...]:
-    """Names of classes by index.
+    """Return the class names by index.
 
     Raises:
-        DataError: one is there twice.
+        DataError: A name occurs twice.
     """
     names = [name for _, name in pairs]
     if len(set(names)) < len(names):
         twice = Counter(names).most_common(1)[0][0]
-        msg = f"{url}: two classes are called {twice!r}; give each a name of its own"
+        msg = f"{url}: two classes are called {twice!r}; give each class a different name"
         raise DataError(msg)
     return tuple((index, encodable(name)) for index, name in pairs)
 
@@ -110,23 +110,23 @@ def _keypoint_fields(value: Any, url: str) -> int:
         return 0
     if isinstance(value, list) and len(value) == 2 and all(isinstance(one, str) and one.isdecimal() for one in value):
         return int(value[0]) * int(value[1])
-    # Aliases make a value of a few bytes a billion long when it is written out.
+    # With YAML aliases, a value of a few bytes can print as a billion.
     found = repr(value[:_SHOWN]) if isinstance(value, str) else f"a {type(value).__name__} of {len(value):,}"
     msg = f"{url}: `kpt_shape` must be two numbers, keypoints and values of each, such as [17, 3]; found {found}"
     raise DataError(msg)
 
 
 def resolve(root: str, at: str, entry: str, exists: Callable[[str], bool]) -> str | None:
-    """The path below the source that an entry means; None where there is none.
+    """Return the path below the source that an entry means; None if there is none.
 
-    A relative entry is one below `at`, also where it leads out by ``../`` that Roboflow writes in vain. An absolute one
-    is a place below the source, or what is left of one that was moved: its longest end that is there.
+    A relative entry starts at `at`; leading ``../`` are dropped if nothing is there, because Roboflow writes too many.
+    An absolute entry is below the source, or the dataset was moved: then its longest end that exists counts.
 
     Args:
-        root: the source's folder, absolute.
-        at: path below it that relative entries start at.
-        entry: as written.
-        exists: whether there is such a path below the source.
+        root: The source's folder, absolute.
+        at: Path below it that relative entries start at.
+        entry: The entry as written.
+        exists: Returns whether a path exists below the source.
     """
     entry = entry.strip().replace("\\", "/")
     if entry.startswith("/") or entry[1:3] == ":/":
@@ -147,15 +147,15 @@ def resolve(root: str, at: str, entry: str, exists: Callable[[str], bool]) -> st
 
 
 def base_of(root: str, yaml_path: str, base: str, exists: Callable[[str], bool]) -> str:
-    """The folder below the source that entries start at: `path` where it is there, else the YAML's own.
+    """Return the folder below the source that entries start at: `path` if it exists, else the YAML's folder.
 
-    A `path` that leads out of the source is not followed: see base_outside.
+    A `path` that leads out of the source is not followed; see base_outside.
     """
     own = parent_of(yaml_path)
     if not base or base == ".":
         return own
     if base.startswith("/"):
-        # Where it was on another machine says nothing here.
+        # A path of another machine means nothing here.
         return (
             base[len(root) + 1 :].rstrip("/") if base.startswith(f"{root}/") and exists(base[len(root) + 1 :]) else own
         )
@@ -164,10 +164,10 @@ def base_of(root: str, yaml_path: str, base: str, exists: Callable[[str], bool])
 
 
 def base_outside(url: str, base: str) -> str | None:
-    """The folder that `path` of a YAML in the local folder `url` means, where it is there; None for none.
+    """Return the folder that the `path` of a YAML in the local folder `url` means, if it exists; else None.
 
-    It may be anywhere: a file that came with the data must not lead shardkit out of its folder by itself, so this is
-    only told to the user.
+    The folder may be anywhere. It is only shown to the user, because a file that comes with the data must not lead
+    shardkit out of its folder.
     """
     place = os.path.normpath(os.path.join(url, base))
     return place if base and "://" not in url and os.path.isdir(place) else None

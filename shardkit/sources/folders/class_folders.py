@@ -7,8 +7,21 @@ from dataclasses import dataclass
 from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.errors import DataError
 from shardkit.naming import MANIFEST, RUN_LOG, printable, split_of_folder
-from shardkit.sources.annotated_data_check import annotation_sign
-from shardkit.sources.listing import IMAGE_ENDINGS, Listing, Source, ending, is_ignored, unicode_problem
+from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.annotated_data_check import find_annotated_data
+from shardkit.sources.listing import (
+    IMAGE_ENDINGS,
+    Listing,
+    ListingRow,
+    RecordProblem,
+    Source,
+    batched,
+    count_skipped,
+    ending,
+    is_ignored,
+    rejected_row,
+    unicode_problem,
+)
 from shardkit.sources.tables.layout import TABLE_ENDINGS
 from shardkit.storage import Entry, Folder, os_errors_as
 
@@ -17,7 +30,7 @@ _DATASET = {MANIFEST, RUN_LOG}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one worker lists: a folder and what its examples have in common."""
+    """A part of the source: a folder, and the split and label of its images."""
 
     path: str
     split: str | None
@@ -27,13 +40,13 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class ClassFolders(Source):
-    """A tree whose first folder is the label, or whose first is the split and second the label.
+    """A tree whose first folder level is the label, or the split with the labels below it.
 
     Attributes:
-        folder: the source's root.
-        with_splits: whether the first folder is the split.
-        excluded: path below the root that is left out, because the output is written there; None for none.
-        remark: what the user should know about how the tree was read; '' for nothing.
+        folder: Root of the source.
+        with_splits: Whether the first folder level is the split.
+        excluded: Path below the root that is not listed, because it is the output; None for none.
+        remark: What the user should know about how the tree was read; '' for nothing.
     """
 
     folder: Folder
@@ -52,7 +65,7 @@ class ClassFolders(Source):
         return f"{self.folder.url}: read as {shape}{self.remark}"
 
     def parts(self) -> list[Part]:
-        """One part a label folder, and one for the images that lie beside them and have no label."""
+        """Return one part for each label folder, and one for the images next to these folders, which have no label."""
         if not self.with_splits:
             return self._labels_below("", None)
         return [
@@ -72,24 +85,21 @@ class ClassFolders(Source):
 
     def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by path, folder by folder."""
-        batch = Listing()
+        skipped: dict[str, int] = {}
+        yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
+
+    def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
         for path, entry in self._files(part.path, part.recursive, self._above(part.path)):
             kind = ending(entry.name)
             if kind not in IMAGE_ENDINGS:
-                batch.skipped[kind] = batch.skipped.get(kind, 0) + 1
-                continue
-            key, reason, message = path, None, None
-            if problem := unicode_problem(path):
-                key, reason, message = problem
+                count_skipped(skipped, kind)
+            elif problem := unicode_problem(path):
+                yield rejected_row(problem, part.split, entry)
             elif part.label_name is None:
-                reason, message = "no_label", "the image lies outside every label folder; move it into one"
-            label_name = None if reason else part.label_name
-            batch.rows.append((key, part.split, label_name, entry.num_bytes, entry.mtime_ns, reason, message))
-            if len(batch.rows) == batch_rows:
-                yield batch
-                batch = Listing()
-        if batch.rows or batch.skipped:
-            yield batch
+                message = "the image lies outside every label folder; move it into one"
+                yield rejected_row(RecordProblem(path, NO_LABEL, message), part.split, entry)
+            else:
+                yield ListingRow(path, part.split, part.label_name, entry.num_bytes, entry.mtime_ns)
 
     def _above(self, path: str) -> tuple[str, ...]:
         folders = path.split("/") if path else []
@@ -98,13 +108,13 @@ class ClassFolders(Source):
     def _files(self, path: str, recursive: bool, above: tuple[str, ...]) -> Iterator[tuple[str, Entry]]:  # noqa: FBT001
         here = self.folder.resolve(path)
         if here in above:
-            return  # a symbolic link that leads back up: its files are listed already
+            return  # a symbolic link to a folder above: its files are listed already
         folders = []
         prefix = f"{path}/" if path else ""
         with os_errors_as("list the folder", f"{self.folder.url}/{path}"):
             entries = self.folder.scan(path)
         if {entry.name for entry in entries} >= _DATASET:
-            return  # a dataset that was converted into a folder of the source earlier
+            return  # a dataset that was written into a folder of the source earlier
         for entry in entries:
             if is_ignored(entry.name):
                 continue
@@ -118,16 +128,16 @@ class ClassFolders(Source):
                     yield from self._files(prefix + name, recursive, (*above, here))
 
 
-def open_class_folders(folder: Folder, excluded: str | None, *, is_sure: bool = True) -> ClassFolders:
-    """Look at the first levels of a tree and decide how to read it.
+def open_class_folders(folder: Folder, excluded: str | None, *, is_explicit: bool = True) -> ClassFolders:
+    """Read the first levels of a tree and decide how to list it.
 
     Args:
-        folder: the source.
-        excluded: path below it that is left out.
-        is_sure: whether the user said that these are class folders; else they may hold annotated images.
+        folder: The source.
+        excluded: Path below it that is not listed; None for none.
+        is_explicit: Whether the user chose this layout. If not, a tree that looks like annotated images is refused.
 
     Raises:
-        DataError: there is no folder to take labels from, or there are signs that the folders are no classes.
+        DataError: There is no label folder, or the tree looks like annotated images.
     """
     names = _folders(folder, "", excluded)
     if not names:
@@ -147,7 +157,7 @@ def open_class_folders(folder: Folder, excluded: str | None, *, is_sure: bool = 
         below = [(name, _folders(folder, name, excluded)) for name in names]
         if with_splits := any(inner for _, inner in below):
             labels = below
-    if not is_sure and (sign := annotation_sign(folder, labels)):
+    if not is_explicit and (sign := find_annotated_data(folder, labels)):
         in_table = f"; labels in {command}" if (command := _table_command(folder)) else ""
         msg = (
             f"{folder.url}: this looks like annotated images, not like class folders: it holds {sign}; shardkit reads "
@@ -168,7 +178,7 @@ def open_class_folders(folder: Folder, excluded: str | None, *, is_sure: bool = 
 
 
 def _table_command(folder: Folder) -> str:
-    """The first table in the source's own folder, and how to convert by it; '' without one."""
+    """Return the first table in the source's own folder and the command that converts it; '' if there is none."""
     with os_errors_as("list the folder", folder.url):
         tables = [one.name for one in folder.scan() if not one.is_folder and ending(one.name) in TABLE_ENDINGS]
     tables = [name for name in tables if not is_ignored(name)]
@@ -183,7 +193,7 @@ def _folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
     with os_errors_as("list the folder", f"{folder.url}/{path}"):
         entries = folder.scan(path)
     names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
-    # Datasets that were converted into the source's root are no labels, and no splits.
+    # Datasets that were written into the source's root are neither labels nor splits.
     return [name for name in names if _join(path, name) != excluded and (path or not _is_dataset(folder, name))]
 
 

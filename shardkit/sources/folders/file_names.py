@@ -1,8 +1,8 @@
-"""Images whose labels are part of their names: ``SOURCE/cat_001.jpg`` with ``--label-pattern '^([a-z]+)_'``.
+"""Labels in file names: ``SOURCE/cat_001.jpg`` with ``--label-pattern '^([a-z]+)_'``.
 
-The pattern is searched in the file's name, ending included, not in its folders: a folder of the label's name is what
-class folders are for, and ``^`` should mean the name's beginning wherever the file lies. Of its groups ``label`` is the
-class (else the first one without another meaning), ``split`` the split and ``group`` what splits must not part.
+The pattern is searched in the file's name, ending included, and not in its folders: ``^`` means the start of the name
+wherever the file is, and class folders have a layout of their own. The group ``label`` is the class (without it, the
+first group that has no other meaning), ``split`` is the split, and ``group`` names examples that stay in one split.
 """
 
 import re
@@ -13,13 +13,19 @@ import pyarrow as pa
 
 from shardkit.errors import CallError
 from shardkit.naming import printable, split_of_folder
+from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.listing import (
     GROUP,
     IMAGE_ENDINGS,
     LISTING_SCHEMA,
     Listing,
+    ListingRow,
+    RecordProblem,
     Source,
+    batched,
+    count_skipped,
     ending,
+    rejected_row,
     unicode_problem,
 )
 from shardkit.sources.options import SourceOptions
@@ -36,11 +42,11 @@ class FileNames(Source):
     """A tree of images with labels in their names.
 
     Attributes:
-        folder: the source's root.
-        pattern: regular expression, searched in names.
-        label_group: number of the group that is the label.
-        with_splits: whether the first folder is the split.
-        excluded: path below the root that is left out, because the output is written there; None for none.
+        folder: Root of the source.
+        pattern: Regular expression that is searched in the names.
+        label_group: Number of the group that is the label.
+        with_splits: Whether the first folder level is the split.
+        excluded: Path below the root that is not listed, because it is the output; None for none.
     """
 
     folder: Folder
@@ -72,7 +78,7 @@ class FileNames(Source):
         return ", ".join([f"{self.folder.url}: read as {self.layout}, the label by {pattern!r} in the name", *more])
 
     def parts(self) -> list[str]:
-        """The source's folders, and '' for the files that lie beside them."""
+        """Return the source's folders, and '' for the files next to them."""
         return [*(name for name in folders_in(self.folder) if name != self.excluded), ""]
 
     def listed_folders(self, part: str) -> tuple[str]:
@@ -81,29 +87,25 @@ class FileNames(Source):
 
     def list_part(self, part: str, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by name, folder by folder."""
-        schema = self.schema
-        batch = Listing(schema)
+        skipped: dict[str, int] = {}
+        yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
+
+    def _rows(self, part: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
         folder_split = split_of_folder(part) if self.with_splits else None
         for path, entry in self._files(part):
             kind = ending(entry.name)
             if kind not in IMAGE_ENDINGS:
-                batch.skipped[kind] = batch.skipped.get(kind, 0) + 1
-                continue
-            key, split, label, group, reason, message = path, folder_split, None, None, None, None
-            if problem := unicode_problem(path):
-                key, reason, message = problem
+                count_skipped(skipped, kind)
+            elif problem := unicode_problem(path):
+                yield rejected_row(problem, folder_split, entry)
             else:
                 try:
                     label, split, group = self._read(entry.name, folder_split)
                 except BadRecord as error:
-                    reason, message = error.reason, str(error)
-            row = (key, split, label, entry.num_bytes, entry.mtime_ns, reason, message)
-            batch.rows.append((*row, group) if self._has_groups else row)
-            if len(batch.rows) == batch_rows:
-                yield batch
-                batch = Listing(schema)
-        if batch.rows or batch.skipped:
-            yield batch
+                    yield rejected_row(RecordProblem(path, error.reason, str(error)), folder_split, entry)
+                else:
+                    extra = (group,) if self._has_groups else ()
+                    yield ListingRow(path, split, label, entry.num_bytes, entry.mtime_ns, extra=extra)
 
     def _files(self, part: str) -> Iterator[tuple[str, Entry]]:
         if not part:
@@ -115,40 +117,42 @@ class FileNames(Source):
                 yield path, entry
 
     def _read(self, name: str, folder_split: str | None) -> tuple[str, str | None, str | None]:
-        """Label, split and group out of a file's name.
+        """Return label, split and group from a file's name.
 
         Raises:
-            BadRecord: ``no_label`` or ``bad_split``.
+            BadRecord: NO_LABEL or BAD_SPLIT.
         """
         match = self.pattern.search(name)
         label = match[self.label_group] if match else None
         if match is None or not label:
             what = "the label's group is empty" if match else f"{printable(self.pattern.pattern)!r} is not found in it"
-            raise BadRecord("no_label", f"the file's name has no label: {what}; mend --label-pattern, or rename it")
+            raise BadRecord(
+                NO_LABEL, f"the file's name has no label: {what}; correct --label-pattern, or rename the file"
+            )
         named = match.groupdict()
         split = split_of_text(named[_SPLIT]) if named.get(_SPLIT) else folder_split
         return label, split, named.get(_GROUP)
 
 
 def open_file_names(folder: Folder, excluded: str | None, options: SourceOptions) -> FileNames:
-    """A source whose labels are in the names of its files.
+    """Open a source with labels in the names of its files.
 
     Args:
-        folder: the source.
-        excluded: path below it that is left out.
-        options: of the call; label_pattern is needed.
+        folder: The source.
+        excluded: Path below it that is not listed; None for none.
+        options: Options of the source; `label_pattern` is required.
 
     Raises:
-        CallError: there is no label_pattern, or it is no regular expression with a group for the label.
+        CallError: There is no `label_pattern`, or it is not a regular expression with a group for the label.
     """
     if options.label_pattern is None:
-        msg = "labels in file names are found by a regular expression; give one with --label-pattern"
+        msg = "labels in file names need a regular expression; give one with --label-pattern"
         raise CallError(msg)
     try:
         pattern = re.compile(options.label_pattern)
     except re.error as error:
         place = "" if error.pos is None else f" at position {error.pos}"
-        msg = f"--label-pattern {options.label_pattern!r} is no regular expression: {error.msg}{place}; mend it there"
+        msg = f"--label-pattern {options.label_pattern!r} is not a regular expression: {error.msg}{place}; correct it"
         raise CallError(msg) from error
     names = [name for name in folders_in(folder) if name != excluded]
     with_splits = bool(names) and all(map(split_of_folder, names))
@@ -161,6 +165,6 @@ def _label_group(pattern: "re.Pattern[str]") -> int:
     others = {pattern.groupindex.get(name) for name in (_SPLIT, _GROUP)}
     number = next((i for i in range(1, pattern.groups + 1) if i not in others), None)
     if number is None:
-        msg = f"--label-pattern {pattern.pattern!r} has no group for the label; put what is the label in parentheses"
+        msg = f"--label-pattern {pattern.pattern!r} has no group for the label; put the label in parentheses"
         raise CallError(msg)
     return number

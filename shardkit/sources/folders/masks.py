@@ -1,12 +1,12 @@
-"""Segmentation: a folder of images and a folder of masks beside it, paired by stem.
+"""Segmentation: a folder of images and a folder of masks next to it, paired by stem.
 
-SOURCE/images/a/1.jpg           SOURCE/masks/a/1.png              a pair of the same path but for the ending,
-SOURCE/images/2.jpg             SOURCE/masks/2_mask.png           or with a usual suffix at the mask
+SOURCE/images/a/1.jpg           SOURCE/masks/a/1.png              the same path except for the ending,
+SOURCE/images/2.jpg             SOURCE/masks/2_mask.png           or with a usual suffix of the mask's name
 SOURCE/train/images/3.jpg       SOURCE/train/masks/3.png          splits above the two folders,
 SOURCE/images/train/3.jpg       SOURCE/masks/train/3.png          or below them
-SOURCE/JPEGImages/4.jpg         SOURCE/SegmentationClass/4.png    and ImageSets/Segmentation/*.txt: Pascal VOC's
+SOURCE/JPEGImages/4.jpg         SOURCE/SegmentationClass/4.png    Pascal VOC, with ImageSets/Segmentation/*.txt
 
-Images anywhere else are counted as skipped.
+Images in other folders are counted as skipped.
 """
 
 import posixpath
@@ -18,45 +18,48 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.detection.voc_folders import read_lists, split_in_lists
+from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL, NO_SPLIT
+from shardkit.sources.detection.voc_folders import IN_NO_LIST, read_lists, split_in_lists
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
     LISTING_SCHEMA,
     MASK_PATH,
     Listing,
+    ListingRow,
+    RecordProblem,
     Source,
+    batched,
+    count_skipped,
     ending,
+    rejected_row,
     unicode_problem,
 )
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.unlisted_images import Rest, count_uncovered
+from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
 from shardkit.sources.walking import children, files_below, folders_in, join
 from shardkit.storage import Entry, Folder
 
 _SCHEMA = pa.schema([*LISTING_SCHEMA, MASK_PATH])
-# Names of the two folders, in any case; of several, the first one here.
+# Names of the two folders, in any case; if there are several, the first in this order.
 _IMAGES = ("images", "image", "imgs", "img", "jpegimages")
 _MASKS = ("masks", "mask", "segmentationclass", "segmentations", "segmentation", "labels", "annotations", "gt")
 _MASK_ENDINGS = frozenset({".bmp", ".dib", ".png", ".tif", ".tiff"})
 _SUFFIX = re.compile(r"[_-](?:masks?|seg(?:mentation)?|labels?|gt|labelids|labeltrainids)\Z", re.IGNORECASE)
-_MAX_DEPTH = 3  # folders below a folder of masks that are looked into for the first one
-_LISTS = ("ImageSets", "Segmentation")  # of Pascal VOC
-_UNCOVERED = "outside the folders of images and masks"
-_UNLISTED = "(in no list of a split)"
-
-_Row = tuple[str, str | None, None, int, int, str | None, str | None, str | None]
+_MAX_DEPTH = 3  # levels of folders that are searched for the first mask
+_LISTS = ("ImageSets", "Segmentation")  # Pascal VOC's folder of split lists
+_UNLISTED = "outside the folders of images and masks"
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What one worker lists: a folder of images and the one of their masks.
+    """A part of the source: a folder of images and the folder of their masks.
 
     Attributes:
-        images: path.
-        masks: path; None where there is none, so that no image has a mask.
-        split: of all of it.
-        with_splits: whether the first folder below both is the split.
-        lists: path of Pascal VOC's lists of splits; None for none.
+        images: Path of the images.
+        masks: Path of the masks; None if there is none, so that no image has a mask.
+        split: The split of all these images; None if the source gives none.
+        with_splits: Whether the first folder level below both is the split.
+        lists: Path of Pascal VOC's split lists; None for none.
     """
 
     images: str
@@ -71,9 +74,9 @@ class Masks(Source):
     """Images and their masks.
 
     Attributes:
-        folder: that all paths are below.
-        found: the pairs of folders.
-        excluded: path that is left out, because the output is written there; None for none.
+        folder: The folder that all paths start at.
+        found: The pairs of folders.
+        excluded: Path that is not listed, because it is the output; None for none.
     """
 
     folder: Folder
@@ -100,76 +103,64 @@ class Masks(Source):
         ]
         return f"{self.folder.url}: read as {self.layout}, paired by stem: {'; '.join(pairs)}"
 
-    def parts(self) -> list[Part | Rest]:
-        """One part a pair of folders, and one for the rest."""
-        return [*self.found, Rest()]
+    def parts(self) -> list[Part | UnlistedImages]:
+        """Return one part for each pair of folders, and one for the other images."""
+        return [*self.found, UnlistedImages()]
 
-    def listed_folders(self, part: Part | Rest) -> tuple[str, ...]:
+    def listed_folders(self, part: Part | UnlistedImages) -> tuple[str, ...]:
         """See Source."""
-        return () if isinstance(part, Rest) else tuple(path for path in (part.images, part.masks) if path is not None)
+        return (
+            ()
+            if isinstance(part, UnlistedImages)
+            else tuple(path for path in (part.images, part.masks) if path is not None)
+        )
 
-    def list_part(self, part: Part | Rest, batch_rows: int) -> Iterator[Listing]:
-        """See Source; images sorted by path, folder by folder, then masks that have none.
+    def list_part(self, part: Part | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
+        """See Source; images sorted by path, folder by folder, then masks without image.
 
-        Memory grows with the masks, by about 300 bytes each.
+        Memory grows with the number of masks, by about 300 bytes each.
         """
-        if isinstance(part, Rest):
-            if skipped := self._uncovered():
-                yield Listing(_SCHEMA, skipped=skipped)
+        if isinstance(part, UnlistedImages):
+            yield from batched(_SCHEMA, (), batch_rows, self._count_unlisted())
             return
-        batch = Listing(_SCHEMA)
-        for row in self._rows(part, batch.skipped):
-            batch.rows.append(row)
-            if len(batch.rows) == batch_rows:
-                yield batch
-                batch = Listing(_SCHEMA)
-        if batch.rows or batch.skipped:
-            yield batch
+        skipped: dict[str, int] = {}
+        yield from batched(_SCHEMA, self._rows(part, skipped), batch_rows, skipped)
 
-    def _uncovered(self) -> dict[str, int]:
+    def _count_unlisted(self) -> dict[str, int]:
         covered = {path for part in self.found for path in (part.images, part.masks) if path is not None}
         if self.excluded is not None:
             covered.add(self.excluded)
-        return count_uncovered(self.folder, _UNCOVERED, covered=covered)
+        return count_unlisted_images(self.folder, _UNLISTED, covered=covered)
 
-    def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[_Row]:
-        masks, lists = _MaskFiles(), read_lists(self.folder, part.lists) if part.lists else {}
-        listed = set[str]()
+    def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        lists = read_lists(self.folder, part.lists) if part.lists else {}
+        masks = _MaskFiles()
         for path, below, entry in self._files(part.masks, skipped):
             masks.add(_stem(below, part), path, entry)
-        for bad in masks.problems:
-            yield (bad[0], part.split, None, 0, 0, *bad[1:], None)
+        yield from (rejected_row(problem, part.split) for problem in masks.problems)
+        listed = set[str]()
         for path, below, entry in self._files(part.images, skipped):
-            key, reason, message, split = path, None, None, _split(below, part)
             stem = _stem(below, part)
-            candidates = masks.of(stem)
-            if lists and stem not in lists:  # VOC's own releases hold five times more images than have masks
-                skipped[_UNLISTED] = skipped.get(_UNLISTED, 0) + 1
+            candidates = masks.find(stem)
+            if lists and stem not in lists:  # VOC's own releases have five times more images than masks
+                count_skipped(skipped, IN_NO_LIST)
                 continue
-            if lists:
-                listed.add(stem)
-                split, reason, message = split_in_lists(lists[stem])
-            if problem := unicode_problem(path):
-                key, reason, message = problem
-            elif reason:
-                pass
-            elif not candidates:
-                reason, message = "no_label", "there is no mask of its name; add one, or move the image away"
-            elif len(candidates) > 1:
-                names = " and ".join(sorted(candidates))
-                reason, message = "bad_mask", f"{names} are both masks of it by their names; keep one"
-            mask = candidates[0] if not reason else None
-            yield (key, split, None, entry.num_bytes, entry.mtime_ns, reason, message, mask)
+            listed.add(stem)
+            split, conflict = split_in_lists(lists[stem]) if lists else (_split(below, part), None)
+            if problem := unicode_problem(path) or _mask_problem(path, candidates, conflict):
+                yield rejected_row(problem, split, entry)
+            else:
+                yield ListingRow(path, split, None, entry.num_bytes, entry.mtime_ns, extra=(candidates[0],))
         for path, entry, split in masks.unpaired(part):
-            message = "there is no image that this mask is of; restore the image, or take the mask out"
-            yield (path, split, None, entry.num_bytes, entry.mtime_ns, "missing", message, None)
+            message = "there is no image for this mask; restore the image, or remove the mask"
+            yield rejected_row(RecordProblem(path, MISSING, message), split, entry)
         for stem in sorted(lists.keys() - listed):
-            for split, where in lists[stem]:
-                message = f"there is no image {printable(stem)!r}; restore it, or take the line out"
-                yield (where, split, None, 0, 0, "missing", message, None)
+            for split, line in lists[stem]:
+                message = f"there is no image {printable(stem)!r}; restore it, or remove the line"
+                yield rejected_row(RecordProblem(line, MISSING, message), split)
 
     def _files(self, above: str | None, skipped: dict[str, int]) -> Iterator[tuple[str, str, Entry]]:
-        """Path, path below the folder, and entry of every image; counts other files."""
+        """Yield path, path below the folder, and entry of every image; count other files."""
         if above is None:
             return
         left_out = None if self.excluded is None else f"{self.excluded}/"
@@ -187,12 +178,20 @@ class Masks(Source):
 
 @dataclass(slots=True)
 class _MaskFiles:
-    """Masks by stem, and by stem without suffix; who is asked for is paired."""
+    """Masks by stem, and by stem without suffix.
+
+    Attributes:
+        exact: Paths by stem.
+        suffixed: Paths by stem without its suffix, such as ``_mask``.
+        entries: Stem and entry by path.
+        problems: Masks whose paths cannot be stored.
+        paired: Paths that `find` returned.
+    """
 
     exact: dict[str, list[str]] = field(default_factory=dict)
     suffixed: dict[str, list[str]] = field(default_factory=dict)
-    entries: dict[str, tuple[str, Entry]] = field(default_factory=dict)  # by path: stem, file
-    problems: list[tuple[str, str, str]] = field(default_factory=list)
+    entries: dict[str, tuple[str, Entry]] = field(default_factory=dict)
+    problems: list[RecordProblem] = field(default_factory=list)
     paired: set[str] = field(default_factory=set)
 
     def add(self, stem: str, path: str, entry: Entry) -> None:
@@ -205,7 +204,7 @@ class _MaskFiles:
         if suffix := _SUFFIX.search(name, 1):
             self.suffixed.setdefault(join(above, name[: suffix.start()]), []).append(path)
 
-    def of(self, stem: str) -> list[str]:
+    def find(self, stem: str) -> list[str]:
         found = self.exact.get(stem) or self.suffixed.get(stem) or []
         self.paired.update(found)
         return found
@@ -216,20 +215,31 @@ class _MaskFiles:
                 yield path, entry, _split(stem, part)
 
 
+def _mask_problem(path: str, candidates: list[str], conflict: str | None) -> RecordProblem | None:
+    if conflict:
+        return RecordProblem(path, NO_SPLIT, conflict)
+    if not candidates:
+        return RecordProblem(path, NO_LABEL, "there is no mask of its name; add one, or move the image away")
+    if len(candidates) > 1:
+        names = " and ".join(sorted(candidates))
+        return RecordProblem(path, BAD_MASK, f"{names} are both masks of it by their names; keep one")
+    return None
+
+
 def _split(below: str, part: Part) -> str | None:
     first, separator, _ = below.partition("/")
     return split_of_folder(first) if part.with_splits and separator else part.split
 
 
 def _stem(below: str, part: Part) -> str:
-    """What an image and its mask have in common: images/val/1.jpg and masks/validation/1.png are a pair too."""
+    """Return what an image and its mask have in common; images/val/1.jpg and masks/validation/1.png are a pair too."""
     stem = posixpath.splitext(below)[0]
     first, separator, rest = stem.partition("/")
     return f"{split_of_folder(first) or first}/{rest}" if part.with_splits and separator else stem
 
 
 def is_masks(folder: Folder) -> bool:
-    """Whether a folder holds images and masks, by names and the ending of one mask."""
+    """Return whether a folder has images and masks, judging by names and the ending of one mask."""
     return any(part.masks for part in _find(folder))
 
 
@@ -237,17 +247,17 @@ def open_masks(folder: Folder, excluded: str | None, options: SourceOptions) -> 
     """Find the folders of images and of masks.
 
     Args:
-        folder: the source.
-        excluded: path below it that is left out.
-        options: of the call; this layout has none.
+        folder: The source.
+        excluded: Path below it that is not listed; None for none.
+        options: Options of the source; this layout has none.
 
     Raises:
-        DataError: there is no such pair of folders.
+        DataError: There is no such pair of folders.
     """
     found = _find(folder)
     if not any(part.masks for part in found):
         msg = (
-            f"{folder.url}: there is no folder of masks beside one of images; shardkit reads SOURCE/images and "
+            f"{folder.url}: there is no folder of masks next to one of images; shardkit reads SOURCE/images and "
             "SOURCE/masks, SOURCE/<split>/images and SOURCE/<split>/masks, or SOURCE/images/<split> and "
             "SOURCE/masks/<split>, masks as PNG, TIFF or BMP"
         )
@@ -260,7 +270,7 @@ def _find(folder: Folder) -> tuple[Part, ...]:
         lists = join(*_LISTS)
         return (replace(part, lists=lists),) if read_lists(folder, lists) else (part,)
     splits = [(name, split) for name in folders_in(folder) if (split := split_of_folder(name))]
-    # A split without masks is read too: its images are reported, not lost.
+    # A split without masks is listed too: its images are rejected, not lost.
     return tuple(part for name, split in splits if (part := _pair(folder, name, split)))
 
 
@@ -278,7 +288,7 @@ def _pair(folder: Folder, base: str, split: str | None) -> Part | None:
 
 
 def _holds_masks(folder: Folder, path: str, depth: int) -> bool:
-    """Whether the first image in a folder, or in the first of its folders that has one, may be a mask."""
+    """Return whether the first image in a folder, or in the first of its folders that has one, may be a mask."""
     entries = children(folder, path)
     kinds = [ending(entry.name) for entry in entries if not entry.is_folder]
     if images := [kind for kind in kinds if kind in IMAGE_ENDINGS]:

@@ -1,7 +1,7 @@
-"""Hugging Face's image folders: ``metadata.csv``, ``.jsonl`` or ``.parquet`` beside the images that it names.
+"""Hugging Face's image folders: ``metadata.csv``, ``.jsonl`` or ``.parquet`` next to the images that it names.
 
-The file lies in the source's folder, or one in each split folder. Differing from ``datasets``, which takes only images
-that are named and fails at the first missing one, images without a record and records without an image are reported.
+The file is in the source's folder, or there is one in each split folder. Unlike ``datasets``, which takes only images
+that are named and fails at the first missing one, shardkit rejects images without record and records without image.
 """
 
 import posixpath
@@ -12,14 +12,23 @@ import pyarrow as pa
 
 from shardkit.errors import DataError, UnknownNameError
 from shardkit.naming import MANIFEST, RUN_LOG, split_of_folder
+from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
 from shardkit.sources.folders.class_folders import ClassFolders, Part
-from shardkit.sources.listing import LISTING_SCHEMA, Listing, Source, is_ignored
+from shardkit.sources.listing import (
+    Listing,
+    ListingRow,
+    Source,
+    batched,
+    count_skipped,
+    ending,
+    is_ignored,
+)
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.columns import Columns, Row
+from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.json_files import JsonLinesFile
 from shardkit.sources.tables.layout import open_table_file
 from shardkit.sources.tables.parquet_files import ParquetFile
-from shardkit.sources.tables.paths import Keys, root_of
+from shardkit.sources.tables.paths import KeyBuilder, root_of
 from shardkit.sources.tables.records import Record, TableFile
 from shardkit.sources.tables.roles import find_columns, read_prefix
 from shardkit.sources.walking import file_or_folder
@@ -34,11 +43,11 @@ class Metadata(Source):
     """A tree of images and the tables that name them.
 
     Attributes:
-        folder: the source's root.
-        files: the tables, each for the images below the folder that it lies in and below no other one's.
-        columns: what their columns are, the same in all; their places are those in the first.
-        split_folders: whether the first folder of a key is its split.
-        excluded: path below the root that is left out, because the output is written there; None for none.
+        folder: Root of the source.
+        files: The tables, each for the images below its folder, except those below the folder of another table.
+        columns: Roles of the columns, the same in all tables; their indexes are those of the first table.
+        split_folders: Whether the first folder of a key is its split.
+        excluded: Path below the root that is not listed, because it is the output; None for none.
     """
 
     folder: Folder
@@ -54,7 +63,7 @@ class Metadata(Source):
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """See Source; of ClassLabel columns."""
+        """See Source; names of a ClassLabel column."""
         return self.columns.labels.class_names or None
 
     @property
@@ -69,33 +78,26 @@ class Metadata(Source):
         return f"{self.folder.url}: read as {self.layout} ({names}): {self.columns.describe()}{splits}"
 
     def parts(self) -> list[int]:
-        """One a table, and one for images beside them that no table is for."""
+        """Return one part for each table, and one for the images that no table is for."""
         at_root = any("/" not in file.path for file in self.files)
         return list(range(len(self.files) + (not at_root)))
 
     def list_part(self, part: int, batch_rows: int) -> Iterator[Listing]:
         """See Source; first a table's records in its order, then the images that it does not name, sorted.
 
-        Memory grows with the images below the table's folder, by about 200 bytes each.
+        Memory grows with the number of images below the table's folder, by about 200 bytes each.
         """
         file = self.files[part] if part < len(self.files) else None
-        above = posixpath.dirname(file.path) if file else ""
         skipped: dict[str, int] = {}
-        found: dict[str, Row] = {}
-        for listing in self._images(above, batch_rows):
-            found.update((row[0], row) for row in listing.rows)
+        found: dict[str, ListingRow] = {}
+        for listing in self._images(posixpath.dirname(file.path) if file else "", batch_rows):
+            found.update((row.key, row) for row in listing.rows)
             for kind, count in listing.skipped.items():
-                skipped[kind] = skipped.get(kind, 0) + count
-        if file and (kind := posixpath.splitext(file.path)[1]) in skipped:
+                count_skipped(skipped, kind, count)
+        if file and (kind := ending(file.path)) in skipped:
             skipped[kind] -= 1  # the table itself
-        batch = Listing(self.schema, skipped={kind: count for kind, count in skipped.items() if count})
-        for row in self._rows(file, found):
-            batch.rows.append(row)
-            if len(batch.rows) == batch_rows:
-                yield batch
-                batch = Listing(self.schema)
-        if batch.rows or batch.skipped:
-            yield batch
+        skipped = {kind: count for kind, count in skipped.items() if count}
+        yield from batched(self.schema, self._rows(file, found), batch_rows, skipped)
 
     def _images(self, above: str, batch_rows: int) -> Iterator[Listing]:
         tree = ClassFolders(self.folder, with_splits=False, excluded=self.excluded, remark="")
@@ -108,72 +110,72 @@ class Metadata(Source):
                 yield from tree.list_part(Part(name, None, "", recursive=True), batch_rows)
         yield from tree.list_part(Part("", None, "", recursive=False), batch_rows)
 
-    def _rows(self, file: TableFile | None, found: dict[str, Row]) -> Iterator[Row]:
+    def _rows(self, file: TableFile | None, found: dict[str, ListingRow]) -> Iterator[ListingRow]:
         unnamed = set(found)
         if file:
             above = posixpath.dirname(file.path)
             prefix = f"{above}/" if above else ""
-            keys = Keys(root_of(self.folder) + prefix)
-            row_of = self.columns.placed(file.columns).rows(file.name, lambda path: prefix + keys.key(path))
+            keys = KeyBuilder(root_of(self.folder) + prefix)
+            row_of = self.columns.reordered(file.columns).rows(file.name, lambda path: prefix + keys.key(path))
             for record in file.all_records():
                 row = row_of(record)
-                unnamed.discard(row[0])
-                yield self._looked_up(row, found.get(row[0]), file.name)
-        nothing = (None,) * (len(self.schema) - len(LISTING_SCHEMA))
+                unnamed.discard(row.key)
+                yield self._with_image(row, found.get(row.key), f"{file.name}, line {record.line}")
         who = f"{file.name} does not name it" if file else "it lies in a folder that no metadata file is for"
         for key in sorted(unnamed):
-            _, _, _, num_bytes, mtime_ns, reason, message = found[key]
-            if reason is None:
-                reason, message = "no_label", f"{who}; add a record for it, or move it away"
-            yield (key, self._split(key), None, num_bytes, mtime_ns, reason, message, *nothing)
+            image = found[key]._replace(split=self._split(key), label_name=None)
+            if image.reason is None:
+                image = image._replace(reason=NO_LABEL, message=f"{who}; add a record for it, or move it away")
+            yield image
 
     def _split(self, key: str) -> str | None:
         first, separator, _ = key.partition("/")
         return split_of_folder(first) if self.split_folders and separator else None
 
-    def _looked_up(self, row: Row, image: Row | None, file_name: str) -> Row:
-        """The row with the image's split, size and time of change, or the reason why it is rejected."""
-        key, split, label_name, num_bytes, mtime_ns, reason, message, line, *others = row
+    def _with_image(self, row: ListingRow, image: ListingRow | None, line: str) -> ListingRow:
+        """Return a record's row with its image's split, size and modification time, or why it is rejected."""
         problem = None
-        if self.split_folders and (split := self._split(key)) is None:
-            problem = "bad_split", "the image lies outside the split folders; move it into one"
+        if self.split_folders:
+            row = row._replace(split=self._split(row.key))
+            if row.split is None:
+                problem = BAD_SPLIT, "the image lies outside the split folders; move it into one"
         if image is not None:
-            num_bytes, mtime_ns = image[3:5]
-        elif reason is None:
-            # Hidden, or of an ending that no image has: the check tells what it is.
-            entry = file_or_folder(self.folder, key)
+            row = row._replace(source_bytes=image.source_bytes, mtime_ns=image.mtime_ns)
+        elif row.reason is None:
+            # A hidden file, or one without the ending of an image: the check finds out what it is.
+            entry = file_or_folder(self.folder, row.key)
             if entry is None or entry.is_folder:
                 what = "is not there" if entry is None else "is a folder"
-                problem = "missing", f"the image that it names {what}; correct the name or add the image"
+                problem = MISSING, f"the image that it names {what}; correct the name or add the image"
             else:
-                num_bytes, mtime_ns = entry.num_bytes, entry.mtime_ns
-        if reason is None and problem:
-            reason, message = problem[0], f"{file_name}, line {line}: {problem[1]}"
-            label_name, others = None, [None] * len(others)
-        return (key, split, label_name, num_bytes, mtime_ns, reason, message, line, *others)
+                row = row._replace(source_bytes=entry.num_bytes, mtime_ns=entry.mtime_ns)
+        if row.reason is None and problem:
+            extra = (row.extra[0], *[None] * (len(row.extra) - 1))  # the record's number stays
+            return row._replace(label_name=None, reason=problem[0], message=f"{line}: {problem[1]}", extra=extra)
+        return row
 
 
 def has_metadata(folder: Folder) -> bool:
-    """Whether a metadata file lies in a folder, or in one of its split folders.
+    """Return whether a metadata file is in a folder, or in one of its split folders.
 
     Raises:
-        MachineError: the folder cannot be listed.
+        MachineError: The folder cannot be listed.
     """
     return bool(_metadata_paths(folder, None))
 
 
 def open_metadata(folder: Folder, options: SourceOptions, excluded: str | None = None) -> Metadata:
-    """Find out how a folder with metadata is to be read, from the first 1,000 records of each table.
+    """Decide how to read a folder with metadata, from the first 1,000 records of each table.
 
     Args:
-        folder: the source's root; relative paths start where their table lies, whatever options.root says.
-        options: what the user says about the columns.
-        excluded: path below the root that is left out; None for none.
+        folder: Root of the source; relative paths start at their table's folder, whatever `options.root` is.
+        options: Options of the source, such as names of columns.
+        excluded: Path below the root that is not listed; None for none.
 
     Raises:
-        DataError: there is no metadata file, or they do not go together, or they cannot be read.
-        UnknownNameError: options name a column that is not there.
-        MachineError: they cannot be read.
+        DataError: There is no metadata file, they differ in their columns, or they cannot be read.
+        UnknownNameError: The options name a column that does not exist.
+        MachineError: The disk or the network failed.
     """
     paths = _metadata_paths(folder, excluded)
     if not paths:
@@ -200,9 +202,9 @@ def _opened(folder: Folder, paths: list[str], options: SourceOptions, excluded: 
     prefix = [record for file in files for record in _in_order(read_prefix(file), file.columns, names)]
     if options.image_column is None and _IMAGE_COLUMN in files[0].columns:
         options = replace(options, image_column=_IMAGE_COLUMN)
-    columns = find_columns(files[0], prefix, options, lambda wanted: _every(files, wanted))
+    columns = find_columns(files[0], prefix, options, lambda wanted: _read_all(files, wanted))
     split_folders = any("/" in path for path in paths)
-    if split_folders:  # the folder that a table lies in counts, not what its columns say
+    if split_folders:  # the table's folder is the split, whatever its columns say
         columns = replace(columns, split=None)
     elif columns.split is None:
         children = _child_folders(folder, excluded)
@@ -211,7 +213,7 @@ def _opened(folder: Folder, paths: list[str], options: SourceOptions, excluded: 
 
 
 def _metadata_paths(folder: Folder, excluded: str | None) -> list[str]:
-    """Of the metadata files, that of the folder itself first."""
+    """Return the paths of the metadata files; one in the folder itself comes first."""
     prefixes = [f"{name}/" for name in _child_folders(folder, excluded) if split_of_folder(name)]
     found = []
     for prefix in ["", *prefixes]:
@@ -234,7 +236,7 @@ def _is_dataset(folder: Folder, name: str) -> bool:
 
 def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:
     first = files[0]
-    if isinstance(first, JsonLinesFile):  # an object need not name what it has not
+    if isinstance(first, JsonLinesFile):  # an object may omit a column
         union = tuple(dict.fromkeys(name for file in files for name in file.columns))
         return tuple(replace(file, columns=union) for file in files)
     for file in files[1:]:
@@ -245,15 +247,15 @@ def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:
 
 
 def _types(file: TableFile) -> object:
-    """What the names of a file's columns do not tell."""
+    """Return the types and class names of a file's columns, if the file defines them."""
     if not isinstance(file, ParquetFile):
         return None
     classes = {file.columns[i]: names for i, names in file.numbered}
     return dict(zip(file.columns, file.arrow_types, strict=True)), classes
 
 
-def _every(files: tuple[TableFile, ...], wanted: frozenset[int]) -> Iterator[Record]:
-    """Records of all files, in the order of the first one's columns."""
+def _read_all(files: tuple[TableFile, ...], wanted: frozenset[int]) -> Iterator[Record]:
+    """Yield the records of all files, with columns in the order of the first one's."""
     names = files[0].columns
     for file in files:
         there = frozenset(file.columns.index(names[i]) for i in wanted)
@@ -261,7 +263,7 @@ def _every(files: tuple[TableFile, ...], wanted: frozenset[int]) -> Iterator[Rec
 
 
 def _in_order(records: Iterable[Record], names: tuple[str, ...], wanted: tuple[str, ...]) -> Iterator[Record]:
-    """Records of a table with columns of these names, in the order of the wanted ones."""
+    """Yield records of a table with columns `names`, with their values in the order `wanted`."""
     if names == wanted:
         yield from records
         return

@@ -1,1 +1,4 @@
-"""Files that contain the images themselves: WebDataset archives and Hugging Face Parquet files."""
+"""Layouts of files that contain the images: WebDataset archives and Hugging Face Parquet files.
+
+Archives of ordinary folders are not here: every layout reads them through `shardkit.archives`.
+"""

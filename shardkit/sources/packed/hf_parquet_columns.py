@@ -1,8 +1,8 @@
-"""Which column of a Parquet file holds the images themselves.
+"""Find the column of a Parquet file that contains the images.
 
-image: struct{bytes: binary, path: string}      Hugging Face's, of any name
-image: binary                                   of a usual name, or named by the user
-images: list<struct{bytes, …}> or list<binary>  several images a record: refused, and said so
+image: struct{bytes: binary, path: string}      Hugging Face's type, with any name
+image: binary                                   with a usual name, or named by the user
+images: list<struct{bytes, …}> or list<binary>  several images per record: refused with a message
 """
 
 import pyarrow as pa
@@ -18,12 +18,12 @@ _USUAL_LISTS = ("images", *_USUAL_IMAGES)
 
 
 def is_binary(type_: pa.DataType) -> bool:
-    """Whether values are bytes of any length."""
+    """Return whether values are bytes of any length."""
     return bool(pa.types.is_binary(type_) or pa.types.is_large_binary(type_) or pa.types.is_binary_view(type_))
 
 
 def _holds_bytes(type_: pa.DataType) -> bool:
-    """Whether values are image{bytes, path}."""
+    """Return whether values are image{bytes, path}."""
     if not pa.types.is_struct(type_):
         return False
     at = type_.get_field_index("bytes")
@@ -35,12 +35,12 @@ def _is_list(type_: pa.DataType) -> bool:
 
 
 def has_embedded_images(folder: Folder, path: str, wanted: str | None = None) -> bool:
-    """Whether a Parquet file holds images, or lists of images, rather than paths.
+    """Return whether a Parquet file contains images, or lists of images, rather than paths.
 
     Args:
         folder: The folder that the path is below.
         path: The Parquet file.
-        wanted: The column of images, if the user names one.
+        wanted: Name of the column of images, if the user gives one.
     """
     try:
         file = open_parquet(folder, path)
@@ -60,7 +60,7 @@ def image_column(file: ParquetFile, wanted: str | None) -> str:
 
     Args:
         file: The Parquet file.
-        wanted: The column that the user names; None for the first of the usual names.
+        wanted: Name that the user gives; None for the first of the usual names.
 
     Raises:
         UnknownNameError: The wanted column does not exist or holds no images.
@@ -73,9 +73,7 @@ def image_column(file: ParquetFile, wanted: str | None) -> str:
         type_ = dict(zip(file.columns, file.arrow_types, strict=True)).get(wanted, pa.null())
         if not _is_list_of_images(type_):
             there = enumerated([*map(repr, found)]) or "none"
-            msg = (
-                f"{file.url}: {wanted!r} is no column of images, image{{bytes, path}} or plain bytes; there is {there}"
-            )
+            msg = f"{file.url}: {wanted!r} is not a column of images, image{{bytes, path}} or bytes; there is {there}"
             raise UnknownNameError(msg)
         found, several = [], [wanted]
     if found:
@@ -94,7 +92,7 @@ def image_column(file: ParquetFile, wanted: str | None) -> str:
 
 
 def _columns_of_one(file: ParquetFile, wanted: str | None) -> list[str]:
-    """Columns with an image a record; those of plain bytes only if their name says so."""
+    """Return the columns with one image per record; columns of plain bytes only if they have a usual name."""
     named = {*_USUAL_IMAGES, *([] if wanted is None else [wanted.lower()])}
     pairs = list(zip(file.columns, file.arrow_types, strict=True))
     of_structs = [name for name, type_ in pairs if _holds_bytes(type_)]

@@ -1,4 +1,4 @@
-"""Where the Hugging Face Hub has a data set's Parquet files, below the folder of a repository's clone.
+"""Find a dataset's Parquet files in the clone of a Hugging Face repository.
 
 train.parquet    data/train-00000-of-00002.parquet    train/0000.parquet    default/train/0000.parquet
 mnist/train-00000-of-00001.parquet    (a configuration's folder, whatever its name)
@@ -10,36 +10,36 @@ from shardkit.sources.path_splits import split_of_path
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
-# Folders, beside those of splits, that are looked into: the usual one, and the one of the Hub's own conversion.
+# Folders that are searched besides split folders: the usual one, and the one of the Hub's own conversion.
 _FOLDERS = frozenset({"data", "default"})
 
 
 def configurations(folder: Folder) -> dict[str, list[str]]:
-    """Parquet files of a folder, by configuration: the only one, or folders of other names beside each other."""
+    """Return the Parquet files of a folder by configuration: the only one as '', or several by their folders' names."""
     names = _folders(folder, "")
     usual = [name for name in names if name in _FOLDERS or split_of_folder(name)]
     if found := _files(folder, "") or [path for name in usual for path in _below(folder, name)]:
         return {"": found}
-    # A folder of any name holds one where its files tell splits: others may be classes.
+    # A folder of any name is a configuration if its files name splits; other folders may be classes.
     below = {name: [path for path in _below(folder, name) if split_of_path(path)] for name in names}
     return {name: paths for name, paths in below.items() if paths}
 
 
 def parquet_paths(folder: Folder) -> list[str]:
-    """Parquet files of a folder's only configuration; none where there is none.
+    """Return the Parquet files of a folder's only configuration; none if there is no configuration.
 
     Raises:
-        DataError: there are several configurations.
+        DataError: There are several configurations.
     """
     found = configurations(folder)
     if len(found) > 1:
-        msg = f"{folder.url}: it holds {len(found)} configurations of one data set ({', '.join(found)}); SOURCE is one"
+        msg = f"{folder.url}: it holds {len(found)} configurations of one dataset ({', '.join(found)}); SOURCE is one"
         raise DataError(msg)
     return next(iter(found.values()), [])
 
 
 def _below(folder: Folder, path: str) -> list[str]:
-    """Of a folder its own files, else those of its split folders."""
+    """Return a folder's own files, else those of its split folders."""
     return _files(folder, path) or [
         file for name in _folders(folder, path) if split_of_folder(name) for file in _files(folder, join(path, name))
     ]

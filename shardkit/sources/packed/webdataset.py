@@ -1,9 +1,9 @@
-"""WebDataset: .tar files whose members of one path up to the first dot of the name are one sample.
+"""WebDataset: .tar files with samples, which are members of one path up to the first dot of the name.
 
-    train-000000.tar    cat/0001.jpg  cat/0001.cls  cat/0001.json      image, class, and what else is known of it
+    train-000000.tar    cat/0001.jpg  cat/0001.cls  cat/0001.json      image, class, and further data
 
-As in WebDataset itself, the members of a sample stand one behind the other. Where the first labels are lists, samples
-have any number of classes.
+As in the WebDataset library, the members of a sample follow each other. If the first labels are lists, samples have any
+number of classes.
 """
 
 from collections.abc import Iterator, Sequence
@@ -15,6 +15,7 @@ import pyarrow as pa
 from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
 from shardkit.sources.detection.rows import counted
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
@@ -22,14 +23,20 @@ from shardkit.sources.listing import (
     LISTING_SCHEMA,
     OFFSET,
     PATH,
+    BadRecord,
     Listing,
+    ListingRow,
+    RecordProblem,
     Source,
+    batched,
+    count_skipped,
     encodable_path,
     ending,
+    rejected_row,
     unicode_problem,
 )
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.packed.webdataset_labels import JSON_KEYS, BadSample, LabelReader
+from shardkit.sources.packed.webdataset_labels import JSON_KEYS, LabelReader
 from shardkit.sources.packed.webdataset_samples import is_junk, labels_of, probe, samples, suffix
 from shardkit.sources.path_splits import split_of_path
 from shardkit.sources.walking import children, folders_in, join
@@ -37,16 +44,14 @@ from shardkit.storage import Entry, Folder, os_errors_as
 
 _COMPRESSED = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
 
-_Row = tuple[Any, ...]  # of the source's schema
-
 
 @dataclass(frozen=True, slots=True)
 class Tar:
-    """What one worker lists.
+    """A part of the source: one shard.
 
     Attributes:
-        path: of the .tar.
-        split: of all of it, where its name or folder tells.
+        path: Path of the .tar.
+        split: The split of all samples, if its name or folder gives one.
     """
 
     path: str
@@ -55,15 +60,15 @@ class Tar:
 
 @dataclass(frozen=True, slots=True)
 class WebDataset(Source):
-    """Tar shards.
+    """A source of .tar shards.
 
     Attributes:
-        folder: that their paths are below.
-        tars: the shards.
-        json_keys: of a .json, what may be the class; the first that is there counts.
-        is_multi_label: whether samples have any number of classes.
-        is_file: whether the only shard is what the user called the source.
-        beside: files that lie beside the shards, counted by ending.
+        folder: The folder that their paths start at.
+        tars: The shards.
+        json_keys: Keys of a .json that may have the class; the first that exists counts.
+        is_multi_label: Whether samples have any number of classes.
+        is_file: Whether SOURCE is the only shard itself.
+        other_files: Number of files next to the shards by ending.
     """
 
     folder: Folder
@@ -71,7 +76,7 @@ class WebDataset(Source):
     json_keys: tuple[str, ...]
     is_multi_label: bool
     is_file: bool
-    beside: tuple[tuple[str, int], ...]
+    other_files: tuple[tuple[str, int], ...]
 
     @property
     def schema(self) -> pa.Schema:
@@ -100,13 +105,15 @@ class WebDataset(Source):
         return f"{self.folder.url}: read as {self.layout}, {files} ({splits}){several}"
 
     def parts(self) -> list[Tar]:
-        """One part a .tar."""
+        """Return one part for each .tar."""
         return list(self.tars)
 
     def list_part(self, part: Tar, batch_rows: int) -> Iterator[Listing]:
-        """See Source; samples in the order of the .tar. No image is read; labels are."""
-        schema = self.schema
-        batch = Listing(schema, skipped=dict(self.beside) if part == self.tars[0] else {})
+        """See Source; samples in the order of the .tar. Reads labels, and no images."""
+        skipped = dict(self.other_files) if part == self.tars[0] else {}
+        yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
+
+    def _rows(self, part: Tar, skipped: dict[str, int]) -> Iterator[ListingRow]:
         url = f"{self.folder.url}/{part.path}"
         with os_errors_as("read the archive", url):
             found = self.folder.stat(part.path)
@@ -116,40 +123,41 @@ class WebDataset(Source):
             with self.folder.open(part.path) as raw:
                 file = buffered(raw)
                 labels = LabelReader(file, self.json_keys, self.is_multi_label)
-                reader = _Reader(part, file, found.num_bytes, labels, batch.skipped)
-                for row in reader.rows():
-                    batch.rows.append(row)
-                    if len(batch.rows) == batch_rows:
-                        yield batch
-                        batch = Listing(schema)
-                        reader.skipped = batch.skipped
-        if batch.rows or batch.skipped:
-            yield batch
+                yield from _TarReader(part, file, found.num_bytes, labels, skipped).rows()
 
 
 @dataclass(slots=True)
-class _Reader:
-    """From one .tar to rows."""
+class _TarReader:
+    """Reads the rows of one .tar.
+
+    Attributes:
+        tar: The shard.
+        file: The open .tar.
+        num_bytes: Size of the .tar.
+        labels: Reads labels from the same file.
+        skipped: Number of skipped members by ending; rows() adds to it.
+        problems: Bad members since the last sample.
+        broken: Why the .tar cannot be read to its end; None if it can.
+    """
 
     tar: Tar
     file: BinaryIO
     num_bytes: int
     labels: LabelReader
     skipped: dict[str, int]
-    problems: list[_Row] = field(default_factory=list)  # met since the last sample
+    problems: list[ListingRow] = field(default_factory=list)
     broken: str | None = None
 
-    def rows(self) -> Iterator[_Row]:
+    def rows(self) -> Iterator[ListingRow]:
+        """Yield the rows of the samples, each after the bad members before it, and of a broken end."""
         for sample in samples(self._members()):
             yield from self.problems
             self.problems.clear()
             yield from self._sample(sample)
         yield from self.problems
         if self.broken:
-            message = (
-                f"the archive {self.broken}; what stands before is read. Copy it again from its origin, or pack it"
-            )
-            yield self._row(encodable_path(self.tar.path), 0, 0, reason="truncated", message=f"{message} anew")
+            message = f"the archive {self.broken}; what is before is read. Copy it again, or pack it again"
+            yield rejected_row(RecordProblem(encodable_path(self.tar.path), TRUNCATED, message), self.tar.split)
 
     def _members(self) -> Iterator[TarMember]:
         try:
@@ -157,73 +165,67 @@ class _Reader:
                 if is_junk(member):
                     continue
                 if member.problem:
-                    self.problems.append(self._problem(member.name, "bad_name", f"the member {member.problem}"))
+                    self.problems.append(self._bad_member(member.name, BAD_NAME, f"the member {member.problem}"))
                 else:
                     yield member
         except BrokenTar as error:
             self.broken = str(error)
 
-    def _sample(self, members: Sequence[TarMember]) -> Iterator[_Row]:
+    def _sample(self, members: Sequence[TarMember]) -> Iterator[ListingRow]:
         images = [one for one in members if ending(one.name) in IMAGE_ENDINGS]
         labels = labels_of(members)
         for one in members:
             kind = ending(one.name)
             if kind not in IMAGE_ENDINGS and suffix(one.name) not in labels:
-                self.skipped[kind] = self.skipped.get(kind, 0) + 1
-        # Of "1.jpg" and "1.seg.png" the first is the image, the other one of its annotations.
+                count_skipped(self.skipped, kind)
+        # Of "1.jpg" and "1.seg.png", the first is the image and the second one of its annotations.
         plain = [one for one in images if "." not in suffix(one.name)]
         if not images:
             if labels:
                 name = next(iter(labels.values())).name
-                yield self._problem(name, "missing", "the sample has a label and no image; add it, or take it out")
+                yield self._bad_member(
+                    name, MISSING, "the sample has a label and no image; add it, or remove the label"
+                )
             return
         image = (plain or images)[0]
-        key = self._key(image.name)
+        key, entry = self._key(image.name), Entry(image.name, False, image.num_bytes, image.mtime_ns)  # noqa: FBT003
+        if problem := self._image_problem(key, plain or images):
+            yield rejected_row(problem, self.tar.split, entry)
+            return
         try:
-            if len(plain or images) > 1:
-                others = " and ".join(printable(one.name) for one in plain or images)
-                raise BadSample("bad_annotation", f"{others} are images of one sample; keep one, or name them apart")
-            if problem := unicode_problem(key):
-                key = problem[0]
-                raise BadSample(*problem[1:])
             names = self.labels.read(image, labels)
-        except BadSample as error:
-            reason, message = error.args
-            yield self._row(key, image.num_bytes, image.mtime_ns, reason=reason, message=message)
+        except BadRecord as error:
+            yield rejected_row(RecordProblem(key, error.reason, str(error)), self.tar.split, entry)
+            return
+        extra: tuple[Any, ...] = (self.tar.path, image.offset)
+        if self.labels.is_multi_label:
+            yield ListingRow(key, self.tar.split, None, image.num_bytes, image.mtime_ns, extra=(*extra, names))
         else:
-            yield self._row(key, image.num_bytes, image.mtime_ns, names=names, offset=image.offset)
+            yield ListingRow(key, self.tar.split, names[0], image.num_bytes, image.mtime_ns, extra=extra)
 
-    def _row(
-        self,
-        key: str,
-        num_bytes: int,
-        mtime_ns: int,
-        *,
-        names: list[str] | None = None,
-        offset: int | None = None,
-        reason: str | None = None,
-        message: str | None = None,
-    ) -> _Row:
-        path = None if offset is None else self.tar.path
-        label_name = names[0] if names and not self.labels.is_multi_label else None
-        row = (key, self.tar.split, label_name, num_bytes, mtime_ns, reason, message, path, offset)
-        return (*row, names) if self.labels.is_multi_label else row
+    @staticmethod
+    def _image_problem(key: str, images: Sequence[TarMember]) -> RecordProblem | None:
+        if len(images) > 1:
+            others = " and ".join(printable(one.name) for one in images)
+            message = f"{others} are images of one sample; keep one, or name them apart"
+            return RecordProblem(encodable_path(key), BAD_ANNOTATION, message)
+        return unicode_problem(key)
 
     def _key(self, name: str) -> str:
         return f"{self.tar.path[: -len('.tar')]}/{name}"
 
-    def _problem(self, name: str, reason: str, message: str) -> _Row:
-        return self._row(encodable_path(self._key(name)), 0, 0, reason=reason, message=message)
+    def _bad_member(self, name: str, reason: str, message: str) -> ListingRow:
+        return rejected_row(RecordProblem(encodable_path(self._key(name)), reason, message), self.tar.split)
 
 
 def is_webdataset(folder: Folder) -> bool:
-    """Whether a folder holds tar files, itself or in folders of splits, and no other folders."""
+    """Return whether a folder has .tar files, itself or in split folders, and no other folders."""
     names = folders_in(folder)
     return any(_is_tar(entry) for _, entry in _files(folder)) and all(split_of_folder(name) for name in names)
 
 
 def holds_samples(folder: Folder, name: str) -> bool:
-    """Whether a .tar that is the source holds a WebDataset's samples; else it is a tree of folders like any other."""
+    """Return whether a .tar that is the source has a WebDataset's samples; if not, it has ordinary folders."""
     return name.lower().endswith(_COMPRESSED) or not probe(folder, name, JSON_KEYS).is_plain_tree
 
 
@@ -233,14 +235,14 @@ def open_webdataset(
     """Find the tar files of a source.
 
     Args:
-        folder: the source, or the folder that the .tar lies in.
-        excluded: path below it that is left out.
-        options: of the call; label_columns names the .json's key of the class.
-        name: of the .tar that is the source; None for all in the folder.
+        folder: The source, or the folder of the .tar that is the source.
+        excluded: Path below it that is not listed; None for none.
+        options: Options of the source; `label_columns` has the key of the class in the .json.
+        name: Name of the .tar that is the source; None for all in the folder.
 
     Raises:
-        CallError: several label_columns.
-        DataError: there is no .tar, or a compressed one, or the first one holds folders in folders and no labels.
+        CallError: There are several `label_columns`.
+        DataError: There is no .tar, or a compressed one, or the first one has folders in folders and no labels.
     """
     if len(options.label_columns) > 1:
         msg = "a WebDataset's samples have their label at one key; give one --label-column, the key in the .json"
@@ -254,34 +256,34 @@ def open_webdataset(
             if _is_tar(entry):
                 paths.append(path)
             else:
-                skipped[ending(entry.name)] = skipped.get(ending(entry.name), 0) + 1
+                count_skipped(skipped, ending(entry.name))
     else:
         paths = [name]
     for path in paths:
         if path.lower().endswith(_COMPRESSED):
-            msg = f"{folder.url}/{path}: shards are read in place, which a compressed archive does not allow"
+            msg = f"{folder.url}/{path}: shards are read in place, which is impossible in a compressed archive"
             raise DataError(f"{msg}; unpack it with gzip -d (bzip2, xz, zstd) to a plain .tar")
     if not paths:
         msg = f"{folder.url}: there is no .tar file in it or in its split folders"
         raise DataError(msg)
     if bad := next((problem for path in paths if (problem := unicode_problem(path))), None):
-        msg = f"{folder.url}/{bad[0]}: {bad[2]}"
+        msg = f"{folder.url}/{bad.key}: {bad.message}"
         raise DataError(msg)
     json_keys = options.label_columns or JSON_KEYS
     first = probe(folder, paths[0], json_keys)
     if first.is_deep_tree:
-        msg = f"{folder.url}/{paths[0]}: its images lie in folders in folders, with no .cls or .json beside them"
+        msg = f"{folder.url}/{paths[0]}: its images lie in folders in folders, with no .cls or .json next to them"
         raise DataError(
-            f"{msg}: that is no WebDataset; give the .tar itself as SOURCE, or unpack it and give the folder"
+            f"{msg}: that is not a WebDataset; give the .tar itself as SOURCE, or unpack it and give the folder"
         )
     tars = tuple(Tar(path, split_of_path(path)) for path in paths)
     return WebDataset(
-        folder, tars, json_keys, first.have_lists, is_file=name is not None, beside=tuple(sorted(skipped.items()))
+        folder, tars, json_keys, first.have_lists, is_file=name is not None, other_files=tuple(sorted(skipped.items()))
     )
 
 
 def _files(folder: Folder) -> Iterator[tuple[str, Entry]]:
-    """Path and entry of the files in a source and in its folders of splits."""
+    """Yield path and entry of the files in a source and in its split folders."""
     places = ["", *(name for name in folders_in(folder) if split_of_folder(name))]
     for place in places:
         yield from ((join(place, one.name), one) for one in children(folder, place) if not one.is_folder)

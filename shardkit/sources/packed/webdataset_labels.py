@@ -1,7 +1,7 @@
-"""WebDataset: the class, or the classes, of a sample, out of the members that stand beside its image.
+"""WebDataset: the class or classes of a sample, from the members next to its image.
 
-The text of ``.cls`` (``.cls.txt``, ``.label``, ``.label.txt``), else ``label``, ``class`` or ``label_name`` of the
-``.json``, else the member's first folder.
+The label is the text of ``.cls`` (``.cls.txt``, ``.label``, ``.label.txt``), else ``label``, ``class`` or
+``label_name`` of the ``.json``, else the image's first folder.
 """
 
 import json
@@ -12,27 +12,25 @@ from typing import Any, BinaryIO
 
 from shardkit.archives.tar_members import TarMember
 from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
 from shardkit.sources.detection.rows import encodable
+from shardkit.sources.listing import BadRecord
 
-TEXT_SUFFIXES = ("cls", "cls.txt", "label", "label.txt")  # the first that is there counts
+TEXT_SUFFIXES = ("cls", "cls.txt", "label", "label.txt")  # the first that exists counts
 SUFFIXES = frozenset({*TEXT_SUFFIXES, "json"})
 JSON_KEYS = ("label", "class", "label_name")
-_MAX_LABEL_BYTES = 4 << 10  # 4 KiB: no class name is as long
+_MAX_LABEL_BYTES = 4 << 10  # 4 KiB: no class name is longer
 _MAX_JSON_BYTES = 16 << 20  # 16 MiB
-
-
-class BadSample(Exception):  # noqa: N818 - what is found in the data, not what goes wrong here
-    """A sample that is no example: reason and message."""
 
 
 @dataclass(frozen=True, slots=True)
 class LabelReader:
-    """From the members of a sample to its label.
+    """Reads the label of a sample from its members.
 
     Attributes:
-        file: the .tar.
-        json_keys: of a .json, what may be the class; the first that is there counts.
-        is_multi_label: whether samples have any number of classes.
+        file: The open .tar.
+        json_keys: Keys of a .json that may have the class; the first that exists counts.
+        is_multi_label: Whether samples have any number of classes.
     """
 
     file: BinaryIO
@@ -40,14 +38,14 @@ class LabelReader:
     is_multi_label: bool
 
     def read(self, image: TarMember, labels: Mapping[str, TarMember]) -> list[str]:
-        """The class of a sample; of multi-label ones, any number.
+        """Return the class of a sample; in multi-label sources any number of classes.
 
         Args:
-            image: the sample's.
-            labels: its members by what follows the first dot of their names, of SUFFIXES.
+            image: The image of the sample.
+            labels: Members with one of SUFFIXES, by suffix.
 
         Raises:
-            BadSample: ``no_label`` or ``bad_label``.
+            BadRecord: NO_LABEL or BAD_LABEL.
         """
         for suffix in TEXT_SUFFIXES:
             if suffix in labels:
@@ -56,25 +54,27 @@ class LabelReader:
             return found
         above, separator, _ = image.name.partition("/")
         if not separator:
-            raise BadSample("no_label", "the sample has no .cls, no label in a .json, and lies in no folder; add one")
+            raise BadRecord(NO_LABEL, "the sample has no .cls, no label in a .json, and lies in no folder; add one")
         return [above]
 
     def is_list(self, labels: Mapping[str, TarMember]) -> bool:
-        """Whether a sample's label is a list in its .json."""
+        """Return whether a sample's label is a list in its .json."""
         if "json" not in labels or not labels.keys().isdisjoint(TEXT_SUFFIXES):
             return False
         try:
             return isinstance(self._value(labels["json"])[1], list)
-        except BadSample:
+        except BadRecord:
             return False
 
     def _name(self, member: TarMember) -> str:
         text = self._text(member, _MAX_LABEL_BYTES).strip(" \t\r\n")
         if not text:
-            raise BadSample("no_label", f"{printable(member.name)} is empty; write the class into it")
+            raise BadRecord(NO_LABEL, f"{printable(member.name)} is empty; write the class into it")
         if any(unicodedata.category(char) == "Cc" for char in text):
-            message = f"{printable(member.name)} holds {text[:8].encode()!r}, no line of text; write the class as text"
-            raise BadSample("bad_label", f"{message}, such as 5 or cat")
+            message = (
+                f"{printable(member.name)} holds {text[:8].encode()!r}, not a line of text; write the class as text"
+            )
+            raise BadRecord(BAD_LABEL, f"{message}, such as 5 or cat")
         return text
 
     def _names(self, member: TarMember) -> list[str] | None:
@@ -88,19 +88,20 @@ class LabelReader:
             message = (
                 f"{where} is a list, and the first samples have one class each; give each one class, or each a list"
             )
-            raise BadSample("bad_label", message)
+            raise BadRecord(BAD_LABEL, message)
         names = [_class_name(one, where) for one in value]
         if len(set(names)) < len(names):
             message = f"{where} holds a class twice; write each class once, by name or number, not a 0 or 1 for each"
-            raise BadSample("bad_label", message)
+            raise BadRecord(BAD_LABEL, message)
         return names
 
     def _value(self, member: TarMember) -> tuple[str, Any]:
-        """The key that holds the label, and what it holds; None where there is none."""
+        """Return the key of the label and its value; None as value if there is none."""
+        text = self._text(member, _MAX_JSON_BYTES)
         try:
-            content = json.loads(self._text(member, _MAX_JSON_BYTES))
+            content = json.loads(text)
         except (ValueError, RecursionError) as error:
-            raise BadSample("bad_label", f"{printable(member.name)} is no JSON ({error}); mend it") from error
+            raise BadRecord(BAD_LABEL, f"{printable(member.name)} is not JSON ({error}); correct it") from error
         for key in self.json_keys:
             value = content.get(key) if isinstance(content, dict) else None
             if value is not None and not (isinstance(value, str) and not value.strip()):
@@ -110,13 +111,13 @@ class LabelReader:
     def _text(self, member: TarMember, max_bytes: int) -> str:
         if member.num_bytes > max_bytes:
             message = f"{printable(member.name)} has {member.num_bytes} bytes, too many for a label"
-            raise BadSample("bad_label", message)
+            raise BadRecord(BAD_LABEL, message)
         self.file.seek(member.offset)
         try:
             return self.file.read(member.num_bytes).decode("utf-8-sig")
         except UnicodeDecodeError:
-            message = f"{printable(member.name)} is no text in UTF-8; write the class as text, such as 5 or cat"
-            raise BadSample("bad_label", message) from None
+            message = f"{printable(member.name)} is not text in UTF-8; write the class as text, such as 5 or cat"
+            raise BadRecord(BAD_LABEL, message) from None
 
 
 def _class_name(value: Any, where: str) -> str:
@@ -124,4 +125,4 @@ def _class_name(value: Any, where: str) -> str:
         return encodable(value.strip())
     if isinstance(value, int) and not isinstance(value, bool):
         return str(value)
-    raise BadSample("bad_label", f"{where} is neither text nor a whole number, nor a list of these; write the class")
+    raise BadRecord(BAD_LABEL, f"{where} is neither text nor a whole number, nor a list of these; write the class")

@@ -1,4 +1,4 @@
-"""WebDataset: which members of a .tar are one sample, and whether a .tar holds samples at all."""
+"""WebDataset: group the members of a .tar into samples, and detect whether a .tar has samples at all."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -9,17 +9,17 @@ from shardkit.sources.listing import IMAGE_ENDINGS, ending, is_ignored
 from shardkit.sources.packed.webdataset_labels import SUFFIXES, LabelReader
 from shardkit.storage import Folder, os_errors_as
 
-_PROBED_SAMPLES = 200  # a tree packed folder by folder shows itself by then, and so do shards
+_PROBED_SAMPLES = 200  # enough to tell shards from a tree that was packed folder by folder
 
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """What the first samples of a .tar are like.
+    """Properties of the first samples of a .tar.
 
     Attributes:
-        are_labelled: whether there is a label beside an image.
-        have_lists: whether such a label is a list of classes.
-        depths: how many folders images lie in.
+        are_labelled: Whether an image has a label next to it.
+        have_lists: Whether such a label is a list of classes.
+        depths: Numbers of folders above the images.
     """
 
     are_labelled: bool
@@ -28,12 +28,12 @@ class Probe:
 
     @property
     def is_plain_tree(self) -> bool:
-        """Whether they are an ordinary tree of folders: its images lie in folders, and no label beside any of them."""
+        """Whether this is an ordinary tree: images are in folders, and none has a label next to it."""
         return not self.are_labelled and max(self.depths, default=0) > 0
 
     @property
     def is_deep_tree(self) -> bool:
-        """Whether, besides, no image lies in a folder of its class alone: the first folder may be a split, or none."""
+        """Whether this is an ordinary tree without an image in a single folder, which could be its class."""
         return self.is_plain_tree and 1 not in self.depths
 
 
@@ -41,9 +41,9 @@ def probe(folder: Folder, path: str, json_keys: tuple[str, ...]) -> Probe:
     """Look at the first samples of a .tar.
 
     Args:
-        folder: that the path is below.
-        path: of an uncompressed .tar; a broken one shows what stands before.
-        json_keys: see LabelReader.
+        folder: The folder that the path starts at.
+        path: Path of an uncompressed .tar; a broken one is read up to the damage.
+        json_keys: See LabelReader.
     """
     are_labelled = have_lists = False
     depths: set[int] = set()
@@ -72,7 +72,7 @@ def _unbroken(members: Iterator[TarMember]) -> Iterator[TarMember]:
 
 
 def samples(members: Iterable[TarMember]) -> Iterator[list[TarMember]]:
-    """Members of one path up to the first dot of the name that stand one behind the other, as WebDataset reads them."""
+    """Yield the samples: successive members of one path up to the first dot of the name, as WebDataset reads them."""
     sample: list[TarMember] = []
     prefix = ""
     for member in members:
@@ -87,17 +87,17 @@ def samples(members: Iterable[TarMember]) -> Iterator[list[TarMember]]:
 
 
 def labels_of(sample: Iterable[TarMember]) -> dict[str, TarMember]:
-    """A sample's members that may hold its label, by suffix."""
+    """Return a sample's members that may have its label, by suffix."""
     return {found: one for one in sample if (found := suffix(one.name)) in SUFFIXES}
 
 
 def is_junk(member: TarMember) -> bool:
-    """Whether systems leave such members behind."""
+    """Return whether operating systems leave such members behind."""
     return any(is_ignored(part) for part in member.name.split("/") if part not in {".", ".."})
 
 
 def suffix(name: str) -> str:
-    """What follows the first dot of a member's name, in lower case."""
+    """Return what follows the first dot of a member's name, in lower case."""
     return name.rpartition("/")[2].partition(".")[2].lower()
 
 

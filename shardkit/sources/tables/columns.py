@@ -1,4 +1,4 @@
-"""What the columns of a table are, and the row of the listing that a record becomes."""
+"""The roles of a table's columns, and how a record becomes a row of the listing."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -6,31 +6,31 @@ from typing import Any
 
 import pyarrow as pa
 
-from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, feature_field
+from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT
+from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, ListingRow, feature_field
 from shardkit.sources.tables.labels import Labels
 from shardkit.sources.tables.records import BadRecord, Record, enumerated, shown
 from shardkit.sources.tables.split_names import is_discard, split_of_text
 from shardkit.sources.tables.values import as_text, describe_type, reading, unfit
 
-Row = tuple[Any, ...]
-# From a record's values to its one class, if it has one, and the values of Columns.fields; raises BadRecord.
-Annotation = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
+# Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
+AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """What the columns of a table are, by their places.
+    """The roles of a table's columns, by their indexes.
 
     Attributes:
-        names: of all columns.
-        image: the column of paths.
-        labels: how labels are read.
-        split: the column of splits; None where there is none, or where it assigns none.
-        discards: the column that may hold DISCARD instead of a split; None for none.
-        group: the column of groups; None for none.
-        features: columns that are carried along, and their types.
-        left_out: columns that are not, because they hold neither text nor numbers.
-        holds_text: whether values are texts of what they are.
+        names: Names of all columns.
+        image: The column of image paths.
+        labels: How labels are read.
+        split: The column of splits; None if there is none, or if it assigns none.
+        discards: The column that may hold DISCARD instead of a split; None for none.
+        group: The column of groups; None for none.
+        features: Columns that become features, and their types.
+        left_out: Columns that do not, because they hold neither text nor numbers.
+        holds_text: Whether every value is text, as in CSV files.
     """
 
     names: tuple[str, ...]
@@ -45,19 +45,19 @@ class Columns:
 
     @property
     def schema(self) -> pa.Schema:
-        """Of a table's listing."""
+        """Schema of the table's listing."""
         return pa.schema([*LISTING_SCHEMA, LINE, *self.fields])
 
     @property
     def fields(self) -> list[pa.Field]:
-        """Columns of a listing besides the usual ones: of labels, of groups, and those that are carried along."""
+        """Columns that the listing adds to LISTING_SCHEMA: of labels, groups and features."""
         fields = [] if self.labels.field is None else [self.labels.field]
         if self.group is not None:
             fields.append(GROUP)
         return fields + [feature_field(self.names[i], type_) for i, type_ in self.features]
 
-    def placed(self, names: tuple[str, ...]) -> "Columns":
-        """The same columns in a table that has them in the order of names."""
+    def reordered(self, names: tuple[str, ...]) -> "Columns":
+        """Return the same columns for a table that has them in the order of `names`."""
         if names == self.names:
             return self
         at = [names.index(name) for name in self.names]
@@ -74,7 +74,7 @@ class Columns:
         )
 
     def describe(self) -> str:
-        """A part of a sentence."""
+        """Return a phrase for the user that names the roles."""
         parts = [f"the image from column {self.names[self.image]!r}", self.labels.describe()]
         if self.split is not None:
             parts.append(f"the split from {self.names[self.split]!r}")
@@ -87,40 +87,41 @@ class Columns:
             parts.append(f"left out {enumerated([repr(self.names[i]) for i in self.left_out])}")
         return "; ".join(parts)
 
-    def rows(self, file_name: str, key_of: Callable[[object], str]) -> Callable[[Record], Row]:
-        """The function that turns a record into a row of ``schema``, a rejected one where it leads to no example.
+    def rows(self, file_name: str, key_of: Callable[[object], str]) -> Callable[[Record], ListingRow]:
+        """Return the function that turns a record into a row of `schema`: a rejected row if it gives no example.
 
         Args:
-            file_name: what the table is called in messages.
-            key_of: from the image column's value to the key; may raise BadRecord.
+            file_name: Name of the table in messages.
+            key_of: Function that maps the image column's value to the key; may raise BadRecord.
         """
-        image, annotation = self.image, self.annotations()
-        nothing = (None,) * len(self.fields)
+        image, annotation = self.image, self.annotation_reader()
+        nulls = (None,) * len(self.fields)
 
-        def row(record: Record) -> Row:
+        def row(record: Record) -> ListingRow:
             line, values, problem = record
             key = split = None
             try:
                 if problem:
-                    raise BadRecord("bad_line", problem)
+                    raise BadRecord(BAD_LINE, problem)
                 key = key_of(values[image])
                 split = self.split_of(values)
                 label_name, more = annotation(values)
             except BadRecord as error:
                 place = f"{file_name}, line {line}"
-                # The place is told once: it is the key where the record leads to no image.
+                # If the record names no image, its line is the key and need not be in the message.
                 message = f"{place}: {error}" if key else str(error)
-                return (key or place, split, None, UNMEASURED, 0, error.reason, message, line, *nothing)
-            return (key, split, label_name, UNMEASURED, 0, None, None, line, *more)
+                extra = (line, *nulls)
+                return ListingRow(key or place, split, None, UNMEASURED, 0, error.reason, message, extra)
+            return ListingRow(key, split, label_name, UNMEASURED, 0, None, None, (line, *more))
 
         return row
 
     def is_discarded(self, record: Record) -> bool:
-        """Whether the table says that a record is to be left out."""
+        """Return whether the table says that a record is to be left out."""
         return self.discards is not None and not record.problem and is_discard(record.values[self.discards])
 
-    def annotations(self) -> Annotation:
-        """The function that reads labels, groups and what is carried along."""
+    def annotation_reader(self) -> AnnotationReader:
+        """Return the function that reads labels, groups and features."""
         names, labels = self.names, self.labels
         features = [(i, type_, reading(type_, holds_text=self.holds_text)) for i, type_ in self.features]
         one_class = labels.field is None
@@ -133,17 +134,17 @@ class Columns:
             for i, type_, read in features:
                 try:
                     more.append(read(values[i]))
-                except ValueError:  # noqa: PERF203 - a try block that nothing is raised in costs nothing
+                except ValueError:  # noqa: PERF203 - a try block in which nothing is raised is free
                     raise unfit(names[i], values[i], type_) from None
             return (label if one_class else None), more
 
         return annotation
 
     def split_of(self, values: Sequence[Any]) -> str | None:
-        """The split that a record names; None without a column of splits.
+        """Return the split that a record names; None without a column of splits.
 
         Raises:
-            BadRecord: ``bad_split``.
+            BadRecord: BAD_SPLIT.
         """
         return None if self.split is None else self._split(values[self.split])
 
@@ -153,11 +154,11 @@ class Columns:
         except ValueError as error:
             if isinstance(error, BadRecord):
                 raise
-            msg = f"{shown(value)} is no split's name"
-            raise BadRecord("bad_split", msg) from None
+            msg = f"{shown(value)} is not the name of a split"
+            raise BadRecord(BAD_SPLIT, msg) from None
         if split is None:
             msg = "it has no split where other records have one; give it one or leave it out"
-            raise BadRecord("bad_split", msg)
+            raise BadRecord(BAD_SPLIT, msg)
         return split
 
     def _group(self, value: Any) -> str | None:

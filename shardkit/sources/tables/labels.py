@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
+from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
 from shardkit.sources.listing import LABEL_NAMES, target_field
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.records import BadRecord, Record, TableFile, enumerated, shown
@@ -78,7 +79,7 @@ class Labels:
             return list(dict.fromkeys(found))  # each once
         if len(found) != self.num_targets:
             msg = f"{_columns(self.names)} {len(found)} numbers where the table's first records have {self.num_targets}"
-            raise BadRecord("bad_label", msg)
+            raise BadRecord(BAD_LABEL, msg)
         return found
 
     def _several(self, value: Any, column: str) -> list[Any]:
@@ -99,23 +100,23 @@ class Labels:
         if self.class_names and isinstance(value, int):
             if value == -1:
                 msg = f"column {column!r} holds -1, Hugging Face's number for no label; give it one or leave it out"
-                raise BadRecord("no_label", msg)
+                raise BadRecord(NO_LABEL, msg)
             if not 0 <= value < len(self.class_names):
                 msg = f"column {column!r} holds {value} where the file names {len(self.class_names)} classes"
-                raise BadRecord("bad_label", msg)
+                raise BadRecord(BAD_LABEL, msg)
             return self.class_names[value]
         try:
             name = as_text(value)
         except ValueError:
             msg = f"column {column!r} holds {shown(value)}, which is no class name"
-            raise BadRecord("bad_label", msg) from None
+            raise BadRecord(BAD_LABEL, msg) from None
         if not name or name.isspace() or (isinstance(value, float) and math.isnan(value)):
             raise _no_label(column)
         return name
 
 
 def _no_label(column: str) -> BadRecord:
-    return BadRecord("no_label", f"column {column!r} is empty; give the image a label or leave it out")
+    return BadRecord(NO_LABEL, f"column {column!r} is empty; give the image a label or leave it out")
 
 
 def _columns(names: Sequence[str]) -> str:
@@ -127,7 +128,7 @@ def _indicator(value: Any, column: str) -> bool:
         return _INDICATORS[as_text(value).strip().lower()]
     except (KeyError, ValueError):
         msg = f"column {column!r} holds {shown(value)} where the table's first records have 0 or 1"
-        raise BadRecord("bad_label", msg) from None
+        raise BadRecord(BAD_LABEL, msg) from None
 
 
 def _target(value: Any, column: str) -> float:
@@ -137,10 +138,10 @@ def _target(value: Any, column: str) -> float:
         number = as_float(value)
     except ValueError:
         msg = f"column {column!r} holds {shown(value)}, which is no number that float32 can hold"
-        raise BadRecord("bad_label", msg) from None
+        raise BadRecord(BAD_LABEL, msg) from None
     if not math.isfinite(number):
         msg = f"column {column!r} holds {number}, which nothing can be regressed on"
-        raise BadRecord("bad_label", msg)
+        raise BadRecord(BAD_LABEL, msg)
     return number
 
 

@@ -1,4 +1,4 @@
-"""Tables: SOURCE is a CSV, TSV, JSON Lines or Parquet file with a column of image paths and columns of labels."""
+"""The layout `table`: SOURCE is a CSV, TSV, JSON Lines or Parquet file with columns of image paths and labels."""
 
 import contextlib
 import os
@@ -9,21 +9,21 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.sources.listing import Listing, Source
+from shardkit.sources.listing import Listing, ListingRow, Source, batched, count_skipped
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.csv_files import open_csv
 from shardkit.sources.tables.json_files import open_json_lines
-from shardkit.sources.tables.lookup import Names, Whereabouts, look_up
+from shardkit.sources.tables.lookup import ImageLocation, NameResolver, locate_images
 from shardkit.sources.tables.parquet_files import open_parquet
-from shardkit.sources.tables.paths import Keys, Numbered, absolute_form, keys_of_paths
+from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form, build_keys
 from shardkit.sources.tables.records import BadRecord, TableFile
 from shardkit.sources.tables.roles import IMAGE_COLUMNS, find_columns, read_prefix
-from shardkit.sources.tables.unlisted import count_unnamed
+from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
-_UNNAMED = -1  # the part that counts images; others are numbers from 0
+_UNLISTED = -1  # the part that counts images without record; the other parts are numbers from 0
 _DISCARDED = "records of the split DISCARD"
 
 
@@ -32,18 +32,18 @@ class Table(Source):
     """A table of images.
 
     Attributes:
-        folder: what keys start at.
-        file: the table.
-        columns: what its columns are.
-        keys: how paths become keys.
-        whereabouts: where the images are.
+        folder: The folder that keys start at.
+        file: The table.
+        columns: The roles of its columns.
+        keys: How paths become keys.
+        image_location: How images are found.
     """
 
     folder: Folder
     file: TableFile
     columns: Columns
-    keys: Keys
-    whereabouts: Whereabouts
+    keys: KeyBuilder
+    image_location: ImageLocation
 
     @property
     def schema(self) -> pa.Schema:
@@ -52,7 +52,7 @@ class Table(Source):
 
     @property
     def classes(self) -> tuple[str, ...] | None:
-        """See Source; of Hugging Face's ClassLabel columns."""
+        """See Source; names of a Hugging Face ClassLabel column."""
         return self.columns.labels.class_names or None
 
     @property
@@ -62,45 +62,42 @@ class Table(Source):
 
     def describe(self) -> str:
         """See Source."""
-        return f"{self.file.url}: read as {self.layout}: {self.columns.describe()}{self.whereabouts.remark}"
+        return f"{self.file.url}: read as {self.layout}: {self.columns.describe()}{self.image_location.remark}"
 
     def parts(self) -> list[int]:
-        """Row groups of a Parquet file, other files as one; and the images that the table does not name."""
-        return [*self.file.parts(), _UNNAMED]
+        """Return a part for each row group of a Parquet file or the whole other file, and one for the other images."""
+        return [*self.file.parts(), _UNLISTED]
 
     def list_part(self, part: int, batch_rows: int) -> Iterator[Listing]:
-        """See Source; records in the file's order. Whether images are there is not looked up.
+        """See Source; records in the file's order. Does not look up whether images exist.
 
-        Records of the split DISCARD are left out and counted, and so are images that lie beside named ones.
+        Records of the split DISCARD, and images next to named ones that no record names, are counted as skipped.
         """
-        schema = self.schema
         key_of = self._key_of()
-        if part == _UNNAMED:
-            if count := count_unnamed(self.folder, self._keys(key_of)):
-                what = f"{'image' if count == 1 else 'images'} that {printable(self.file.name)} does not name"
-                yield Listing(schema, skipped={what: count})
+        skipped: dict[str, int] = {}
+        if part == _UNLISTED:
+            if count := count_unlisted(self.folder, self._keys(key_of)):
+                skipped[f"{'image' if count == 1 else 'images'} that {printable(self.file.name)} does not name"] = count
+            yield from batched(self.schema, (), batch_rows, skipped)
             return
+        yield from batched(self.schema, self._rows(part, key_of, skipped), batch_rows, skipped)
+
+    def _rows(self, part: int, key_of: Callable[[object], str], skipped: dict[str, int]) -> Iterator[ListingRow]:
         row = self.columns.rows(self.file.name, key_of)
-        batch = Listing(schema)
         for record in self.file.records(part):
             if self.columns.is_discarded(record):
-                batch.skipped[_DISCARDED] = batch.skipped.get(_DISCARDED, 0) + 1
-                continue
-            batch.rows.append(row(record))
-            if len(batch.rows) == batch_rows:
-                yield batch
-                batch = Listing(schema)
-        if batch.rows or batch.skipped:
-            yield batch
+                count_skipped(skipped, _DISCARDED)
+            else:
+                yield row(record)
 
     def _key_of(self) -> Callable[[object], str]:
-        if not self.whereabouts.by_name:
+        if not self.image_location.by_name:
             return self.keys.key
-        names = Names(self.folder)
-        return lambda path: names.key(self.keys.key(path))
+        names = NameResolver(self.folder)
+        return lambda path: names.resolve(self.keys.key(path))
 
     def _keys(self, key_of: Callable[[object], str]) -> Iterator[str]:
-        """Of all records that lead to one."""
+        """Yield the keys of all records that have one."""
         image = self.columns.image
         for record in self.file.all_records(frozenset({image})):
             if record.problem is None:
@@ -109,18 +106,18 @@ class Table(Source):
 
 
 def open_table(path_url: str, options: SourceOptions) -> Table:
-    """Find out how a table is to be read, from its first 1,000 records.
+    """Decide how to read a table, from its first 1,000 records.
 
-    Where these name absolute paths and options.root is not given, the whole table is read once for their common parent.
+    If they have absolute paths and `options.root` is not given, all records are read once to find their common parent.
 
     Args:
-        path_url: of the file, local or ``file://``, ``s3://``, ``gs://``.
-        options: what the user says about it.
+        path_url: Path of the file: local, or a URL that begins with ``file://``, ``s3://`` or ``gs://``.
+        options: Options of the source.
 
     Raises:
-        DataError: there is no such file, or it cannot be read as a table of images.
-        UnknownNameError: options name a column that is not there.
-        MachineError: it cannot be read.
+        DataError: The file does not exist, or cannot be read as a table of images.
+        UnknownNameError: The options name a column that does not exist.
+        MachineError: The disk or the network failed.
     """
     beside, path = _split_url(path_url)
     file = open_table_file(beside, path, options)
@@ -131,15 +128,15 @@ def open_table(path_url: str, options: SourceOptions) -> Table:
         name = file.columns[columns.image]
         msg = f"{file.url}: column {name!r} holds no path in the first records; name another one with --image-column"
         raise DataError(msg)
-    folder, keys = keys_of_paths(file.url, beside, options.root, first, _paths(file, columns.image))
-    return Table(folder, file, columns, keys, look_up(folder, _good_keys(keys, first)))
+    folder, keys = build_keys(file.url, beside, options.root, first, _paths(file, columns.image))
+    return Table(folder, file, columns, keys, locate_images(folder, _good_keys(keys, first)))
 
 
 def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
     """Open a table by its ending.
 
     Raises:
-        DataError: it is not there, or of another kind.
+        DataError: The file does not exist, or has another ending.
     """
     url = f"{folder.url}/{path}"
     kind = os.path.splitext(path)[1].lower()
@@ -169,13 +166,13 @@ def _path(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
 
 
-def _good_keys(keys: Keys, paths: Iterable[Numbered]) -> Iterator[str]:
+def _good_keys(keys: KeyBuilder, paths: Iterable[NumberedPath]) -> Iterator[str]:
     for _, path in paths:
         with contextlib.suppress(BadRecord):
             yield keys.key(path)
 
 
-def _paths(file: TableFile, column: int) -> Iterator[Numbered]:
+def _paths(file: TableFile, column: int) -> Iterator[NumberedPath]:
     for record in file.all_records(frozenset({column})):
         if record.problem is None and (path := _path(record.values[column])):
             yield record.line, path

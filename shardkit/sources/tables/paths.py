@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from shardkit.errors import DataError
 from shardkit.naming import relative_path_problem
+from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.tables.records import BadRecord, shown
 from shardkit.storage import Folder, open_folder
 
@@ -15,11 +16,11 @@ _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
 _PLAIN = re.compile(r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_ .-]+(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_ .-]+)*")
 _MAX_PATH = 4096  # characters: Linux's PATH_MAX; object stores allow 1,024 bytes
 
-Numbered = tuple[int, str]  # the record's line, and its path
+NumberedPath = tuple[int, str]  # the record's line, and its path
 
 
 @dataclass(frozen=True, slots=True)
-class Keys:
+class KeyBuilder:
     """Forms keys.
 
     Attributes:
@@ -38,10 +39,10 @@ class Keys:
         """
         if not isinstance(path, str):
             msg = "the path of the image is missing" if path is None else f"{shown(path)} is no path of an image"
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         if len(path) > _MAX_PATH:
             msg = f"the path {shown(path)} has {len(path):,} characters, more than {_MAX_PATH:,}"
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         if not self.absolute_only and _PLAIN.fullmatch(path):
             return path
         absolute = absolute_form(path)
@@ -49,7 +50,7 @@ class Keys:
             msg = (
                 f"the path {shown(path)} is relative where those of the first records are absolute; write it like them"
             )
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         if absolute is None:
             relative = path.replace("\\", "/")  # of a table made on Windows
             while relative.startswith("./"):
@@ -58,10 +59,10 @@ class Keys:
             relative = absolute[len(self.root) :]
         else:
             msg = f"the path {shown(path)} is not below {self.root}; name a folder above all images with --root"
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         if not _PLAIN.fullmatch(relative) and (problem := relative_path_problem(relative)):
             msg = f"the path {shown(path)} may not be followed: {problem}; write it relative to {self.root}"
-            raise BadRecord("bad_path", msg)
+            raise BadRecord(BAD_PATH, msg)
         return relative
 
 
@@ -77,9 +78,9 @@ def absolute_form(path: str) -> str | None:
     return path
 
 
-def keys_of_paths(
-    url: str, beside: Folder, root: str | None, first: list[Numbered], every: Iterable[Numbered]
-) -> tuple[Folder, Keys]:
+def build_keys(
+    url: str, beside: Folder, root: str | None, first: list[NumberedPath], every: Iterable[NumberedPath]
+) -> tuple[Folder, KeyBuilder]:
     """The folder that keys start at, and how they are formed.
 
     Where over half of the first paths are of one kind (relative, of this machine, or of one bucket), a path of another
@@ -116,8 +117,8 @@ def keys_of_paths(
     return _keys_below(open_folder("/".join(common or []) or "/"), absolute_only=True)
 
 
-def _keys_below(folder: Folder, *, absolute_only: bool) -> tuple[Folder, Keys]:
-    return folder, Keys(root_of(folder), absolute_only)
+def _keys_below(folder: Folder, *, absolute_only: bool) -> tuple[Folder, KeyBuilder]:
+    return folder, KeyBuilder(root_of(folder), absolute_only)
 
 
 def root_of(folder: Folder) -> str:
@@ -140,7 +141,7 @@ def _place(path: str) -> str | None:
     return "/" if absolute.startswith("/") else "/".join(absolute.split("/")[:3])
 
 
-def _mixed(url: str, first: list[Numbered]) -> DataError:
+def _mixed(url: str, first: list[NumberedPath]) -> DataError:
     one, other = sorted({_place(path): (line, path) for line, path in reversed(first)}.values())[:2]
     return DataError(
         f"{url}: line {one[0]} names {shown(one[1])} and line {other[0]} {shown(other[1])}; the paths of one table are "

@@ -37,10 +37,10 @@ _USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
 _NO_BOXES = "boxes are read from COCO JSON, Pascal VOC and YOLO, not from tables: convert them to one of these"
 
 # All records of a source, with values of the columns wanted: what types of columns are found in.
-Every = Callable[[frozenset[int]], Iterable[Record]]
+ReadAll = Callable[[frozenset[int]], Iterable[Record]]
 
 
-def find_columns(file: TableFile, prefix: Sequence[Record], options: SourceOptions, every: Every) -> Columns:
+def find_columns(file: TableFile, prefix: Sequence[Record], options: SourceOptions, read_all: ReadAll) -> Columns:
     """Decide what each column is, from its name and the first records, and the types of those carried along, from all.
 
     Raises:
@@ -49,15 +49,15 @@ def find_columns(file: TableFile, prefix: Sequence[Record], options: SourceOptio
     """
     if not options.label_columns:
         _refuse_boxes(file)
-    return roles_beside(_image(file, options), file, prefix, options, every)
+    return find_other_columns(_image(file, options), file, prefix, options, read_all)
 
 
-def roles_beside(
+def find_other_columns(
     image: int,
     file: TableFile,
     prefix: Sequence[Record],
     options: SourceOptions,
-    every: Every,
+    read_all: ReadAll,
     *,
     usual_splits: bool = True,
 ) -> Columns:
@@ -68,7 +68,7 @@ def roles_beside(
         file: the table.
         prefix: its first records.
         options: names of columns, if not the usual ones.
-        every: gives all records.
+        read_all: gives all records.
         usual_splits: whether a column that is called like splits tells them, unless the user says so.
 
     Raises:
@@ -94,7 +94,7 @@ def roles_beside(
     others = [i for i, name in enumerate(file.columns) if i not in roles and name]
     types = file.types(prefix, others)
     if open_ := frozenset(i for i in others if file.may_widen(types[i])):
-        types |= file.types(every(open_), open_)
+        types |= file.types(read_all(open_), open_)
     return Columns(
         names=file.columns,
         image=image,
@@ -131,8 +131,8 @@ def _assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> b
     # Usually the first record tells; a table of UNASSIGNED is read to its end.
     if any(_is_assigned(record.values[column]) for record in prefix):
         return True
-    every = file.all_records(frozenset({column}))
-    return any(record.problem is None and _is_assigned(record.values[column]) for record in every)
+    records = file.all_records(frozenset({column}))
+    return any(record.problem is None and _is_assigned(record.values[column]) for record in records)
 
 
 def _is_assigned(value: Any) -> bool:

@@ -4,6 +4,7 @@ from functools import lru_cache
 
 from shardkit.errors import CallError
 from shardkit.naming import check_split_name, split_of_folder
+from shardkit.reject_reasons import BAD_SPLIT
 from shardkit.sources.tables.records import BadRecord
 
 _UNASSIGNED = {"", "unassigned"}  # TFRecorder's and AutoML's word
@@ -38,4 +39,4 @@ def split_of_text(text: str) -> str | None:
     try:
         return check_split_name(name)
     except CallError as error:
-        raise BadRecord("bad_split", str(error)) from error
+        raise BadRecord(BAD_SPLIT, str(error)) from error

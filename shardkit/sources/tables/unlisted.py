@@ -1,4 +1,4 @@
-"""Images beside those that a table names, and that it does not name: counted, so that none is lost silently."""
+"""Count the images next to a table's images that the table does not name, so that none is lost silently."""
 
 import hashlib
 import posixpath
@@ -13,11 +13,11 @@ from shardkit.sources.walking import children, join
 from shardkit.storage import Entry, Folder
 
 
-def count_unnamed(folder: Folder, keys: Iterable[str]) -> int:
-    """How many images of the folders that these keys are in have none of these keys.
+def count_unlisted(folder: Folder, keys: Iterable[str]) -> int:
+    """Return the number of images in the keys' folders that have none of these keys.
 
-    Each folder is listed once, and others are not looked into; one that may be read from but not listed counts none.
-    Memory: eight bytes a key, by a hash of 64 bits.
+    Every folder is listed once; other folders are not listed. A folder that may be read but not listed counts 0.
+    Memory: eight bytes per key, a hash of 64 bits.
     """
     named = array("Q")
     folders: dict[str, None] = {}
@@ -29,18 +29,18 @@ def count_unnamed(folder: Folder, keys: Iterable[str]) -> int:
     for path in folders:
         there = [
             _hash(join(path, entry.name))
-            for entry in listed_if_allowed(folder, path)
+            for entry in list_if_allowed(folder, path)
             if not entry.is_folder and ending(entry.name) in IMAGE_ENDINGS
         ]
         num_unnamed += int(np.isin(np.array(there, np.uint64), hashes, invert=True).sum())
     return num_unnamed
 
 
-def listed_if_allowed(folder: Folder, path: str) -> list[Entry]:
-    """What a folder holds; nothing where listing is refused, as to who may only read the objects of a bucket.
+def list_if_allowed(folder: Folder, path: str) -> list[Entry]:
+    """Return the entries of a folder; none if listing is refused, as for users who may only read a bucket's objects.
 
     Raises:
-        MachineError: it cannot be listed for another reason.
+        MachineError: The folder cannot be listed for another reason.
     """
     try:
         return children(folder, path)

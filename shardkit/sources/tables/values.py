@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from shardkit.reject_reasons import BAD_VALUE
 from shardkit.sources.tables.records import BadRecord, shown
 
 LARGEST_FLOAT32 = 3.4028235677973366e38  # halfway to what would round to infinity (IEEE 754)
@@ -183,7 +184,7 @@ def reading(type_: pa.DataType, *, holds_text: bool) -> Reading:
 def unfit(name: str, value: Any, type_: pa.DataType) -> BadRecord:
     """What is said of a value that the column's reading refuses."""
     found = "nothing" if value is None or value == "" else f"{shown(value)}"
-    return BadRecord("bad_value", f"column {name!r} holds {found} where the table has {describe_type(type_)}")
+    return BadRecord(BAD_VALUE, f"column {name!r} holds {found} where the table has {describe_type(type_)}")
 
 
 def describe_type(type_: pa.DataType) -> str:

@@ -295,7 +295,7 @@ def test_root_tells_where_the_images_are(tmp_path):
 
 def test_images_that_are_nowhere_are_refused_with_what_was_tried(tmp_path):
     root = write_tree(tmp_path / "s", {"annotations/train.json": document(), "pictures/a.jpg": b"x"})
-    with pytest.raises(DataError, match=r"first image 'a.jpg' is in none of .*/s/annotations, .*/s/train, .*by --root"):
+    with pytest.raises(DataError, match=r"first image 'a.jpg' is in none of .*/s/annotations, .*/s/train, .*--root"):
         opened(root)
 
 
@@ -365,7 +365,7 @@ def test_the_split_is_a_word_of_the_files_or_the_folders_name(path, split):
 def test_what_is_not_coco_is_not_taken_for_it(files, tmp_path):
     root = write_tree(tmp_path / "s", {"x/": b"", **files})
     assert not is_coco(open_folder(str(root)))
-    with pytest.raises(DataError, match="no file of COCO's object annotations; looked for annotations"):
+    with pytest.raises(DataError, match=r"COCO's object annotations; .*annotations/"):
         opened(root)
 
 
@@ -517,9 +517,7 @@ def test_absolute_file_names_are_followed_below_the_root_given(tmp_path):
     data = document(images=[IMAGE | {"file_name": f"{tmp_path}/elsewhere/x/a.jpg"}])
     write_tree(tmp_path / "elsewhere", {"x/a.jpg": b"x"})
     root = write_tree(tmp_path / "s", {"train.json": data})
-    with pytest.raises(
-        DataError, match=r'looked for: `file_name` "/.*a.jpg" .*: it is absolute; mend it, or .* by --root'
-    ):
+    with pytest.raises(DataError, match=r'`file_name` "/.*a.jpg" .*: it is absolute; .* --root'):
         opened(root)
     assert [row["key"] for row in listed(opened(root, root=str(tmp_path / "elsewhere")))[0]] == ["x/a.jpg"]
 

@@ -77,12 +77,12 @@ BAD_FILES = {
     "entities in entities": (BOMB, "declares a document type or entities"),
     "an entity of another file": (OUTSIDE, "declares a document type or entities"),
     "a document type of another place": (b'<!DOCTYPE a SYSTEM "http://x/"><annotation/>', "declares a document type"),
-    "cut off": (xml(obj())[:-20], "this is not XML: .*line 1, column"),
-    "empty": (b"", "this is not XML: no element found"),
-    "not UTF-8": (b"<annotation><filename>caf\xe9</filename></annotation>", "this is not XML: not well-formed"),
+    "cut off": (xml(obj())[:-20], "not XML: .*line 1, column"),
+    "empty": (b"", "not XML: no element found"),
+    "not UTF-8": (b"<annotation><filename>caf\xe9</filename></annotation>", "not XML: not well-formed"),
     "an unknown encoding": (b'<?xml version="1.0" encoding="klingon"?><annotation/>', "klingon|encoding"),
     "many bytes a letter": (b'<?xml version="1.0" encoding="shift_jis"?><annotation/>', "encoding"),
-    "a picture": (b"\xff\xd8\xff\xe0\0\0", "this is not XML"),
+    "a picture": (b"\xff\xd8\xff\xe0\0\0", "not XML"),
     "another format": (b"<html/>", "outermost element is <html>"),
     "too large": (b"<annotation>" + b" " * (17 << 20) + b"</annotation>", "more than 16,777,216"),
 }
@@ -276,7 +276,7 @@ def test_what_is_not_voc_is_not_taken_for_it(files, tmp_path):
 
 
 def test_a_source_without_annotations_is_refused_with_what_is_expected(tmp_path):
-    with pytest.raises(DataError, match=r"no Pascal VOC annotations; looked for Annotations/\*.xml with JPEGImages/"):
+    with pytest.raises(DataError, match=r"no Pascal VOC annotations; .*Annotations/\*.xml with JPEGImages/"):
         opened(write_tree(tmp_path / "s", {"cat/1.jpg": b"x"}))
 
 

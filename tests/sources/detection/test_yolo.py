@@ -192,7 +192,7 @@ def test_a_bad_line_is_reported_and_the_image_stays_with_the_others(line, messag
     assert problems == ([("labels/a.txt, line 2", "train", "bad_annotation")] if message else [])
     if message:
         assert message in rows[1]["message"]
-        assert "the image stays" in rows[1]["message"]
+        assert "the image is kept" in rows[1]["message"]
 
 
 def test_a_polygons_box_is_its_hull_and_its_numbers_are_kept():
@@ -285,13 +285,13 @@ def test_names_are_text_in_the_order_of_their_indexes(names, classes, tmp_path):
 
 BAD_YAMLS = {
     "no YAML": (NAMES + "train: [images", r"data.yaml, line 2: this is not YAML"),
-    "no mapping": ("- names:\n- train:", "a mapping with `names` and `train` is expected"),
+    "no mapping": ("- names:\n- train:", "mapping with `names` and `train`"),
     "no names": ("train: images", "`names` must be a list"),
     "names with holes": ("names: [cat, [dog]]\ntrain: images", "`names` must be a list"),
     "names without numbers": ("names: {cat: 0}\ntrain: images", "`names` must be a list"),
     "one name twice": ("names: [cat, dog, cat]\ntrain: images", "two classes are called 'cat'"),
     "no images": (NAMES + "val:\n", "`train`, `val` and `test` are missing"),
-    "no such images": (NAMES + "train: pictures\nval: images", "images 'pictures' of train are not in .*by --root"),
+    "no such images": (NAMES + "train: pictures\nval: images", "images 'pictures' of train are not in .*--root"),
     "outside": (NAMES + "train: ../../etc\n", r"images '../../etc' of train are not in"),
     "nested without end": (NAMES + "train: " + "[" * 5000, "nested too deeply"),
 }
@@ -411,7 +411,7 @@ def test_images_beside_those_of_a_list_are_counted_unless_another_list_names_the
 @pytest.mark.parametrize("yaml", [NAMES + "train: images\n", NAMES + "train: list.txt\n", None])
 def test_images_without_any_label_file_are_refused_with_the_places_looked_at(yaml, tmp_path):
     files = {"images/a.jpg": b"x", "labels/classes.txt": "cat\n", "list.txt": "images/a.jpg"}
-    with pytest.raises(DataError, match=r"there is no label file of YOLO; looked for \*\.txt in /.*/s/labels"):
+    with pytest.raises(DataError, match=r"no label file of YOLO; .*\*\.txt in /.*/s/labels"):
         opened(tree(tmp_path, files, yaml))
 
 
@@ -435,7 +435,7 @@ def test_a_path_out_of_the_folder_of_the_yaml_is_followed_by_root_alone(is_absol
     base = elsewhere if is_absolute else "../else where"
     yaml = f"{NAMES}path: {base}\ntrain: images/train\nval: images/val\n"
     root = write_tree(tmp_path / "s", {"pets.yaml": yaml.encode()})
-    with pytest.raises(DataError, match=f"only you may allow: add --root '{elsewhere}'"):
+    with pytest.raises(DataError, match=f"add --root '{elsewhere}'"):
         opened(root, "pets.yaml")
     assert short(listed(opened(root, "pets.yaml", root=str(elsewhere)))[0]) == ULTRALYTICS_ROWS
 
@@ -472,7 +472,7 @@ def test_a_file_that_darknet_names_and_that_is_not_there_is_named(lost, what, tm
 
 
 def test_root_without_a_yaml_is_refused(tmp_path):
-    with pytest.raises(CallError, match=r"--root is where entries of a data.yaml start; .* has none"):
+    with pytest.raises(CallError, match=r"--root .* data.yaml; .* has none"):
         opened(tree(tmp_path, ULTRALYTICS | {"classes.txt": "cat\ndog\n"}), root=str(tmp_path))
 
 

@@ -165,7 +165,7 @@ def test_other_layouts_are_not_taken_for_masks(tmp_path, paths):
     root = tree(tmp_path, *paths)
     root.mkdir(exist_ok=True)
     assert not is_masks(open_folder(str(root)))
-    with pytest.raises(DataError, match="there is no folder of masks beside one of images"):
+    with pytest.raises(DataError, match="no folder of masks"):
         opened(root)
 
 
@@ -176,7 +176,7 @@ def test_what_is_listed_of_a_file(tmp_path):
     assert listing.skipped == {".txt": 2}
     image, mask = listing.table().to_pylist()
     assert (image["source_bytes"], image["mtime_ns"]) == (5, (root / "images/1.jpg").stat().st_mtime_ns)
-    assert mask["message"] == "there is no image that this mask is of; restore the image, or take the mask out"
+    assert mask["message"] == "there is no image for this mask; restore the image, or remove the mask"
 
 
 def test_names_that_are_not_utf_8_are_reported(tmp_path):

@@ -172,7 +172,7 @@ def test_columns_can_be_named(tmp_path):
     root = source_of(tmp_path, a=data)
     assert rows(opened(root))[0][2:] == ("wrong", b"image 0")
     assert rows(opened(root, image_column="photo", label_columns=("breed",)))[0][2:] == ("pug", b"image 7")
-    with pytest.raises(UnknownNameError, match=r"'label' is no column of image.*there is 'image', 'photo'"):
+    with pytest.raises(UnknownNameError, match=r"'label' is not a column of image.*there is 'image', 'photo'"):
         opened(root, image_column="label")
     with pytest.raises(UnknownNameError, match="there is no column 'nose'; there are 'image', 'label'"):
         opened(root, label_columns=("nose",))
@@ -202,7 +202,7 @@ def test_of_several_configurations_one_has_to_be_named(tmp_path):
     data = table([picture(0)], ["x"])
     root = source_of(tmp_path, fine__train_0=data, coarse__train_0=data)
     assert is_hf_parquet(open_folder(str(root)))
-    with pytest.raises(DataError, match=r"it holds 2 configurations of one data set \(coarse, fine\); SOURCE is one"):
+    with pytest.raises(DataError, match=r"it holds 2 configurations of one dataset \(coarse, fine\); SOURCE is one"):
         opened(root)
 
 
@@ -252,7 +252,7 @@ def test_bytes_of_any_name_are_images_where_the_user_says_so(tmp_path):
     assert has_embedded_images(open_folder(str(root)), "train.parquet", "Scan")
     source = opened(root, image_column="Scan")
     assert rows(source) == [("train/00000000", "train", "x", b"image 0")]
-    with pytest.raises(UnknownNameError, match="'label' is no column of images"):
+    with pytest.raises(UnknownNameError, match="'label' is not a column of images"):
         opened(root, image_column="label")
 
 

@@ -376,7 +376,7 @@ def test_a_binary_class_is_shown_and_text_asked_for(tmp_path):
     source = opened(source_of(tmp_path, a=tarred([("1.jpg", IMAGE), ("1.cls", b"\5\0\0\0")])))
     [row] = listed(source).to_pylist()
     assert row["message"] == (
-        "1.cls holds b'\\x05\\x00\\x00\\x00', no line of text; write the class as text, such as 5 or cat"
+        "1.cls holds b'\\x05\\x00\\x00\\x00', not a line of text; write the class as text, such as 5 or cat"
     )
 
 

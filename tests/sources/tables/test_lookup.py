@@ -51,7 +51,7 @@ def test_a_name_without_ending_or_in_another_case_means_the_one_file(names, file
     assert keys(path) == expected
     source = opened(path)
     said = "images are found by names without endings or in another case" in source.describe()
-    assert said == source.whereabouts.by_name == (expected != names)
+    assert said == source.image_location.by_name == (expected != names)
     assert pickle.loads(pickle.dumps(source)) == source  # noqa: S301 - our own
 
 

@@ -9,7 +9,7 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.layout import open_table
-from shardkit.sources.tables.paths import Keys
+from shardkit.sources.tables.paths import KeyBuilder
 from shardkit.sources.tables.records import BadRecord
 from shardkit.storage import LocalFolder, open_folder
 from shardkit.testing import picture, plan_without_beam, write_tree
@@ -62,9 +62,9 @@ def test_the_short_way_for_plain_paths_gives_what_the_long_one_does(path):
         slashed = slashed[2:]
     if relative_path_problem(slashed):
         with pytest.raises(BadRecord):
-            Keys("/images/").key(path)
+            KeyBuilder("/images/").key(path)
     else:
-        assert Keys("/images/").key(path) == slashed
+        assert KeyBuilder("/images/").key(path) == slashed
 
 
 def test_paths_that_no_file_system_follows_reject_their_records_alone(tmp_path):

@@ -1,0 +1,56 @@
+"""The registry of reject reasons: the code of every reason and one sentence that explains it.
+
+`rejected.parquet` stores these codes in its column `reason`, and scripts of users compare them: do not change
+a released code. `shardkit/sources/README.md` has the remedies; a test compares its table with this registry.
+"""
+
+from typing import Final
+
+EMPTY: Final = "empty"
+TRUNCATED: Final = "truncated"
+DAMAGED: Final = "damaged"
+NOT_AN_IMAGE: Final = "not_an_image"
+TOO_MANY_PIXELS: Final = "too_many_pixels"
+UNREADABLE: Final = "unreadable"
+MISSING: Final = "missing"
+NO_LABEL: Final = "no_label"
+BAD_LABEL: Final = "bad_label"
+BAD_SPLIT: Final = "bad_split"
+NO_SPLIT: Final = "no_split"
+BAD_NAME: Final = "bad_name"
+BAD_PATH: Final = "bad_path"
+BAD_LINE: Final = "bad_line"
+BAD_VALUE: Final = "bad_value"
+BAD_ANNOTATION: Final = "bad_annotation"
+BAD_BOX: Final = "bad_box"
+ANNOTATED_SIZE: Final = "annotated_size"
+BAD_MASK: Final = "bad_mask"
+DUPLICATE_KEY: Final = "duplicate_key"
+DUPLICATE_ID: Final = "duplicate_id"
+DUPLICATE: Final = "duplicate"
+
+# What each code says about the image or record, in the order of the table on the page.
+REJECT_REASONS: dict[str, str] = {
+    EMPTY: "The file has no bytes.",
+    TRUNCATED: "The image or the archive ends early.",
+    DAMAGED: "The image does not decode, or TensorFlow cannot decode it.",
+    NOT_AN_IMAGE: "The file has the ending of an image and other content.",
+    TOO_MANY_PIXELS: "The image has more pixels, or a longer side, than the decoders allow.",
+    UNREADABLE: "The operating system or the store does not give the file.",
+    MISSING: "The image that a label, record or annotation names does not exist.",
+    NO_LABEL: "The image has no label, annotation or mask.",
+    BAD_LABEL: "The label is not a class, or not a number where numbers are expected.",
+    BAD_SPLIT: "The split has an invalid name, or the image lies outside the split folders.",
+    NO_SPLIT: "Two lists of splits name the image.",
+    BAD_NAME: "The name is not UTF-8, or the path leaves the archive or the folder of the label file.",
+    BAD_PATH: "The path in a table is missing, leaves its folder, or matches several files.",
+    BAD_LINE: "The line of a table cannot be read.",
+    BAD_VALUE: "A value does not fit its column.",
+    BAD_ANNOTATION: "The annotation cannot be read, or names no class or image.",
+    BAD_BOX: "The box has no area inside its image; the image itself is kept.",
+    ANNOTATED_SIZE: "The annotations were made for an image of another size.",
+    BAD_MASK: "The mask is damaged, has colours, is lossy, has another size, or is not the only one.",
+    DUPLICATE_KEY: "An earlier record has the same image.",
+    DUPLICATE_ID: "An earlier COCO record has the same id.",
+    DUPLICATE: "An image that is kept has the same bytes; does not count for --max-rejected.",
+}
