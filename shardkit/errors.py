@@ -47,6 +47,10 @@ class UnknownNameError(CallError, KeyError):
         return str(self.args[0]) if self.args else ""
 
 
+class UnknownArgumentError(CallError, TypeError):
+    """A function has no argument of that name; the message names the one that was probably meant."""
+
+
 class MachineError(ShardkitError, OSError):
     """The machine, its disk or the network failed; the same call may succeed later or on another machine."""
 

@@ -75,8 +75,18 @@ def test_the_table_of_arguments_has_every_argument_of_make_dataset_fn():
     from shardkit.reader import make_dataset_fn
 
     arguments = inspect.signature(make_dataset_fn).parameters.keys() - {"dataset", "split"}
-    named = re.findall(r"`(\w+)(?:\(.*?\))?`", "\n".join(table("shardkit/reader/README.md", "Arguments")))
-    assert sorted(named) == sorted(arguments)
+    assert sorted(first_words("Arguments")) == sorted(arguments)
+
+
+def test_the_table_of_images_has_every_argument_of_images():
+    from shardkit.reader import Images
+
+    assert first_words("Images") == list(inspect.signature(Images).parameters)
+
+
+def first_words(heading):
+    """Words in backticks in the first column of a table of the reader's page."""
+    return re.findall(r"`(\w+)`", "\n".join(table("shardkit/reader/README.md", heading)))
 
 
 def test_the_table_of_reasons_is_the_registry():

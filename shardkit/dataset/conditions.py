@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -245,7 +246,7 @@ class _Parser:
                 raise CallError(msg + "a column of lists after it, as in 3 in labels")
             lists = lists.combine_chunks() if isinstance(lists, pa.ChunkedArray) else lists
             hits = pc.list_parent_indices(lists).filter(pc.equal(lists.flatten(), wanted))
-            return pc.is_in(pa.array(range(len(lists)), pa.int64()), hits.cast(pa.int64()))
+            return pc.is_in(pa.array(np.arange(len(lists))), hits.cast(pa.int64()))
 
         return evaluate
 
@@ -300,7 +301,7 @@ class _Parser:
             columns = f"the columns are {', '.join(CONDITION_COLUMNS)}; text takes single quotes"
             raise self._error(f"there is no column {name!r}", columns)
         self.columns.add(name)
-        return lambda table: table[name]
+        return lambda table: _decoded(table[name])
 
     def _peek(self) -> _Token:
         return self._tokens[self._next]
@@ -332,6 +333,11 @@ class _Parser:
         return CallError(f"where={_quoted(self._text)} cannot be read: {found}; {remedy}")
 
 
+def _decoded(column: Any) -> Any:
+    # 'like' has no kernel for dictionaries.
+    return column.cast(column.type.value_type) if pa.types.is_dictionary(column.type) else column
+
+
 def _call(function: Callable[..., Any], *parts: _Value) -> _Value:
     return lambda table: function(*(part(table) for part in parts))
 
@@ -357,7 +363,7 @@ def _quoted(text: str) -> str:
 
 
 def _is_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_dictionary(kind))
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
 def _shown(value: Any) -> str:

@@ -8,6 +8,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeIn
 
 from shardkit import naming
 from shardkit.dataset.features import Feature
+from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.errors import ManifestError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import Folder, open_folder, unreadable
@@ -190,21 +191,12 @@ def read_manifest(path: str) -> Manifest:
     try:
         raw = root.read(naming.MANIFEST)
     except (FileNotFoundError, NotADirectoryError):
-        msg = f"{where}: there is no manifest here; a dataset has one when its conversion is complete" + _unfinished(
-            root
-        )
-        raise ManifestError(msg) from None
+        raise ManifestError(f"{where}: there is no manifest here; {explain_missing_manifest(root)}") from None
     except OSError as error:
         raise unreadable(where, error) from error
     manifest = parse_manifest(raw, where=where)
     manifest._root = root  # noqa: SLF001 - only reading sets it
     return manifest
-
-
-def _unfinished(root: Folder) -> str:
-    if root.stat(naming.WORK_FOLDER) is None:
-        return ""
-    return ", and this one was interrupted: run the same `shardkit convert` again to finish it"
 
 
 def parse_manifest(raw: bytes, *, where: str) -> Manifest:

@@ -1,30 +1,40 @@
-"""The reader that trainers import: a manifest becomes the per-worker `tf.data` input function."""
+"""The reader that trainers import: a dataset on disk becomes the `tf.data` input function of each worker.
+
+Only this package imports TensorFlow. Here: what users call. The rooms below hold the arguments, the table of records,
+the training orders, reading, decoding, the cache and remote workers; nothing of the conversion belongs here.
+"""
 
 from typing import TYPE_CHECKING, Any
 
-from shardkit.reader.api import make_dataset, make_dataset_fn, mix
+from shardkit.reader.api import make_dataset, make_dataset_fn
+from shardkit.reader.arguments.images import Images
+from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.images.mixup import cutmix, mixup
-from shardkit.reader.input_contexts import check
+from shardkit.reader.input_contexts import describe_input
 from shardkit.reader.monitoring import monitor
 
 if TYPE_CHECKING:
     from shardkit.reader.keras_callbacks import ResumeCallback as ResumeCallback  # not in __all__: it imports Keras
 
 __all__ = [
+    "BlockOrder",
+    "Cache",
     "DatasetFn",
-    "check",
+    "Images",
+    "Service",
+    "Skip",
     "cutmix",
+    "describe_input",
     "make_dataset",
     "make_dataset_fn",
-    "mix",
     "mixup",
     "monitor",
 ]
 
 
 def __getattr__(name: str) -> Any:
-    """Import Keras only for those who use it: its backend may be one that is not installed."""
+    """Import Keras only when it is used: its configured backend may not be installed."""
     if name == "ResumeCallback":
         from shardkit.reader.keras_callbacks import ResumeCallback
 

@@ -1,6 +1,7 @@
-"""The input function of a trainer: what makes the dataset of each input pipeline."""
+"""`DatasetFn`, the input function of a trainer: it makes the dataset of each input pipeline."""
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import numpy as np
 import tensorflow as tf
@@ -11,24 +12,32 @@ from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.checks import whole_number
 from shardkit.reader.arguments.options import MAX_STEP, ReadOptions
 from shardkit.reader.cache.shards import ShardCache
-from shardkit.reader.iterators.iterator_start import made_by_iter
-from shardkit.reader.iterators.restore_guard import refusing_restore
-from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_left_out
+from shardkit.reader.iterators.iterator_start import dataset_per_iterator
+from shardkit.reader.iterators.restore_guard import refuse_restore
+from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_skipped_steps
 from shardkit.reader.orders.training_orders import TrainingOrder
-from shardkit.reader.records.faults import Fault, FaultBudget
+from shardkit.reader.pipeline_spec import PipelineSpec
+from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
 from shardkit.reader.remote.placement import Placement, check_traced
+from shardkit.reader.table.class_counts import count_classes
 from shardkit.reader.table.records import RecordTable
+
+_UNCALLED = (
+    "this is the input function, not its data: use strategy.distribute_datasets_from_function(train_fn), or call it, "
+    "as in model.fit(train_fn(), steps_per_epoch=train_fn.steps_per_epoch)"
+)
 
 
 class DatasetFn:
-    """The input function: give it to `strategy.distribute_datasets_from_function`, or call it without a context.
+    """The input function: pass it to `strategy.distribute_datasets_from_function`, or call it without a context.
 
     Attributes:
         start_step: int64 variable; an iterator starts at the global step that it holds when `iter()` is called, in
-            training and in evaluation. With `service`, at the one that it holds when this function is called.
-        num_examples: that are read; in training with `sampling`, of the classes that are drawn.
-        steps_per_epoch: ceil(num_examples / global_batch_size): global batches that hold every example at least once,
-            but with `sampling`, or of a mixture, only as many.
+            training and in evaluation. With `service`, at the step that it holds when this function is called.
+        num_examples: Number of examples that are read; with `sampling`, those of the classes that have a share.
+        steps_per_epoch: ceil(num_examples / global_batch_size): the steps that return every example at least once. With
+            `sampling`, or several datasets, they return as many examples, but not each of them.
+        class_names: Names of the classes in label order.
     """
 
     def __init__(
@@ -38,33 +47,38 @@ class DatasetFn:
         order: TrainingOrder | None,
         start_step: int,
         cache: ShardCache | None,
-        placement: Placement | None = None,
+        placement: Placement | None,
+        *,
+        class_names: Sequence[str],
+        order_name: str,
     ) -> None:
-        self._cache = cache  # holds its shards as long as this function is there
+        self._cache = cache  # keeps its shards as long as this function exists
         self._table, self._options, self._order = table, options, order
         self._placement = placement
-        self._budget = None if options.max_corrupt is None else FaultBudget(options.max_corrupt)
+        self._order_name = order_name
+        self.class_names = list(class_names)
+        self._damaged = None if options.max_corrupt is None else DamagedRecords(options.max_corrupt)
         self.num_examples = table.num_examples if order is None else order.num_examples
         self.steps_per_epoch = steps_per_epoch(self.num_examples, options.global_batch_size)
         check_start(start_step, self._num_steps)
         if not options.training:
-            warn_of_left_out(start_step, self.steps_per_epoch, options.split)
+            warn_of_skipped_steps(start_step, self.steps_per_epoch, options.split)
         with tf.device("CPU:0"):
             self.start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
 
     def __call__(self, context: Any = None) -> Any:
-        """The dataset of one input pipeline, in per-replica batches.
+        """Return the dataset of one input pipeline, in per-replica batches.
 
         Args:
-            context: a `tf.distribute.InputContext`; None for a pipeline alone, with one replica.
+            context: A `tf.distribute.InputContext`; None for a single pipeline with one replica.
 
         Raises:
-            CallError: the batch does not divide over the context's pipelines and replicas, or `start_step` was assigned
-                a step that there is not.
+            CallError: The batch does not divide over the context's pipelines and replicas, or `start_step` was assigned
+                a step that does not exist.
         """
         check_traced(self._placement)
         context = tf.distribute.InputContext() if context is None else context
-        input_contexts.check(
+        input_contexts.describe_input(
             context,
             global_batch_size=self._options.global_batch_size,
             num_examples=self.num_examples,
@@ -76,15 +90,16 @@ class DatasetFn:
         start_step = StartStep(self.start_step, self._num_steps)
         if tf.executing_eagerly():
             check_start(int(start_step), self._num_steps)
+        spec = PipelineSpec(self._table, layout, self._options, self._order, start_step, self._damaged)
         if self._placement is not None:
-            dataset = self._placement(self._table, layout, self._options, self._order, start_step)
+            dataset = self._placement(spec)
         else:
-            dataset = pipeline.build(self._table, layout, self._options, self._order, start_step, self._budget)
-            dataset = refusing_restore(dataset, start_step, layout.replicas_per_worker)
+            dataset = pipeline.build(spec)
+            dataset = refuse_restore(dataset, start_step, layout.replicas_per_worker)
         return dataset if self._options.training else self._ending(dataset, start_step, layout.replicas_per_worker)
 
     def _ending(self, dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
-        """Return an evaluation that says how many elements it has: those from the step on that is assigned now."""
+        """Return an evaluation with a cardinality: its elements from the currently assigned step on."""
 
         def num_steps() -> Any:
             return tf.constant(max(0, self.steps_per_epoch - int(start_step)), tf.int64)
@@ -92,11 +107,11 @@ class DatasetFn:
         if self._placement is None:
             num_batches = int(num_steps()) * batches_per_step
             made = dataset
-            dataset = made_by_iter(lambda: made, made.element_spec, keep=made, num_elements=num_batches)
+            dataset = dataset_per_iterator(lambda: made, made.element_spec, keep=made, num_elements=num_batches)
         elif batches_per_step == 1:
             return dataset
-        # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: left as it
-        # is, every evaluation would warn that the data ran out, and show half its steps as missing.
+        # Keras takes the cardinality for the number of steps, and a step takes an element for each replica: unchanged,
+        # every evaluation would warn that the data ran out, and show half its steps as missing.
         dataset.cardinality = num_steps
         return dataset
 
@@ -106,25 +121,55 @@ class DatasetFn:
 
     @property
     def num_classes(self) -> int:
-        """The number of classes of the dataset; 0 if its labels are numbers."""
+        """The number of classes; 0 if labels are numbers."""
         return self._table.num_classes
 
     @property
-    def faults(self) -> list[Fault]:
-        """Damaged records that others took the place of, as far as this process has met them; see `on_corrupt`."""
-        return [] if self._budget is None else self._budget.faults
+    def class_counts(self) -> dict[str, int]:
+        """Number of labels of each class among the selected examples, by name; 0 for the classes of masks.
+
+        `sampling` does not change it. If examples have several labels or objects, each counts, and the indexes are read
+        for it.
+        """
+        return dict(zip(self.class_names, count_classes(self._table).tolist(), strict=True))
+
+    def __repr__(self) -> str:
+        """Describe what is read: "train: 1,579 examples, 25 steps of 64, 8 classes, full order"."""
+        steps = f"{_counted(self.steps_per_epoch, 'step')} of {self._options.global_batch_size:,}"
+        classes = [_counted(self.num_classes, "class", "classes")] if self.num_classes else []
+        parts = [_counted(self.num_examples, "example"), steps, *classes, self._order_name]
+        return f"{self._options.split}: {', '.join(parts)}"
+
+    def __iter__(self) -> NoReturn:
+        """Refuse to be iterated: this is a function."""
+        raise TypeError(_UNCALLED)
+
+    def __array__(self, *_: Any, **__: Any) -> NoReturn:
+        """Refuse to be data: without this, Keras says only that it does not know the type of what `fit` was given."""
+        raise TypeError(_UNCALLED)
+
+    @property
+    def shape(self) -> NoReturn:
+        """Refuse to be data: Keras asks whatever has `__array__` for its shape before it converts it."""
+        raise TypeError(_UNCALLED)
+
+    @property
+    def faults(self) -> list[DamagedRecord]:
+        """Damaged records that were replaced, as far as this process has read them; see `on_corrupt`."""
+        return [] if self._damaged is None else self._damaged.records
 
     @property
     def element_spec(self) -> Any:
-        """The spec of a whole global batch, static in every shape."""
+        """The spec of a whole global batch, with static shapes."""
         layout = BatchLayout(self._options.global_batch_size, 1, 0)
-        return pipeline.build(self._table, layout, self._options, self._order, 0, self._budget).element_spec
+        spec = PipelineSpec(self._table, layout, self._options, self._order, 0, self._damaged)
+        return pipeline.build(spec).element_spec
 
     def batch_keys(self, step: int) -> list[str]:
-        """Keys of a global batch in order, without reading any image; padding is left out.
+        """Return the keys of a global batch in order, without padding and without reading an image.
 
         Raises:
-            CallError: the step is no whole number, negative, or behind the end of an evaluation.
+            CallError: The step is not a whole number, is negative, or is after the end of an evaluation.
         """
         options = self._options
         step = whole_number()("step", step)
@@ -140,3 +185,7 @@ class DatasetFn:
             ids, weights = sequential.padded_ids(positions, num_examples=self.num_examples)
             ids = ids[weights > 0]
         return self._table.keys(ids)
+
+
+def _counted(count: int, one: str, several: str | None = None) -> str:
+    return f"{count:,} {one if count == 1 else several or one + 's'}"

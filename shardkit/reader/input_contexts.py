@@ -1,22 +1,25 @@
-"""What each worker will get, in words; what would hang, crash or silently drop is refused, with a remedy."""
+"""Describe what each worker will get, and refuse contexts that would hang, crash or silently drop examples."""
 
 from typing import Any
+
+import tensorflow as tf
 
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.batches import check_divisible
-from shardkit.reader.arguments.registry import checked
+from shardkit.reader.arguments.checks import flag, refused, whole_number
+from shardkit.reader.arguments.options import MAX_BATCH
 
 
 def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
-    """The part of the global batch that an input pipeline feeds.
+    """Return the part of the global batch that an input pipeline feeds.
 
     Args:
-        context: a `tf.distribute.InputContext`; one of a strategy's input pipelines.
-        global_batch_size: examples a step over all of them.
+        context: A `tf.distribute.InputContext`; one of a strategy's input pipelines.
+        global_batch_size: Examples of a step over all pipelines.
 
     Raises:
-        CallError: replicas do not divide evenly over pipelines, or the batch over replicas.
+        CallError: Replicas do not divide evenly over pipelines, or the batch over replicas.
     """
     pipelines, replicas = context.num_input_pipelines, context.num_replicas_in_sync
     if replicas % pipelines:
@@ -25,24 +28,27 @@ def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
             f"batches or abort: give every worker the same number of devices"
         )
         raise CallError(msg)
-    # All at once, in the trainer's words: each number alone would be refused as one of workers or of their replicas.
+    # All replicas at once, as the trainer counts them: `BatchLayout` would name workers and their replicas.
     check_divisible(global_batch_size, replicas, "replicas")
     return BatchLayout(global_batch_size, pipelines, context.input_pipeline_id, replicas // pipelines)
 
 
-@checked
-def check(context: Any, *, global_batch_size: int, num_examples: int, training: bool = True) -> str:
-    """Explain what an input pipeline will get; `make_dataset_fn` calls this for every pipeline.
+def describe_input(context: Any, *, global_batch_size: int, num_examples: int, training: bool = True) -> str:
+    """Describe what an input pipeline will get; a `DatasetFn` calls this for every pipeline.
 
     Args:
-        context: a `tf.distribute.InputContext`.
-        global_batch_size: examples a step over all workers and replicas.
-        num_examples: of the split.
-        training: endless, or one padded pass.
+        context: A `tf.distribute.InputContext`.
+        global_batch_size: Examples of a step over all workers and replicas.
+        num_examples: Number of examples of the split.
+        training: Endless, or one padded pass.
 
     Raises:
-        CallError: the combination would hang, crash, or lose or repeat examples.
+        CallError: The combination would hang, crash, or lose or repeat examples.
     """
+    if not isinstance(context, tf.distribute.InputContext):
+        raise refused("context", "a tf.distribute.InputContext", context)
+    global_batch_size = whole_number(1, MAX_BATCH)("global_batch_size", global_batch_size)
+    num_examples, training = whole_number(1)("num_examples", num_examples), flag("training", training)
     layout = layout_of(context, global_batch_size)
     check_enough(num_examples, global_batch_size, training=training)
     steps = steps_per_epoch(num_examples, global_batch_size)
@@ -64,16 +70,16 @@ def check(context: Any, *, global_batch_size: int, num_examples: int, training: 
 
 
 def check_enough(num_examples: int, global_batch_size: int, *, training: bool, source: str = "the split has") -> None:
-    """Refuse to train on fewer examples than a global batch: every batch would hold one of them twice.
+    """Refuse to train on fewer examples than a global batch: every batch would repeat some.
 
     Args:
-        num_examples: that can come.
-        global_batch_size: examples a step over all workers and replicas.
-        training: in evaluation there is padding instead.
-        source: of what they are, for the message.
+        num_examples: Number of examples that training returns.
+        global_batch_size: Examples of a step over all workers and replicas.
+        training: False for an evaluation, which is padded instead.
+        source: What has these examples, for the message.
 
     Raises:
-        CallError: so it would.
+        CallError: There are fewer.
     """
     if training and num_examples < global_batch_size:
         msg = (

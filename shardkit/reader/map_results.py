@@ -1,4 +1,4 @@
-"""What a user's `map_fn` may return."""
+"""Check what a user's `map_fn` or `batch_map_fn` returns."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -6,15 +6,17 @@ from typing import Any
 from shardkit.errors import CallError
 
 
-def returned(name: str, result: Any) -> Any:
-    """What a function returned; a list as the tuple that was meant: a dataset would stack its parts into one tensor.
+def check_element(name: str, result: Any) -> Any:
+    """Return the element that a user's function returned; a list becomes a tuple.
+
+    tf.data would stack the parts of a list into one tensor.
 
     Args:
-        name: of the argument.
-        result: of the function.
+        name: Name of the argument.
+        result: What the function returned.
 
     Raises:
-        CallError: nothing.
+        CallError: The function returned None.
     """
     if result is None:
         msg = f"{name} returned None; it must return the element, a tensor or a tuple or dict of them: add the `return`"
@@ -22,11 +24,11 @@ def returned(name: str, result: Any) -> Any:
     return tuple(result) if isinstance(result, list) else result
 
 
-def check_weight(element: Mapping[str, Any]) -> None:
-    """Refuse an example's own "weight" where the reader adds one.
+def check_no_weight(element: Mapping[str, Any]) -> None:
+    """Check that an element has no "weight", where the reader adds one.
 
     Raises:
-        CallError: there is one.
+        CallError: It has one.
     """
     if "weight" in element:
         msg = (

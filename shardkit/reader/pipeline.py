@@ -1,15 +1,15 @@
-"""The tf.data graph of one input pipeline.
+"""Build the tf.data graph of one input pipeline.
 
-    range of steps ─► map: a block of places ─► unbatch ─► parallel map ─► parallel map ─► batch ─► prefetch
-                      all vectorised: order,               fetch one       decode the
-                      lookup, windows, seeds               record          window, resize
+    range of steps ─► map: a block's instructions ─► unbatch ─► parallel map ─► parallel map ─► batch ─► prefetch
+                      all vectorised: order,                    read one        decode the
+                      lookup, windows, seeds                    record          window, resize
 
-Fetching is stateful and decoding is not: where TensorFlow is told to be deterministic (`enable_op_determinism`), it
-runs stateful maps on one thread. So each is a map of its own.
+Reading is stateful and decoding is not. With `enable_op_determinism`, TensorFlow runs stateful maps on one thread, so
+decoding is a map of its own.
 
-In block order whole blocks of records are read beside the places and zipped with them: nothing is left to fetch.
+In block order, whole blocks of records are read in parallel with the instructions and zipped with them.
 
-The order is arithmetic, so the source is a range of steps: starting at step k costs what starting at 0 costs.
+The order is arithmetic, so the source is a range of steps: starting at step k costs the same as starting at step 0.
 """
 
 from collections.abc import Callable
@@ -18,96 +18,65 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit.dataset.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
-from shardkit.order import BatchLayout, steps_per_epoch
-from shardkit.reader.arguments.options import MAX_STEP, ImageOptions, ReadOptions
+from shardkit.reader.arguments.options import ImageOptions, ReadOptions
+from shardkit.reader.autograph import without_autograph
 from shardkit.reader.cache.shards import HeldPaths
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import decode_window, finish, target_size
-from shardkit.reader.iterators.random_start import RandomStart
-from shardkit.reader.map_results import check_weight, returned
-from shardkit.reader.orders.training_orders import BlockOrder, TrainingOrder
-from shardkit.reader.records.blocks import BlockReader
-from shardkit.reader.records.faults import FaultBudget
-from shardkit.reader.records.instructions import BATCH_SEED, PLACE_ONLY, Places
+from shardkit.reader.map_results import check_element, check_no_weight
+from shardkit.reader.orders.training_orders import BlockTrainingOrder
+from shardkit.reader.pipeline_spec import PipelineSpec
+from shardkit.reader.records.block_reader import BlockReader
+from shardkit.reader.records.instructions import BATCH_SEED, LOCATION_COLUMNS, ReadInstructions
 from shardkit.reader.records.parsing import Parser
-from shardkit.reader.records.ranges import RunReader
-from shardkit.reader.records.recovery import Rereader
-from shardkit.reader.records.retry import guarded
-from shardkit.reader.records.single import Fetcher
+from shardkit.reader.records.range_reader import RangeReader
+from shardkit.reader.records.record_reader import RecordReader
+from shardkit.reader.records.recovery import RecordRecovery
+from shardkit.reader.records.retry import retry_failed_steps
 from shardkit.reader.records.source_changes import SourceWatch
-from shardkit.reader.records.step_inspector import StepInspector
+from shardkit.reader.records.undecodable_images import find_undecodable_images
 from shardkit.reader.table.records import RecordTable
 
-# Vectorised ops cost about a millisecond a block, whatever its size up to here: small batches share a block.
-BLOCK_EXAMPLES = 1024
-# AutoGraph is for what users write: our own functions need none, it takes nine tenths of tracing them, and it turns our
-# errors into its own.
-as_it_is = tf.autograph.experimental.do_not_convert
 
+def build(spec: PipelineSpec) -> Any:
+    """Return the dataset of one input pipeline.
 
-def build(
-    table: RecordTable,
-    layout: BatchLayout,
-    options: ReadOptions,
-    order: TrainingOrder | None,
-    start_step: Any,
-    budget: FaultBudget | None,
-    *,
-    remote: bool = False,
-) -> Any:
-    """The dataset of one input pipeline: per-replica batches, of which `layout.replicas_per_worker` make a step.
-
-    Args:
-        table: of the split.
-        layout: which part of every global batch.
-        options: what is wanted.
-        order: of training; None in evaluation.
-        start_step: an int, or a `StartStep` or `RandomStart` that is read whenever an iterator is made.
-        budget: of damaged records; None to stop at the first.
-        remote: the graph runs in other processes, each a part of it: nothing calls back into this one, every record is
-            read by itself, and how many batches each process gives is left open.
+    Its elements are batches of one replica; `spec.layout.replicas_per_worker` of them make a step.
     """
-    steps_per_block = max(1, BLOCK_EXAMPLES // layout.per_worker_batch_size)
-    last_step = MAX_STEP if options.training else steps_per_epoch(table.num_examples, layout.global_batch_size)
-    if isinstance(start_step, RandomStart):
-        last_step = start_step.last_step
-    rereader = None if remote else Rereader(table, budget, options.seed, options.image)
-    places = Places(table, layout, options, order, steps_per_block, last_step, rereader)
+    table, options, layout, start_step = spec.table, spec.options, spec.layout, spec.start_step
+    recovery = None if spec.is_remote else RecordRecovery(table, spec.damaged, options.seed, options.image)
+    instructions = ReadInstructions(spec, recovery)
     parser = Parser(table.features, table.num_classes, None if table.relabelling is None else table.relabelling.labels)
-    # Another one with variables of its own: TensorFlow orders operations that use the same ones, and in functions of
-    # datasets that breaks its own fusion of map and batch ("input ^MapDataset is not found").
-    others = Places(table, layout, options, order, steps_per_block, last_step, rereader)
-    fetched = _Fetched(Fetcher(rereader), others)
-    example = _Example(table, options, parser)
-    records = _records(table, layout, options, order, remote=remote)
+    # A second one with its own variables. TensorFlow orders the operations that use the same variables, and in
+    # functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not found").
+    read = _Read(RecordReader(recovery), ReadInstructions(spec, recovery))
+    make_element = _MakeElement(table, options, parser)
+    add_records = _record_adder(spec)
 
-    def placed(first_step: Any) -> Any:
-        return records(tf.data.Dataset.range(first_step, last_step, steps_per_block).map(places), first_step)
+    def instructions_from(step: Any) -> Any:
+        blocks = tf.data.Dataset.range(step, spec.end_step, spec.steps_per_block).map(instructions)
+        return add_records(blocks, step)
 
-    def batched(examples: Any) -> Any:
-        dataset = examples.map(as_it_is(fetched), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
-        dataset = dataset.map(as_it_is(example), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+    def batches(examples: Any) -> Any:
+        dataset = _parallel_map(_parallel_map(examples, read), make_element)
         dataset = dataset.batch(layout.per_replica_batch_size, drop_remainder=True)
         if options.image is None and options.map_fn is None:
-            dataset = dataset.map(
-                as_it_is(_BatchParser(parser)), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True
-            )
+            dataset = _parallel_map(dataset, _ParseBatch(parser))
         if options.batch_map_fn is not None:
-            whole = as_it_is(_BatchMap(options.batch_map_fn))
-            dataset = dataset.map(whole, num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+            dataset = _parallel_map(dataset, _MapBatch(options.batch_map_fn))
         return dataset.prefetch(tf.data.AUTOTUNE)
 
-    if rereader is None:
-        # A tf.data service divides the range of steps itself, so that has to be the source.
-        is_known = isinstance(start_step, int)
-        return batched(placed(start_step) if is_known else start_step.each_time().flat_map(as_it_is(placed)))
-    inspector = StepInspector(places, rereader)
-    dataset = guarded(
+    if recovery is None:
+        # A tf.data service divides the range of steps among its workers, so the range has to be the source.
+        if isinstance(start_step, int):
+            return batches(instructions_from(start_step))
+        return batches(start_step.as_dataset().flat_map(without_autograph(instructions_from)))
+    dataset = retry_failed_steps(
         _first_step(start_step),
-        lambda step: batched(placed(step)),
-        inspector.in_graph(),
+        lambda step: batches(instructions_from(step)),
+        find_undecodable_images(instructions, recovery),
         _source_check(table),
-        last_step,
+        spec.end_step,
         layout.replicas_per_worker,
     )
     if options.training:
@@ -115,117 +84,121 @@ def build(
     return dataset
 
 
+def _parallel_map(dataset: Any, function: Callable[..., Any]) -> Any:
+    return dataset.map(without_autograph(function), num_parallel_calls=tf.data.AUTOTUNE, deterministic=True)
+
+
 def _first_step(start_step: Any) -> Any:
     """Return a dataset of the one step, int64[]."""
     if isinstance(start_step, int):
         return tf.data.Dataset.from_tensors(tf.constant(start_step, tf.int64))
-    return start_step.each_time()
+    return start_step.as_dataset()
 
 
 def _source_check(table: RecordTable) -> Callable[[], Any]:
     """Return a graph function that checks that the shards were not replaced."""
     if isinstance(table.paths, HeldPaths):
-        none: Callable[[], Any] = tf.no_op
-        return none  # copies are verified, and never replaced
+        no_check: Callable[[], Any] = tf.no_op
+        return no_check  # copies are verified when they are made, and never replaced
     return SourceWatch(table).in_graph()
 
 
-def _records(
-    table: RecordTable, layout: BatchLayout, options: ReadOptions, order: TrainingOrder | None, *, remote: bool
-) -> Any:
-    """Blocks of places, and the step they begin at, to single places; with their records where many are read at once.
+def _record_adder(spec: PipelineSpec) -> Callable[[Any, Any], Any]:
+    """Return a function from blocks of instructions, and the step they begin at, to instructions one by one.
 
-    Whoever finds no record there, or an empty one, reads it by itself.
+    It adds the records themselves if many are read by one request. RecordReader reads those that are empty, and all of
+    them if none are added.
     """
-    if remote or table.frame_bytes is None:
-        return lambda places, _: places.prefetch(1).unbatch()
-    if isinstance(order, BlockOrder):
-        blocks = BlockReader(table, order.layout, layout, options.seed)
-        return lambda places, first_step: tf.data.Dataset.zip(
-            places.prefetch(1).unbatch(), blocks.records(first_step)
-        ).map(lambda place, record: place | {"record": record})
-    read = RunReader(table)
-    return lambda places, _: places.map(lambda place: place | {"record": read(place["id"])}, 1).unbatch()
+    table = spec.table
+    if spec.is_remote or table.frame_bytes is None:
+        return lambda blocks, _: blocks.prefetch(1).unbatch()
+    if isinstance(spec.order, BlockTrainingOrder):
+        reader = BlockReader(table, spec.order.layout, spec.layout, spec.options.seed)
+        return lambda blocks, first_step: tf.data.Dataset.zip(
+            blocks.prefetch(1).unbatch(), reader.records(first_step)
+        ).map(lambda instruction, record: instruction | {"record": record})
+    read = RangeReader(table)
+    return lambda blocks, _: blocks.map(lambda block: block | {"record": read(block["id"])}, 1).unbatch()
 
 
-class _Fetched:
-    """The columns of one example, and its record."""
+class _Read:
+    """From an instruction to the example's record and the columns that are needed after reading."""
 
-    def __init__(self, fetch: Fetcher, places: Places) -> None:
-        self._fetch, self._places = fetch, places
+    def __init__(self, reader: RecordReader, instructions: ReadInstructions) -> None:
+        self._reader, self._instructions = reader, instructions
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
-    def __call__(self, place: dict[str, Any]) -> dict[str, Any]:
-        record, place = self._fetch(place, self._places.of)
-        return {name: column for name, column in place.items() if name not in PLACE_ONLY} | {"record": record}
+    @without_autograph
+    def __call__(self, instruction: dict[str, Any]) -> dict[str, Any]:
+        record, columns = self._reader(instruction, self._instructions.of_examples)
+        return {name: column for name, column in columns.items() if name not in LOCATION_COLUMNS} | {"record": record}
 
 
-class _Example:
-    """The columns and the record of one example to the element it becomes."""
+class _MakeElement:
+    """From the record and the columns of one example to its element of the dataset."""
 
     def __init__(self, table: RecordTable, options: ReadOptions, parser: Parser) -> None:
         self._options, self._parser = options, parser
-        self._moves = bool({MASK, OBJECT_LABELS} & set(table.features))
+        self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
-    def __call__(self, place: dict[str, Any]) -> Any:
-        element = self._element(place["record"], place)
-        return {BATCH_SEED: place[BATCH_SEED], "element": element} if BATCH_SEED in place else element
+    @without_autograph
+    def __call__(self, columns: dict[str, Any]) -> Any:
+        element = self._element(columns["record"], columns)
+        return {BATCH_SEED: columns[BATCH_SEED], "element": element} if BATCH_SEED in columns else element
 
-    def _element(self, record: Any, place: dict[str, Any]) -> Any:
+    def _element(self, record: Any, columns: dict[str, Any]) -> Any:
         image, map_fn = self._options.image, self._map_fn
         if image is None and map_fn is None:
-            return {"record": record} | {name: place[name] for name in ("weight", "dataset") if name in place}
-        # The index knows the label of an example's one class: parsing takes a tenth of decoding.
-        features = {} if map_fn is None and self._has_class else self._parser.one(record, place.get("dataset"))
+            return {"record": record} | {name: columns[name] for name in ("weight", "dataset") if name in columns}
+        # The index has the label of an example's one class, and parsing takes a tenth of the time of decoding.
+        features = {} if map_fn is None and self._has_class else self._parser.one(record, columns.get("dataset"))
         if image is not None:
-            encoded = tf.strings.substr(record, place["image_start"], place["image_bytes"])
-            features = move_annotations(features, place["window"], place.get("flip"), image)
-            features["image"] = _pixels(encoded, place, image)
+            encoded = tf.strings.substr(record, columns["image_start"], columns["image_bytes"])
+            features = move_annotations(features, columns["window"], columns.get("flip"), image)
+            features["image"] = _pixels(encoded, columns, image)
         if map_fn is not None:
-            element = returned("map_fn", map_fn(features, place["seed"]))
+            element = check_element("map_fn", map_fn(features, columns["seed"]))
         elif self._has_class:
-            element = features["image"], place["label"]
-        elif self._moves and image is not None:
+            element = features["image"], columns["label"]
+        elif self._has_annotations and image is not None:
             element = features["image"], targets(features, image.max_boxes)
         else:
             element = features["image"], self._parser.label(features)
-        if "weight" not in place:
+        if "weight" not in columns:
             return element
         if isinstance(element, dict):
-            check_weight(element)
-            return element | {"weight": place["weight"]}
-        return (*element, place["weight"]) if isinstance(element, tuple) else (element, place["weight"])
+            check_no_weight(element)
+            return element | {"weight": columns["weight"]}
+        return (*element, columns["weight"]) if isinstance(element, tuple) else (element, columns["weight"])
 
 
-def _pixels(encoded: Any, place: dict[str, Any], image: ImageOptions) -> Any:
-    window, is_png, flip = place["window"], place.get("is_png"), place.get("flip")
+def _pixels(encoded: Any, columns: dict[str, Any], image: ImageOptions) -> Any:
+    window, is_png, flip = columns["window"], columns.get("is_png"), columns.get("flip")
     if not image.scaled_decoding:
         return finish(decode_window(encoded, window, is_png, image.channels), flip, image)
     scaled = decode_window(encoded, window, is_png, image.channels, target_size(window, image))
     return finish(scaled, flip, image, shape=window[2:])
 
 
-class _BatchMap:
-    """What the user makes of a whole batch, seeded by the place of its first example in the order."""
+class _MapBatch:
+    """Call the user's `batch_map_fn`, with a seed from the position of the batch's first example."""
 
     def __init__(self, batch_map_fn: Any) -> None:
         self._batch_map_fn = tf.function(batch_map_fn)
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
+    @without_autograph
     def __call__(self, batch: dict[str, Any]) -> Any:
-        return returned("batch_map_fn", self._batch_map_fn(batch["element"], batch[BATCH_SEED][0]))
+        return check_element("batch_map_fn", self._batch_map_fn(batch["element"], batch[BATCH_SEED][0]))
 
 
-class _BatchParser:
-    """Records of a batch to their features, beside what else is known of each."""
+class _ParseBatch:
+    """From the records of a batch to their features, next to the batch's other columns."""
 
     def __init__(self, parser: Parser) -> None:
         self._parser = parser
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see _Example
+    @without_autograph
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
         if "element" in batch:
             return batch | {"element": self(batch["element"])}

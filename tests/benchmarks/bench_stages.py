@@ -18,7 +18,12 @@ import tensorflow as tf
 from timing import print_table
 
 from shardkit.order import BatchLayout
-from shardkit.reader import make_dataset_fn, pipeline
+from shardkit.reader import Images, make_dataset_fn, pipeline
+from shardkit.reader.pipeline_spec import BLOCK_EXAMPLES, PipelineSpec
+from shardkit.reader.records.instructions import ReadInstructions
+from shardkit.reader.records.parsing import Parser
+from shardkit.reader.records.record_reader import RecordReader
+from shardkit.reader.records.recovery import RecordRecovery
 
 BATCH_SIZE = 256
 SECONDS = 3.0
@@ -53,15 +58,15 @@ def main() -> None:
     parser.add_argument("--dataset", type=Path, required=True, help="of JPEGs, one class each")
     parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     given = parser.parse_args()
-    layout, block = BatchLayout(BATCH_SIZE, 1, 0), pipeline.BLOCK_EXAMPLES
+    layout, block = BatchLayout(BATCH_SIZE, 1, 0), BLOCK_EXAMPLES
     steps = tf.data.Dataset.range(0, 1 << 40, block // BATCH_SIZE)
 
     def made(**options: Any) -> Any:
         return make_dataset_fn(str(given.dataset), "train", global_batch_size=BATCH_SIZE, **options)
 
-    def places(fn: Any) -> Any:
-        rereader = pipeline.Rereader(fn._table, None, 0)
-        return pipeline.Places(fn._table, layout, fn._options, fn._order, block // BATCH_SIZE, 1 << 40, rereader)
+    def instructions(fn: Any) -> Any:
+        spec = PipelineSpec(fn._table, layout, fn._options, fn._order, 0)
+        return ReadInstructions(spec, RecordRecovery(fn._table, None, 0))
 
     rows = [["on one thread", "examples/s", "over 100,000"]]
 
@@ -72,22 +77,22 @@ def main() -> None:
     for name, options in ORDERS.items():
         fn = made(image_size=(224, 224), **options)
         add(f"order {name}", rate(steps.map(lambda step, fn=fn: fn._order.in_graph(step * block + positions)), block))
-        placed = steps.map(places(fn))
-        add("  and lookup, crop windows, flips", rate(placed, block))
-        add("  and handed on one by one", rate(placed.prefetch(1).unbatch().batch(block), block))
+        instructed = steps.map(instructions(fn))
+        add("  and lookup, crop windows, flips", rate(instructed, block))
+        add("  and handed on one by one", rate(instructed.prefetch(1).unbatch().batch(block), block))
     for dtype in (tf.uint8, tf.bfloat16, tf.float32):
         image = tf.data.Dataset.from_tensors(tf.zeros([224, 224, 3], dtype)).repeat()
         add(f"{dtype.name} of 224 x 224 batched", rate(image.batch(BATCH_SIZE), BATCH_SIZE))
     print_table(f"examples a second; blocks of {block}", rows)
 
-    raw, pixels = made(), made(image_size=(224, 224), dtype="uint8")
+    raw, pixels = made(), made(images=Images((224, 224), dtype="uint8"))
     rows = [["on threads", *map(str, given.threads)]]
     stages = {
-        "read and CRC, full": lambda n: rate(on_threads(raw_records(raw, places(raw), steps, n), n), 1),
-        "  and decode, crop, resize": lambda n: rate(on_threads(decoded(pixels, places(pixels), steps, n), n), 1),
+        "read and CRC, full": lambda n: rate(on_threads(raw_records(raw, instructions(raw), steps, n), n), 1),
+        "  and decode, crop, resize": lambda n: rate(on_threads(decoded(pixels, instructions(pixels), steps, n), n), 1),
         "whole, full": lambda n: rate(on_threads(pixels(), n), BATCH_SIZE),
         "whole, block": lambda n: rate(
-            on_threads(made(image_size=(224, 224), dtype="uint8", order="block")(), n), BATCH_SIZE
+            on_threads(made(images=Images((224, 224), dtype="uint8"), order="block")(), n), BATCH_SIZE
         ),
     }
     for name, stage in stages.items():
@@ -95,21 +100,19 @@ def main() -> None:
     print_table(f"examples a second by threads; {os.cpu_count()} cores", rows)
 
 
-def fetcher(fn: Any) -> Any:
-    return pipeline.Fetcher(pipeline.Rereader(fn._table, None, 0))
+def raw_records(fn: Any, instructions: Any, steps: Any, threads: int) -> Any:
+    """Single records, without the columns of their instructions."""
+    read = RecordReader(RecordRecovery(fn._table, None, 0))
+    examples = steps.map(instructions).prefetch(1).unbatch()
+    return examples.map(lambda instruction: read(instruction, instructions.of_examples)[0], threads)
 
 
-def raw_records(fn: Any, places: Any, steps: Any, threads: int) -> Any:
-    """Single records; nothing is done with them."""
-    fetch = fetcher(fn)
-    return steps.map(places).prefetch(1).unbatch().map(lambda place: fetch(place, places.of)[0], threads)
-
-
-def decoded(fn: Any, places: Any, steps: Any, threads: int) -> Any:
-    """Single images, as they are batched."""
-    parser = pipeline.Parser(fn._table.features, fn._table.num_classes)
-    example = pipeline._Example(fn._table, fn._options, parser, places, fetcher(fn))
-    return steps.map(places).prefetch(1).unbatch().map(example, threads)
+def decoded(fn: Any, instructions: Any, steps: Any, threads: int) -> Any:
+    """Single images, before they are batched."""
+    read = pipeline._Read(RecordReader(RecordRecovery(fn._table, None, 0)), instructions)
+    parser = Parser(fn._table.features, fn._table.num_classes)
+    make_element = pipeline._MakeElement(fn._table, fn._options, parser)
+    return steps.map(instructions).prefetch(1).unbatch().map(read, threads).map(make_element, threads)
 
 
 if __name__ == "__main__":

@@ -142,6 +142,12 @@ def test_conditions_that_sqlite_has_not(condition, rows):
     assert selected(condition) == rows
 
 
+def test_columns_that_the_index_stores_as_dictionaries_are_read_as_text():
+    column = pa.chunked_array([["cat", "dog", None], ["cow"]]).dictionary_encode()
+    table = pa.table({"label_name": column})
+    assert Condition("label_name like 'c%' or label_name = 'dog'").mask(table).to_pylist() == [True, True, False, True]
+
+
 def test_a_condition_names_its_columns():
     assert Condition("HEIGHT > 3 and (key like '%' or 1 in labels)").columns == {
         "height",

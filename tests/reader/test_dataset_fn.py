@@ -13,7 +13,7 @@ from PIL import Image
 
 from shardkit import read_manifest
 from shardkit.errors import CallError, DataError, UnknownNameError
-from shardkit.reader import make_dataset, make_dataset_fn
+from shardkit.reader import BlockOrder, Images, make_dataset, make_dataset_fn
 
 from ..cli.calling import CHECKOUT, environment
 from .conftest import COUNTS, global_batches, texts
@@ -58,7 +58,7 @@ def test_labels_are_those_of_the_images(noise):
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "bfloat16"])
 @pytest.mark.parametrize(("grey", "channels"), [(False, 3), (True, 1)])
 def test_the_spec_of_images_is_static_and_without_strings(noise, dtype, grey, channels):
-    options = {"global_batch_size": 6, "image_size": (5, 7), "dtype": dtype, "grey": grey}
+    options = {"global_batch_size": 6, "images": Images((5, 7), dtype=dtype, grayscale=grey)}
     images, labels = make_dataset_fn(noise, "train", **options).element_spec
     assert images == tf.TensorSpec([6, 5, 7, channels], tf.as_dtype(dtype))
     assert labels == tf.TensorSpec([6], tf.int32)
@@ -77,9 +77,9 @@ def test_the_spec_of_features_is_static(noise, training):
 
 
 def test_grey_mean_and_std_reach_the_pixels(noise):
-    plain = make_dataset_fn(noise, "train", global_batch_size=8, image_size=(4, 4), grey=True)
+    plain = make_dataset_fn(noise, "train", global_batch_size=8, images=Images((4, 4), grayscale=True))
     scaled = make_dataset_fn(
-        noise, "train", global_batch_size=8, image_size=(4, 4), grey=True, mean=(100.0,), std=(50.0,)
+        noise, "train", global_batch_size=8, images=Images((4, 4), grayscale=True, mean=(100.0,), std=(50.0,))
     )
     ((images, _),), ((normalised, _),) = (list(global_batches(each, 1)) for each in (plain, scaled))
     np.testing.assert_allclose(normalised, (images - 100) / 50, atol=1e-5)
@@ -182,7 +182,7 @@ def test_a_split_without_examples_is_refused(noise):
         make_dataset_fn(hollow, "train", global_batch_size=1)
 
 
-@pytest.mark.parametrize("options", [{}, {"on_corrupt": "skip"}, {"order": "block", "lanes": 4, "block_records": 16}])
+@pytest.mark.parametrize("options", [{}, {"on_corrupt": "skip"}, {"order": BlockOrder(lanes=4, block_records=16)}])
 def test_nothing_of_an_input_function_outlives_it_and_its_iterators(noise, options):
     """Where functions are made by the dozen, fold by fold, one table for each of them would fill the memory."""
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, image_size=(8, 8), **options)
@@ -202,7 +202,7 @@ def test_nothing_of_an_input_function_outlives_it_and_its_iterators(noise, optio
 
 def test_a_damaged_record_is_named_when_only_the_iterator_is_left(copied):
     dataset_fn = make_dataset_fn(str(copied), "train", global_batch_size=16, training=False)
-    shard, _ = dataset_fn._table.place(0)
+    shard, _ = dataset_fn._table.location(0)
     iterator = iter(dataset_fn())
     with open(copied / shard.path, "r+b") as file:
         file.seek(int(dataset_fn._table.offset[40]))
@@ -243,3 +243,49 @@ def test_importing_the_reader_loads_no_beam():
     command = [sys.executable, "-c", program]
     found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CHECKOUT, env=environment())
     assert found.stdout.strip() == "[]"
+
+
+def test_it_knows_its_classes_and_how_many_examples_each_has(noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16)
+    assert dataset_fn.class_names == CLASSES
+    assert dataset_fn.num_classes == 3
+    assert dataset_fn.class_counts == COUNTS
+    taken = make_dataset_fn(noise, "train", global_batch_size=16, where="label_name = 'bee'")
+    assert taken.class_counts == {"ant": 0, "bee": 97, "cat": 0}
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, "train: 307 examples, 20 steps of 16, 3 classes, full order"),
+        ({"order": "block", "global_batch_size": 8}, "train: 307 examples, 39 steps of 8, 3 classes, block order"),
+        ({"training": False, "global_batch_size": 400}, "train: 307 examples, 1 step of 400, 3 classes, one pass"),
+        ({"sampling": "class_balanced"}, "train: 307 examples, 20 steps of 16, 3 classes, class-balanced sampling"),
+        ({"sampling": {"ant": 1}}, "train: 149 examples, 10 steps of 16, 3 classes, sampling by class weights"),
+    ],
+)
+def test_its_repr_says_what_it_reads(options, expected, noise):
+    assert repr(make_dataset_fn(noise, "train", **({"global_batch_size": 16} | options))) == expected
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda model, given: model.fit(given, steps_per_epoch=1, verbose=0),
+        lambda model, given: model.fit(given(), steps_per_epoch=1, validation_data=given, verbose=0),
+        lambda model, given: model.evaluate(given, verbose=0),
+        lambda model, given: model.predict(given, verbose=0),
+        lambda model, given: iter(given),
+        lambda model, given: list(given),
+        lambda model, given: np.asarray(given),
+    ],
+    ids=["fit", "validation", "evaluate", "predict", "iter", "list", "array"],
+)
+def test_where_data_is_wanted_the_function_itself_is_refused(use, noise):
+    import keras
+
+    model = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.Flatten(), keras.layers.Dense(3)])
+    model.compile("sgd", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    given = make_dataset_fn(noise, "train", global_batch_size=16, image_size=(8, 8))
+    with pytest.raises(TypeError, match=r"distribute_datasets_from_function.*call it"):
+        use(model, given)

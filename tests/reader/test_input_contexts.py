@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit.errors import CallError
-from shardkit.reader import check, make_dataset_fn
+from shardkit.reader import Images, describe_input, make_dataset_fn
 from shardkit.reader.input_contexts import layout_of
 
 from .conftest import COUNTS, global_batches
@@ -31,15 +31,15 @@ def context(pipelines, index, replicas):
     ],
 )
 def test_it_says_what_a_pipeline_gets(given, batch, expected):
-    text = check(context(*given), global_batch_size=batch, num_examples=10_000)
+    text = describe_input(context(*given), global_batch_size=batch, num_examples=10_000)
     for words in expected:
         assert words in text
 
 
 def test_it_says_how_long_training_and_evaluation_are():
-    training = check(context(1, 0, 2), global_batch_size=64, num_examples=1000)
+    training = describe_input(context(1, 0, 2), global_batch_size=64, num_examples=1000)
     assert "never ends; 1,000 examples make 15.62 steps an epoch (steps_per_epoch=16)" in training
-    evaluation = check(context(1, 0, 2), global_batch_size=64, num_examples=1000, training=False)
+    evaluation = describe_input(context(1, 0, 2), global_batch_size=64, num_examples=1000, training=False)
     assert evaluation.endswith("It ends after 16 steps; the last 24 places are padding of weight 0.")
 
 
@@ -55,20 +55,20 @@ def test_it_says_how_long_training_and_evaluation_are():
 )
 def test_what_would_hang_or_drop_is_refused_with_numbers(given, batch, num_examples, sentence):
     with pytest.raises(CallError, match=re.escape(sentence)):
-        check(context(*given), global_batch_size=batch, num_examples=num_examples)
+        describe_input(context(*given), global_batch_size=batch, num_examples=num_examples)
 
 
 @pytest.mark.parametrize("found", [None, 5, "worker 0"])
 def test_what_is_no_context_is_refused(found):
     with pytest.raises(CallError, match=f"context must be a tf.distribute.InputContext; found {found!r}"):
-        check(found, global_batch_size=8, num_examples=100)
+        describe_input(found, global_batch_size=8, num_examples=100)
 
 
 @pytest.mark.parametrize("changed", [{"global_batch_size": "8"}, {"num_examples": 8.0}, {"training": "no"}])
 def test_numbers_and_flags_of_another_type_are_refused(changed):
     (name,) = changed
     with pytest.raises(CallError, match=f"{name} must be "):
-        check(context(1, 0, 1), **({"global_batch_size": 8, "num_examples": 100} | changed))
+        describe_input(context(1, 0, 1), **({"global_batch_size": 8, "num_examples": 100} | changed))
 
 
 @pytest.mark.parametrize(("given", "batch"), [((1, 0, 3), 64), ((3, 0, 3), 64), ((2, 0, 3), 60)])
@@ -79,7 +79,7 @@ def test_the_input_function_refuses_the_same(noise, given, batch):
 
 
 def test_evaluation_may_have_fewer_examples_than_a_batch():
-    text = check(context(8, 0, 8), global_batch_size=64, num_examples=3, training=False)
+    text = describe_input(context(8, 0, 8), global_batch_size=64, num_examples=3, training=False)
     assert "the last 61 places are padding" in text
 
 
@@ -102,7 +102,7 @@ def test_the_parts_of_all_pipelines_are_the_global_batch(pipelines, replicas):
     assert {layout.per_replica_batch_size for layout in layouts} == {2}
 
 
-TPU = {"image_size": (8, 8), "dtype": "bfloat16", "fit": "stretch"}
+TPU = {"images": Images((8, 8), dtype="bfloat16", eval_fit="stretch")}
 
 
 @pytest.mark.parametrize("hosts", [1, 4])
@@ -134,9 +134,9 @@ def test_a_tpu_host_of_32_gets_its_part_in_static_shapes_without_strings(noise, 
 
 def test_tpu_hosts_train_on_one_permutation(noise):
     hosts, replicas = 4, 32
-    identity = {"crop_scale": (1, 1), "crop_ratio": (1, 1), "flip": False}  # images are told apart by their pixels
-    options = {"global_batch_size": replicas, "image_size": (8, 8), "dtype": "bfloat16", **identity}
-    training = make_dataset_fn(noise, "train", **options)
+    # Whole images: they are told apart by their pixels.
+    whole = Images((8, 8), dtype="bfloat16", crop_scale=(1, 1), crop_ratio=(1, 1), flip=False)
+    training = make_dataset_fn(noise, "train", global_batch_size=replicas, images=whole)
     batches = list(global_batches(training, 2 * NUM_EXAMPLES // replicas, hosts, 8))
     images = np.concatenate([images for images, _ in batches])
     assert images.dtype == tf.bfloat16.as_numpy_dtype

@@ -54,7 +54,7 @@ def test_the_parts_of_all_workers_make_up_the_global_batches_in_order(workers, t
 
 
 def test_pixels_are_those_that_a_single_process_reads(workers, shapes):  # noqa: F811 - a fixture
-    options = {"image_size": (8, 8), "mean": (127,) * 3, "std": (127,) * 3}
+    options = {"images": reader.Images((8, 8), mean=(127,) * 3, std=(127,) * 3)}
     alone = reader.make_dataset(str(shapes), "train", global_batch_size=GLOBAL_BATCH_SIZE, **options)
     wanted = [
         [hashlib.sha256(image).hexdigest() for image in images]
@@ -99,17 +99,17 @@ def test_what_would_hang_crash_or_drop_is_refused_with_numbers_and_a_remedy(pipe
     # On CPU a worker of this strategy has one replica, however many logical devices: the contexts are made by hand.
     for index in range(pipelines):
         with pytest.raises(CallError, match=sentence):
-            reader.check(
+            reader.describe_input(
                 tf.distribute.InputContext(pipelines, index, replicas), global_batch_size=size, num_examples=192
             )
 
 
 def test_check_says_in_words_what_each_worker_gets():
     context = tf.distribute.InputContext(2, 1, 4)
-    text = reader.check(context, global_batch_size=36, num_examples=192)
+    text = reader.describe_input(context, global_batch_size=36, num_examples=192)
     assert "Input pipeline 1 of 2 feeds 2 of 4 replicas" in text
     assert "[18, 36), 9 for each replica" in text
     assert "never ends" in text
     assert "steps_per_epoch=6" in text
-    text = reader.check(context, global_batch_size=36, num_examples=48, training=False)
+    text = reader.describe_input(context, global_batch_size=36, num_examples=48, training=False)
     assert "ends after 2 steps; the last 24 places are padding" in text

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from shardkit.dataset.index import key_hashes
 from shardkit.errors import CallError
-from shardkit.reader import make_dataset_fn
+from shardkit.reader import Images, make_dataset_fn
 from shardkit.reader.images import crops
 from shardkit.reader.orders import permutation
 
@@ -164,7 +164,7 @@ def test_training_pixels_are_those_of_the_window_resized_and_mirrored(mixed, mix
 @pytest.mark.parametrize("fit", ["crop", "stretch", "pad"])
 def test_evaluation_pixels_are_fitted_as_asked(mixed, mixed_source, fit):
     size = (12, 16)
-    dataset_fn = train(mixed, training=False, image_size=size, fit=fit, crop_fraction=0.5)
+    dataset_fn = train(mixed, training=False, images=Images(size, eval_fit=fit, eval_crop_fraction=0.5))
     for step, (images, _, _) in enumerate(global_batches(dataset_fn, 3)):
         for image, key in zip(images, dataset_fn.batch_keys(step), strict=True):
             pixels = decoded(mixed_source, key)
@@ -188,7 +188,7 @@ def test_evaluation_pixels_are_fitted_as_asked(mixed, mixed_source, fit):
 
 def whole_images(noise, **changed):
     """Images that are their source's pixels, or those mirrored: nothing is cropped or resized."""
-    return train(noise, image_size=(8, 8), crop_scale=(1, 1), crop_ratio=(1, 1), dtype="uint8", **changed)
+    return train(noise, images=Images((8, 8), crop_scale=(1, 1), crop_ratio=(1, 1), dtype="uint8", **changed))
 
 
 def test_half_of_the_images_are_mirrored_another_half_each_epoch(noise, noise_source):

@@ -20,6 +20,7 @@ SNIPPETS = runnable("python")
 # What must hold once a snippet has run: that it did what the text around it says.
 HOLDS = {
     "keras-fit": "strategy.num_replicas_in_sync == 2 and history['loss'][-1] < history['loss'][0] / 3",
+    "describe": "train_fn.class_counts == {'circle': 48, 'square': 48, 'star': 48, 'triangle': 48}",
     "mirrored-loop": "strategy.num_replicas_in_sync == 2 and optimizer.iterations.numpy() == 6 and loss.numpy() > 0",
     "one-device": "loss.numpy() > 0",
     "multiworker": "strategy.num_replicas_in_sync == 2 and loss.numpy() > 0 and weights.numpy().any()",
@@ -45,6 +46,7 @@ HOLDS = {
 PRINTED = {
     "exact-loss": "0.75",
     "convert-in-python": "240 4",
+    "describe": "train: 192 examples, 3 steps of 64, 4 classes, full order",
     "manifest": "192 3",
     "without-shardkit": "192",
     "numpy": "(32, 64, 64, 3) float32 (32,)",

@@ -130,8 +130,7 @@ def undisturbed(shapes, killed):  # noqa: F811 - a fixture
         str(shapes),
         "train",
         global_batch_size=GLOBAL_BATCH_SIZE,
-        image_size=(16, 16),
-        dtype="uint8",
+        images=reader.Images((16, 16), dtype="uint8"),
         map_fn=lambda features, seed: (features["image"], features["key"]),
     )
     for step, (images, keys) in enumerate(batches.take(num_steps).as_numpy_iterator()):

@@ -1,7 +1,7 @@
-"""Checks of one argument each: what was given becomes the value that is meant, or a sentence says what is wanted.
+"""Checks of single arguments: each returns the value in its plain type, or raises an error that states the rule.
 
-TensorFlow and NumPy take "8", 8.0, True and None for numbers here and there, or fail deep inside with words of their
-own; so every argument is looked at before anything else is done with it.
+TensorFlow and NumPy accept "8", 8.0, True and None as numbers in some places, and fail deep inside in others. So every
+argument is checked before it is used.
 """
 
 import contextlib
@@ -19,25 +19,31 @@ import tensorflow as tf
 from shardkit.errors import CallError
 
 Check = Callable[[str, Any], Any]
-"""Takes the argument's name and what was found; gives the value that is meant. Raises CallError."""
+"""Function of an argument's name and value that returns the value in its plain type. Raises CallError."""
 
-MAX_SHOWN = 100  # characters of what was found
-MAX_WEIGHT = 1e30  # float32, in which weights are given, ends at 3e38, and losses are to be multiplied by them
+MAX_SHOWN = 100  # characters of a value in a message
+MAX_WEIGHT = 1e30  # weights become float32, which ends at 3e38, and losses are multiplied by them
 
 
 def refused(name: str, wanted: str, found: Any) -> CallError:
-    """The error that names the argument, what is wanted and what was found."""
+    """Return the error that names the argument, the rule and the value found.
+
+    Args:
+        name: Name of the argument.
+        wanted: The rule, after "must be".
+        found: The value.
+    """
     shown = "a tensor" if tf.is_tensor(found) else repr(found)
     shown = shown if len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "…"
     return CallError(f"{name} must be {wanted}; found {shown}")
 
 
 def whole_number(least: int | None = None, greatest: int | None = None) -> Check:
-    """An int, of whatever makes one without loss: NumPy's integers too, no bool, no 8.0, no tensor."""
+    """Return a check for whole numbers, NumPy's included; a bool, 8.0 and tensors are refused."""
     wanted = f"at least {least}" if greatest is None else f"from {least} to {greatest}"
 
     def check(name: str, found: Any) -> int:
-        # A tensor has an index too, but only where it is not traced.
+        # A tensor has an index as well, but only outside of tf.function.
         if tf.is_tensor(found):
             raise refused(name, "a whole number, such as int() makes of a tensor", found)
         if isinstance(found, bool | np.bool_):
@@ -54,7 +60,7 @@ def whole_number(least: int | None = None, greatest: int | None = None) -> Check
 
 
 def real_number(wanted: str, holds: Callable[[float], bool] = math.isfinite) -> Check:
-    """A float, of any real number that meets the condition; NumPy's too, no bool, no string, no tensor."""
+    """Return a check for real numbers that meet a condition, NumPy's included; bools and strings are refused."""
 
     def check(name: str, found: Any) -> float:
         if _is_real(found):
@@ -67,7 +73,7 @@ def real_number(wanted: str, holds: Callable[[float], bool] = math.isfinite) -> 
 
 
 def several(one: Check, wanted: str, holds: Callable[[tuple[Any, ...]], bool]) -> Check:
-    """A tuple, of any sequence of values that each pass `one` and together meet the condition."""
+    """Return a check for sequences whose values each pass `one` and together meet a condition; it returns a tuple."""
 
     def check(name: str, found: Any) -> tuple[Any, ...]:
         if isinstance(found, list | tuple) or (isinstance(found, np.ndarray) and found.ndim == 1):
@@ -81,7 +87,7 @@ def several(one: Check, wanted: str, holds: Callable[[tuple[Any, ...]], bool]) -
 
 
 def one_of(*words: str) -> Check:
-    """One of some words."""
+    """Return a check for one of several words."""
     *others, last = map(repr, words)
     wanted = f"{', '.join(others)} or {last}"
 
@@ -94,7 +100,7 @@ def one_of(*words: str) -> Check:
 
 
 def weights(wanted: str, *words: str) -> Check:
-    """One of some words, or a weight for each class by name."""
+    """Return a check for one of several words, or a mapping of weights by class name."""
 
     def check(name: str, found: Any) -> str | dict[Any, float]:
         if isinstance(found, str) and found in words:
@@ -115,34 +121,34 @@ def _is_real(found: Any) -> bool:
 
 
 def flag(name: str, found: Any) -> bool:
-    """A bool; no word and no number, which would be true whatever it says."""
+    """Check a bool. Words and numbers are refused: "no" would be true."""
     if not isinstance(found, bool | np.bool_):
         raise refused(name, "True or False", found)
     return bool(found)
 
 
 def text(name: str, found: Any) -> str:
-    """A string."""
+    """Check a string."""
     if not isinstance(found, str):
         raise refused(name, "a string", found)
     return found
 
 
 def function(name: str, found: Any) -> Any:
-    """Something to call."""
+    """Check a callable."""
     if not callable(found):
         raise refused(name, "a function", found)
     return found
 
 
 def folder(name: str, found: Any) -> str:
-    """A folder's path or URL as a string, of anything that is a path."""
+    """Check the path or URL of a folder; return it as a string."""
     try:
         path = os.fspath(found)
     except TypeError:
         path = None
     if not isinstance(path, str) or not path:
-        # "" would be the working folder, which nobody means.
+        # "" would be the working folder, which is never meant.
         raise refused(name, "the path of a folder, a string or a pathlib.Path", found)
     if re.match(r"(file|gs|s3):/(?!/)", path):
         raise refused(name, "a string where it is a URL: pathlib takes one of its slashes away", found)
@@ -150,5 +156,19 @@ def folder(name: str, found: Any) -> str:
 
 
 def optional(check: Check) -> Check:
-    """None, or what passes."""
+    """Check a value that may be None."""
     return lambda name, found: None if found is None else check(name, found)
+
+
+def normalise_fields(value: Any, checks: Mapping[str, Check]) -> None:
+    """Check the fields of a frozen dataclass, and store what the checks return: a tuple for a list, an int for NumPy's.
+
+    Args:
+        value: The dataclass, in its `__post_init__`.
+        checks: The check of each field by its name.
+
+    Raises:
+        CallError: A field is not what its check requires.
+    """
+    for name, check in checks.items():
+        object.__setattr__(value, name, check(name, getattr(value, name)))

@@ -5,6 +5,7 @@ import os
 from dataclasses import replace
 
 from shardkit.errors import CallError
+from shardkit.reader.arguments.values import Cache
 from shardkit.reader.cache.shards import ShardCache
 from shardkit.reader.table.records import RecordTable
 
@@ -12,20 +13,19 @@ READ_AHEAD = "GCS_READAHEAD_BUFFER_SIZE_BYTES"
 _LOG = logging.getLogger(__name__)
 
 
-def reachable(table: RecordTable, cache_dir: str | None, cache_bytes: int, *, in_blocks: bool) -> ShardCache | None:
+def reachable(table: RecordTable, cache: Cache | None, *, in_blocks: bool) -> ShardCache | None:
     """Return the cache, or None without one. Warn if reading without it will be slow.
 
     Args:
         table: The split's record table.
-        cache_dir: The cache's folder, or None.
-        cache_bytes: Maximum size of the cache.
+        cache: The cache that the user asked for, if any.
         in_blocks: Whether one request reads many records.
 
     Raises:
         CallError: There is no cache, and TensorFlow cannot read the shards where they are stored.
     """
-    if cache_dir is not None:
-        return ShardCache(cache_dir, cache_bytes)
+    if cache is not None:
+        return ShardCache(cache.folder, cache.max_bytes)
     for url in dict.fromkeys(root.url for root in table.roots):
         scheme = url.partition("://")[0] if "://" in url else "file"
         if scheme == "s3":

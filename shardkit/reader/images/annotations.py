@@ -42,7 +42,7 @@ def _boxes(
     moved = (boxes * sides - tf.tile(within[:2], [2])) / tf.tile(within[2:], [2])
     cut = tf.clip_by_value(moved, 0.0, 1.0)
     kept = (_area(cut) > 0) & (_area(cut) >= options.min_visible * _area(moved))
-    if options.fit == "pad" and not options.training:
+    if options.eval_fit == "pad" and not options.training:
         fitted, before = pad_geometry(window[2:], options.size)
         size = tf.constant(options.size, tf.float32)
         cut = (cut * tf.tile(tf.cast(fitted, tf.float32), [2]) + tf.tile(tf.cast(before, tf.float32), [2])) / tf.tile(
@@ -68,7 +68,7 @@ def _mask(encoded: Any, window: Any, flip: Any | None, options: ImageOptions) ->
         lambda: tf.cast(tf.io.decode_png(encoded, channels=1), tf.int32),
     )
     pixels = tf.slice(pixels, [window[0], window[1], 0], [window[2], window[3], 1])
-    if options.fit == "pad" and not options.training:
+    if options.eval_fit == "pad" and not options.training:
         fitted, before = pad_geometry(window[2:], options.size)
         edges = tf.stack([before, options.size - fitted - before], axis=1)
         resized = tf.pad(_nearest(pixels, fitted)[..., 0], edges, constant_values=options.mask_padding)

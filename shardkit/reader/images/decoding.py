@@ -105,7 +105,7 @@ def scaled_window(window: Any, ratio: int) -> Any:
 
 def target_size(window: Any, options: ImageOptions) -> Any:
     """What a window is resized to, (height, width): all of `options.size`, except where black is put beside it."""
-    if options.fit == "pad" and not options.training:
+    if options.eval_fit == "pad" and not options.training:
         return pad_geometry(window[2:], options.size)[0]
     return options.size
 
@@ -121,8 +121,8 @@ def finish(pixels: Any, flip: Any | None, options: ImageOptions, shape: Any | No
             pixels.
     """
     height, width = options.size
-    resize = _RESIZE[options.method]
-    if options.fit == "pad" and not options.training:
+    resize = _RESIZE[options.resize_method]
+    if options.eval_fit == "pad" and not options.training:
         resized = _padded(pixels, tf.shape(pixels)[:2] if shape is None else shape, options.size, resize)
     else:
         resized = resize(pixels, options.size)

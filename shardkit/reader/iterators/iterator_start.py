@@ -11,10 +11,12 @@ from typing import Any
 import tensorflow as tf
 from tensorflow.core.protobuf.snapshot_pb2 import SnapshotMetadataRecord
 
+from shardkit.reader.autograph import without_autograph
+
 _FOLDER = "ram://shardkit/iterator_start"
 
 
-def made_by_iter(
+def dataset_per_iterator(
     make: Callable[[], Any], spec: Any, *, keep: Any = None, num_elements: int = tf.data.UNKNOWN_CARDINALITY
 ) -> Any:
     """Return a dataset that is made anew by each `iter()`, of it or of what is derived from it.
@@ -26,7 +28,7 @@ def made_by_iter(
         num_elements: The cardinality that the dataset says it has, without holding `make` to it.
     """
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see `pipeline`
+    @without_autograph
     def read(files: Any) -> Any:
         return tf.data.experimental.to_variant(make())
 

@@ -19,9 +19,9 @@ class RandomStart:
     def __init__(self, num_examples: int, global_batch_size: int) -> None:
         self._stride = num_examples // math.gcd(num_examples, global_batch_size)
         self._num_choices = MAX_POSITION // (self._stride * global_batch_size)
-        self.last_step = 2 * MAX_POSITION // global_batch_size
+        self.end_step = 2 * MAX_POSITION // global_batch_size
 
-    def each_time(self) -> Any:
+    def as_dataset(self) -> Any:
         """Return a dataset of one element, the step, drawn anew for each iterator."""
         return tf.data.Dataset.from_tensors(0).map(lambda _: self.read_value())
 

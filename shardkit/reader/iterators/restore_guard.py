@@ -17,7 +17,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.reader.iterators.iterator_start import made_by_iter
+from shardkit.reader.autograph import without_autograph
+from shardkit.reader.iterators.iterator_start import dataset_per_iterator
 from shardkit.reader.iterators.start_steps import StartStep
 
 _SENTENCE = (
@@ -27,7 +28,7 @@ _SENTENCE = (
 _NUMBER = tf.TensorSpec([], tf.int64)
 
 
-def refusing_restore(dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
+def refuse_restore(dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
     """Return the dataset; its iterators raise InvalidArgumentError after they were restored.
 
     Args:
@@ -41,7 +42,7 @@ def refusing_restore(dataset: Any, start_step: StartStep, batches_per_step: int)
         saved = tf.data.Dataset.from_tensors((own, first_step)).flat_map(_counted)
         return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(own).repeat(), saved))
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see `pipeline`
+    @without_autograph
     def checked(mark: Any, element: Any) -> Any:
         own, (saved, first_step, count) = mark
         step = tf.strings.as_string(first_step + count // batches_per_step)
@@ -49,7 +50,7 @@ def refusing_restore(dataset: Any, start_step: StartStep, batches_per_step: int)
         with tf.control_dependencies([tf.debugging.Assert(tf.equal(own, saved), [msg])]):
             return tf.nest.map_structure(tf.identity, element)
 
-    made = made_by_iter(marks, (_NUMBER, (_NUMBER,) * 3), keep=start_step)
+    made = dataset_per_iterator(marks, (_NUMBER, (_NUMBER,) * 3), keep=start_step)
     endless = made.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
     options = tf.data.Options()
     options.experimental_external_state_policy = tf.data.experimental.ExternalStatePolicy.IGNORE

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from shardkit.errors import CallError
 from shardkit.reader.arguments.options import MAX_STEP
-from shardkit.reader.iterators.iterator_start import made_by_iter
+from shardkit.reader.iterators.iterator_start import dataset_per_iterator
 
 _LOG = logging.getLogger(__name__)
 
@@ -36,7 +36,7 @@ def _refusal(num_steps: int | None) -> str:
     )
 
 
-def warn_of_left_out(step: int, num_steps: int, split: str) -> None:
+def warn_of_skipped_steps(step: int, num_steps: int, split: str) -> None:
     """Log how much an evaluation leaves out that does not begin at 0: it may share its options with a training."""
     if step:
         _LOG.warning(
@@ -68,12 +68,12 @@ class StartStep:
         """Return the value now."""
         return int(self._variable.numpy())
 
-    def each_time(self) -> Any:
+    def as_dataset(self) -> Any:
         """Return a dataset of one element, the int64 step.
 
         `iter()` raises InvalidArgumentError if there is no such step.
         """
-        return made_by_iter(
+        return dataset_per_iterator(
             lambda: tf.data.Dataset.from_tensors(self.read_value()), tf.TensorSpec([], tf.int64), keep=self._variable
         )
 

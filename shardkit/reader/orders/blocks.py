@@ -1,4 +1,4 @@
-"""The graph's twin of `shardkit.order.blocks`, held against it in tests; names are those of the reference."""
+"""TensorFlow ops of `shardkit.order.blocks`, with the names of that reference."""
 
 from typing import Any, NamedTuple
 
@@ -7,15 +7,15 @@ import tensorflow as tf
 from shardkit.order import permutation
 from shardkit.order.blocks import BLOCKS_PURPOSE, WINDOWS_PURPOSE, BlockLayout
 from shardkit.order.keyed_permutations import derived_seed
-from shardkit.reader.orders import permutation as graph_order
 from shardkit.reader.orders.keyed_permutations import invert, permute_ranges
+from shardkit.reader.orders.permutation import permute
 
 
 def block_order(positions: Any, *, layout: BlockLayout, seed: int) -> tuple[Any, Any]:
-    """Ids and epochs, int64[n], of int64[n] positions that lie close together, at least one.
+    """Return ids and epochs, int64[n], of int64[n] positions close to each other, at least one.
 
-    The short blocks are sought out once for every epoch between the least and the greatest position: as much work as
-    permuting so many positions.
+    The short blocks are located once for every epoch between the first and the last position, which is as much work as
+    permuting one position for each of them.
     """
     epochs, tables, window = _windows(positions, layout, seed)
     shuffled = permute_ranges(
@@ -30,7 +30,7 @@ def block_order(positions: Any, *, layout: BlockLayout, seed: int) -> tuple[Any,
 
 
 def left_of_window(position: Any, *, layout: BlockLayout, seed: int) -> Any:
-    """int64 from 1: how many positions of its lane are served by the window of an int64 position, from it on."""
+    """Return the number of positions of a lane from an int64 position to the end of its window, at least 1."""
     _, _, window = _windows(position[tf.newaxis], layout, seed)
     return (window.stop - window.rank)[0]
 
@@ -48,13 +48,13 @@ class _Windows(NamedTuple):
 
 def _windows(positions: Any, layout: BlockLayout, seed: int) -> tuple[Any, "_Epochs", _Windows]:
     size, lanes, num_examples = layout.window_blocks, layout.lanes, layout.num_examples
-    epochs, place = positions // num_examples, positions % num_examples
+    epochs, within_epoch = positions // num_examples, positions % num_examples
     tables = _Epochs(layout, tf.range(tf.reduce_min(epochs), tf.reduce_max(epochs) + 1), seed)
-    row, lane = epochs - tables.epochs[0], place % lanes
+    row, lane = epochs - tables.epochs[0], within_epoch % lanes
     share, extra = divmod(num_examples, lanes)
     lane_start = lane * share + tf.minimum(lane, extra)
     lane_stop = lane_start + share + tf.cast(lane < extra, tf.int64)
-    rank = lane_start + place // lanes
+    rank = lane_start + within_epoch // lanes
     first, shift = tables.block_of(row, lane_start), lane * size // lanes
     number = (tables.block_of(row, rank) - first + shift) // size
     first_block = first - shift + number * size
@@ -72,33 +72,33 @@ class _Epochs:
         short, lacks = layout.short_blocks
         self._num_short, num_epochs = len(short), tf.size(epochs)
         ids = tf.tile(tf.constant(short, tf.int64), [num_epochs])
-        places = invert(ids, tf.repeat(epochs, self._num_short), num_examples=layout.num_blocks, seed=self._seed)
-        places = tf.reshape(places, [num_epochs, self._num_short])
-        by_place = tf.argsort(places, axis=1)
-        places = tf.gather(places, by_place, batch_dims=1)
-        lacking = tf.cumsum(tf.gather(tf.constant(lacks, tf.int64), by_place), axis=1)
-        ends = (places + 1) * layout.block_records - lacking
+        positions = invert(ids, tf.repeat(epochs, self._num_short), num_examples=layout.num_blocks, seed=self._seed)
+        positions = tf.reshape(positions, [num_epochs, self._num_short])
+        by_position = tf.argsort(positions, axis=1)
+        positions = tf.gather(positions, by_position, batch_dims=1)
+        lacking = tf.cumsum(tf.gather(tf.constant(lacks, tf.int64), by_position), axis=1)
+        ends = (positions + 1) * layout.block_records - lacking
         rows = tf.range(tf.cast(num_epochs, tf.int64))[:, tf.newaxis]
-        # Behind all others, since tf.searchsorted fails where there is nothing to search: when no block is short.
+        # A sentinel after all others: tf.searchsorted fails on an empty array, if no block is short.
         sentinel = tf.constant([tf.int64.max], tf.int64)
-        self._places = tf.concat([tf.reshape(places + rows * layout.num_blocks, [-1]), sentinel], axis=0)
+        self._positions = tf.concat([tf.reshape(positions + rows * layout.num_blocks, [-1]), sentinel], axis=0)
         self._ends = tf.concat([tf.reshape(ends + rows * layout.num_examples, [-1]), sentinel], axis=0)
         self._lacking = tf.reshape(tf.pad(lacking, [[0, 0], [1, 0]]), [-1])
 
     def block_of(self, row: Any, rank: Any) -> Any:
         found = tf.searchsorted(self._ends, row * self._layout.num_examples + rank, side="right", out_type=tf.int64)
-        # A row of `lacking` is one longer than one of `ends`: hence + row, where the reference takes a row off.
+        # A row of `lacking` is one longer than a row of `ends`: hence + row, where the reference drops a row.
         return (rank + tf.gather(self._lacking, found + row)) // self._layout.block_records
 
     def records_before(self, row: Any, block: Any) -> Any:
-        found = tf.searchsorted(self._places, row * self._layout.num_blocks + block, out_type=tf.int64)
+        found = tf.searchsorted(self._positions, row * self._layout.num_blocks + block, out_type=tf.int64)
         return block * self._layout.block_records - tf.gather(self._lacking, found + row)
 
     def ids(self, row: Any, rank: Any) -> Any:
         layout = self._layout
         block = self.block_of(row, rank)
         positions = (row + self.epochs[0]) * layout.num_blocks + block
-        number, _ = graph_order.permute(positions, num_examples=layout.num_blocks, seed=self._seed)
+        number, _ = permute(positions, num_examples=layout.num_blocks, seed=self._seed)
         first_block = tf.constant(layout.first_block, tf.int64)
         shard = tf.searchsorted(first_block, number, side="right", out_type=tf.int64) - 1
         start = tf.gather(tf.constant(layout.starts, tf.int64), shard)

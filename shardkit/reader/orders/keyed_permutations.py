@@ -1,4 +1,4 @@
-"""The graph's twin of `shardkit.order.keyed_permutations`, held against it in tests."""
+"""TensorFlow ops of `shardkit.order.keyed_permutations`, with the names of that reference."""
 
 from typing import Any
 
@@ -9,13 +9,13 @@ from shardkit.reader.orders.permutation import add_hash, key_words, mix32, swap_
 
 
 def permute_ranges(index: Any, sizes: Any, epochs: Any, streams: Any, *, seed: int, rounds: int) -> Any:
-    """int64[n]: each index permuted within its own [0, size); see the reference for arguments."""
+    """Return each index permuted within its own [0, size), int64[n]; see the reference for arguments."""
     rows = tf.cast(tf.sqrt(tf.cast(sizes - 1, tf.float64)), tf.int64) + 1
     columns = -(-sizes // rows)
     words = mix32(tf.bitwise.bitwise_xor(key_words(epochs, seed, rounds + 1), streams))
     keys = tf.reshape(words[:-2], [rounds // 2, 4, -1])
 
-    # Loops for the reason given in graph_order.permute.
+    # Loops, for the reason given in permutation.permute.
     def two_rounds(i: Any, row: Any, column: Any) -> Any:
         key = keys[i]
         row = add_hash(row, rows, column, key[0], key[1])
@@ -32,7 +32,7 @@ def permute_ranges(index: Any, sizes: Any, epochs: Any, streams: Any, *, seed: i
 
 
 def invert(ids: Any, epochs: Any, *, num_examples: int, seed: int) -> Any:
-    """int64[n]: the place in its epoch of each id; see permutation.invert."""
+    """Return the position of each id in its epoch, int64[n]; see permutation.invert."""
     rows, columns = permutation.rectangle(num_examples)
     rounds = permutation.num_rounds(num_examples)
     words = key_words(epochs, seed, rounds + 1)
@@ -44,11 +44,11 @@ def invert(ids: Any, epochs: Any, *, num_examples: int, seed: int) -> Any:
         column = columns - 1 - add_hash(columns - 1 - column, columns, row, key[2], key[3])
         return i - 1, rows - 1 - add_hash(rows - 1 - row, rows, column, key[0], key[1]), column
 
-    def walk(places: Any, walking: Any) -> tuple[Any, Any]:
-        halves = (rounds // 2 - 1, places // columns, places % columns)
+    def walk(positions: Any, walking: Any) -> tuple[Any, Any]:
+        halves = (rounds // 2 - 1, positions // columns, positions % columns)
         _, row, column = tf.while_loop(lambda i, *_: i >= 0, two_rounds, halves)
-        places = tf.where(walking, row * columns + column, places)
-        return places, places >= num_examples
+        positions = tf.where(walking, row * columns + column, positions)
+        return positions, positions >= num_examples
 
-    places, _ = tf.while_loop(lambda _, walking: tf.reduce_any(walking), walk, (ids, tf.ones_like(ids, tf.bool)))
-    return places
+    positions, _ = tf.while_loop(lambda _, walking: tf.reduce_any(walking), walk, (ids, tf.ones_like(ids, tf.bool)))
+    return positions

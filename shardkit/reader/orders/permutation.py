@@ -1,6 +1,6 @@
-"""The graph's twin of `shardkit.order.permutation`, and uniform numbers made the same way; held against NumPy in tests.
+"""TensorFlow ops of `shardkit.order.permutation`, with its names, and random numbers from the same hash.
 
-int64 throughout, every product below 2**63: see there for why.
+All numbers are int64 and every product is below 2**63, for the reason given in the reference.
 """
 
 from typing import Any
@@ -17,9 +17,9 @@ _BITS = tf.bitwise
 
 
 def permute(positions: Any, *, num_examples: int, seed: int) -> tuple[Any, Any]:
-    """Ids and epochs, int64[n], of int64[n] positions that lie close together.
+    """Return ids and epochs, int64[n], of int64[n] positions close to each other.
 
-    The key words are made once for every epoch between the least and the greatest position, not for every position.
+    The key words are computed once for every epoch between the first and the last position, not for every position.
     """
     rows, columns = permutation.rectangle(num_examples)
     rounds = permutation.num_rounds(num_examples)
@@ -29,8 +29,8 @@ def permute(positions: Any, *, num_examples: int, seed: int) -> tuple[Any, Any]:
     words = tf.gather(words, epochs - first_epoch, axis=1)
     keys = tf.reshape(words[:-2], [rounds // 2, 4, -1])
 
-    # Loops, although unrolled rounds would run a little faster: a graph of a thousand nodes more takes seconds to
-    # trace and optimise, for every pipeline anew, before the first batch.
+    # Loops, although unrolled rounds would run a little faster: tracing and optimising a thousand more nodes takes
+    # seconds for every pipeline, before its first batch.
     def two_rounds(i: Any, row: Any, column: Any) -> Any:
         key = keys[i]
         row = add_hash(row, rows, column, key[0], key[1])
@@ -51,7 +51,7 @@ def permute(positions: Any, *, num_examples: int, seed: int) -> tuple[Any, Any]:
 
 
 def uniforms(key_hashes: Any, epochs: Any, seed: int, count: int) -> Any:
-    """float32[count, n] in [0, 1) with 24 random bits each, which depend on key, epoch and seed only."""
+    """Return float32[count, n] in [0, 1) with 24 random bits each, which depend only on key, epoch and seed."""
     first, second = (int(word) for word in permutation.seed_words(seed, 1)[:, 0, 0])
     state = mix32(low_32(key_hashes) ^ first)
     state = mix32(state ^ low_32(shift_right(key_hashes, 32)))
@@ -62,7 +62,7 @@ def uniforms(key_hashes: Any, epochs: Any, seed: int, count: int) -> Any:
 
 
 def seeds(key_hashes: Any, epochs: Any, seed: int) -> Any:
-    """int32[n, 2]: a seed for stateless ops, for each example in each epoch."""
+    """Return a seed for stateless ops for each example in its epoch, int32[n, 2]."""
     first, second = (int(word) for word in permutation.seed_words(seed, 1)[:, 0, 1])
     words = []
     for start in (first, second):
@@ -74,26 +74,26 @@ def seeds(key_hashes: Any, epochs: Any, seed: int) -> Any:
 
 
 def mix32(x: Any) -> Any:
-    """See permutation.mix32."""
+    """Mix 32 bits; see permutation.mix32."""
     x = low_32((x ^ shift_right(x, permutation.SHIFT_1)) * permutation.MULTIPLIER_1)
     x = low_32((x ^ shift_right(x, permutation.SHIFT_2)) * permutation.MULTIPLIER_2)
     return x ^ shift_right(x, permutation.SHIFT_3)
 
 
 def key_words(epochs: Any, seed: int, rounds: int) -> Any:
-    """int64[2 * rounds, m]: see permutation.key_words, transposed so that one word is one row."""
+    """Return int64[2 * rounds, m], the transpose of permutation.key_words: one row for each word."""
     first, second = (word.reshape(-1, 1) for word in permutation.seed_words(seed, rounds))
     return mix32(mix32(low_32(epochs) ^ first) ^ second ^ shift_right(epochs, 32))
 
 
 def swap_first_two(ids: Any, words: Any, sizes: Any) -> Any:
-    """See permutation.swap_first_two."""
+    """Swap ids 0 and 1 where a word says so; see permutation.swap_first_two."""
     is_swapped = (ids < 2) & (sizes > 1) & tf.cast(_BITS.bitwise_and(words, tf.constant(1, tf.int64)), tf.bool)
     return tf.where(is_swapped, 1 - ids, ids)
 
 
 def add_hash(half: Any, size: Any, other: Any, word: Any, next_word: Any) -> Any:
-    """Half a round of the network: a half moved on by the keyed hash of the other, modulo its size."""
+    """Do half a round of the network: add the keyed hash of the other half to a half, modulo its size."""
     x = other ^ word
     x = low_32((x ^ shift_right(x, permutation.SHIFT_1)) * permutation.MULTIPLIER_1)
     x = x ^ next_word
@@ -103,10 +103,10 @@ def add_hash(half: Any, size: Any, other: Any, word: Any, next_word: Any) -> Any
 
 
 def low_32(x: Any) -> Any:
-    """The low 32 bits of int64."""
+    """Return the low 32 bits of int64."""
     return _BITS.bitwise_and(x, tf.constant(_LOW, tf.int64))
 
 
 def shift_right(x: Any, bits: int) -> Any:
-    """int64 shifted by as many bits."""
+    """Return int64 shifted to the right."""
     return _BITS.right_shift(x, tf.constant(bits, tf.int64))

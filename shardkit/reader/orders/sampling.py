@@ -1,4 +1,4 @@
-"""The graph's twins of `schedule.draw` and `sampling.sample` in `shardkit.order`, held against them in tests."""
+"""TensorFlow ops of `schedule.draw` and `sampling.sample` in `shardkit.order`."""
 
 from typing import Any
 
@@ -10,10 +10,11 @@ from shardkit.order.schedule import PERIOD, SHARED, Schedule
 from shardkit.reader.orders.keyed_permutations import permute_ranges
 
 
-class Drawer:
-    """Which class a position draws from, and how many before it did; also for mixtures.
+class ClassSchedule:
+    """The class that each position draws from, and the number of earlier positions that drew from it.
 
-    The tables become tensors once, here: made inside a graph they would be constants, copied with every graph.
+    The datasets of a mixture are drawn like classes. The tables become tensors here, once: made inside a graph they
+    would be constants, which are copied with every graph.
     """
 
     def __init__(self, schedule: Schedule) -> None:
@@ -29,7 +30,7 @@ class Drawer:
         self._num_shared, self._num_points = schedule.num_shared, len(schedule.points)
 
     def __call__(self, positions: Any) -> tuple[Any, Any]:
-        """Classes and counts, int64[n], of int64[n] positions."""
+        """Return classes and counts, int64[n], of int64[n] positions."""
         periods, slot = positions // PERIOD, positions % PERIOD
         own = tf.gather(self._slots, slot)
         shared = periods * self._num_shared + _search(self._shared_slots, slot)
@@ -42,17 +43,17 @@ class Drawer:
 
 
 class Sampler:
-    """Positions to the ids of a class sampling."""
+    """The examples that a class sampling draws."""
 
     def __init__(self, sampling: ClassSampling, seed: int) -> None:
-        self._draw = Drawer(sampling.schedule)
+        self._schedule = ClassSchedule(sampling.schedule)
         self._seed, self._rounds = derived_seed(seed, CLASSES_PURPOSE), sampling.rounds
         with tf.device("CPU:0"):
             self._members, self._starts = tf.constant(sampling.members), tf.constant(sampling.starts)
 
     def __call__(self, positions: Any) -> tuple[Any, Any]:
-        """Ids, and how often each was drawn before (see sampling.sample), int64[n], of int64[n] positions."""
-        classes, drawn = self._draw(positions)
+        """Return ids, and how often each was drawn before, int64[n], of int64[n] positions; see sampling.sample."""
+        classes, drawn = self._schedule(positions)
         first = tf.gather(self._starts, classes)
         sizes = tf.gather(self._starts, classes + 1) - first
         epochs = drawn // sizes

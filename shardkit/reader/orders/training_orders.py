@@ -1,6 +1,6 @@
-"""From the places of endless training to examples: each order as arrays, for listing, and in the graph, for reading.
+"""Training orders: functions from positions to examples, as arrays to list keys and as ops to read.
 
-A place is a number of the sequence that global batches are cut from: batch k holds [k * G, (k + 1) * G).
+A position is an index into the endless sequence of examples: global batch k of size G holds [k * G, (k + 1) * G).
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,16 +9,18 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.dataset.features import CLASS_LABEL, LABEL
-from shardkit.errors import CallError, UnknownNameError
+from shardkit.errors import CallError
 from shardkit.order import permutation
 from shardkit.order.blocks import BlockLayout, block_order
 from shardkit.order.keyed_permutations import MAX_STREAMS
 from shardkit.order.lanes import check_lanes, lane_positions
 from shardkit.order.sampling import ClassSampling, class_balanced, class_weighted, sample
-from shardkit.reader.orders import blocks as graph_blocks
-from shardkit.reader.orders import permutation as graph_order
+from shardkit.reader.arguments.options import ReadOptions
+from shardkit.reader.arguments.values import BlockOrder
+from shardkit.reader.orders import blocks as block_ops
+from shardkit.reader.orders import permutation as permutation_ops
 from shardkit.reader.orders.sampling import Sampler
+from shardkit.reader.table.class_weights import unknown_class
 from shardkit.reader.table.records import RecordTable
 
 _Ints = npt.NDArray[np.int64]
@@ -29,54 +31,53 @@ class TrainingOrder(Protocol):
 
     @property
     def num_examples(self) -> int:
-        """How many of them ever come."""
+        """Number of different examples in it."""
         ...
 
-    def ids(self, places: _Ints) -> _Ints:
-        """The example at each place."""
+    def ids(self, positions: _Ints) -> _Ints:
+        """Return the example at each position, int64[n]."""
         ...
 
-    def in_graph(self, places: Any) -> tuple[Any, Any]:
-        """The example at each place, and how often it came before, which augmentation takes for the epoch."""
+    def in_graph(self, positions: Any) -> tuple[Any, Any]:
+        """Return the example at each position and its epoch, the number of times it came before; ops, int64[n]."""
         ...
 
     def check_workers(self, num_workers: int) -> None:
-        """Refuse a number of workers that would not get the same global batches.
+        """Check that a number of workers gets the same global batches.
 
         Raises:
-            CallError: with the numbers that would do.
+            CallError: It does not; lists the numbers that do.
         """
         ...
 
 
-class FullOrder:
+class FullTrainingOrder:
     """A permutation of all examples, another one each epoch.
 
     Attributes:
-        num_examples: N.
+        num_examples: Number of examples.
     """
 
     def __init__(self, num_examples: int, seed: int) -> None:
         self.num_examples, self._seed = num_examples, seed
 
-    def ids(self, places: _Ints) -> _Ints:
+    def ids(self, positions: _Ints) -> _Ints:
         """See TrainingOrder."""
-        return permutation.permute(places, num_examples=self.num_examples, seed=self._seed)
+        return permutation.permute(positions, num_examples=self.num_examples, seed=self._seed)
 
-    def in_graph(self, places: Any) -> tuple[Any, Any]:
+    def in_graph(self, positions: Any) -> tuple[Any, Any]:
         """See TrainingOrder."""
-        ids, epochs = graph_order.permute(places, num_examples=self.num_examples, seed=self._seed)
-        return ids, epochs
+        return permutation_ops.permute(positions, num_examples=self.num_examples, seed=self._seed)
 
     def check_workers(self, num_workers: int) -> None:
-        """See TrainingOrder; any number will do."""
+        """See TrainingOrder; every number does."""
 
 
-class BlockOrder:
-    """Blocks of records permuted, a bounded number of them shuffled: reads stay near each other.
+class BlockTrainingOrder:
+    """Permuted blocks of records, of which a bounded number are shuffled together: reads stay close to each other.
 
     Attributes:
-        layout: of the blocks.
+        layout: Layout of the blocks.
     """
 
     def __init__(self, layout: BlockLayout, seed: int, global_batch_size: int) -> None:
@@ -88,11 +89,11 @@ class BlockOrder:
         """See TrainingOrder."""
         return self.layout.num_examples
 
-    def ids(self, places: _Ints) -> _Ints:
+    def ids(self, positions: _Ints) -> _Ints:
         """See TrainingOrder."""
         layout = self.layout
         return block_order(
-            lane_positions(places, global_batch_size=self._global_batch_size, lanes=layout.lanes),
+            lane_positions(positions, global_batch_size=self._global_batch_size, lanes=layout.lanes),
             starts=layout.starts,
             num_examples=layout.num_examples,
             seed=self._seed,
@@ -101,22 +102,21 @@ class BlockOrder:
             lanes=layout.lanes,
         )
 
-    def in_graph(self, places: Any) -> tuple[Any, Any]:
+    def in_graph(self, positions: Any) -> tuple[Any, Any]:
         """See TrainingOrder."""
-        # lanes.lane_positions, on tensors.
+        # The same as lanes.lane_positions.
         lanes, size = self.layout.lanes, self._global_batch_size
-        within = places % size
-        positions = places - within + within % (size // lanes) * lanes + within // (size // lanes)
-        ids, epochs = graph_blocks.block_order(positions, layout=self.layout, seed=self._seed)
-        return ids, epochs
+        within = positions % size
+        moved = positions - within + within % (size // lanes) * lanes + within // (size // lanes)
+        return block_ops.block_order(moved, layout=self.layout, seed=self._seed)
 
     def check_workers(self, num_workers: int) -> None:
         """See TrainingOrder."""
         check_lanes(self.layout.lanes, self._global_batch_size, num_workers)
 
 
-class SampledOrder:
-    """Classes, or datasets, in fixed shares, and within each its own permutation."""
+class SampledTrainingOrder:
+    """Classes or datasets in fixed shares, and a separate permutation of each."""
 
     def __init__(self, sampling: ClassSampling, seed: int) -> None:
         self._sampling, self._seed = sampling, seed
@@ -124,52 +124,47 @@ class SampledOrder:
 
     @property
     def num_examples(self) -> int:
-        """See TrainingOrder; those of classes without a share do not come."""
+        """See TrainingOrder; without the examples of classes without a share."""
         return int(np.diff(self._sampling.starts)[self._sampling.schedule.shares > 0].sum())
 
-    def ids(self, places: _Ints) -> _Ints:
+    def ids(self, positions: _Ints) -> _Ints:
         """See TrainingOrder."""
-        return sample(places, self._sampling, seed=self._seed)[0]
+        return sample(positions, self._sampling, seed=self._seed)[0]
 
-    def in_graph(self, places: Any) -> tuple[Any, Any]:
+    def in_graph(self, positions: Any) -> tuple[Any, Any]:
         """See TrainingOrder."""
-        return self._sampler(places)
+        return self._sampler(positions)
 
     def check_workers(self, num_workers: int) -> None:
-        """See TrainingOrder; any number will do."""
+        """See TrainingOrder; every number does."""
 
 
 def make_order(
     table: RecordTable,
     classes: Sequence[str],
+    options: ReadOptions,
     *,
-    training: bool,
     shares: tuple[_Ints, Sequence[float]] | None,
-    order: str,
+    blocks: BlockOrder | None,
     sampling: str | Mapping[str, float],
-    seed: int,
-    global_batch_size: int,
-    blocks: tuple[int, int, int],
 ) -> TrainingOrder | None:
-    """The order of training that was asked for; None for evaluation, which goes in file order.
+    """Return the order of training; None for evaluation, which reads in file order.
 
     Args:
-        table: of the split.
-        classes: names in label order.
-        training: or evaluation.
-        shares: of a mixture, the number of each example's dataset, and the weights of the datasets.
-        order: "full" or "block"; nothing else comes past `arguments`.
-        sampling: "natural", "class_balanced", or weights of classes by name.
-        seed: 0 to 2**63 - 1.
-        global_batch_size: examples a step.
-        blocks: block_records, window_blocks and lanes, for "block".
+        table: The split's record table.
+        classes: Names of the classes in label order.
+        options: Options of the reader.
+        shares: For a mixture, the number of each example's dataset and the weights of the datasets.
+        blocks: The block order; None for the full order.
+        sampling: "natural", "class_balanced", or weights by class name.
 
     Raises:
-        CallError: what does not go together, or a batch that the lanes do not divide.
-        UnknownNameError: a class that there is not.
+        CallError: Arguments that cannot be combined, or a batch size that the lanes do not divide.
+        UnknownNameError: The dataset has no such class.
     """
-    if shares is not None and (order != "full" or sampling != "natural"):
-        msg = "a mixture has an order of its own; leave out order and sampling"
+    training, seed, global_batch_size = options.training, options.seed, options.global_batch_size
+    if shares is not None and (blocks is not None or sampling != "natural"):
+        msg = "a mixture of datasets has its own order; leave out order and sampling"
         raise CallError(msg)
     if not training:
         if sampling != "natural":
@@ -179,25 +174,25 @@ def make_order(
     if shares is not None:
         numbers, weights = shares
         mixed = class_weighted(numbers, dict(enumerate(weights)), num_classes=len(weights), seed=seed)
-        return SampledOrder(mixed, seed)
+        return SampledTrainingOrder(mixed, seed)
     if sampling != "natural":
-        if order != "full":
-            msg = "sampling draws each class by itself, in an order of its own: leave out order='block'"
+        if blocks is not None:
+            msg = "sampling draws from each class separately, in its own order: leave out order='block'"
             raise CallError(msg)
-        return SampledOrder(_sampling(table, classes, sampling, seed), seed)
-    if order == "block":
-        _check_blocks(global_batch_size, *blocks)
-        records = table.record
-        # Of a selection, the examples of each shard; shards without any are left out.
-        starts = table.starts if records is None else np.unique(np.searchsorted(records, table.starts))
-        return BlockOrder(BlockLayout(starts, *blocks), seed, global_batch_size)
-    return FullOrder(table.num_examples, seed)
+        return SampledTrainingOrder(_sampling(table, classes, sampling, seed), seed)
+    if blocks is not None:
+        _check_blocks(global_batch_size, blocks)
+        # In a selection, the first example of each shard, without the shards that have none.
+        starts = table.starts if table.record is None else np.unique(np.searchsorted(table.record, table.starts))
+        layout = BlockLayout(starts, blocks.block_records, blocks.window_blocks, blocks.lanes)
+        return BlockTrainingOrder(layout, seed, global_batch_size)
+    return FullTrainingOrder(table.num_examples, seed)
 
 
 def _sampling(
     table: RecordTable, classes: Sequence[str], sampling: str | Mapping[str, float], seed: int
 ) -> ClassSampling:
-    if table.features.get(LABEL) != CLASS_LABEL:
+    if not table.has_class:
         msg = "sampling by class needs a dataset whose examples have one class each"
         raise CallError(msg)
     if isinstance(sampling, str):
@@ -206,12 +201,11 @@ def _sampling(
     counts = np.bincount(table.label[table.label >= 0], minlength=len(classes))
     for name, weight in sampling.items():
         if name not in label_of:
-            msg = f"sampling names the class {name!r}; the dataset has {', '.join(map(repr, classes[:20]))}"
-            raise UnknownNameError(msg)
+            raise unknown_class("sampling", name, classes)
         if weight and not counts[label_of[name]]:
             msg = (
-                f"sampling gives {name!r} the weight {weight:g}, but none of the {table.num_examples:,} examples to be "
-                f"read is of this class; leave it out, or weigh it 0"
+                f"sampling gives {name!r} the weight {weight:g}, but none of the {table.num_examples:,} selected "
+                f"examples is of this class; leave it out, or give it the weight 0"
             )
             raise CallError(msg)
     if not any(sampling.values()):
@@ -221,10 +215,13 @@ def _sampling(
     return class_weighted(table.label, weights, num_classes=len(classes), seed=seed)
 
 
-def _check_blocks(global_batch_size: int, block_records: int, window_blocks: int, lanes: int) -> None:
-    """Say which of the three numbers is at fault, as far as it does not depend on the split: `BlockLayout` cannot."""
+def _check_blocks(global_batch_size: int, blocks: BlockOrder) -> None:
+    """Check what does not depend on the split, in the words of the arguments; `BlockLayout` checks the rest."""
+    lanes = blocks.lanes
     if global_batch_size % lanes:
-        fitting = next(lanes for lanes in range(min(lanes, global_batch_size), 0, -1) if not global_batch_size % lanes)
+        fitting = next(
+            number for number in range(min(lanes, global_batch_size), 0, -1) if not global_batch_size % number
+        )
         below = global_batch_size // lanes * lanes
         batches = f", or a global_batch_size of {below} or {below + lanes}" if below else ""
         msg = (
@@ -233,7 +230,7 @@ def _check_blocks(global_batch_size: int, block_records: int, window_blocks: int
         )
         raise CallError(msg)
     most = MAX_STREAMS // 4 // lanes
-    if window_blocks > most:
-        blocks = f"blocks of {block_records:,} records"
-        msg = f"window_blocks must be at most {most:,} with lanes={lanes}, {blocks}; found {window_blocks}"
+    if blocks.window_blocks > most:
+        size = f"blocks of {blocks.block_records:,} records"
+        msg = f"window_blocks must be at most {most:,} with lanes={lanes}, {size}; found {blocks.window_blocks}"
         raise CallError(msg)

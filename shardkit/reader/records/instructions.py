@@ -1,59 +1,46 @@
-"""Columns of the record table in the order in which examples are read: where each lies, its crop, flip and seeds."""
+"""Make read instructions: where the next examples are stored, and their crops, flips and seeds."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import tensorflow as tf
 
-from shardkit.order import BatchLayout
-from shardkit.reader.arguments.options import ReadOptions
+from shardkit.reader.autograph import without_autograph
 from shardkit.reader.images import crops
-from shardkit.reader.orders import permutation
-from shardkit.reader.orders.training_orders import TrainingOrder
+from shardkit.reader.orders import permutation as permutation_ops
+from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import callable_in_graph
-from shardkit.reader.records.recovery import Rereader
-from shardkit.reader.table.column_lookup import gatherer
-from shardkit.reader.table.records import RecordTable
+from shardkit.reader.records.recovery import RecordRecovery
+from shardkit.reader.table.column_lookup import column_lookup
 
-# Stands for the epoch where positions are hashed for batches: no epoch has this number.
-_OF_BATCHES = np.int64(-1)
+# Takes the place of the epoch in the seeds of batches: no epoch has this number.
+_BATCH_EPOCH = np.int64(-1)
 BATCH_SEED = "batch_seed"
-# Columns that say where a record lies, and that nothing needs once it is read.
-PLACE_ONLY = {"id", "path", "offset", "frame_bytes", "epoch", "is_undecodable"}
+# Columns that only reading needs.
+LOCATION_COLUMNS = {"id", "path", "offset", "frame_bytes", "epoch", "is_undecodable"}
 
 
-class Places:
-    """A block's first step to the columns of its examples, in the order in which they are read."""
+class ReadInstructions:
+    """Instructions for the examples of some steps, in the order in which they are read.
 
-    def __init__(
-        self,
-        table: RecordTable,
-        layout: BatchLayout,
-        options: ReadOptions,
-        order: TrainingOrder | None,
-        steps_per_block: int,
-        last_step: int,
-        rereader: Rereader | None,
-    ) -> None:
-        """Make one.
+    The instructions of n examples are a dict of columns, [n] each; an instruction of one example holds scalars.
+    """
+
+    def __init__(self, spec: PipelineSpec, recovery: RecordRecovery | None) -> None:
+        """Make the lookups of the table's columns.
 
         Args:
-            table: of the split.
-            layout: which part of every global batch.
-            options: what is wanted.
-            order: of training; None in evaluation.
-            steps_per_block: that are given at a time.
-            last_step: ends before it.
-            rereader: knows images that do not decode; None where the graph runs in other processes.
+            spec: The input pipeline.
+            recovery: Has the list of images that do not decode; None if other processes run the graph.
         """
-        self._layout, self._options, self._last_step, self._order = layout, options, last_step, order
-        self._steps_per_block = steps_per_block
-        self._num_examples, remote = table.num_examples, rereader is None
+        table, options, is_remote = spec.table, spec.options, recovery is None
+        self._spec, self._options = spec, options
         names = ["offset", "label", "key_hash", "height", "width", "image_start", "image_bytes"]
-        if table.frame_bytes is not None and not remote:
+        if table.frame_bytes is not None and not is_remote:
             names.append("frame_bytes")
-        self._columns = {name: gatherer(getattr(table, name), remote=remote) for name in names}
-        self._record = None if table.record is None else gatherer(table.record, remote=remote)
+        self._columns = {name: column_lookup(getattr(table, name), remote=is_remote) for name in names}
+        self._record = None if table.record is None else column_lookup(table.record, remote=is_remote)
         with tf.device("CPU:0"):
             weights = options.class_weights
             self._weights = None if weights is None else tf.constant(weights, tf.float32)
@@ -61,69 +48,71 @@ class Places:
             self._starts = tf.constant(table.starts)
             self._paths = tf.constant(table.paths)
             self._dataset = None if table.relabelling is None else tf.constant(table.relabelling.dataset)
+        self._are_undecodable: Callable[..., Any] | None = None
+        if recovery is not None and recovery.replaces and options.image is not None:
+            self._are_undecodable = callable_in_graph(recovery.are_undecodable, [tf.bool])
 
-        self._are_undecodable = None
-        if rereader is not None and rereader.replaces and options.image is not None:
-            self._are_undecodable = callable_in_graph(rereader.are_undecodable, [tf.bool])
-
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator] # see `pipeline`
+    @without_autograph
     def __call__(self, first_step: Any) -> dict[str, Any]:
-        """The columns of a block, [steps_per_block * examples a step of this worker] or, at the end, fewer."""
-        place, epochs = self.of_steps(first_step, self._steps_per_block)
+        """Return the instructions of a block of steps, at the end of an evaluation of fewer steps."""
+        instructions, epochs = self.of_steps(first_step, self._spec.steps_per_block)
         if self._options.max_corrupt is not None:
-            place["epoch"] = epochs
+            instructions["epoch"] = epochs
         if self._are_undecodable is not None:
-            (found,) = self._are_undecodable(place["id"], place["window"])
-            place["is_undecodable"] = tf.ensure_shape(found, [None])
-        return place
+            (found,) = self._are_undecodable(instructions["id"], instructions["window"])
+            instructions["is_undecodable"] = tf.ensure_shape(found, [None])
+        return instructions
 
     def of_steps(self, first_step: Any, num_steps: int) -> tuple[dict[str, Any], Any]:
-        """Return the columns of some steps, and the epoch of each example in them."""
-        layout = self._layout
-        steps = tf.range(first_step, tf.minimum(first_step + num_steps, self._last_step))
+        """Return the instructions of some steps, and the epoch of each example."""
+        layout, num_examples = self._spec.layout, self._spec.table.num_examples
+        steps = tf.range(first_step, tf.minimum(first_step + num_steps, self._spec.end_step))
         positions = tf.reshape(steps[:, tf.newaxis] * layout.global_batch_size + np.array(layout.slots), [-1])
-        if self._order is not None:
-            ids, epochs = self._order.in_graph(positions)
+        if self._spec.order is not None:
+            ids, epochs = self._spec.order.in_graph(positions)
         else:
-            ids, epochs = tf.minimum(positions, self._num_examples - 1), tf.zeros_like(positions)
-        place = self.of(ids, epochs)
+            ids, epochs = tf.minimum(positions, num_examples - 1), tf.zeros_like(positions)
+        instructions = self.of_examples(ids, epochs)
         if not self._options.training:
-            place["weight"] = tf.cast(positions < self._num_examples, tf.float32)
+            instructions["weight"] = tf.cast(positions < num_examples, tf.float32)
         if self._options.batch_map_fn is not None:
-            place[BATCH_SEED] = permutation.seeds(positions, tf.fill([1], _OF_BATCHES), self._options.seed)
-        return place, epochs
+            epoch = tf.fill([1], _BATCH_EPOCH)
+            instructions[BATCH_SEED] = permutation_ops.seeds(positions, epoch, self._options.seed)
+        return instructions, epochs
 
-    def of(self, ids: Any, epochs: Any) -> dict[str, Any]:
-        """The columns of examples as they are in those epochs."""
-        place = {name: rows(ids) for name, rows in self._columns.items()}
-        place["id"] = ids
+    def of_examples(self, ids: Any, epochs: Any) -> dict[str, Any]:
+        """Return the instructions of examples, as they are read in an epoch each; int64[n] both."""
+        instructions = {name: rows(ids) for name, rows in self._columns.items()}
+        instructions["id"] = ids
         if self._is_png is not None:
-            place["is_png"] = tf.gather(self._is_png, ids)
+            instructions["is_png"] = tf.gather(self._is_png, ids)
         records = ids if self._record is None else self._record(ids)
         shard = tf.searchsorted(self._starts, records, side="right") - 1
-        place["path"] = tf.gather(self._paths, shard)
+        instructions["path"] = tf.gather(self._paths, shard)
         if self._dataset is not None:
-            place["dataset"] = tf.gather(self._dataset, shard)
+            instructions["dataset"] = tf.gather(self._dataset, shard)
         if self._weights is not None:
-            place["weight"] = tf.gather(self._weights, place["label"])
-        return place | self._random(place, epochs)
+            instructions["weight"] = tf.gather(self._weights, instructions["label"])
+        return instructions | self._augmentation(instructions, epochs)
 
-    def _random(self, place: dict[str, Any], epochs: Any) -> dict[str, Any]:
-        """Crop windows and flips of the whole block, and the seeds of `map_fn`."""
+    def _augmentation(self, instructions: dict[str, Any], epochs: Any) -> dict[str, Any]:
+        """Return crop windows and flips of the whole block, and the seeds of `map_fn`."""
         made: dict[str, Any] = {}
-        key_hash, height, width = (place.pop(name) for name in ("key_hash", "height", "width"))
+        key_hash, height, width = (instructions.pop(name) for name in ("key_hash", "height", "width"))
         image, seed = self._options.image, self._options.seed
         if self._options.map_fn is not None:
-            made["seed"] = permutation.seeds(key_hash, epochs, seed)
+            made["seed"] = permutation_ops.seeds(key_hash, epochs, seed)
         if image is None:
             return made
         if image.training:
-            drawn = permutation.uniforms(key_hash, epochs, seed, crops.UNIFORMS + 1)
-            made["window"] = crops.random_windows(drawn[:-1], height, width, scale=image.scale, ratio=image.ratio)
+            drawn = permutation_ops.uniforms(key_hash, epochs, seed, crops.UNIFORMS + 1)
+            made["window"] = crops.random_windows(
+                drawn[:-1], height, width, scale=image.crop_scale, ratio=image.crop_ratio
+            )
             if image.flip:
                 made["flip"] = drawn[-1] < 0.5
-        elif image.fit == "crop":
-            made["window"] = crops.centre_windows(height, width, size=image.size, fraction=image.crop_fraction)
+        elif image.eval_fit == "crop":
+            made["window"] = crops.centre_windows(height, width, size=image.size, fraction=image.eval_crop_fraction)
         else:
             made["window"] = crops.whole_windows(height, width)
         return made

@@ -1,4 +1,4 @@
-"""Records to the features stored in them, and to the label that stands beside a decoded image."""
+"""Parse records into their stored features, and make the label of a decoded image."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,41 +11,49 @@ from shardkit.dataset import features
 from shardkit.dataset.features import Feature
 
 _DTYPES = {"bytes": tf.string, "int64": tf.int64, "float32": tf.float32}
-# TPUs have no int64 worth using; ids, and what a table carried along, keep all their bits.
+# TPUs have no fast int64. Ids and the columns of a table that a conversion took over keep all their bits.
 _NARROW = {"height", "width"}
 
 
 class Parser:
-    """Parses records into dicts of the stored features; lists of any length become ragged batches.
-
-    `dataset` below is the number of each record's dataset, where `labels` says what its labels stand for.
-    """
+    """Parses records into dicts of the stored features; lists of any length become ragged batches."""
 
     def __init__(
         self, stored: Mapping[str, Feature], num_classes: int, labels: npt.NDArray[np.int64] | None = None
     ) -> None:
-        """Make one.
+        """Make a parser.
 
         Args:
-            stored: the features.
-            num_classes: of the table.
-            labels: see Relabelling; None where labels hold as they are.
+            stored: The features that every record stores.
+            num_classes: Number of classes of the table.
+            labels: See Relabelling; None if the table's labels are those in the records.
         """
         self._features, self._num_classes, self._labels = stored, num_classes, labels
         self._spec = {name: _spec(feature) for name, feature in stored.items()}
 
     def one(self, record: Any, dataset: Any = None) -> dict[str, Any]:
-        """The features of one record: scalars and vectors."""
+        """Return the features of one record, scalars and vectors.
+
+        Args:
+            record: string[].
+            dataset: int64[], the number of the record's dataset; needed with labels.
+        """
         return self._shaped(tf.io.parse_single_example(record, self._spec), dataset)
 
     def batch(self, records: Any, dataset: Any = None) -> dict[str, Any]:
-        """The features of a batch of records."""
+        """Return the features of a batch of records.
+
+        Args:
+            records: string[n].
+            dataset: int64[n], the numbers of the records' datasets; needed with labels.
+        """
         return self._shaped(tf.io.parse_example(records, self._spec), dataset)
 
     def label(self, parsed: dict[str, Any]) -> Any:
-        """What stands beside the image of one record.
+        """Return the label of one example.
 
-        The label of its class, int32; of several, float32[num_classes] with 1 for each; of regression, its float32.
+        The int32 number of its class; float32[num_classes] with 1 for each of several classes; or, for regression, its
+        float32 value.
         """
         if features.LABELS in parsed:
             rows = tf.one_hot(parsed[features.LABELS], self._num_classes, dtype=tf.float32)
@@ -66,7 +74,7 @@ class Parser:
 
 
 def _relabelled(value: Any, dataset: Any, labels: Any) -> Any:
-    """Labels of one record or a batch, after the table's numbers."""
+    """Return the table's labels for those of one record or of a batch."""
     if isinstance(value, tf.RaggedTensor):
         return value.with_values(_relabelled(value.values, tf.gather(dataset, value.value_rowids()), labels))
     return tf.gather_nd(labels, tf.stack([tf.broadcast_to(dataset, tf.shape(value)), value], axis=-1))
@@ -80,7 +88,7 @@ def _spec(feature: Feature) -> Any:
 
 
 def _rows(values: Any, width: int | None) -> Any:
-    """Flat values as rows of that width, in each example of a batch or in one alone."""
+    """Return flat values as rows of a width, for each example of a batch or for a single example."""
     if not isinstance(values, tf.RaggedTensor):
         return tf.reshape(values, [-1, width])
     splits = values.row_splits // width

@@ -1,9 +1,10 @@
-"""What Python does about a damaged record: read it again, name it by shard, record and key, or choose another.
+"""Recover from damaged records: read them again, raise an error that names them, or choose a replacement.
 
-A record whose image does not decode is damaged too. For a training example its crop decides, because a JPEG is decoded
-no further than that; for an example that takes another's place, all of its image.
+A record whose image does not decode counts as damaged too. For an example of a batch its crop decides, because a JPEG
+is decoded no further than its crop; for a replacement, the whole image.
 
-A record that a second reading finds sound is used. A file that the machine cannot read is no damage: it stops.
+A record that is intact when it is read again is used. A file that the machine cannot read is not damaged: it raises
+MachineError.
 """
 
 import logging
@@ -17,48 +18,49 @@ from shardkit.dataset import tfrecord
 from shardkit.errors import DataError, RecordError
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.decoding import decoding_error
-from shardkit.reader.records.faults import Fault, FaultBudget, replacement
+from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
+from shardkit.reader.records.replacement import replacement
 from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.records import RecordTable
 from shardkit.storage import unreadable
 
 _LOG = logging.getLogger(__name__)
 _REMEDY = "run `shardkit verify`, then restore the shard or convert again"
-# What errors of a file that is read from the record on call it; the number and the offset are not those in the shard.
+# The file is read from the record on, so the number and the offset in an error are not those in the shard.
 _NAME = "record"
 _PREFIX = f"{_NAME}: record 0 at byte 0: "
 
 
-class Rereader:
-    """Answers for the records that a graph could not read."""
+class RecordRecovery:
+    """Called by a graph for the records that it cannot read."""
 
     def __init__(
-        self, table: RecordTable, budget: FaultBudget | None, seed: int, image: ImageOptions | None = None
+        self, table: RecordTable, damaged: DamagedRecords | None, seed: int, image: ImageOptions | None = None
     ) -> None:
-        """Make one.
+        """Make the recovery of one input pipeline.
 
         Args:
             table: The split's record table.
-            budget: Damaged records that are replaced, shared by all pipelines of an input function; None to stop at
-                the first.
-            seed: Seed of the reader, 0 to 2**63 - 1; decides which example takes a damaged one's place.
+            damaged: The damaged records that were replaced, shared by all pipelines of an input function; None to stop
+                at the first one.
+            seed: Seed of the reader, 0 to 2**63 - 1; decides which examples replace damaged ones.
             image: How images are decoded; None if they are not.
         """
-        self._table, self._budget, self._seed, self._image = table, budget, seed, image
+        self._table, self._damaged, self._seed, self._image = table, damaged, seed, image
         self._watch = SourceWatch(table)
-        # The last window of each damaged example that was tried, and whether it decodes.
-        self._tried: dict[int, tuple[list[int], bool]] = {}
+        # For each damaged example, the last window that was decoded, and whether it failed.
+        self._decoded: dict[int, tuple[list[int], bool]] = {}
 
     @property
     def replaces(self) -> bool:
-        """Whether another example takes a damaged one's place."""
-        return self._budget is not None
+        """Whether damaged records are replaced by others."""
+        return self._damaged is not None
 
-    def explain(self, example_id: int) -> bytes:
-        """Raise what is wrong with a record; return its data if a second reading finds nothing wrong with it.
+    def reread_or_raise(self, example_id: int) -> bytes:
+        """Return the data of a record that the graph found to be damaged, if it is intact when it is read again.
 
         Raises:
-            RecordError: It is damaged; names shard, record and key.
+            RecordError: It is damaged; names shard, record and key, and what is wrong.
             DataError: Its shard was replaced.
             MachineError: Its shard cannot be read.
         """
@@ -71,16 +73,16 @@ class Rereader:
         return data
 
     def replace(self, example_id: int, is_undecodable: bool) -> tuple[np.int64, bytes]:  # noqa: FBT001 - from a graph
-        """Return the example that takes the place of a damaged one, and its data.
+        """Return the example that replaces a damaged one, and its data.
 
-        That is the same example if a second reading finds nothing wrong with it. Every damaged one met is counted.
+        It is the same example if its record is intact when it is read again. All damaged records met are counted.
 
         Args:
             example_id: Row in the table.
-            is_undecodable: Whether the record is sound, and its image known not to decode.
+            is_undecodable: Whether the record is intact, and its image known not to decode.
 
         Raises:
-            RecordError: No other record is sound, or there were more damaged ones than the budget allows.
+            RecordError: No other record is intact, or there were more damaged ones than are allowed.
             DataError: A shard was replaced.
             MachineError: A shard cannot be read.
         """
@@ -101,8 +103,8 @@ class Rereader:
         """See SourceWatch.check."""
         self._watch.check()
 
-    def look_into(self, example_ids: npt.NDArray[np.int64], windows: npt.NDArray[np.int32]) -> int:
-        """Return how many images of a step that failed do not decode; from now on they are replaced.
+    def find_undecodable(self, example_ids: npt.NDArray[np.int64], windows: npt.NDArray[np.int32]) -> int:
+        """Return the number of images of a failed step that do not decode; they are replaced from now on.
 
         Args:
             example_ids: int64[n].
@@ -110,7 +112,7 @@ class Rereader:
 
         Raises:
             RecordError: Damaged records are not replaced, which names the first by shard, record and key; or there were
-                more than the budget allows.
+                more than are allowed.
             DataError: A shard was replaced.
         """
         found = 0
@@ -118,15 +120,15 @@ class Rereader:
             try:
                 data = self._read(example_id)
             except (RecordError, OSError):
-                continue  # the graph finds it too, and calls explain or replace
+                continue  # the graph finds this too, and calls reread_or_raise or replace
             try:
                 self._check_image(example_id, data, window)
             except RecordError as error:
                 self._watch.check_record(example_id, data)
-                if self._budget is None:
+                if self._damaged is None:
                     raise self._named(example_id, error) from None
                 self._count(example_id, error)
-                self._tried[example_id] = window.tolist(), True
+                self._decoded[example_id] = window.tolist(), True
                 found += 1
         return found
 
@@ -135,29 +137,30 @@ class Rereader:
     ) -> npt.NDArray[np.bool_]:
         """Return which examples are known not to decode in those windows, bool[n].
 
-        Only damaged examples met before are tried, so that a step fails once for each of them, not in every epoch.
+        Only examples that were found to be damaged before are decoded here: so a step fails once for each of them, and
+        not again in every epoch.
         """
         found = np.zeros(len(example_ids), np.bool_)
-        if self._budget is not None:
-            for row in self._budget.known(example_ids).tolist():
+        if self._damaged is not None:
+            for row in self._damaged.known(example_ids).tolist():
                 found[row] = self._is_undecodable(int(example_ids[row]), windows[row])
         return found
 
     def _is_undecodable(self, example_id: int, window: npt.NDArray[np.int32]) -> bool:
-        tried = self._tried.get(example_id)
-        if tried is not None and tried[0] == window.tolist():
-            return tried[1]
+        decoded = self._decoded.get(example_id)
+        if decoded is not None and decoded[0] == window.tolist():
+            return decoded[1]
         try:
             data = self._read(example_id)
         except (RecordError, OSError):
-            return False  # see look_into
+            return False  # see find_undecodable
         try:
             self._check_image(example_id, data, window)
         except RecordError:
             is_undecodable = True
         else:
             is_undecodable = False
-        self._tried[example_id] = window.tolist(), is_undecodable
+        self._decoded[example_id] = window.tolist(), is_undecodable
         return is_undecodable
 
     def _candidates(self, example_id: int, *, is_undecodable: bool) -> Iterator[int]:
@@ -170,20 +173,20 @@ class Rereader:
             yield int(peers[replacement(rank, attempt, self._seed, len(peers))])
 
     def _irreplaceable(self, example_id: int) -> RecordError:
-        shard, number = self._table.place(example_id)
+        shard, number = self._table.location(example_id)
         key, name = self._table.keys(np.asarray([example_id]))[0], self._table.class_name(example_id)
         kind = "example" if name is None else f"example of class {name!r}"
         return RecordError(
             f"{self._table.root(example_id).url}/{shard.path}: record {number}, key {key!r}: it is damaged, and no "
-            f"other {kind} that is read is sound and can take its place; {_REMEDY}, or leave it out with where="
+            f"other {kind} of this selection is intact to replace it; {_REMEDY}, or leave it out with where="
         )
 
     def _count(self, example_id: int, error: RecordError) -> None:
-        assert self._budget is not None  # noqa: S101 - called only if damaged records are replaced
-        if not len(self._budget.known(np.asarray([example_id]))):
+        assert self._damaged is not None  # noqa: S101 - called only if damaged records are replaced
+        if not len(self._damaged.known(np.asarray([example_id]))):
             self._watch.check_shard(example_id)
-        if self._budget.spend(fault := self._fault(example_id, str(error))):
-            _LOG.warning("%s/%s; another example takes its place", self._table.root(example_id).url, fault)
+        if self._damaged.add(record := self._describe(example_id, error)):
+            _LOG.warning("%s/%s; another example replaces it", self._table.root(example_id).url, record)
 
     def _check_image(self, example_id: int, data: bytes, window: Any = None) -> None:
         if self._image is None:
@@ -200,11 +203,11 @@ class Rereader:
 
     def _named(self, example_id: int, error: RecordError) -> RecordError:
         self._watch.check_shard(example_id)
-        fault = self._fault(example_id, str(error))
-        return RecordError(f"{self._table.root(example_id).url}/{fault}; {_REMEDY}")
+        record = self._describe(example_id, error)
+        return RecordError(f"{self._table.root(example_id).url}/{record}; {_REMEDY}")
 
     def _read(self, example_id: int) -> bytes:
-        shard, _ = self._table.place(example_id)
+        shard, _ = self._table.location(example_id)
         root = self._table.root(example_id)
         try:
             with root.open(shard.path) as file:
@@ -221,10 +224,11 @@ class Rereader:
             raise unreadable(f"{root.url}/{shard.path}", error) from error
         return data
 
-    def _fault(self, example_id: int, found: str) -> Fault:
-        shard, number = self._table.place(example_id)
+    def _describe(self, example_id: int, problem: RecordError) -> DamagedRecord:
+        shard, number = self._table.location(example_id)
+        found = str(problem)
         try:
             key = self._table.keys(np.asarray([example_id]))[0]
         except (OSError, DataError) as error:
             key, found = "unknown", f"{found}; {error}"
-        return Fault(example_id, shard.path, number, key, found)
+        return DamagedRecord(example_id, shard.path, number, key, found)

@@ -1,15 +1,15 @@
-"""Restart the batches at a step that failed, once the cause is known, at no cost to the steps that succeed.
+"""Restart the batches at a failed step after its causes were found, at no cost to the steps that succeed.
 
-TensorFlow can ignore an error, but cannot say which element had it or put another element in its place. Decoding each
-image in a dataset of its own, where that can be told, takes 30 to 50 microseconds more per image. So the pipeline as a
-whole is watched: it ends at the first error, Python looks into the examples of the step that failed, and the pipeline
-starts again at that step, like a resumed training.
+TensorFlow can ignore an error, but it cannot tell which element had it, or replace the element. Decoding each image in
+a dataset of its own, which could, takes 30 to 50 microseconds more per image. So the pipeline as a whole is watched: it
+ends at the first error, Python checks the examples of the failed step, and the pipeline starts again at that step, like
+a resumed training.
 
-    watched ──error──► look into the step ──a cause is found──► informed ──error at the same batch──►┐
-       ▲                      └──────────────no cause is found────────────────────────────────► one plain batch
-       └───────────────────────────────────the batch succeeds──────────────────────────────────────────┘
+    watched ──error──► find causes ──one is found──► informed ──error at the same batch──►┐
+       ▲                    └──────────none is found─────────────────────────────► one plain batch
+       └────────────────────────────the batch succeeds──────────────────────────────────────┘
 
-The error of a plain batch is raised. The next call for a batch begins again with that batch: no position moves,
+The error of a plain batch is raised. The next call for a batch starts again with that batch: no position moves,
 however many errors a trainer catches.
 """
 
@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from shardkit.reader.autograph import without_autograph
 from shardkit.reader.table.column_lookup import ANONYMOUS
 
 _FOREVER = np.iinfo(np.int64).max
@@ -26,9 +27,9 @@ _WATCHED, _INFORMED, _PLAIN = 0, 1, 2
 
 
 class _State:
-    """What one iterator knows: batches given, batches given before the current attempt, and the attempt's kind."""
+    """State of one iterator: batches given, batches given before the current attempt, and the attempt's kind."""
 
-    # Before the first attempt it is as after a plain batch that succeeded.
+    # The same as after a plain batch that succeeded.
     INITIAL = (0, -1, _PLAIN)
 
     def __init__(self, handle: Any) -> None:
@@ -36,15 +37,15 @@ class _State:
 
     @staticmethod
     def make(first_step: Any) -> tuple[Any, Any]:
-        """Make the variable in the graph, so that each iterator has its own; it lives as long as its handle is used."""
+        """Make the variable in the graph, so that each iterator has its own; it exists as long as its handle."""
         handle = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[3], shared_name=ANONYMOUS)
         tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant(_State.INITIAL, tf.int64))
         return handle, first_step
 
     def read(self) -> Any:
         """Return the three numbers."""
-        # An iterator that was restored from a checkpoint has a handle without a variable. `refusing_restore` stops it
-        # before it gives a batch, and says why; an error here would come first, and say nothing.
+        # An iterator that was restored from a checkpoint has a handle without a variable. `refuse_restore` stops it
+        # before it gives a batch, and tells the reason; an error raised here would hide that.
         values = tf.cond(
             tf.raw_ops.VarIsInitializedOp(resource=self._handle),
             lambda: tf.raw_ops.ReadVariableOp(resource=self._handle, dtype=tf.int64),
@@ -58,23 +59,23 @@ class _State:
         tf.raw_ops.AssignVariableOp(resource=self._handle, value=tf.stack(values))
 
 
-def guarded(
+def retry_failed_steps(
     first_step: Any,
     batches: Callable[[Any], Any],
-    look_into: Callable[[Any], Any],
+    find_causes: Callable[[Any], Any],
     check: Callable[[], Any],
     last_step: int,
     batches_per_step: int,
 ) -> Any:
-    """Return the batches of some steps; after an error the batches of its step again, once its causes are known.
+    """Return the batches of some steps; after an error, its step starts again if its causes were found.
 
-    Errors without a known cause are raised as they are.
+    Errors without a known cause are raised unchanged.
 
     Args:
         first_step: Dataset of one int64[].
         batches: Function from a step, int64[], to the dataset of the batches from that step on.
-        look_into: Function from a step, int64[], to the number of causes known among its examples, int64[], for which
-            the same batches will not fail again; it may raise.
+        find_causes: Function from a step, int64[], to the number of causes found among its examples, int64[]; the same
+            batches do not fail again for these. It may raise.
         check: Returns an operation that runs before each batch is given; it may fail.
         last_step: End of the steps, exclusive.
         batches_per_step: Number of batches that the dataset gives for every step.
@@ -91,13 +92,13 @@ def guarded(
         state = _State(handle)
         given, began, last_kind = state.read()
         step = first + given // batches_per_step
-        kind = _next_kind(tf.equal(given, began), last_kind, lambda: look_into(step))
+        kind = _next_kind(tf.equal(given, began), last_kind, lambda: find_causes(step))
         state.write(given, given, kind)
         again = batches(step).skip(given % batches_per_step)
-        # Ends after an error: its batch was not counted, so the next number is not what it would be. If errors were
-        # just ignored, a map_fn that always fails would be called for ever.
+        # Ends after an error: its batch was not counted, so the next number differs from the expected one. If errors
+        # were only ignored, a map_fn that always fails would be called for ever.
         numbers = tf.data.Dataset.range(given, _FOREVER).take_while(lambda number: tf.equal(state.read()[0], number))
-        numbered = tf.data.Dataset.zip(numbers, again).map(_as_it_is(checked))
+        numbered = tf.data.Dataset.zip(numbers, again).map(without_autograph(checked))
         is_plain = tf.equal(kind, _PLAIN)
         watched = numbered.ignore_errors(log_warning=False).take(tf.where(is_plain, tf.constant(0, tf.int64), -1))
         plain = numbered.take(tf.where(is_plain, tf.constant(1, tf.int64), 0))
@@ -106,27 +107,27 @@ def guarded(
             state.write(number + 1, given, kind)
             return batch
 
-        return watched.concatenate(plain).map(_as_it_is(counted))
+        return watched.concatenate(plain).map(without_autograph(counted))
 
     def checked(number: Any, batch: Any) -> Any:
         with tf.control_dependencies([check()]):
             return tf.identity(number), batch
 
     options = tf.data.Options()
-    # In the thread that asks for a batch: a thread of its own would call look_into while the interpreter exits, which
-    # then waits for that thread for ever. `batches` prefetch.
+    # This runs in the thread that asks for a batch: a thread of its own could call find_causes while the interpreter
+    # exits, which would wait for that thread for ever. `batches` does its own prefetching.
     options.experimental_optimization.inject_prefetch = False
-    guarded_batches = first_step.map(_State.make).flat_map(_as_it_is(attempts)).flat_map(_as_it_is(attempt))
-    return guarded_batches.with_options(options)
+    states = first_step.map(_State.make).flat_map(without_autograph(attempts))
+    return states.flat_map(without_autograph(attempt)).with_options(options)
 
 
-def _next_kind(is_unmoved: Any, last_kind: Any, look_into: Callable[[], Any]) -> Any:
+def _next_kind(is_unmoved: Any, last_kind: Any, find_causes: Callable[[], Any]) -> Any:
     """Return the kind of the next attempt, int64[].
 
     Args:
-        is_unmoved: Whether the last attempt gave no batch.
+        is_unmoved: Whether the last attempt failed at its first batch.
         last_kind: Kind of the last attempt.
-        look_into: See guarded.
+        find_causes: See retry_failed_steps.
     """
     kinds = [tf.constant(kind, tf.int64) for kind in (_WATCHED, _INFORMED, _PLAIN)]
     return tf.case(
@@ -134,10 +135,6 @@ def _next_kind(is_unmoved: Any, last_kind: Any, look_into: Callable[[], Any]) ->
             (~is_unmoved & tf.equal(last_kind, _PLAIN), lambda: kinds[_WATCHED]),
             (is_unmoved & tf.equal(last_kind, _INFORMED), lambda: kinds[_PLAIN]),
         ],
-        default=lambda: tf.where(look_into() > 0, kinds[_INFORMED], kinds[_PLAIN]),
+        default=lambda: tf.where(find_causes() > 0, kinds[_INFORMED], kinds[_PLAIN]),
         exclusive=True,
     )
-
-
-def _as_it_is(function: Callable[..., Any]) -> Any:
-    return tf.autograph.experimental.do_not_convert(function)  # see `pipeline`

@@ -1,8 +1,8 @@
 """Stop reading a dataset that is converted again while it is read.
 
-A conversion with `--overwrite` removes the manifest before it touches a shard. So as long as the manifest is the one of
-the table, all records read so far are those of the table. Without this check, records of other shards would be trained
-on: TensorFlow opens a file by its name, and every shard has a sound record at its first byte.
+A conversion with `--overwrite` removes the manifest before it changes a shard. So while the manifest is the one that
+the table was made from, all records read are those of the table. Without this check, training would read records of
+other shards: TensorFlow opens a file by its name, and every shard has an intact record at its first byte.
 """
 
 from collections.abc import Callable
@@ -15,7 +15,8 @@ from shardkit import naming
 from shardkit.dataset import tfrecord
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError, MachineError, ManifestError, RecordError
-from shardkit.reader.table.records import RecordTable, read_columns
+from shardkit.reader.table.indexes import read_columns
+from shardkit.reader.table.records import RecordTable
 from shardkit.storage import Folder, LocalFolder
 
 _KEY = "key"  # feature of every record that shardkit writes
@@ -47,8 +48,8 @@ class SourceWatch:
     def in_graph(self) -> Callable[[], Any]:
         """Return a graph function that fails, without calling Python, if a manifest was changed since.
 
-        It reads the manifests of local folders, some 20 microseconds each. Those in stores, where that takes 50
-        milliseconds, are read by `check` only.
+        It reads the manifests of local folders, which takes about 20 microseconds each. Only `check` reads those in
+        object stores, where it takes 50 milliseconds.
 
         Raises:
             DataError: See check.
@@ -69,14 +70,14 @@ class SourceWatch:
         return unchanged
 
     def check_shard(self, example_id: int) -> None:
-        """Check that the shard of a damaged record is damaged, and not replaced by another.
+        """Check that the shard of a damaged record was not replaced by another shard.
 
-        Reads the shard up to that record: where the records before it end, no other shard's lies by chance.
+        Reads the shard up to that record and compares the keys: records of another shard would not have the same ones.
 
         Raises:
-            DataError: It is another one.
+            DataError: It was replaced.
         """
-        root, (shard, number) = self._table.root(example_id), self._table.place(example_id)
+        root, (shard, number) = self._table.root(example_id), self._table.location(example_id)
         self._check_manifest(root)
         try:
             keys = read_columns(root, shard, ["key"])["key"][: number + 1].to_pylist()
@@ -84,19 +85,19 @@ class SourceWatch:
                 for key, (_, data) in zip(keys, tfrecord.read_records(file, name=shard.path), strict=False):
                     self._check_key(root, shard.path, data, key)
         except (RecordError, OSError):
-            return  # neither shows another shard
+            return  # neither of these shows another shard
 
     def check_record(self, example_id: int, data: bytes) -> None:
-        """Check that a sound record is the one of the table.
+        """Check that an intact record is the one of the table.
 
         Args:
             example_id: Row in the table.
             data: The record's data.
 
         Raises:
-            DataError: It is another one.
+            DataError: It is another record.
         """
-        shard, _ = self._table.place(example_id)
+        shard, _ = self._table.location(example_id)
         key = self._table.keys(np.asarray([example_id]))[0]
         self._check_key(self._table.root(example_id), shard.path, data, key)
 
@@ -116,7 +117,7 @@ class SourceWatch:
         try:
             listed = {(shard.path, shard.sha256) for _, shard in read_manifest(root.url).shards()}
         except MachineError:
-            return  # a store that does not answer now shows no change
+            return  # the store does not answer, which shows no change
         except ManifestError as error:
             msg = f"the dataset was removed, or is converted again while it is read: {error}; {_REMEDY}"
             raise DataError(msg) from None

@@ -1,89 +1,29 @@
-"""Whether the pipeline runs in other processes than the one that makes it, and what that rules out."""
+"""Where a pipeline runs: in this process, on a tf.data service, or on each worker of a ParameterServerStrategy."""
 
 from typing import Any, Protocol
 
 import tensorflow as tf
 
 from shardkit.errors import CallError
-from shardkit.order import BatchLayout
-from shardkit.reader.arguments.options import ReadOptions
-from shardkit.reader.iterators.start_steps import StartStep
-from shardkit.reader.orders.training_orders import TrainingOrder
+from shardkit.reader.arguments.values import Service
+from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.remote.independent_streams import IndependentStreams
-from shardkit.reader.remote.service import Service
-from shardkit.reader.table.records import RecordTable
+from shardkit.reader.remote.service import ServicePlacement
 
 
 class Placement(Protocol):
     """Makes the dataset of one input pipeline whose graph other processes run."""
 
-    def __call__(
-        self,
-        table: RecordTable,
-        layout: BatchLayout,
-        options: ReadOptions,
-        order: TrainingOrder | None,
-        start_step: StartStep,
-    ) -> Any:
-        """See service.Service.__call__."""
+    def __call__(self, spec: PipelineSpec) -> Any:
+        """See ServicePlacement.__call__."""
         ...
 
 
-def choose_placement(
-    *,
-    service: str | None,
-    service_job: str | None,
-    independent_workers: bool,
-    training: bool,
-    start_step: int,
-    on_corrupt: str,
-    cache_dir: str | None,
-) -> Placement | None:
-    """Where the pipeline runs; None for this process. See `make_dataset_fn` for arguments.
-
-    Raises:
-        CallError: arguments that do not go together.
-    """
-    if service is None and not independent_workers:
-        if service_job is not None:
-            msg = f"service_job={service_job!r} names a job of a tf.data service; give its address as service= too"
-            raise CallError(msg)
-        return None
-    name = "independent_workers" if service is None else "service"
-    if on_corrupt == "skip":
-        msg = (
-            f"on_corrupt='skip' counts damaged records in this process, and with {name}= others read them; leave it "
-            f"out, and the first damaged record stops them and is named"
-        )
-        raise CallError(msg)
-    if cache_dir is not None:
-        msg = (
-            f"cache_dir is a folder of this host, and with {name}= other processes read; leave it out, and put the "
-            f"dataset where all of them find it under the same path"
-        )
-        raise CallError(msg)
-    if service is None:
-        _check_independent(training=training, start_step=start_step)
-        return IndependentStreams()
+def choose_placement(service: Service | None, *, independent_workers: bool) -> Placement | None:
+    """Return where the pipelines run; None for this process. See `make_dataset_fn` for the arguments."""
     if independent_workers:
-        msg = "service= gives every global batch once, independent_workers= promises no such thing; leave one out"
-        raise CallError(msg)
-    return Service(service, service_job)
-
-
-def _check_independent(*, training: bool, start_step: int) -> None:
-    if not training:
-        msg = (
-            "independent_workers is for training: to see every example once, evaluate in one process, such as the "
-            "coordinator, with make_dataset(..., training=False)"
-        )
-        raise CallError(msg)
-    if start_step:
-        msg = (
-            f"independent_workers starts each worker at a random step; leave out start_step={start_step}: what a "
-            f"worker would read next is not known, so there is nothing to go on with"
-        )
-        raise CallError(msg)
+        return IndependentStreams()
+    return None if service is None else ServicePlacement(service)
 
 
 def check_traced(where: Placement | None) -> None:

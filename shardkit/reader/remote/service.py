@@ -15,17 +15,16 @@ the middle, with blocks of 4 steps; `fault_tolerant_mode` of the dispatcher is f
 
     training    goes on with the other worker at once, and nobody is told. 13 of 413 global batches were lost (14 of 414
                 with fault_tolerant_mode), none came twice: what was left of a block, and the three blocks read ahead.
-                A block is pipeline.BLOCK_EXAMPLES examples, or one step where that is more.
+                A block is pipeline_spec.BLOCK_EXAMPLES examples, or one step where that is more.
     evaluation  waits, over 160 s and whatever the dispatcher's `worker_timeout_ms`, until a worker answers at the same
                 address again: start it there anew, with `port=` and `worker_address=`. Then it ends, 11 to 20 s after
                 the kill, without the lost elements (4 of 400 in a bare pipeline), which the reader counts and raises as
                 FailedPreconditionError; not where a job is shared.
 """
 
-import re
 import socket
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import tensorflow as tf
@@ -33,9 +32,9 @@ import tensorflow as tf
 from shardkit.errors import CallError, MachineError
 from shardkit.order import BatchLayout, steps_per_epoch
 from shardkit.reader import pipeline
-from shardkit.reader.arguments.options import ReadOptions
+from shardkit.reader.arguments.values import Service
 from shardkit.reader.iterators.start_steps import StartStep
-from shardkit.reader.orders.training_orders import TrainingOrder
+from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.table.records import RecordTable
 
 # The table's columns travel inside the pipeline's graph, and a protobuf message ends at 2 GiB; a little is left to the
@@ -50,73 +49,54 @@ _COLUMNS = ("offset", "label", "key_hash", "height", "width", "image_start", "im
 
 
 @dataclass(frozen=True, slots=True)
-class Service:
-    """Where the pipelines of an input function run.
+class ServicePlacement:
+    """Placement of pipelines on the workers of a tf.data service.
 
     Attributes:
-        address: of the dispatcher, "grpc://host:port".
-        job: name that trainers share to divide one stream of batches among them; None for a stream each.
-
-    Raises:
-        CallError: not an address.
+        service: The service that the user gave.
     """
 
-    address: str
-    job: str | None = None
+    service: Service
 
-    def __post_init__(self) -> None:
-        if not re.fullmatch(r"grpc://.+:\d+", self.address):
-            msg = f"service must be the dispatcher's address, 'grpc://host:port'; found {self.address!r}"
-            raise CallError(msg)
-
-    def __call__(
-        self,
-        table: RecordTable,
-        layout: BatchLayout,
-        options: ReadOptions,
-        order: TrainingOrder | None,
-        start_step: StartStep,
-    ) -> Any:
+    def __call__(self, spec: PipelineSpec) -> Any:
         """The dataset of one input pipeline, in per-replica batches as `pipeline.build` gives them.
 
         Args:
-            table: of the split.
-            layout: which part of every global batch.
-            options: what is wanted.
-            order: of training; None in evaluation.
-            start_step: its value now is what the service is given.
+            spec: The input pipeline; the value of its start_step now is what the service is given.
 
         Raises:
             CallError: the table is too large to be sent.
             MachineError: nobody answers at the address.
         """
-        check_size(table)
-        check_answers(self.address)
+        layout, start_step = spec.layout, spec.start_step
+        assert isinstance(start_step, StartStep)  # noqa: S101 - made by DatasetFn
+        check_size(spec.table)
+        check_answers(self.service.address)
         first_step, replicas = int(start_step), layout.replicas_per_worker
-        dataset = pipeline.build(table, layout, options, order, first_step, None, remote=True)
+        dataset = pipeline.build(replace(spec, start_step=first_step, damaged=None, is_remote=True))
         if replicas > 1:  # a whole step travels, and is cut here: else replicas would get parts of different batches
             dataset = dataset.batch(replicas, drop_remainder=True)
         dataset = dataset.apply(
             tf.data.experimental.service.distribute(
                 processing_mode=tf.data.experimental.service.ShardingPolicy.DYNAMIC,
-                service=self.address,
+                service=self.service.address,
                 job_name=self._job_of(layout),
             )
         )
         if replicas > 1:
             dataset = dataset.unbatch()
         dataset = _unmoved(dataset, start_step, first_step).prefetch(tf.data.AUTOTUNE)
-        if options.training:
+        if spec.options.training:
             return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
-        if self.job is not None:
+        if self.service.job is not None:
             return dataset  # how many batches other trainers take nobody knows
-        steps = max(0, steps_per_epoch(table.num_examples, layout.global_batch_size) - first_step)
+        steps = max(0, steps_per_epoch(spec.table.num_examples, layout.global_batch_size) - first_step)
         return dataset.apply(tf.data.experimental.assert_cardinality(steps * replicas))
 
     def _job_of(self, layout: BatchLayout) -> str | None:
-        if self.job is None or layout.num_workers == 1:
-            return self.job
-        return f"{self.job}-{layout.worker_index}-of-{layout.num_workers}"
+        if self.service.job is None or layout.num_workers == 1:
+            return self.service.job
+        return f"{self.service.job}-{layout.worker_index}-of-{layout.num_workers}"
 
 
 def check_size(table: RecordTable) -> None:
@@ -180,4 +160,4 @@ def _unmoved(dataset: Any, start_step: StartStep, first_step: int) -> Any:
         with tf.control_dependencies([tf.debugging.Assert(tf.equal(now, first_step), [msg])]):
             return tf.identity(now)
 
-    return start_step.each_time().map(checked).flat_map(lambda _: dataset)
+    return start_step.as_dataset().map(checked).flat_map(lambda _: dataset)

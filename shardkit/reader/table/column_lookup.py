@@ -1,4 +1,4 @@
-"""Columns of the record table, for graphs to look rows up in."""
+"""Look up rows of the record table in a graph."""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,25 +6,25 @@ from typing import Any
 import numpy.typing as npt
 import tensorflow as tf
 
-# The name by which TensorFlow knows a variable that lives no longer than those who refer to it.
+# TensorFlow's name for a variable that exists as long as something refers to it (ResourceHandle::ANONYMOUS_NAME).
 ANONYMOUS = "cd2c89b7-88b7-44c8-ad83-06c2a9158347"
 
 
-def gatherer(column: npt.NDArray[Any], *, remote: bool) -> Callable[[Any], Any]:
-    """What gives some rows of a column in a graph: int64[n] ids to [n].
+def column_lookup(column: npt.NDArray[Any], *, remote: bool) -> Callable[[Any], Any]:
+    """Return a graph function that looks up values of a column by id: int64[n] to [n].
 
     Args:
-        column: aligned, see `table.aligned`. In this process the graph reads its very memory: 20 million rows of all
-            columns are 700 MiB, and every copy takes a second and as much again.
-        remote: the graph travels to other processes, and the column with it.
+        column: An aligned column, see `records.aligned`. The graph reads its memory without a copy: 20 million rows of
+            all columns are 700 MiB, and each copy takes a second and another 700 MiB.
+        remote: Whether the graph is sent to other processes, with a copy of the column.
     """
     with tf.device("CPU:0"):
         # tf.constant would copy.
         tensor = tf.experimental.dlpack.from_dlpack(column.__dlpack__())
         if remote:
             return lambda ids: tf.gather(tensor, ids)
-        # tf.data copies the tensors of a pipeline for each iterator, because it rewrites its graph, but no variables.
-        # Not tf.Variable, which a strategy would give to each of its devices; not ResourceGather, which copies too.
+        # For each iterator, tf.data copies the tensors of a pipeline, because it rewrites its graph, but not variables.
+        # A tf.Variable would be mirrored by a strategy on each of its devices; ResourceGather would copy, too.
         variable = tf.raw_ops.VarHandleOp(dtype=tensor.dtype, shape=tensor.shape, shared_name=ANONYMOUS)
         tf.raw_ops.AssignVariableOp(resource=variable, value=tensor)
 

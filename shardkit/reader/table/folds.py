@@ -1,6 +1,6 @@
-"""Folds of a split for cross-validation, dealt over all of its examples.
+"""Divide a split into folds for cross-validation.
 
-A fold depends on the split and on the number of folds alone, never on a condition: training and evaluation may choose
+A fold depends only on the split and the number of folds, not on a condition: training and evaluation may select
 different parts of their folds, and still share no example.
 """
 
@@ -14,15 +14,17 @@ from shardkit.errors import CallError
 from shardkit.planning.grouping import digest_prefixes, digest_words, group_codes, merge_atomic_groups, repeated_codes
 from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.stratifying import split_atomic_groups
-from shardkit.reader.table.records import RecordTable, read_columns
+from shardkit.reader.table.indexes import read_columns
+from shardkit.reader.table.records import RecordTable
 
 GROUP, CONTENT = "group", "content_sha256"
 
 
 def in_fold(table: RecordTable, index: int, count: int, *, training: bool) -> npt.NDArray[np.bool_]:
-    """Return bool[N], the examples that evaluation reads of a fold, or in training those of all other folds.
+    """Return bool[N], the examples of a fold, or in training those of all other folds.
 
-    Folds are stratified by class. Groups and exact duplicates stay whole, also where both together tie examples.
+    Folds are stratified by class. Examples that share a group or are exact duplicates are in the same fold, also if
+    only a chain of groups and duplicates connects them.
 
     Args:
         table: All examples of a split.
@@ -31,7 +33,7 @@ def in_fold(table: RecordTable, index: int, count: int, *, training: bool) -> np
         training: Whether to return the other folds.
 
     Raises:
-        CallError: The fold does not exist, or no example is left for it.
+        CallError: The fold does not exist, or it has no example.
     """
     if not 2 <= count <= table.num_examples or not 0 <= index < count:
         msg = f"fold must be (index, count) with 2 <= count <= {table.num_examples:,} and 0 <= index < count; found "
@@ -44,16 +46,16 @@ def in_fold(table: RecordTable, index: int, count: int, *, training: bool) -> np
     if not chosen.any():
         msg = (
             f"fold={(index, count)} has no example to {'train on' if training else 'evaluate'}: groups and exact "
-            f"duplicates stay together, and {table.num_examples:,} examples make too few of them; use fewer folds"
+            f"duplicates stay together, so {table.num_examples:,} examples are too few; use fewer folds"
         )
         raise CallError(msg)
     return chosen
 
 
 def _atomic_groups(table: RecordTable) -> npt.NDArray[np.int64]:
-    """int64[N], the examples that share a group or a content; -1 for those that share neither."""
+    """Return the atomic group of each example, int64[N]: the same for examples that share group or content, else -1."""
     groups = list[pa.Array]()
-    # Eight of the 32 bytes of each content; the others are read again where two of these are equal.
+    # 8 of the 32 bytes of each digest; the others are read again for those that are equal.
     prefixes = np.empty(table.num_examples, np.uint64)
     for shard_index, start in enumerate(table.starts[:-1].tolist()):
         index = read_columns(table.roots[shard_index], table.shards[shard_index], [GROUP, CONTENT])
@@ -64,7 +66,7 @@ def _atomic_groups(table: RecordTable) -> npt.NDArray[np.int64]:
 
 
 def _contents(table: RecordTable, rows: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    shard_of = np.searchsorted(table.starts, rows, side="right") - 1
+    shard_of = table.shard_of(rows)
     found = []
     for shard_index in np.unique(shard_of):
         index = read_columns(table.roots[shard_index], table.shards[shard_index], [CONTENT])

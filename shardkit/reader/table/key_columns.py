@@ -1,7 +1,7 @@
-"""The keys of shards, read from their indexes when they are first asked for.
+"""Keep the keys of shards in memory after their indexes were read.
 
-A global batch of a shuffled split touches up to as many shards as it has examples. Its keys are wanted one batch after
-another, so the keys of a shard are kept once its index has been read and compared with the manifest.
+A global batch of a shuffled split has examples of up to as many shards as it has examples, and `batch_keys` is called
+for one batch after another. So the keys of a shard are kept after its index was read and compared with the manifest.
 """
 
 import threading
@@ -10,15 +10,15 @@ from collections.abc import Callable
 
 import pyarrow as pa
 
-# The keys of 6 million examples, at 40 characters each. Of a larger split, those that were not used for longest go.
+# The keys of 6 million examples of 40 characters each. Of a larger split, the least recently used keys are dropped.
 MAX_BYTES = 256 << 20  # 256 MiB
 
 
 class KeyColumns:
-    """Keys by shard, as many as fit into a number of bytes; from any thread."""
+    """The keys of shards, up to a number of bytes; may be used from any thread."""
 
     def __init__(self, max_bytes: int = MAX_BYTES) -> None:
-        """Begin without any."""
+        """Make an empty collection."""
         self._max_bytes, self._num_bytes = max_bytes, 0
         self._columns: OrderedDict[str, pa.ChunkedArray] = OrderedDict()
         self._lock = threading.Lock()
@@ -27,8 +27,8 @@ class KeyColumns:
         """Return the keys of a shard, in the order of its records.
 
         Args:
-            sha256: The checksum of the shard's index.
-            read: Reads the keys, if they are not known.
+            sha256: Checksum of the shard's index.
+            read: Function that reads the keys; called if they are not in memory.
         """
         with self._lock:
             column = self._columns.get(sha256)

@@ -1,7 +1,7 @@
 """Several datasets as one: their tables joined, and their classes reconciled by name.
 
-In training each dataset is an endless stream of its own, in which no example comes again before all have; of one that
-has fewer examples than its share of a global batch, a batch holds some twice.
+In training each dataset is a separate endless stream, which returns all its examples before any of them again. Where a
+dataset has fewer examples than its share of a global batch, a batch holds some of them twice.
 """
 
 import os
@@ -24,11 +24,11 @@ _COLUMNS = ("offset", "key_hash", "height", "width", "image_start", "image_bytes
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """What `reader.mix` reads from.
+    """Several datasets and their weights.
 
     Attributes:
-        manifests: D of them, of different folders.
-        weights: of each, above 0, in any unit.
+        manifests: The manifest of each dataset.
+        weights: The weight of each dataset, above 0, in any unit.
     """
 
     manifests: tuple[Manifest, ...]
@@ -36,61 +36,66 @@ class Mixture:
 
     @property
     def classes(self) -> list[str]:
-        """Names in label order: the first dataset's, then what each other adds."""
+        """Names in label order: those of the first dataset, then the new ones of each further one."""
         return list(dict.fromkeys(name for manifest in self.manifests for name in manifest.classes))
 
     def table(self, load: Callable[[Manifest], RecordTable]) -> RecordTable:
-        """The table of all examples, dataset by dataset.
+        """Return the table of all examples, dataset by dataset.
 
         Args:
-            load: gives the table of one of them.
+            load: Function that returns the table of one dataset.
 
         Raises:
-            CallError: datasets that do not go together.
+            CallError: The datasets cannot be mixed.
         """
         return _joined([load(manifest) for manifest in self.manifests], self.manifests, self.classes)
 
     def shares(self, table: RecordTable) -> tuple[npt.NDArray[np.int64], tuple[float, ...]]:
-        """int64[N], which dataset each example of the joined table is of; and the weights."""
+        """Return the dataset number of each example of the joined table, int64[N], and the weights."""
         manifest_of = {manifest.root.url: number for number, manifest in enumerate(self.manifests)}
         of_shard = np.asarray([manifest_of[root.url] for root in table.roots])
-        records = np.arange(table.num_examples) if table.record is None else table.record
-        return of_shard[np.searchsorted(table.starts, records, side="right") - 1], self.weights
+        return of_shard[table.shard_of(np.arange(table.num_examples))], self.weights
 
 
 def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, float]]) -> Mixture:
-    """Read the manifests.
+    """Read the manifests of several datasets.
+
+    Args:
+        datasets: At least one (dataset, weight).
 
     Raises:
-        CallError: no datasets, what is no (dataset, weight), one of them twice, or a weight that is none.
-        ManifestError: a dataset is damaged; the file is named.
+        CallError: An entry is not a pair, a dataset is given twice, or a weight is not a finite number above 0.
+        ManifestError: A dataset is damaged; the message names the file.
     """
-    if not datasets:
-        msg = "mix needs at least one (dataset, weight)"
-        raise CallError(msg)
     pairs = [_pair(one) for one in datasets]
     for number, (manifest, _) in enumerate(pairs):
         for other, _ in pairs[:number]:
-            # By digest: the same folder has many spellings, and a copy holds the same examples.
+            # By digest: a folder has many spellings, and a copy holds the same examples.
             if manifest.digest == other.digest:
-                place = "" if manifest.root.url == other.root.url else f", first as {other.root.url}"
-                msg = f"{manifest.root.url} is given twice{place}; leave one out and add up the weights"
+                first = "" if manifest.root.url == other.root.url else f", first as {other.root.url}"
+                msg = f"dataset: {manifest.root.url} is given twice{first}; leave one out and add up the weights"
                 raise CallError(msg)
     return Mixture(tuple(manifest for manifest, _ in pairs), tuple(weight for _, weight in pairs))
 
 
 def _pair(given: Any) -> tuple[Manifest, float]:
     if not isinstance(given, tuple | list) or len(given) != 2:
-        msg = f"mix takes pairs of (dataset, weight), as in [('OUT', 3), ('OTHER', 1)]; found {_shown(given)}"
+        msg = (
+            f"dataset takes several datasets as pairs of (dataset, weight), as in [('OUT', 3), ('OTHER', 1)]; found "
+            f"{_shown(given)}"
+        )
         raise CallError(msg)
     dataset, weight = given
     if not isinstance(dataset, str | os.PathLike | Manifest):
-        msg = f"mix takes folders or manifests as datasets; found {dataset!r}"
+        msg = f"dataset: the first part of each pair must be a folder or a manifest; found {dataset!r}"
         raise CallError(msg)
     manifest = dataset if isinstance(dataset, Manifest) else read_manifest(os.fspath(dataset))
     is_number = isinstance(weight, Real) and not isinstance(weight, bool)
     if not (is_number and np.isfinite(float(weight)) and weight > 0):
-        msg = f"{manifest.root.url}: weight {weight!r} must be a finite number above 0; or leave the dataset out"
+        msg = (
+            f"dataset: the weight of {manifest.root.url} must be a finite number above 0; found {weight!r}: correct "
+            f"it, or leave the dataset out"
+        )
         raise CallError(msg)
     return manifest, float(weight)
 
@@ -106,13 +111,13 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         row[: len(manifest.classes)] = [label_of[name] for name in manifest.classes]
     features = _common_features(tables, manifests)
     if MASK in features and any(manifest.classes != classes for manifest in manifests):
-        msg = "masks hold class numbers: datasets to mix need the same classes; convert them with the same --classes"
+        msg = "masks hold class numbers: mixed datasets need the same classes; convert them with the same --classes"
         raise CallError(msg)
     same = all(classes[: len(manifest.classes)] == manifest.classes for manifest in manifests)
     of_shard = np.repeat(np.arange(len(tables)), [len(table.shards) for table in tables])
     *bases, num_records = np.cumsum([0, *(int(table.starts[-1]) for table in tables)]).tolist()
     starts = [table.starts[:-1] + base for table, base in zip(tables, bases, strict=True)]
-    records = [_records(table) + base for table, base in zip(tables, bases, strict=True)]
+    records = [table.records + base for table, base in zip(tables, bases, strict=True)]
     columns: dict[str, Any] = {name: _concatenated([getattr(table, name) for table in tables]) for name in _COLUMNS}
     is_selection = any(table.record is not None for table in tables)
     return replace(
@@ -132,7 +137,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
 
 
 def _common_features(tables: list[RecordTable], manifests: Sequence[Manifest]) -> Mapping[str, Feature]:
-    """What all of them store; a record's other features are left out."""
+    """Return the features that all datasets store; others are dropped."""
     common = dict(tables[0].features)
     for table, manifest in zip(tables[1:], manifests[1:], strict=True):
         for name in list(common):
@@ -147,14 +152,10 @@ def _common_features(tables: list[RecordTable], manifests: Sequence[Manifest]) -
         if names != labels[0]:
             msg = (
                 f"{manifest.root.url}: its labels are {names or 'none'}, those of {manifests[0].root.url} "
-                f"{labels[0] or 'none'}; only datasets of one kind can be mixed"
+                f"{labels[0] or 'none'}; only datasets with labels of one kind can be mixed"
             )
             raise CallError(msg)
     return common
-
-
-def _records(table: RecordTable) -> npt.NDArray[np.int64]:
-    return np.arange(table.num_examples) if table.record is None else table.record
 
 
 def _relabelled(labels: npt.NDArray[np.int32], row: npt.NDArray[np.int64]) -> npt.NDArray[np.int32]:

@@ -35,10 +35,8 @@ def main() -> None:
             given.dataset,
             "train",
             global_batch_size=BATCH_SIZE,
-            image_size=SIZE,
+            images=reader.Images(SIZE, resize_method=method, scaled_decoding=scaled),
             seed=SEED,
-            method=method,
-            scaled_decoding=scaled,
         )
         for method, scaled in [
             (given.method, False),

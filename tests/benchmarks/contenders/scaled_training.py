@@ -8,7 +8,6 @@ As JSON: its accuracy on random crops of the validation split, decoded exactly a
 import argparse
 import itertools
 import json
-from typing import Any
 
 import keras
 
@@ -28,11 +27,18 @@ def main() -> None:
     parser.add_argument("--epochs", type=int, default=15)
     given = parser.parse_args()
     keras.utils.set_random_seed(given.seed)
-    options: dict[str, Any] = {"image_size": SIZE, "mean": (127.5,) * 3, "std": (127.5,) * 3}
-    options |= {"global_batch_size": BATCH_SIZE, "method": given.method}
-    train_fn = reader.make_dataset_fn(
-        given.dataset, "train", seed=given.seed, scaled_decoding=given.scaled_decoding, **options
-    )
+
+    def input_fn(split: str, seed: int, *, scaled_decoding: bool) -> reader.DatasetFn:
+        images = reader.Images(
+            SIZE,
+            mean=(127.5,) * 3,
+            std=(127.5,) * 3,
+            resize_method=given.method,
+            scaled_decoding=scaled_decoding,
+        )
+        return reader.make_dataset_fn(given.dataset, split, global_batch_size=BATCH_SIZE, seed=seed, images=images)
+
+    train_fn = input_fn("train", given.seed, scaled_decoding=given.scaled_decoding)
     num_classes = len(read_manifest(given.dataset).classes)
     steps = given.epochs * train_fn.steps_per_epoch
     model = network(num_classes, steps)
@@ -40,9 +46,7 @@ def main() -> None:
     found = {}
     for name, scaled in (("exact", False), ("scaled", True)):
         # Random crops, in which the scales are those of training, of pictures that training did not see.
-        crops_fn = reader.make_dataset_fn(
-            given.dataset, "validation", seed=VALIDATION_SEED, scaled_decoding=scaled, **options
-        )
+        crops_fn = input_fn("validation", VALIDATION_SEED, scaled_decoding=scaled)
         batches = itertools.islice(crops_fn(), PASSES * crops_fn.steps_per_epoch)
         right = [keras.ops.equal(keras.ops.argmax(model(images), -1), labels) for images, labels in batches]
         found[name] = float(keras.ops.mean(keras.ops.cast(keras.ops.concatenate(right), "float32")))

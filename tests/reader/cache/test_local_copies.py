@@ -34,16 +34,16 @@ def same(some, others):
 
 
 def test_a_cached_dataset_gives_the_batches_of_the_one_it_copies_and_reads_the_copies(noise, tmp_path):
-    same(batches(noise, cache_dir=str(tmp_path / "cache")), batches(noise))
+    same(batches(noise, cache=str(tmp_path / "cache")), batches(noise))
     copies = list((tmp_path / "cache").glob("*.tfrecord"))
     assert len(copies) == 3
-    dataset_fn = reader.make_dataset_fn(noise, "train", **OPTIONS, cache_dir=str(tmp_path / "cache"))
+    dataset_fn = reader.make_dataset_fn(noise, "train", **OPTIONS, cache=str(tmp_path / "cache"))
     assert all(path.startswith(str(tmp_path / "cache")) for path in dataset_fn._table.paths)
 
 
 def test_copies_are_held_as_long_as_function_dataset_or_iterator_is_there_and_no_longer(noise, tmp_path):
     folder = tmp_path / "cache"
-    dataset = reader.make_dataset(noise, "train", **OPTIONS, cache_dir=str(folder))
+    dataset = reader.make_dataset(noise, "train", **OPTIONS, cache=str(folder))
     gc.collect()
     assert len(list(folder.glob("*.lease"))) == 1  # the function is gone, its dataset is not
     iterator = iter(dataset)
@@ -56,7 +56,7 @@ def test_copies_are_held_as_long_as_function_dataset_or_iterator_is_there_and_no
     assert not list(folder.glob("*.lease"))
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(3):
-        dataset_fn = reader.make_dataset_fn(noise, "train", **OPTIONS, cache_dir=str(folder))
+        dataset_fn = reader.make_dataset_fn(noise, "train", **OPTIONS, cache=str(folder))
         next(iter(dataset_fn()))
         del dataset_fn
         gc.collect()
@@ -67,16 +67,16 @@ def test_a_dataset_in_s3_is_read_through_the_cache_and_refused_without_one(noise
     upload(noise, f"{s3_bucket}/noise")
     with pytest.raises(CallError, match="TensorFlow does not read s3://; give cache="):
         batches(f"{s3_bucket}/noise")
-    same(batches(f"{s3_bucket}/noise", cache_dir=str(tmp_path / "cache")), batches(noise))
+    same(batches(f"{s3_bucket}/noise", cache=str(tmp_path / "cache")), batches(noise))
     # A second run copies nothing.
     before = {path.name: path.stat().st_ino for path in (tmp_path / "cache").glob("*.tfrecord")}
-    same(batches(f"{s3_bucket}/noise", cache_dir=str(tmp_path / "cache"), start_step=5), batches(noise, start_step=5))
+    same(batches(f"{s3_bucket}/noise", cache=str(tmp_path / "cache"), start_step=5), batches(noise, start_step=5))
     assert {path.name: path.stat().st_ino for path in (tmp_path / "cache").glob("*.tfrecord")} == before
 
 
 def test_a_cache_that_is_too_small_is_refused_with_the_numbers(noise, tmp_path):
     with pytest.raises(CallError, match="bytes"):
-        batches(noise, cache_dir=str(tmp_path / "cache"), cache_bytes=1000)
+        batches(noise, cache=reader.Cache(str(tmp_path / "cache"), 1000))
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_slow_ways_to_read_are_warned_of_with_the_remedy(url, in_blocks, variabl
     table = load_table(read_manifest(noise), "train")
     # Only its name is asked for: opening a folder of gs:// would look for credentials.
     table = dataclasses.replace(table, roots=[SimpleNamespace(url=url)] * len(table.shards))
-    assert reachable(table, None, 0, in_blocks=in_blocks) is None
+    assert reachable(table, None, in_blocks=in_blocks) is None
     assert len(caplog.messages) == len(said)
     for message, part in zip(caplog.messages, said, strict=True):
         assert message.startswith(url)

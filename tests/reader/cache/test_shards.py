@@ -149,7 +149,7 @@ def test_a_dataset_in_a_store_is_read_through_the_cache_as_from_a_folder(s3_buck
             with store.atomic_write(path.name) as file:
                 file.write(path.read_bytes())
     local = make_dataset_fn(noise, "train", global_batch_size=16)
-    remote = make_dataset_fn(store.url, "train", global_batch_size=16, cache_dir=str(directory))
+    remote = make_dataset_fn(store.url, "train", global_batch_size=16, cache=str(directory))
     for ours, theirs in zip(remote().take(3), local().take(3), strict=True):
         assert ours["key"].numpy().tolist() == theirs["key"].numpy().tolist()
         assert ours["image"].numpy().tolist() == theirs["image"].numpy().tolist()

@@ -68,15 +68,17 @@ def segmentation(tmp_path_factory):
 WAYS = [
     {"training": True, "crop_scale": (0.3, 1.0)},
     {"training": True, "crop_scale": (0.3, 1.0), "flip": False},
-    {"training": False, "fit": "crop"},
-    {"training": False, "fit": "stretch"},
-    {"training": False, "fit": "pad"},
+    {"training": False, "eval_fit": "crop"},
+    {"training": False, "eval_fit": "stretch"},
+    {"training": False, "eval_fit": "pad"},
 ]
 IDS = [" ".join(map(str, way.values())) for way in WAYS]
 
 
-def batches(dataset, way, **options):
-    made = reader.make_dataset_fn(dataset, "train", global_batch_size=8, image_size=SIZE, **way, **options)()
+def batches(dataset, way, map_fn=None, **options):
+    images = reader.Images(SIZE, **{name: value for name, value in way.items() if name != "training"}, **options)
+    given = {"global_batch_size": 8, "images": images, "training": way["training"], "map_fn": map_fn}
+    made = reader.make_dataset_fn(dataset, "train", **given)()
     return made.take(10).as_numpy_iterator()
 
 
@@ -119,7 +121,11 @@ def test_a_box_of_which_too_little_is_left_is_left_out(detection):
 
 def test_targets_have_static_shapes_and_hold_as_many_boxes_as_fit(detection):
     dataset_fn = reader.make_dataset_fn(
-        detection, "train", global_batch_size=8, image_size=SIZE, training=False, fit="stretch", max_boxes=2
+        detection,
+        "train",
+        global_batch_size=8,
+        images=reader.Images(SIZE, eval_fit="stretch", max_boxes=2),
+        training=False,
     )
     _, targets, _ = dataset_fn.element_spec
     assert (targets["boxes"].shape, targets["boxes"].dtype) == ((8, 2, 4), tf.float32)
@@ -141,11 +147,11 @@ def test_masks_lie_over_their_images(way, segmentation):
             sure = (image.max(-1) > 250) & (np.sort(image, -1)[..., 1] < 5)  # pixels of one colour
             agreed.append(np.mean(mask[sure] == (image.argmax(-1)[sure] + 1) * step) if sure.any() else 1.0)
             padding += int((mask == 255).sum())
-            if way.get("fit") == "pad":
+            if way.get("eval_fit") == "pad":
                 assert not image[mask == 255].any(), "beside the image"
     assert min(agreed) > 0.97
     assert np.mean(agreed) > 0.995
-    assert (padding > 0) == (way.get("fit") == "pad")
+    assert (padding > 0) == (way.get("eval_fit") == "pad")
 
 
 def test_map_fn_gets_the_boxes_of_the_cropped_image_and_their_other_fields(detection):
@@ -164,7 +170,11 @@ def test_masks_of_16_bits_keep_their_values(tmp_path):
     files = {"images/a.png": png(np.zeros((16, 16, 3), np.uint8)), "masks/a.png": png(wide)}
     convert_without_beam(str(write_tree(tmp_path / "source", files)), str(tmp_path / "out"))
     made = reader.make_dataset_fn(
-        str(tmp_path / "out"), "train", global_batch_size=1, image_size=(16, 16), training=False, fit="stretch"
+        str(tmp_path / "out"),
+        "train",
+        global_batch_size=1,
+        images=reader.Images((16, 16), eval_fit="stretch"),
+        training=False,
     )
     (_, masks, _) = next(iter(made()))
     np.testing.assert_array_equal(masks[0], wide)

@@ -29,9 +29,7 @@ SUBSAMPLED = {"jpeg 4:2:2", "jpeg 4:2:0", "jpeg progressive"}
 
 
 def image_options(**changed):
-    defaults = {"size": (32, 48), "training": False, "scale": (0.08, 1.0), "ratio": (3 / 4, 4 / 3), "flip": True}
-    defaults |= {"fit": "stretch", "crop_fraction": 1.0, "dtype": "float32", "mean": None, "std": None, "grey": False}
-    defaults |= {"method": "bilinear", "max_boxes": 100, "min_visible": 0.25, "mask_padding": 255}
+    defaults = {"size": (32, 48), "training": False, "eval_fit": "stretch", "eval_crop_fraction": 1.0}
     return ImageOptions(**(defaults | changed))
 
 
@@ -141,7 +139,7 @@ PIXELS = np.asarray(COLOUR)
 @pytest.mark.parametrize("method", ["bilinear", "antialias"])
 def test_resizing_is_tensorflows_own(method):
     expected = tf.image.resize(PIXELS, [32, 48], antialias=method == "antialias").numpy()
-    np.testing.assert_allclose(finish(PIXELS, method=method), expected, atol=1e-3)
+    np.testing.assert_allclose(finish(PIXELS, resize_method=method), expected, atol=1e-3)
 
 
 @pytest.mark.parametrize("size", [(67, 91), (100, 200)])
@@ -153,7 +151,7 @@ def test_bilinear_enlarges_as_pillow_does(size):
 @pytest.mark.parametrize("size", [(20, 30), (40, 15), (66, 200)])
 def test_antialias_resizes_as_pillow_does(size):
     expected = np.asarray(COLOUR.resize(size[::-1], Image.Resampling.BILINEAR)).astype(float)
-    assert np.abs(finish(PIXELS, size=size, method="antialias") - expected).max() <= 1.5
+    assert np.abs(finish(PIXELS, size=size, resize_method="antialias") - expected).max() <= 1.5
 
 
 def test_each_dtype_is_the_float_rounded():
@@ -171,7 +169,7 @@ def test_each_dtype_is_the_float_rounded():
 @pytest.mark.parametrize("value", [0, 255])
 def test_black_and_white_do_not_wrap_round(value, method):
     flat = np.full((77, 53, 3), value, np.uint8)
-    assert (finish(flat, dtype="uint8", method=method) == value).all()
+    assert (finish(flat, dtype="uint8", resize_method=method) == value).all()
 
 
 @pytest.mark.parametrize("grey", [False, True])
@@ -179,8 +177,8 @@ def test_black_and_white_do_not_wrap_round(value, method):
 def test_mean_and_std_are_those_of_the_channels(dtype, grey):
     pixels = np.asarray(GREY)[..., None] if grey else PIXELS
     mean, std = ((120.5,), (60.0,)) if grey else ((123.7, 116.3, 103.5), (58.4, 57.1, 57.4))
-    expected = (finish(pixels, grey=grey) - np.float32(mean)) / np.float32(std)
-    found = finish(pixels, grey=grey, dtype=dtype, mean=mean, std=std)
+    expected = (finish(pixels, grayscale=grey) - np.float32(mean)) / np.float32(std)
+    found = finish(pixels, grayscale=grey, dtype=dtype, mean=mean, std=std)
     # The graph's optimiser divides by a constant as it likes, hence a rounding of the dtype asked for.
     rounding = {"float32": 2**-22, "bfloat16": 2**-7}[dtype]
     np.testing.assert_allclose(found.astype(np.float32), expected, rtol=rounding, atol=2**-20)
@@ -189,9 +187,9 @@ def test_mean_and_std_are_those_of_the_channels(dtype, grey):
 @pytest.mark.parametrize("dtype", ["float32", "uint8", "bfloat16"])
 @pytest.mark.parametrize("method", ["bilinear", "antialias"])
 def test_flip_mirrors_left_to_right(method, dtype):
-    plain = finish(PIXELS, dtype=dtype, method=method)
-    np.testing.assert_array_equal(finish(PIXELS, flip=False, dtype=dtype, method=method), plain)
-    np.testing.assert_array_equal(finish(PIXELS, flip=True, dtype=dtype, method=method), plain[:, ::-1])
+    plain = finish(PIXELS, dtype=dtype, resize_method=method)
+    np.testing.assert_array_equal(finish(PIXELS, flip=False, dtype=dtype, resize_method=method), plain)
+    np.testing.assert_array_equal(finish(PIXELS, flip=True, dtype=dtype, resize_method=method), plain[:, ::-1])
 
 
 @pytest.mark.parametrize("method", ["bilinear", "antialias"])
@@ -208,9 +206,9 @@ def test_flip_mirrors_left_to_right(method, dtype):
 )
 def test_pad_fits_the_whole_image_into_black(shape, rows, columns, method):
     picture = np.random.default_rng(0).integers(100, 256, (*shape, 3), np.uint8)
-    padded = finish(picture, fit="pad", method=method).copy()
+    padded = finish(picture, eval_fit="pad", resize_method=method).copy()
     inside = padded[slice(*rows), slice(*columns)]
-    expected = finish(picture, size=inside.shape[:2], method=method)
+    expected = finish(picture, size=inside.shape[:2], resize_method=method)
     np.testing.assert_allclose(inside, expected, atol=1e-3)
     padded[slice(*rows), slice(*columns)] = 0
     assert not padded.any()
@@ -218,4 +216,4 @@ def test_pad_fits_the_whole_image_into_black(shape, rows, columns, method):
 
 def test_training_fills_the_target_whatever_fit_says():
     flat = np.full((10, 60, 3), 200, np.uint8)
-    assert (finish(flat, training=True, fit="pad") == 200).all()
+    assert (finish(flat, training=True, eval_fit="pad") == 200).all()

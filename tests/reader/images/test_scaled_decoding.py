@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from PIL import Image
 
-from shardkit.reader import make_dataset_fn
+from shardkit.reader import Images, make_dataset_fn
 from shardkit.reader.images import decoding
 from shardkit.reader.images.decoding import RATIOS
 from shardkit.testing import convert_without_beam, write_tree
@@ -26,7 +26,9 @@ def decode_window(encoded, window, is_png, channels, target):
 
 def resized(pixels, size, method="antialias"):
     return decoding.finish(
-        tf.convert_to_tensor(pixels), None, image_options(size=size, method=method, grey=pixels.shape[-1] == 1)
+        tf.convert_to_tensor(pixels),
+        None,
+        image_options(size=size, resize_method=method, grayscale=pixels.shape[-1] == 1),
     ).numpy()
 
 
@@ -67,11 +69,11 @@ def test_the_ratio_is_the_greatest_that_leaves_as_much_as_the_target(window, tar
 @pytest.mark.parametrize(
     ("changed", "window", "target"),
     [
-        ({"fit": "crop"}, (100, 300), (32, 48)),
-        ({"fit": "stretch"}, (100, 300), (32, 48)),
-        ({"fit": "pad"}, (100, 300), (16, 48)),  # what is not black
-        ({"fit": "pad"}, (300, 1), (32, 1)),
-        ({"fit": "pad", "training": True}, (100, 300), (32, 48)),  # training pads nothing
+        ({"eval_fit": "crop"}, (100, 300), (32, 48)),
+        ({"eval_fit": "stretch"}, (100, 300), (32, 48)),
+        ({"eval_fit": "pad"}, (100, 300), (16, 48)),  # what is not black
+        ({"eval_fit": "pad"}, (300, 1), (32, 1)),
+        ({"eval_fit": "pad", "training": True}, (100, 300), (32, 48)),  # training pads nothing
     ],
 )
 def test_the_target_is_what_the_image_fills(changed, window, target):
@@ -205,32 +207,35 @@ def pictures(tmp_path_factory):
     return str(root / "dataset")
 
 
-def read(pictures, **changed):
-    return make_dataset_fn(pictures, "train", **({"global_batch_size": 6, "image_size": (24, 32), "seed": 3} | changed))
+def read(pictures, training=True, start_step=0, **changed):
+    options = {"global_batch_size": 6, "seed": 3, "training": training, "start_step": start_step}
+    return make_dataset_fn(pictures, "train", images=Images((24, 32), **changed), **options)
 
 
 def images(dataset_fn, steps=3, **layout):
     return np.concatenate([batch[0] for batch in global_batches(dataset_fn, steps, **layout)])
 
 
-EVALUATIONS = [{"training": False, "fit": fit} for fit in ("crop", "stretch", "pad")]
+EVALUATIONS = [{"training": False, "eval_fit": fit} for fit in ("crop", "stretch", "pad")]
 
 
 @pytest.mark.parametrize("method", ["bilinear", "antialias"])
-@pytest.mark.parametrize("changed", [{"training": True}, *EVALUATIONS], ids=lambda given: given.get("fit", "training"))
+@pytest.mark.parametrize(
+    "changed", [{"training": True}, *EVALUATIONS], ids=lambda given: given.get("eval_fit", "training")
+)
 def test_elements_are_those_of_exact_decoding_but_for_small_differences(pictures, changed, method):
-    exact = images(read(pictures, method=method, **changed))
-    scaled = images(read(pictures, method=method, scaled_decoding=True, **changed))
+    exact = images(read(pictures, resize_method=method, **changed))
+    scaled = images(read(pictures, resize_method=method, scaled_decoding=True, **changed))
     assert 3 <= (exact != scaled).any(axis=(1, 2, 3)).sum() <= 12  # of 18, of which 6 are PNGs
     for one, other in zip(scaled, exact, strict=True):
         assert (one == other).all() or psnr(one, other) > 30
-        if changed.get("fit") == "pad":
+        if changed.get("eval_fit") == "pad":
             # Black is in the same rows and columns, to which boxes and masks go by the unscaled window.
             np.testing.assert_array_equal(one.max(axis=-1) > 8, other.max(axis=-1) > 8)
 
 
 def test_grey_elements_are_those_of_exact_decoding_but_for_small_differences(pictures):
-    exact, scaled = images(read(pictures, grey=True)), images(read(pictures, grey=True, scaled_decoding=True))
+    exact, scaled = images(read(pictures, grayscale=True)), images(read(pictures, grayscale=True, scaled_decoding=True))
     assert exact.shape == scaled.shape == (18, 24, 32, 1)
     assert 0 < psnr(scaled, exact) < np.inf
     assert psnr(scaled, exact) > 30

@@ -3,7 +3,7 @@
 import pytest
 import tensorflow as tf
 
-from shardkit.reader import make_dataset_fn
+from shardkit.reader import BlockOrder, make_dataset_fn
 
 from ..conftest import texts
 
@@ -17,7 +17,7 @@ def with_key(features, _seed):
 KINDS = {
     "features": {},
     "images": {"image_size": (4, 4), "map_fn": with_key},
-    "blocks": {"image_size": (4, 4), "map_fn": with_key, "order": "block", "lanes": 4, "block_records": 16},
+    "blocks": {"image_size": (4, 4), "map_fn": with_key, "order": BlockOrder(lanes=4, block_records=16)},
     "skip": {"image_size": (4, 4), "map_fn": with_key, "on_corrupt": "skip"},
 }
 WAYS = {

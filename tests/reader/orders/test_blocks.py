@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from shardkit.order import blocks, permutation
 from shardkit.order.keyed_permutations import permute_ranges
-from shardkit.reader.orders import blocks as graph_blocks
+from shardkit.reader.orders import blocks as block_ops
 from shardkit.reader.orders import keyed_permutations
 
 # counts of the shards, block_records, window_blocks, lanes
@@ -31,7 +31,7 @@ def test_the_graph_orders_blocks_as_numpy_does(case, seed):
 
     @tf.function(input_signature=[tf.TensorSpec([None], tf.int64)])
     def compiled(positions):
-        return graph_blocks.block_order(positions, layout=layout, seed=seed)
+        return block_ops.block_order(positions, layout=layout, seed=seed)
 
     for start in (0, max(0, 5 * layout.num_examples - 100), 2**61 - 150):
         positions = np.arange(start, start + 300)

@@ -4,7 +4,7 @@ import tensorflow as tf
 
 from shardkit.dataset.index import key_hashes
 from shardkit.order import permutation
-from shardkit.reader.orders import permutation as graph_order
+from shardkit.reader.orders import permutation as permutation_ops
 
 SIZES = [
     1,
@@ -33,7 +33,7 @@ def blocks(num_examples):
 def test_the_graph_permutes_as_numpy_does(num_examples, seed):
     @tf.function(input_signature=[tf.TensorSpec([None], tf.int64)])
     def compiled(positions):
-        return graph_order.permute(positions, num_examples=num_examples, seed=seed)
+        return permutation_ops.permute(positions, num_examples=num_examples, seed=seed)
 
     for positions in blocks(num_examples):
         expected = permutation.permute(positions, num_examples=num_examples, seed=seed)
@@ -45,14 +45,14 @@ def test_the_graph_permutes_as_numpy_does(num_examples, seed):
 @pytest.mark.parametrize("num_examples", [3, 1000, 2**40])
 def test_eager_calls_permute_as_numpy_does(num_examples):
     for positions in blocks(num_examples):
-        ids, _ = graph_order.permute(tf.constant(positions), num_examples=num_examples, seed=7)
+        ids, _ = permutation_ops.permute(tf.constant(positions), num_examples=num_examples, seed=7)
         np.testing.assert_array_equal(ids, permutation.permute(positions, num_examples=num_examples, seed=7))
 
 
 @pytest.mark.parametrize("num_examples", [3, 1000, 10**6 + 3])
 def test_a_map_of_tf_data_permutes_as_numpy_does(num_examples):
     def one(start):
-        return graph_order.permute(tf.range(start, start + 300), num_examples=num_examples, seed=7)[0]
+        return permutation_ops.permute(tf.range(start, start + 300), num_examples=num_examples, seed=7)[0]
 
     starts = [int(positions[0]) for positions in blocks(num_examples)]
     dataset = tf.data.Dataset.from_tensor_slices(np.array(starts)).map(one, num_parallel_calls=2)
@@ -66,12 +66,12 @@ KEYS = key_hashes(f"class_{i % 100:03d}/{i:06d}.jpg" for i in range(NUM_KEYS))
 
 def uniforms(keys, epochs, seed, count=23):
     epochs = np.broadcast_to(np.int64(epochs), np.shape(keys))
-    return graph_order.uniforms(tf.constant(keys), tf.constant(epochs), seed, count).numpy()
+    return permutation_ops.uniforms(tf.constant(keys), tf.constant(epochs), seed, count).numpy()
 
 
 def seeds(keys, epochs, seed):
     epochs = np.broadcast_to(np.int64(epochs), np.shape(keys))
-    return graph_order.seeds(tf.constant(keys), tf.constant(epochs), seed).numpy()
+    return permutation_ops.seeds(tf.constant(keys), tf.constant(epochs), seed).numpy()
 
 
 def test_uniforms_are_uniform():

@@ -7,12 +7,12 @@ import pytest
 import tensorflow as tf
 
 from shardkit.errors import CallError, UnknownNameError
-from shardkit.reader import make_dataset_fn
+from shardkit.reader import BlockOrder, make_dataset_fn
 
 from ..conftest import COUNTS, global_batches, texts
 
 NUM_EXAMPLES = sum(COUNTS.values())
-BLOCKS = {"order": "block", "block_records": 8, "window_blocks": 2, "lanes": 8}
+BLOCKS = {"order": BlockOrder(block_records=8, window_blocks=2, lanes=8)}
 ORDERS = {
     "block": BLOCKS,
     "class_balanced": {"sampling": "class_balanced"},
@@ -114,18 +114,17 @@ def test_orders_serve_replicas_under_a_strategy(noise):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"order": "shuffled"}, "order must be 'full' or 'block'; found 'shuffled'"),
+        ({"order": "shuffled"}, "order must be 'full', 'block' or a reader.BlockOrder; found 'shuffled'"),
         (
-            {"order": "block", "lanes": 5},
+            {"order": BlockOrder(lanes=5)},
             "evenly among lanes=5; use lanes=4, or a global_batch_size of 15 or 20",
         ),
         (
             {"order": "block", "global_batch_size": 12},
             "evenly among lanes=8; use lanes=6, or a global_batch_size",
         ),
-        ({"order": "block", "lanes": 10**12}, "divided evenly among lanes=1000000000000; use lanes=16$"),
-        ({"order": "block", "window_blocks": 10**12}, "window_blocks must be at most 134,217,728 with lanes=8"),
-        ({"order": "block", "block_records": 0}, "block_records"),
+        ({"order": BlockOrder(lanes=10**12)}, "divided evenly among lanes=1000000000000; use lanes=16$"),
+        ({"order": BlockOrder(window_blocks=10**12)}, "window_blocks must be at most 134,217,728 with lanes=8"),
         ({"order": "block", "sampling": "class_balanced"}, "leave out order='block'"),
         ({"sampling": "even"}, "sampling must be 'natural', 'class_balanced' or weights by class; found 'even'"),
         ({"sampling": {"ant": -1}}, "sampling gives 'ant' -1; a weight is a finite number of at least 0"),

@@ -16,10 +16,11 @@ dataset, result, way = sys.argv[1:]
 EPOCHS = 22
 keras.utils.set_random_seed(1)
 strategy = mirrored(2)
-options = {"global_batch_size": 32, "image_size": (48, 48), "mean": (127.5,) * 3, "std": (127.5,) * 3}
-# Crops of less would cut off the corners by which a square is one.
-train_fn = reader.make_dataset_fn(dataset, "train", crop_scale=(0.7, 1.0), **options)
-validation_fn = reader.make_dataset_fn(dataset, "validation", training=False, crop_fraction=1.0, **options)
+# Smaller crops would cut off the corners of squares.
+crops = {"crop_scale": (0.7, 1.0), "eval_crop_fraction": 1.0}
+options = {"global_batch_size": 32, "images": reader.Images((48, 48), mean=(127.5,) * 3, std=(127.5,) * 3, **crops)}
+train_fn = reader.make_dataset_fn(dataset, "train", **options)
+validation_fn = reader.make_dataset_fn(dataset, "validation", training=False, **options)
 train = strategy.distribute_datasets_from_function(train_fn)
 validation = strategy.distribute_datasets_from_function(validation_fn)
 

@@ -14,7 +14,7 @@ from shardkit import reader
 dataset, result, *numbers = sys.argv[1:]
 global_batch_size, num_steps = map(int, numbers)
 strategy = tf.distribute.MultiWorkerMirroredStrategy()
-options = {"global_batch_size": global_batch_size, "image_size": (8, 8), "mean": (127,) * 3, "std": (127,) * 3}
+options = {"global_batch_size": global_batch_size, "images": reader.Images((8, 8), mean=(127,) * 3, std=(127,) * 3)}
 
 
 def with_key(features, _seed):

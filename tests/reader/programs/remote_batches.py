@@ -26,6 +26,6 @@ def facts(**options):
 
 
 found = {order: facts(order=order) for order in ("full", "block")}
-found["cached"] = facts(cache_dir=f"{result}-cache")
+found["cached"] = facts(cache=f"{result}-cache")
 with open(result, "w") as file:
     json.dump(found, file)

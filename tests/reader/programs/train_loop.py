@@ -40,8 +40,7 @@ batches = reader.make_dataset(
     num_workers=num_workers,
     worker_index=worker_index,
     start_step=int(step),
-    image_size=(16, 16),
-    dtype="uint8",
+    images=reader.Images((16, 16), dtype="uint8"),
     map_fn=with_key,
 )
 for images, _, keys in batches.as_numpy_iterator():

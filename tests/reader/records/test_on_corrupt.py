@@ -29,7 +29,7 @@ def damaged(copied):
 
 
 def read(folder, **options):
-    return reader.make_dataset_fn(folder, "train", global_batch_size=BATCH, on_corrupt="skip", **options)
+    return reader.make_dataset_fn(folder, "train", **({"global_batch_size": BATCH, "on_corrupt": "skip"} | options))
 
 
 def test_only_damaged_records_are_replaced_and_no_position_moves(damaged, noise):
@@ -66,7 +66,10 @@ def test_every_number_of_workers_puts_the_same_examples_in_their_place(num_worke
 
 def test_the_label_and_the_crop_are_those_of_the_example_that_steps_in(damaged, noise):
     folder, _ = damaged
-    options = {"global_batch_size": 1, "image_size": (8, 8), "crop_scale": (1, 1), "crop_ratio": (1, 1), "flip": False}
+    options = {
+        "global_batch_size": 1,
+        "images": reader.Images((8, 8), crop_scale=(1, 1), crop_ratio=(1, 1), flip=False),
+    }
     sound = {}
     for image, label in reader.make_dataset_fn(noise, "train", **options)().take(307):
         sound[image.numpy().tobytes()] = int(label[0])
@@ -89,21 +92,21 @@ def test_in_evaluation_what_steps_in_weighs_nothing(damaged):
 
 def test_more_than_the_budget_stops_with_the_record_that_was_one_too_many(damaged):
     folder, victims = damaged
-    dataset_fn = read(folder, max_corrupt=3)
-    with pytest.raises(tf.errors.OpError, match="that is bad record 4, and 3 are allowed: run `shardkit verify`"):
+    dataset_fn = read(folder, on_corrupt=reader.Skip(3))
+    with pytest.raises(tf.errors.OpError, match="damaged record 4, and 3 are allowed: run `shardkit verify`"):
         for _ in dataset_fn().take(dataset_fn.steps_per_epoch):
             pass
-    assert read(folder, max_corrupt=len(victims))
-    with pytest.raises(CallError, match="on_corrupt must be 'error' or 'skip'; found 'ignore'"):
+    assert read(folder, on_corrupt=reader.Skip(len(victims)))
+    with pytest.raises(CallError, match=r"on_corrupt must be 'error', 'skip' or a reader.Skip; found 'ignore'"):
         reader.make_dataset_fn(folder, "train", global_batch_size=4, on_corrupt="ignore")
-    with pytest.raises(CallError, match="the budget of bad records must be at least 0; found -1"):
-        read(folder, max_corrupt=-1)
+    with pytest.raises(CallError, match="max_records must be at least 0; found -1"):
+        read(folder, on_corrupt=reader.Skip(-1))
 
 
 def test_a_whole_shard_may_be_gone_while_training(damaged):
     folder, _ = damaged
     manifest = read_manifest(folder)
-    dataset_fn = read(folder, max_corrupt=307)
+    dataset_fn = read(folder, on_corrupt=reader.Skip(307))
     tf.io.gfile.remove(f"{folder}/{manifest.splits['train'].shards[0].path}")
     keys = [key for batch in global_batches(dataset_fn, 26) for key in texts(batch["key"])]
     gone = set(read_index(manifest.root, manifest.splits["train"].shards[0].index.path)["key"].to_pylist())

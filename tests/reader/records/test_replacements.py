@@ -13,8 +13,8 @@ from tensorflow.python.data.ops import debug_mode
 from shardkit import read_manifest, reader
 from shardkit.errors import DataError, MachineError, RecordError
 from shardkit.reader import pipeline
-from shardkit.reader.records.faults import FaultBudget
-from shardkit.reader.records.recovery import Rereader
+from shardkit.reader.records.damaged_records import DamagedRecords
+from shardkit.reader.records.recovery import RecordRecovery
 from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.mixtures import make_mixture
 from shardkit.reader.table.records import load_table
@@ -23,7 +23,7 @@ from shardkit.storage import LocalFolder
 from shardkit.testing import convert_without_beam, write_class_folders
 
 SIZES = {"ant": 20, "bee": 9, "cat": 1}
-BLOCKS = {"order": "block", "block_records": 4, "window_blocks": 2, "lanes": 4}
+BLOCKS = {"order": reader.BlockOrder(block_records=4, window_blocks=2, lanes=4)}
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +49,7 @@ def table_of(folder):
 
 def damage(table, example_ids):
     for example_id in example_ids:
-        shard, _ = table.place(example_id)
+        shard, _ = table.location(example_id)
         with open(f"{table.root(example_id).path}/{shard.path}", "r+b") as file:
             file.seek(int(table.offset[example_id]) + 40)
             byte = file.read(1)[0]
@@ -75,9 +75,9 @@ def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
             if sum(np.asarray(dataset)[table.label == label] == url) > 1
         ]
         damage(table, victims)
-        rereader = Rereader(table, FaultBudget(100), seed=5)
+        recovery = RecordRecovery(table, DamagedRecords(100), seed=5)
         for victim in victims:
-            (other, _), (again, _) = rereader.replace(victim, False), rereader.replace(victim, True)
+            (other, _), (again, _) = recovery.replace(victim, False), recovery.replace(victim, True)
             assert other == again, name
             assert other not in victims
             assert table.label[other] == table.label[victim]
@@ -90,7 +90,7 @@ def test_where_a_class_has_no_other_example_that_is_told(pair):
     (only,) = np.flatnonzero(table.label == 2)
     damage(table, [only])
     with pytest.raises(RecordError, match=r"train-0.*record \d+, key 'cat/.*class 'cat'.*restore"):
-        Rereader(table, FaultBudget(100), seed=0).replace(only, False)
+        RecordRecovery(table, DamagedRecords(100), seed=0).replace(only, False)
 
 
 def test_shares_of_classes_stay_exact(pair):
@@ -105,11 +105,11 @@ def test_shares_of_classes_stay_exact(pair):
 
 def test_a_second_reading_that_is_sound_is_no_fault(pair, tmp_path):
     """A cached copy rots; the source is sound."""
-    options = {"global_batch_size": 8, "on_corrupt": "skip", "training": False, "cache_dir": str(tmp_path / "cache")}
+    options = {"global_batch_size": 8, "on_corrupt": "skip", "training": False, "cache": str(tmp_path / "cache")}
     dataset_fn = reader.make_dataset_fn(str(pair[0]), "train", **options)
     table = dataset_fn._table
     for example_id in (3, 17):
-        shard, _ = table.place(example_id)
+        shard, _ = table.location(example_id)
         path = next(path for path, one in zip(table.paths, table.shards, strict=True) if one == shard)
         (tmp_path / path).chmod(0o644)
         with open(path, "r+b") as file:
@@ -141,13 +141,13 @@ def test_what_the_machine_cannot_read_is_told_with_file_and_remedy(sound, monkey
         reader.make_dataset_fn(str(sound[0]), "train", global_batch_size=2)
 
 
-@pytest.mark.parametrize("budget", [None, FaultBudget(100)])
-def test_a_shard_that_cannot_be_read_is_not_replaced(sound, monkeypatch, budget):
-    rereader = Rereader(table_of(sound[0]), budget, seed=0)
+@pytest.mark.parametrize("damaged", [None, DamagedRecords(100)])
+def test_a_shard_that_cannot_be_read_is_not_replaced(sound, monkeypatch, damaged):
+    recovery = RecordRecovery(table_of(sound[0]), damaged, seed=0)
     refusing(monkeypatch, "open", ".tfrecord", errno.EACCES)
     with pytest.raises(MachineError, match=r"train-0.*\.tfrecord: cannot be read"):
-        rereader.explain(3) if budget is None else rereader.replace(3, False)
-    assert budget is None or budget.faults == []
+        recovery.reread_or_raise(3) if damaged is None else recovery.replace(3, False)
+    assert damaged is None or damaged.records == []
 
 
 @pytest.mark.parametrize("options", [{}, {"image_size": (8, 8), "on_corrupt": "skip"}, BLOCKS])
@@ -184,13 +184,13 @@ def test_a_shard_replaced_by_another_is_named_and_stops_block_order(pair, on_cor
 
 def test_decoding_is_a_map_without_state(sound, monkeypatch):
     """Stateful maps run on one thread where TensorFlow is told to be deterministic."""
-    graphs, traced = [], pipeline._Example.__call__
+    graphs, traced = [], pipeline._MakeElement.__call__
 
     def remember(self, place):
         graphs.append(tf.compat.v1.get_default_graph())
         return traced(self, place)
 
-    monkeypatch.setattr(pipeline._Example, "__call__", remember)
+    monkeypatch.setattr(pipeline._MakeElement, "__call__", remember)
     options = {"global_batch_size": 4, "image_size": (8, 8), "on_corrupt": "skip"}
     reader.make_dataset_fn(str(sound[0]), "train", **options)()
     (graph,) = graphs

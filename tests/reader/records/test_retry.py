@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from shardkit.reader.records.retry import guarded
+from shardkit.reader.records.retry import retry_failed_steps
 
 BATCHES_PER_STEP = 2
 END = -1
@@ -26,7 +26,7 @@ class Scripted:
             raise ValueError(f"batch {number} failed")
         return np.int64(number)
 
-    def look_into(self, step):
+    def find_causes(self, step):
         self.looked[int(step)] += 1
         known = {number for number in self.found if number // BATCHES_PER_STEP == step}
         for number in known:
@@ -38,10 +38,10 @@ class Scripted:
             numbers = tf.data.Dataset.range(step * BATCHES_PER_STEP, 12)
             return numbers.map(lambda number: tf.numpy_function(self.read, [number], tf.int64)).prefetch(3)
 
-        return guarded(
+        return retry_failed_steps(
             tf.data.Dataset.from_tensors(tf.constant(first_step, tf.int64)),
             batches,
-            lambda step: tf.numpy_function(self.look_into, [step], tf.int64),
+            lambda step: tf.numpy_function(self.find_causes, [step], tf.int64),
             tf.no_op,
             6,
             BATCHES_PER_STEP,
@@ -103,7 +103,7 @@ def test_an_error_of_looking_is_raised_again_and_again():
     def refuse(step):
         raise ValueError(f"step {step} is over the budget")
 
-    scripted.look_into = refuse
+    scripted.find_causes = refuse
     iterator = iter(scripted.dataset())
     assert given(iterator, limit=5) == [0, 1, 2, "error", "error"]
     with pytest.raises(tf.errors.OpError, match="step 1 is over the budget"):

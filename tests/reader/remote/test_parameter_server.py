@@ -87,8 +87,8 @@ def test_streams_start_where_an_epoch_does_and_never_end(num_examples, global_ba
     assert len(set(steps)) == 100
     for step in steps:
         assert step * global_batch_size % num_examples == 0
-        assert 0 <= step < start.last_step // 2
-    assert start.last_step * global_batch_size <= 2**61
+        assert 0 <= step < start.end_step // 2
+    assert start.end_step * global_batch_size <= 2**61
     # As many starts as the docstring says.
     assert start._num_choices == (1 << 60) // math.lcm(num_examples, global_batch_size)
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 from shardkit import read_manifest, reader
 from shardkit.dataset.index import read_index
 from shardkit.errors import CallError, MachineError
-from shardkit.reader import pipeline
+from shardkit.reader import pipeline_spec
 from shardkit.reader.remote import service
 
 from ..conftest import global_batches, texts
@@ -64,7 +64,7 @@ def address():
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
     """So that 307 examples are blocks enough for both workers."""
-    monkeypatch.setattr(pipeline, "BLOCK_EXAMPLES", STEPS_PER_BLOCK * BATCH)
+    monkeypatch.setattr(pipeline_spec, "BLOCK_EXAMPLES", STEPS_PER_BLOCK * BATCH)
 
 
 def with_key(features, _seed):
@@ -95,7 +95,7 @@ def until_all_seen(dataset, known, wanted):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"order": "block", "lanes": 4, "block_records": 16}, {"sampling": "class_balanced"}]
+    "options", [{}, {"order": reader.BlockOrder(lanes=4, block_records=16)}, {"sampling": "class_balanced"}]
 )
 def test_each_global_batch_comes_once_and_is_what_it_is_without_the_service(options, noise, address):
     options = options | {"image_size": (8, 8), "map_fn": with_key, "start_step": 7}
@@ -151,7 +151,7 @@ def test_replicas_get_the_parts_of_one_global_batch_in_order(noise, address):
 
 
 def test_trainers_that_name_one_job_divide_its_batches(noise, address):
-    options = {"image_size": (8, 8), "map_fn": with_key, "service": address, "service_job": "shared"}
+    options = {"image_size": (8, 8), "map_fn": with_key, "service": reader.Service(address, "shared")}
     known = step_of(make(noise), range(400))
     iterators = [make(noise, **options)().as_numpy_iterator() for _ in range(2)]
     seen = [known[tuple(texts(next(iterator)[2]))] for _ in range(30) for iterator in iterators]
@@ -212,10 +212,9 @@ def test_an_address_where_no_dispatcher_answers_is_refused_with_it(noise, is_sil
     ("options", "message"),
     [
         ({"service": "localhost:5000"}, "service must be the dispatcher's address"),
-        ({"service_job": "mine"}, "give its address"),
         # The count of damaged records would be each worker's own.
         ({"service": "grpc://localhost:1", "on_corrupt": "skip"}, "on_corrupt='skip' counts damaged records in this"),
-        ({"service": "grpc://localhost:1", "cache_dir": "here"}, "cache_dir is a folder of this host"),
+        ({"service": "grpc://localhost:1", "cache": "here"}, "cache= is a folder of this host"),
         ({"service": "grpc://localhost:1", "independent_workers": True}, "leave one out"),
         ({"independent_workers": True, "training": False}, "independent_workers is for training"),
         ({"independent_workers": True, "start_step": 3}, "leave out start_step=3"),
@@ -247,7 +246,7 @@ def test_training_goes_on_after_the_loss_of_a_worker_and_repeats_nothing(fault_t
 
 
 def test_an_evaluation_that_lost_a_worker_ends_with_an_error_and_not_with_fewer_examples(noise, monkeypatch):
-    monkeypatch.setattr(pipeline, "BLOCK_EXAMPLES", 2)
+    monkeypatch.setattr(pipeline_spec, "BLOCK_EXAMPLES", 2)
     with cluster() as (address, workers), contextlib.ExitStack() as stack:
         # Over a hundred blocks, more than both workers read ahead.
         options = {"training": False, "image_size": (8, 8), "service": address}

@@ -42,7 +42,7 @@ def which(batch):
 
 def test_every_dataset_has_its_share_of_any_thousand_positions(three):
     weights = [5, 3, 0.5]
-    train_fn = reader.mix(list(zip(three, weights, strict=True)), "train", global_batch_size=50)
+    train_fn = reader.make_dataset_fn(list(zip(three, weights, strict=True)), "train", global_batch_size=50)
     numbers = np.array([number for batch in global_batches(train_fn, 44) for number in which(batch)])
     for number, weight in enumerate(weights):
         counts = np.convolve(numbers == number, np.ones(1000), "valid")
@@ -53,7 +53,7 @@ def test_every_dataset_has_its_share_of_any_thousand_positions(three):
 
 
 def test_each_dataset_gives_all_it_has_before_any_comes_again(three):
-    train_fn = reader.mix([(one, 1) for one in three], "train", global_batch_size=10)
+    train_fn = reader.make_dataset_fn([(one, 1) for one in three], "train", global_batch_size=10)
     seen = [[], [], []]
     for batch in global_batches(train_fn, 60):
         for number, key in zip(which(batch), texts(batch["key"]), strict=True):
@@ -69,7 +69,7 @@ def test_each_dataset_gives_all_it_has_before_any_comes_again(three):
 @pytest.mark.parametrize("training", [True, False])
 def test_labels_are_the_numbers_of_the_names(image_size, training, three):
     classes = ["cat", "dog", "ant", "bee"]
-    made = reader.mix(
+    made = reader.make_dataset_fn(
         [(one, 1) for one in three], "train", global_batch_size=11, image_size=image_size, training=training
     )
     seen = Counter()
@@ -82,7 +82,7 @@ def test_labels_are_the_numbers_of_the_names(image_size, training, three):
 
 
 def test_evaluation_reads_every_example_of_all_once(three):
-    made = reader.mix(
+    made = reader.make_dataset_fn(
         [(one, weight) for weight, one in enumerate(three, 1)], "train", global_batch_size=16, training=False
     )
     seen = Counter()
@@ -96,22 +96,24 @@ def test_evaluation_reads_every_example_of_all_once(three):
 @pytest.mark.parametrize("num_workers", [1, 2, 4])
 def test_the_batches_are_the_same_for_any_number_of_workers_and_from_any_step(num_workers, three):
     datasets = [(three[0], 2), (three[1], 1)]
-    made = reader.mix(datasets, "train", global_batch_size=8, seed=4)
+    made = reader.make_dataset_fn(datasets, "train", global_batch_size=8, seed=4)
     for step, batch in enumerate(global_batches(made, 20, num_workers)):
         assert texts(batch["key"]) == made.batch_keys(step)
-    later = reader.mix(datasets, "train", global_batch_size=8, seed=4, start_step=1_000_000)
+    later = reader.make_dataset_fn(datasets, "train", global_batch_size=8, seed=4, start_step=1_000_000)
     (batch,) = global_batches(later, 1, num_workers)
     assert texts(batch["key"]) == made.batch_keys(1_000_000)
 
 
 def test_conditions_and_samples_choose_from_each_dataset(three):
     datasets = [(one, 1) for one in three]
-    cats = reader.mix(datasets[::2], "train", global_batch_size=5, where="label_name = 'cat'", training=False)
+    cats = reader.make_dataset_fn(
+        datasets[::2], "train", global_batch_size=5, where="label_name = 'cat'", training=False
+    )
     assert cats.num_examples == 45
     assert all(key.startswith("cat/") for step in range(9) for key in cats.batch_keys(step))
     for step, batch in enumerate(cats().as_numpy_iterator()):
         assert texts(batch["key"]) == cats.batch_keys(step)
-    assert reader.mix(datasets, "train", global_batch_size=5, take=7).num_examples == 21
+    assert reader.make_dataset_fn(datasets, "train", global_batch_size=5, take=7).num_examples == 21
 
 
 def test_several_labels_and_boxes_are_renumbered_too(tmp_path):
@@ -130,14 +132,14 @@ def test_several_labels_and_boxes_are_renumbered_too(tmp_path):
         return str(root / "out")
 
     first, second = coco(tmp_path / "a", ["x", "y"]), coco(tmp_path / "b", ["z", "y", "w"])
-    made = reader.mix([(first, 1), (second, 1)], "train", global_batch_size=12, training=False)
+    made = reader.make_dataset_fn([(first, 1), (second, 1)], "train", global_batch_size=12, training=False)
     (batch,) = made()
     labels = batch["objects/label"].to_list()
     # x y z w; the second dataset numbers z y w.
     wanted = {**{(0, i): [i % 2] for i in range(6)}, **{(1, i): [[2, 1, 3][i % 3]] for i in range(6)}}
     keys = [int(key.decode().partition(".")[0]) for key in batch["key"].numpy()]
     assert labels == [wanted[(position // 6, key)] for position, key in enumerate(keys)]
-    with_images = reader.mix(
+    with_images = reader.make_dataset_fn(
         [(first, 1), (second, 1)], "train", global_batch_size=12, training=False, image_size=(8, 8)
     )
     (element,) = with_images()
@@ -145,7 +147,7 @@ def test_several_labels_and_boxes_are_renumbered_too(tmp_path):
 
 
 def test_sample_weights_are_of_all_examples(three):
-    made = reader.mix(
+    made = reader.make_dataset_fn(
         [(one, 1) for one in three], "train", global_batch_size=10, image_size=(8, 8), sample_weight="balanced"
     )
     counts = {"cat": 45, "dog": 40, "ant": 10, "bee": 15}
@@ -160,10 +162,12 @@ def test_a_damaged_record_is_told_with_its_own_dataset(three, tmp_path):
         raw = bytearray(path.read_bytes())
         raw[40] ^= 0xFF
         path.write_bytes(raw)
-    made = reader.mix([(three[0], 1), (str(folder), 1)], "train", global_batch_size=10)
+    made = reader.make_dataset_fn([(three[0], 1), (str(folder), 1)], "train", global_batch_size=10)
     with pytest.raises(tf.errors.OpError, match=f"{folder}/train-0000"):
         list(made().take(12))
-    skipping = reader.mix([(three[0], 1), (str(folder), 1)], "train", global_batch_size=10, on_corrupt="skip")
+    skipping = reader.make_dataset_fn(
+        [(three[0], 1), (str(folder), 1)], "train", global_batch_size=10, on_corrupt="skip"
+    )
     list(skipping().take(12))
     assert 1 <= len(skipping.faults) <= 2
 
@@ -171,22 +175,22 @@ def test_a_damaged_record_is_told_with_its_own_dataset(three, tmp_path):
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda three: [], "mix needs at least one"),
-        (lambda three: [(three[0], 0)], "weight 0 must be a finite number above 0"),
-        (lambda three: [(three[0], None)], "weight None must be a finite number above 0"),
-        (lambda three: [(three[0], "3")], "weight '3' must be a finite number above 0"),
-        (lambda three: [(three[0], True)], "weight True must be a finite number above 0"),
-        (lambda three: [(three[0], float("nan"))], "weight nan must be a finite number above 0"),
-        (lambda three: three, r"mix takes pairs of \(dataset, weight\)"),
-        (lambda three: {three[0]: 1}, r"datasets must be a list of \(dataset, weight\)"),  # iterates over its keys
-        (lambda three: ["ab"], r"mix takes pairs of .*; found 'ab'"),  # unpacks into two
-        (lambda three: [(3, three[0])], "mix takes folders or manifests as datasets; found 3"),
+        (lambda three: [], "dataset must be a dataset, or at least one"),
+        (lambda three: [(three[0], 0)], "must be a finite number above 0; found 0"),
+        (lambda three: [(three[0], None)], "must be a finite number above 0; found None"),
+        (lambda three: [(three[0], "3")], "must be a finite number above 0; found '3'"),
+        (lambda three: [(three[0], True)], "must be a finite number above 0; found True"),
+        (lambda three: [(three[0], float("nan"))], "must be a finite number above 0; found nan"),
+        (lambda three: three, r"pairs of \(dataset, weight\)"),
+        (lambda three: {three[0]: 1}, "dataset must be the path of a folder"),  # iterates over its keys
+        (lambda three: ["ab"], r"pairs of .*; found 'ab'"),  # unpacks into two
+        (lambda three: [(3, three[0])], "a folder or a manifest; found 3"),
         (lambda three: [(three[0], 1), (three[0], 2)], "is given twice; leave one out and add up the weights"),
     ],
 )
 def test_mixtures_that_cannot_be_are_refused(change, said, three):
     with pytest.raises(CallError, match=said):
-        reader.mix(change(three), "train", global_batch_size=10)
+        reader.make_dataset_fn(change(three), "train", global_batch_size=10)
 
 
 def test_a_dataset_is_known_again_behind_a_link_and_as_a_copy(three, tmp_path):
@@ -194,20 +198,21 @@ def test_a_dataset_is_known_again_behind_a_link_and_as_a_copy(three, tmp_path):
     shutil.copytree(three[0], tmp_path / "copy")
     for same in (tmp_path / "link", tmp_path / "copy"):
         with pytest.raises(CallError, match=f"{same} is given twice, first as {three[0]}"):
-            reader.mix([(three[0], 1), (str(same), 1)], "train", global_batch_size=10)
+            reader.make_dataset_fn([(three[0], 1), (str(same), 1)], "train", global_batch_size=10)
 
 
 def test_a_path_and_any_kind_of_number_will_do(three):
     given = [(Path(three[0]), Fraction(3, 2)), [read_manifest(three[1]), np.float32(1.5)]]
     made, same = (
-        reader.mix(datasets, "train", global_batch_size=10) for datasets in (given, [(three[0], 1), (three[1], 1)])
+        reader.make_dataset_fn(datasets, "train", global_batch_size=10)
+        for datasets in (given, [(three[0], 1), (three[1], 1)])
     )
     assert [made.batch_keys(step) for step in range(9)] == [same.batch_keys(step) for step in range(9)]
 
 
 def test_of_a_dataset_smaller_than_its_share_a_batch_holds_some_twice(tmp_path, three):
     one = dataset(tmp_path, {"cat": 1})
-    made = reader.mix([(one, 1), (three[0], 3)], "train", global_batch_size=8)
+    made = reader.make_dataset_fn([(one, 1), (three[0], 3)], "train", global_batch_size=8)
     (key,) = reader.make_dataset_fn(one, "train", global_batch_size=1).batch_keys(0)
     for batch in global_batches(made, 5):
         keys = Counter(zip(which(batch), texts(batch["key"]), strict=True))
@@ -218,7 +223,7 @@ def test_of_a_dataset_smaller_than_its_share_a_batch_holds_some_twice(tmp_path, 
 @pytest.mark.parametrize("options", [{"order": "block"}, {"sampling": "class_balanced"}])
 def test_a_mixture_has_no_other_order(options, three):
     with pytest.raises(CallError, match="a mixture has an order of its own; leave out order and sampling"):
-        reader.mix([(one, 1) for one in three], "train", global_batch_size=8, **options)
+        reader.make_dataset_fn([(one, 1) for one in three], "train", global_batch_size=8, **options)
 
 
 def test_datasets_of_different_kinds_are_refused(three, tmp_path):
@@ -230,7 +235,7 @@ def test_datasets_of_different_kinds_are_refused(three, tmp_path):
         source_options=SourceOptions(label_columns=("score",), label_type="number"),
     )
     with pytest.raises(CallError, match="feature 'label' is float32 scalar, but int64 class_label"):
-        reader.mix([(three[0], 1), (str(tmp_path / "out"), 1)], "train", global_batch_size=8)
+        reader.make_dataset_fn([(three[0], 1), (str(tmp_path / "out"), 1)], "train", global_batch_size=8)
 
 
 def test_masks_of_other_classes_are_refused(tmp_path):
@@ -242,5 +247,5 @@ def test_masks_of_other_classes_are_refused(tmp_path):
         source = write_tree(tmp_path / name, files)
         convert_without_beam(str(source), str(tmp_path / f"{name}-out"), classes=tuple(classes))
         datasets.append((str(tmp_path / f"{name}-out"), 1))
-    with pytest.raises(CallError, match="masks hold class numbers: datasets to mix need the same classes"):
-        reader.mix(datasets, "train", global_batch_size=1)
+    with pytest.raises(CallError, match="masks hold class numbers: mixed datasets need the same classes"):
+        reader.make_dataset_fn(datasets, "train", global_batch_size=1)

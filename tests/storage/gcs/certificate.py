@@ -1,4 +1,4 @@
-"""The certificate under which server speaks for Google's hosts."""
+"""The certificate under which the server speaks for Google's hosts."""
 
 import datetime as dt
 

@@ -1,4 +1,4 @@
-"""What makes server slow and broken, and what is known of it afterwards."""
+"""What makes the server slow and broken, and what is known of it afterwards."""
 
 import re
 import threading

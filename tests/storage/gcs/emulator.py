@@ -1,4 +1,4 @@
-"""Google Cloud Storage on this machine, for tests and benchmarks of gs://; see server."""
+"""Google Cloud Storage on this machine, for tests and benchmarks of gs://; see server.py."""
 
 import json
 import os

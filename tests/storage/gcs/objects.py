@@ -1,4 +1,4 @@
-"""The objects that server serves: files of this machine, and uploads that are no objects before they are whole."""
+"""The objects that the server serves: files of this machine, and uploads that are no objects before they are whole."""
 
 import base64
 import contextlib

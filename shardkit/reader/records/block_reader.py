@@ -1,8 +1,8 @@
-"""The records of ``block`` order, read window by window before they are wanted.
+"""Read the records of ``block`` order ahead, window by window.
 
     window of a lane ─► its ids ─► one request for each block, several at a time ─► training's order ─► one by one
 
-A lane's next window is read while the last one is given out, so each lane holds two windows at the most.
+While a lane gives the records of one window, it reads the next one, so it holds at most two windows.
 """
 
 from typing import Any
@@ -11,28 +11,33 @@ import tensorflow as tf
 
 from shardkit.order import BatchLayout
 from shardkit.order.blocks import BlockLayout
-from shardkit.reader.orders import blocks as graph_blocks
-from shardkit.reader.records.ranges import RunReader
+from shardkit.reader.autograph import without_autograph
+from shardkit.reader.orders import blocks as block_ops
+from shardkit.reader.records.range_reader import RangeReader
 from shardkit.reader.table.records import RecordTable
 
 
 class BlockReader:
-    """The records that one worker needs, in its order."""
+    """Reads the records of one worker, in its order."""
 
     def __init__(self, table: RecordTable, blocks: BlockLayout, layout: BatchLayout, seed: int) -> None:
-        """Make one.
+        """Make a reader.
 
         Args:
-            table: of the split, with frame_bytes.
-            blocks: of the order.
-            layout: which part of every global batch; the workers divide the lanes.
-            seed: of the order.
+            table: The split's record table, with frame_bytes.
+            blocks: Blocks of the order.
+            layout: The worker's part of every global batch; the workers divide the lanes among them.
+            seed: Seed of the order.
         """
         self._blocks, self._layout, self._seed = blocks, layout, seed
-        self._read = RunReader(table)
+        self._read = RangeReader(table)
 
     def records(self, start_step: Any) -> Any:
-        """An endless dataset of records' data from a step on, int64; empty where one is damaged or cannot be read."""
+        """Return an endless dataset of the records' data from a step on; empty where one cannot be read.
+
+        Args:
+            start_step: int64[].
+        """
         lanes, layout = self._blocks.lanes, self._layout
         num_slots = lanes // layout.num_workers
         first_slot = layout.worker_index * num_slots
@@ -46,19 +51,19 @@ class BlockReader:
         )
 
     def _lane(self, start: Any) -> Any:
-        """Records of every position of a lane, from a first one on."""
-        # Endless: what is counted is not used, each window begins where the last one ended.
+        """Return the records of a lane, from its first position on."""
+        # Only the length of the range matters: each window begins where the last one ended.
         windows = tf.data.Dataset.range(tf.int64.max).scan(start, self._next_window)
         return windows.map(self._window, num_parallel_calls=1, deterministic=True).unbatch()
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
+    @without_autograph
     def _next_window(self, position: Any, _: Any) -> tuple[Any, Any]:
-        count = graph_blocks.left_of_window(position, layout=self._blocks, seed=self._seed)
+        count = block_ops.left_of_window(position, layout=self._blocks, seed=self._seed)
         return position + count * self._blocks.lanes, (position, count)
 
-    @tf.autograph.experimental.do_not_convert  # type: ignore[untyped-decorator]
+    @without_autograph
     def _window(self, position: Any, count: Any) -> Any:
-        """Records of positions p, p + lanes, …, which one window serves; string[count]."""
+        """Return string[count], the records of the positions p, p + lanes, … that are in one window."""
         positions = position + tf.range(count) * self._blocks.lanes
-        ids, _ = graph_blocks.block_order(positions, layout=self._blocks, seed=self._seed)
+        ids, _ = block_ops.block_order(positions, layout=self._blocks, seed=self._seed)
         return self._read(ids)

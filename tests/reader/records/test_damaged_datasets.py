@@ -121,7 +121,7 @@ class Damaged:
         self.key = self.dataset_fn.batch_keys(step)[position]
         table = self.dataset_fn._table
         (example_id,) = (i for i, key in enumerate(table.keys(np.arange(307))) if key == self.key)
-        shard, number = table.place(example_id)
+        shard, number = table.location(example_id)
         with open(folder / shard.path, "r+b") as file:
             file.seek(int(table.offset[example_id]) + 100)
             byte = file.read(1)[0]

@@ -4,23 +4,24 @@ import tensorflow as tf
 
 from shardkit import read_manifest
 from shardkit.dataset import tfrecord
-from shardkit.reader.records.recovery import Rereader
-from shardkit.reader.records.single import Fetcher
+from shardkit.reader.records.record_reader import RecordReader
+from shardkit.reader.records.recovery import RecordRecovery
 from shardkit.reader.table.records import load_table
 
 
-class Fetching:
-    """The fetcher of a dataset, called as the graph calls it."""
+class Reading:
+    """The record reader of a dataset, called as the graph calls it."""
 
     def __init__(self, folder):
         self.table = load_table(read_manifest(str(folder)), "train")
-        fetcher = Fetcher(Rereader(self.table, None, seed=0))
-        self.compiled = tf.function(lambda place: fetcher(place, place_of=None)[0], reduce_retracing=True)
+        reader = RecordReader(RecordRecovery(self.table, None, seed=0))
+        self.compiled = tf.function(lambda instruction: reader(instruction, of_examples=None)[0], reduce_retracing=True)
 
     def __call__(self, example_id):
         shard = int(np.searchsorted(self.table.starts, example_id, side="right")) - 1
-        place = {"path": self.table.paths[shard], "offset": self.table.offset[example_id], "id": np.int64(example_id)}
-        return self.compiled({name: tf.constant(value) for name, value in place.items()}).numpy()
+        offset = self.table.offset[example_id]
+        instruction = {"path": self.table.paths[shard], "offset": offset, "id": np.int64(example_id)}
+        return self.compiled({name: tf.constant(value) for name, value in instruction.items()}).numpy()
 
     def file(self, example_id):
         return self.table.paths[int(np.searchsorted(self.table.starts, example_id, side="right")) - 1]
@@ -31,17 +32,17 @@ class Fetching:
         return str(caught.value)
 
     def named(self, example_id):
-        shard, number = self.table.place(example_id)
+        shard, number = self.table.location(example_id)
         return f"{shard.path}: record {number}, key {self.table.keys(np.array([example_id]))[0]!r}"
 
 
 def test_every_record_is_found_by_its_offset(noise):
-    fetching = Fetching(noise)
+    reading = Reading(noise)
     expected = []
-    for path in fetching.table.paths:
+    for path in reading.table.paths:
         with open(path, "rb") as file:
             expected += [data for _, data in tfrecord.read_records(file, name=path)]
-    assert [fetching(i) for i in range(fetching.table.num_examples)] == expected
+    assert [reading(i) for i in range(reading.table.num_examples)] == expected
 
 
 EXAMPLE = 150  # in the middle of the second shard
@@ -59,18 +60,18 @@ EXAMPLE = 150  # in the middle of the second shard
     ],
 )
 def test_a_damaged_byte_is_told_with_shard_record_and_key_and_hurts_no_other(copied, noise, at, found):
-    fetching, whole = Fetching(copied), Fetching(noise)
-    start, end = (int(fetching.table.offset[i]) for i in (EXAMPLE, EXAMPLE + 1))
-    with open(fetching.file(EXAMPLE), "r+b") as file:
+    reading, whole = Reading(copied), Reading(noise)
+    start, end = (int(reading.table.offset[i]) for i in (EXAMPLE, EXAMPLE + 1))
+    with open(reading.file(EXAMPLE), "r+b") as file:
         file.seek(start + at if at >= 0 else end + at)
         byte = file.read(1)[0]
         file.seek(-1, 1)
         file.write(bytes([byte ^ 0x40]))
-    message = fetching.error(EXAMPLE)
-    assert f"{fetching.named(EXAMPLE)}: {found}" in message.replace("the record's length", "length")
+    message = reading.error(EXAMPLE)
+    assert f"{reading.named(EXAMPLE)}: {found}" in message.replace("the record's length", "length")
     assert "run `shardkit verify`" in message
     for neighbour in (EXAMPLE - 1, EXAMPLE + 1):
-        assert fetching(neighbour) == whole(neighbour)
+        assert reading(neighbour) == whole(neighbour)
 
 
 @pytest.mark.parametrize(
@@ -82,24 +83,24 @@ def test_a_damaged_byte_is_told_with_shard_record_and_key_and_hurts_no_other(cop
     ],
 )
 def test_a_shard_cut_short_meanwhile_is_told_with_shard_record_and_key(copied, kept, found):
-    fetching = Fetching(copied)
-    with open(fetching.file(EXAMPLE), "r+b") as file:
-        file.truncate(int(fetching.table.offset[EXAMPLE]) + kept)
-    message = fetching.error(EXAMPLE)
-    assert fetching.named(EXAMPLE) in message
+    reading = Reading(copied)
+    with open(reading.file(EXAMPLE), "r+b") as file:
+        file.truncate(int(reading.table.offset[EXAMPLE]) + kept)
+    message = reading.error(EXAMPLE)
+    assert reading.named(EXAMPLE) in message
     assert found in message
-    assert len(fetching(EXAMPLE - 1)) > 0
+    assert len(reading(EXAMPLE - 1)) > 0
 
 
 def test_a_shard_removed_meanwhile_is_told_with_shard_record_and_key(copied):
-    fetching = Fetching(copied)
-    (copied / fetching.table.place(EXAMPLE)[0].path).unlink()
-    message = fetching.error(EXAMPLE)
-    assert fetching.named(EXAMPLE) in message
+    reading = Reading(copied)
+    (copied / reading.table.location(EXAMPLE)[0].path).unlink()
+    message = reading.error(EXAMPLE)
+    assert reading.named(EXAMPLE) in message
     assert "No such file" in message
 
 
-def test_a_record_that_a_second_reading_finds_sound_is_used(noise):
+def test_a_record_that_is_intact_when_read_again_is_used(noise):
     """Stores answer wrongly now and then; nothing is wrong with the record."""
-    fetching = Fetching(noise)
-    assert Rereader(fetching.table, None, seed=0).explain(np.int64(EXAMPLE)) == fetching(EXAMPLE)
+    reading = Reading(noise)
+    assert RecordRecovery(reading.table, None, seed=0).reread_or_raise(np.int64(EXAMPLE)) == reading(EXAMPLE)

@@ -88,7 +88,7 @@ def test_only_images_that_do_not_decode_are_replaced_and_no_position_moves(datas
         assert weights == NUM_EXAMPLES - len(victims)
 
 
-@pytest.mark.parametrize("options", [{}, {"order": "block", "block_records": 4, "window_blocks": 2, "lanes": 4}])
+@pytest.mark.parametrize("options", [{}, {"order": reader.BlockOrder(block_records=4, window_blocks=2, lanes=4)}])
 def test_workers_replicas_and_a_resumed_training_give_the_same_pixels(dataset, options):
     folder, _ = dataset
     options = {"on_corrupt": "skip"} | options
@@ -102,8 +102,8 @@ def test_workers_replicas_and_a_resumed_training_give_the_same_pixels(dataset, o
 
 def test_more_than_the_budget_stops_and_is_named(dataset):
     folder, _ = dataset
-    with pytest.raises(tf.errors.OpError, match="that is bad record 3, and 2 are allowed"):
-        for _ in made(folder, on_corrupt="skip", max_corrupt=2)().take(20):
+    with pytest.raises(tf.errors.OpError, match="damaged record 3, and 2 are allowed"):
+        for _ in made(folder, on_corrupt=reader.Skip(2))().take(20):
             pass
 
 
@@ -137,7 +137,8 @@ def test_damage_of_a_jpeg_outside_the_crop_costs_nothing_and_inside_it_the_epoch
     write_tree(tmp_path / "source", files)
     folder = str(tmp_path / "dataset")
     convert_without_beam(str(tmp_path / "source"), folder, shards=1, check="header")
-    options = {"on_corrupt": "skip", "crop_scale": (0.05, 0.2)}
+    crops = reader.Images((8, 8), crop_scale=(0.05, 0.2))
+    options = {"on_corrupt": "skip", "image_size": None, "images": crops}
     alone = list(global_batches(made(folder, **options), 24))
     shared = list(global_batches(made(folder, **options), 24, num_workers=2))
     resumed = list(global_batches(made(folder, **options, start_step=15), 9))

@@ -1,0 +1,50 @@
+"""Recognise what was given instead of a dataset: photographs, a shard, a parent folder, an unfinished conversion."""
+
+import contextlib
+
+from shardkit import naming
+from shardkit.storage import Folder
+
+_IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
+_MAX_DEPTH = 3  # folders from the path given to an image: split, class, and one more
+_MAX_CHILDREN = 100  # folders in which a dataset is looked for
+
+
+def explain_missing_manifest(root: Folder) -> str:
+    """Return what a folder without a manifest is, and the remedy, as the end of a sentence.
+
+    Args:
+        root: The folder, or the file, that was given as a dataset.
+    """
+    plain = "a dataset has one when its conversion is complete"
+    with contextlib.suppress(OSError):  # what cannot be listed is not explained
+        if root.stat(naming.WORK_FOLDER) is not None:
+            return f"{plain}, and this one was interrupted: run the same `shardkit convert` again to finish it"
+        given = root.stat("")
+        if given is not None and not given.is_folder:
+            return _explain_file(root)
+        children = root.scan()
+        for child in children[:_MAX_CHILDREN]:
+            if child.is_folder and root.stat(f"{child.name}/{naming.MANIFEST}") is not None:
+                return f"this is the parent folder of a dataset: give {root.url}/{child.name}"
+        if any(child.name.endswith(naming.RECORDS_ENDING) for child in children):
+            return f"{plain}, and this folder has TFRecord files only: restore its manifest, or convert again"
+        if _has_image(root, "", _MAX_DEPTH):
+            return f"this is a folder of images: convert it first, with `shardkit convert {root.url} OUT`, and give OUT"
+    return plain
+
+
+def _explain_file(root: Folder) -> str:
+    folder, _, name = root.url.rpartition("/")
+    if name.endswith((naming.RECORDS_ENDING, naming.INDEX_ENDING)):
+        return f"this is one file of a dataset: give its folder, {folder or '/'}"
+    return "this is a file: give the folder of a dataset, or its manifest.json"
+
+
+def _has_image(root: Folder, path: str, depth: int) -> bool:
+    """Whether a folder, or the first folder in it, and so on, holds an image."""
+    children = root.scan(path)
+    if any(child.name.lower().endswith(_IMAGE_ENDINGS) and not child.is_folder for child in children):
+        return True
+    first = next((child.name for child in children if child.is_folder and not child.name.startswith(".")), None)
+    return first is not None and depth > 0 and _has_image(root, f"{path}/{first}".lstrip("/"), depth - 1)

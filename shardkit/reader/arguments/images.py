@@ -1,0 +1,145 @@
+"""`Images`: how encoded images become tensors of one static shape."""
+
+from dataclasses import KW_ONLY, dataclass, fields
+from typing import Literal
+
+from shardkit.reader.arguments.checks import (
+    Check,
+    flag,
+    normalise_fields,
+    one_of,
+    optional,
+    real_number,
+    refused,
+    several,
+    whole_number,
+)
+from shardkit.reader.arguments.unknown import suggest_arguments
+
+EvalFit = Literal["crop", "stretch", "pad"]
+ResizeMethod = Literal["bilinear", "antialias"]
+Dtype = Literal["float32", "bfloat16", "uint8"]
+
+MAX_SIDE = 1 << 16  # pixels; a JPEG cannot be larger
+_INT32_MAX = (1 << 31) - 1
+_CHANNELS = several(real_number("finite"), "finite numbers, one for each channel", bool)
+
+image_size = several(
+    whole_number(1, MAX_SIDE),
+    f"(height, width) in pixels, whole numbers from 1 to {MAX_SIDE}",
+    lambda size: len(size) == 2,
+)
+"""Check of an image size: (height, width)."""
+
+_CHECKS: dict[str, Check] = {
+    "size": image_size,
+    "dtype": one_of("float32", "bfloat16", "uint8"),
+    "mean": optional(_CHANNELS),
+    "std": optional(_CHANNELS),
+    "grayscale": flag,
+    "resize_method": one_of("bilinear", "antialias"),
+    "scaled_decoding": flag,
+    "crop_scale": several(
+        real_number("finite"),
+        "(least, greatest) with 0 < least <= greatest <= 1",
+        lambda scale: len(scale) == 2 and 0 < scale[0] <= scale[1] <= 1,
+    ),
+    "crop_ratio": several(
+        real_number("finite"),
+        "(least, greatest) with 0 < least <= greatest, both finite",
+        lambda ratio: len(ratio) == 2 and 0 < ratio[0] <= ratio[1],
+    ),
+    "flip": flag,
+    "eval_fit": one_of("crop", "stretch", "pad"),
+    "eval_crop_fraction": real_number("a number above 0 and at most 1", lambda share: 0 < share <= 1),
+    "max_boxes": whole_number(1, _INT32_MAX),
+    "min_visible": real_number("a number from 0 to 1", lambda share: 0 <= share <= 1),
+    "mask_padding": whole_number(-_INT32_MAX - 1, _INT32_MAX),  # int32, as the labels are
+}
+
+
+@suggest_arguments()
+@dataclass(frozen=True, slots=True)
+class Images:
+    """How the reader turns encoded images into tensors of one static shape.
+
+    With images, elements are (images, labels), in evaluation (images, labels, weights). Boxes and masks follow their
+    image.
+
+    Attributes:
+        size: (height, width) of the result, in pixels.
+        dtype: "float32", "bfloat16" or "uint8". Values are 0 to 255 in each of them, unless `mean` and `std` are given.
+        mean: One number of 0..255 for each channel; the result is (value - mean) / std.
+        std: See `mean`.
+        grayscale: Return one channel instead of three, with the luma weights of JPEG.
+        resize_method: "bilinear", or "antialias", which is smoother for large reductions and slower.
+        scaled_decoding: Decode a JPEG whose crop is at least 2, 4 or 8 times `size` at 1/2, 1/4 or 1/8 of its size.
+            This is cheaper and changes pixels: crops of 2000 x 1500 to 224 x 224 have a PSNR of 32 dB to exact ones
+            with resize_method="antialias", 25 dB with "bilinear". A small network was as accurate with as without,
+            93 to 94 %; with "bilinear" it lost 4 to 8 points where training and evaluation differed in this
+            (`bench_scaled_decoding.py`).
+        crop_scale: Training: the share of the image's area that a random crop covers, 0 < least <= greatest <= 1.
+        crop_ratio: Training: width / height of a random crop.
+        flip: Training: mirror half of the images left to right.
+        eval_fit: Evaluation: "crop" the centre, "stretch" the whole image, or "pad" it with black.
+        eval_crop_fraction: Evaluation: the share of the largest centred window's sides that "crop" keeps.
+        max_boxes: Boxes of an example in a detection dataset, whose labels are {"boxes": float32[max_boxes, 4],
+            "labels": int32[max_boxes]}, padded with 0 and -1. Boxes are (ymin, xmin, ymax, xmax) as shares of the
+            resulting image. Further boxes are dropped.
+        min_visible: Share of a box's area that must remain in the image; a box with less is dropped.
+        mask_padding: Class number of the border that eval_fit="pad" adds to a mask, whose labels are
+            int32[height, width].
+
+    Raises:
+        CallError: A value is of another type or out of range.
+    """
+
+    size: tuple[int, int]
+    _: KW_ONLY
+    dtype: Dtype = "float32"
+    mean: tuple[float, ...] | None = None
+    std: tuple[float, ...] | None = None
+    grayscale: bool = False
+    resize_method: ResizeMethod = "bilinear"
+    scaled_decoding: bool = False
+    crop_scale: tuple[float, float] = (0.08, 1.0)
+    crop_ratio: tuple[float, float] = (3 / 4, 4 / 3)
+    flip: bool = True
+    eval_fit: EvalFit = "crop"
+    eval_crop_fraction: float = 0.875
+    max_boxes: int = 100
+    min_visible: float = 0.25
+    mask_padding: int = 255
+
+    def __post_init__(self) -> None:
+        normalise_fields(self, _CHECKS)
+        if self.mean is None and self.std is None:
+            return
+        if self.mean is None or self.std is None:
+            raise refused("mean and std", "given together", (self.mean, self.std))
+        if not len(self.mean) == len(self.std) == self.channels or min(self.std) <= 0:
+            rule = "1 number each, for the one channel" if self.grayscale else "3 numbers each, one for each channel"
+            raise refused("mean and std", f"{rule}, std above 0", (self.mean, self.std))
+        if self.dtype == "uint8":
+            raise refused("dtype", "'float32' or 'bfloat16' with mean and std", self.dtype)
+
+    @property
+    def channels(self) -> int:
+        """1 or 3."""
+        return 1 if self.grayscale else 3
+
+
+@dataclass(frozen=True, slots=True)
+class ImageOptions(Images):
+    """`Images`, and whether they are for training, as the pipeline receives them.
+
+    Attributes:
+        training: Use random crops and flips instead of `eval_fit`.
+    """
+
+    training: bool = True
+
+    @classmethod
+    def of(cls, images: Images, *, training: bool) -> "ImageOptions":
+        """Return the options of these images."""
+        return cls(**{field.name: getattr(images, field.name) for field in fields(images)}, training=training)

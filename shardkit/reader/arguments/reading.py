@@ -1,0 +1,221 @@
+"""`ReadArguments`: the arguments of `make_dataset_fn`, validated together before anything is read.
+
+Options are shared between calls, so an argument is also checked where this call does not use it.
+"""
+
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias
+
+from shardkit.dataset.manifest import Manifest
+from shardkit.errors import CallError
+from shardkit.hashing import MAX_SEED
+from shardkit.reader.arguments.checks import (
+    Check,
+    flag,
+    folder,
+    function,
+    normalise_fields,
+    optional,
+    refused,
+    several,
+    text,
+    weights,
+    whole_number,
+)
+from shardkit.reader.arguments.images import Images, image_size
+from shardkit.reader.arguments.options import MAX_BATCH, MAX_STEP
+from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
+
+Dataset: TypeAlias = str | os.PathLike[str] | Manifest
+"""Folder of a dataset, or its manifest."""
+Datasets: TypeAlias = Dataset | Sequence[tuple[Dataset, float]]
+"""One dataset, or several with the weight of each."""
+Order: TypeAlias = Literal["full", "block"] | BlockOrder
+Sampling: TypeAlias = Literal["natural", "class_balanced"] | Mapping[str, float]
+SampleWeight: TypeAlias = Literal["balanced"] | Mapping[str, float]
+OnCorrupt: TypeAlias = Literal["error", "skip"] | Skip
+MapFn: TypeAlias = Callable[[dict[str, Any], Any], Any]
+BatchMapFn: TypeAlias = Callable[[Any, Any], Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadArguments:
+    """Arguments of `make_dataset_fn`, which documents them.
+
+    Words and paths become the values that they are short for: `order="block"` becomes `BlockOrder()`.
+
+    Raises:
+        CallError: An argument is not what it must be; the message names it, what was found and the remedy.
+    """
+
+    dataset: Any
+    split: str
+    global_batch_size: int
+    image_size: tuple[int, int] | None
+    images: Images | None
+    training: bool
+    seed: int
+    start_step: int
+    order: Any
+    sampling: Sampling
+    where: Any
+    fold: tuple[int, int] | None
+    take: int | None
+    map_fn: MapFn | None
+    batch_map_fn: BatchMapFn | None
+    sample_weight: SampleWeight | None
+    on_corrupt: Any
+    cache: Any
+    service: Any
+    independent_workers: bool
+
+    def __post_init__(self) -> None:
+        normalise_fields(self, _CHECKS)
+        if self.sample_weight is not None and not self.training:
+            raise refused("sample_weight", "left out of evaluation, where the weight marks padding", self.sample_weight)
+        if self.image_size is not None and self.images is not None:
+            msg = f"image_size is short for images=Images(size); leave out image_size={self.image_size}"
+            raise CallError(msg)
+        if self.image_size is not None:
+            object.__setattr__(self, "images", Images(self.image_size))
+        if self.service is not None:
+            self._check_remote("service")
+            if self.independent_workers:
+                msg = "service= gives every global batch once, independent_workers= does not promise it; leave one out"
+                raise CallError(msg)
+        elif self.independent_workers:
+            self._check_remote("independent_workers")
+            self._check_independent()
+
+    def _check_remote(self, name: str) -> None:
+        """Refuse what needs this process where others read."""
+        if self.max_corrupt is not None:
+            msg = (
+                f"on_corrupt='skip' counts damaged records in this process, and with {name}= others read them; leave "
+                f"it out, and the first damaged record stops them and is named"
+            )
+            raise CallError(msg)
+        if self.cache is not None:
+            msg = (
+                f"cache= is a folder of this host, and with {name}= other processes read; leave it out, and put the "
+                f"dataset where all of them find it under the same path"
+            )
+            raise CallError(msg)
+
+    def _check_independent(self) -> None:
+        if not self.training:
+            msg = (
+                "independent_workers is for training: to see every example once, evaluate in one process, such as the "
+                "coordinator, with make_dataset(..., training=False)"
+            )
+            raise CallError(msg)
+        if self.start_step:
+            msg = (
+                f"independent_workers starts each worker at a random step; leave out start_step={self.start_step}: "
+                f"what a worker would read next is not known, so it cannot be resumed"
+            )
+            raise CallError(msg)
+
+    @property
+    def block_order(self) -> BlockOrder | None:
+        """The block order of training, if that is the order."""
+        return self.order if isinstance(self.order, BlockOrder) else None
+
+    @property
+    def max_corrupt(self) -> int | None:
+        """Maximum number of damaged records to replace; None to stop at the first."""
+        return self.on_corrupt.max_records if isinstance(self.on_corrupt, Skip) else None
+
+
+def _dataset(name: str, found: Any) -> Any:
+    if isinstance(found, Manifest):
+        return found
+    if isinstance(found, list | tuple):
+        if not found:
+            raise refused(name, "a dataset, or at least one (dataset, weight)", found)
+        return list(found)  # `make_mixture` checks the pairs
+    return folder(name, found)
+
+
+def _value(kind: type, wanted: str, otherwise: Check) -> Check:
+    """Return the check of an argument that is a value object or what it is made from."""
+
+    def check(name: str, found: Any) -> Any:
+        if isinstance(found, kind):
+            return found
+        if isinstance(found, type) and issubclass(found, kind):
+            raise refused(name, f"{wanted}, called", found)
+        return otherwise(name, found)
+
+    return check
+
+
+def _images(name: str, found: Any) -> Any:
+    raise refused(name, "reader.Images((height, width), ...); image_size=(height, width) is short for it", found)
+
+
+def _order(name: str, found: Any) -> Any:
+    return {"full": "full", "block": BlockOrder()}[_word(name, found, "full", "block", "a reader.BlockOrder")]
+
+
+def _on_corrupt(name: str, found: Any) -> Any:
+    return {"error": "error", "skip": Skip()}[_word(name, found, "error", "skip", "a reader.Skip")]
+
+
+def _word(name: str, found: Any, first: str, second: str, value: str) -> str:
+    if not isinstance(found, str) or found not in {first, second}:
+        raise refused(name, f"{first!r}, {second!r} or {value}", found)
+    return found
+
+
+def _service(name: str, found: Any) -> Service:
+    try:
+        return Service(text(name, found))
+    except CallError:
+        raise refused(name, "the dispatcher's address, 'grpc://host:port', or a reader.Service", found) from None
+
+
+def _function(*parameters: str) -> Check:
+    """Return the check of a function that is called with these positional arguments."""
+
+    def check(name: str, found: Any) -> Any:
+        function(name, found)
+        try:
+            signature = inspect.signature(found)
+        except (TypeError, ValueError):  # some builtins have none
+            return found
+        try:
+            signature.bind(*parameters)
+        except TypeError:
+            takes = f"{getattr(found, '__name__', type(found).__name__)}{signature}"
+            raise refused(name, f"a function of ({', '.join(parameters)})", takes) from None
+        return found
+
+    return check
+
+
+_CHECKS: dict[str, Check] = {
+    "dataset": _dataset,
+    "split": text,
+    "global_batch_size": whole_number(1, MAX_BATCH),
+    "image_size": optional(image_size),
+    "images": optional(_value(Images, "a reader.Images", _images)),
+    "training": flag,
+    "seed": whole_number(0, MAX_SEED),
+    "start_step": whole_number(0, MAX_STEP - 1),
+    "order": _value(BlockOrder, "'full', 'block' or a reader.BlockOrder", _order),
+    "sampling": weights("'natural', 'class_balanced' or weights by class", "natural", "class_balanced"),
+    # The index tells whether there are as many.
+    "fold": optional(several(whole_number(), "(index, count), two whole numbers", lambda values: len(values) == 2)),
+    "take": optional(whole_number()),
+    "map_fn": optional(_function("features", "seed")),
+    "batch_map_fn": optional(_function("element", "seed")),
+    "sample_weight": optional(weights("'balanced' or a mapping of weights by class", "balanced")),
+    "on_corrupt": _value(Skip, "'error', 'skip' or a reader.Skip", _on_corrupt),
+    "cache": optional(_value(Cache, "a folder or a reader.Cache", lambda name, found: Cache(folder(name, found)))),
+    "service": optional(_value(Service, "an address or a reader.Service", _service)),
+    "independent_workers": flag,
+}

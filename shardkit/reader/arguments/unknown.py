@@ -1,0 +1,67 @@
+"""Name the argument that was probably meant, where Python's TypeError only says that the one given is unexpected."""
+
+import difflib
+import functools
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import fields
+from typing import Any, TypeVar, cast
+
+from shardkit.errors import UnknownArgumentError
+
+_Callable = TypeVar("_Callable", bound=Callable[..., Any])
+
+
+def suggest_arguments(moved: Mapping[str, str] | None = None) -> Callable[[_Callable], _Callable]:
+    """Return a decorator for functions and classes: an unknown argument is answered with the closest one that exists.
+
+    The signature stays: IDEs complete it and mypy checks calls. The constructor of a class is replaced in place.
+
+    Args:
+        moved: Arguments of the function's value objects, and how to write them; see `words_of`.
+
+    Raises:
+        UnknownArgumentError: The decorated function is called with an argument that does not exist.
+    """
+
+    def decorate(decorated: _Callable) -> _Callable:
+        is_class = isinstance(decorated, type)
+        inner: Any = vars(decorated)["__init__"] if is_class else decorated
+        known = [word for word in inspect.signature(inner).parameters if word != "self"]
+
+        @functools.wraps(inner)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            for given in kwargs:
+                if given not in known:
+                    raise UnknownArgumentError(_message(decorated.__name__, given, known, moved or {}))
+            return inner(*args, **kwargs)
+
+        if not is_class:
+            return cast("_Callable", call)
+        setattr(decorated, "__init__", call)  # noqa: B010 - mypy refuses the plain assignment to a class
+        return decorated
+
+    return decorate
+
+
+def words_of(values: Mapping[str, type]) -> dict[str, str]:
+    """Return how to write the arguments of value objects: {"flip": "images=reader.Images(flip=...)", ...}.
+
+    Args:
+        values: The dataclass of each argument that takes one.
+    """
+    return {
+        field.name: f"{argument}=reader.{kind.__name__}({field.name}=...)"
+        for argument, kind in values.items()
+        for field in fields(kind)
+    }
+
+
+def _message(function: str, given: str, known: list[str], moved: Mapping[str, str]) -> str:
+    found = f"{function}() has no argument {given!r}"
+    for word in [given, *difflib.get_close_matches(given, [*known, *moved], n=1)]:
+        if word in moved:
+            return f"{found}; write {moved[word]}"
+        if word in known:
+            return f"{found}; did you mean {word!r}?"
+    return f"{found}; it takes {', '.join(known)}"

@@ -1,0 +1,109 @@
+"""Values for single arguments of the reader that need more than a word or a path."""
+
+import re
+from dataclasses import dataclass
+
+from shardkit.order.blocks import BLOCK_RECORDS, LANES, WINDOW_BLOCKS
+from shardkit.reader.arguments.checks import folder, normalise_fields, optional, refused, text, whole_number
+from shardkit.reader.arguments.unknown import suggest_arguments
+
+MAX_BLOCK_RECORDS = 1 << 40  # the largest number of examples that an order takes
+MAX_SKIPPED_RECORDS = 100
+CACHE_BYTES = 1 << 40  # 1 TiB
+
+
+@suggest_arguments()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockOrder:
+    """Training order that reads blocks of consecutive records and shuffles a bounded number of them.
+
+    A worker holds at most 2 * block_records * window_blocks * lanes / num_workers records: those that it returns and
+    those that it reads meanwhile.
+
+    Attributes:
+        block_records: Records of a block, which a worker reads with one request.
+        window_blocks: Blocks of a lane that are shuffled together.
+        lanes: Parts of the data that are read in parallel. The number of workers must divide it, and it must divide the
+            global batch size.
+
+    Raises:
+        CallError: A value is not a whole number of at least 1.
+    """
+
+    block_records: int = BLOCK_RECORDS
+    window_blocks: int = WINDOW_BLOCKS
+    lanes: int = LANES
+
+    def __post_init__(self) -> None:
+        at_least_one = whole_number(1)
+        checks = {"block_records": whole_number(1, MAX_BLOCK_RECORDS)}
+        normalise_fields(self, checks | {"window_blocks": at_least_one, "lanes": at_least_one})
+
+
+@suggest_arguments()
+@dataclass(frozen=True, slots=True)
+class Skip:
+    """Replace damaged records by others instead of stopping.
+
+    Attributes:
+        max_records: Largest number of different damaged records that are replaced; the reader stops at the next one.
+
+    Raises:
+        CallError: The number is not a whole number of at least 0.
+    """
+
+    max_records: int = MAX_SKIPPED_RECORDS
+
+    def __post_init__(self) -> None:
+        normalise_fields(self, {"max_records": whole_number(0)})
+
+
+@suggest_arguments()
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """Local folder that shards are copied to before they are read.
+
+    Copies are verified by their sha256, and shared by all processes of a host and by later runs. The shards that were
+    not used for longest are removed first. Users of one folder need write access to it and read access to each other's
+    files.
+
+    Attributes:
+        folder: Path of the folder.
+        max_bytes: Maximum size of the folder.
+
+    Raises:
+        CallError: The folder is not a path, or the size is not a whole number of at least 1.
+    """
+
+    folder: str
+    max_bytes: int = CACHE_BYTES
+
+    def __post_init__(self) -> None:
+        normalise_fields(self, {"folder": folder, "max_bytes": whole_number(1)})
+
+
+@suggest_arguments()
+@dataclass(frozen=True, slots=True)
+class Service:
+    """A tf.data service, whose workers read and decode.
+
+    Attributes:
+        address: "grpc://host:port" of the dispatcher.
+        job: Name of a stream that several trainers divide among them, each batch to one of them; None for a stream of
+            its own for each trainer.
+
+    Raises:
+        CallError: The address or the name is not a string of that form.
+    """
+
+    address: str
+    job: str | None = None
+
+    def __post_init__(self) -> None:
+        normalise_fields(self, {"address": _address, "job": optional(text)})
+
+
+def _address(name: str, found: object) -> str:
+    if not re.fullmatch(r"grpc://.+:\d+", text(name, found)):
+        raise refused(name, "the dispatcher's address, 'grpc://host:port'", found)
+    return text(name, found)

@@ -1,0 +1,89 @@
+"""From validated arguments to an input function: read manifests and indexes, select, copy, and choose the order."""
+
+from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.reader import input_contexts
+from shardkit.reader.arguments.images import ImageOptions
+from shardkit.reader.arguments.options import ReadOptions
+from shardkit.reader.arguments.reading import ReadArguments
+from shardkit.reader.cache.local_copies import copied, reachable
+from shardkit.reader.dataset_fn import DatasetFn
+from shardkit.reader.orders.training_orders import make_order
+from shardkit.reader.remote.placement import choose_placement
+from shardkit.reader.table.class_weights import class_weights
+from shardkit.reader.table.mixtures import Mixture, make_mixture
+from shardkit.reader.table.records import RecordTable, load_table, with_frame_bytes
+from shardkit.reader.table.selection import select
+
+
+def load_dataset_fn(given: ReadArguments) -> DatasetFn:
+    """Return the input function of validated arguments.
+
+    Raises:
+        UnknownNameError: There is no such split or class.
+        ManifestError, DataError: The dataset is damaged; the message names the file.
+        CallError: Arguments do not go together or do not suit the dataset, or the split cannot fill a batch.
+    """
+    placement = choose_placement(given.service, independent_workers=given.independent_workers)
+    source: Manifest | Mixture
+    if isinstance(given.dataset, list):
+        source = make_mixture(given.dataset)
+    else:
+        source = given.dataset if isinstance(given.dataset, Manifest) else read_manifest(given.dataset)
+    classes, blocks = source.classes, given.block_order
+
+    def load(manifest: Manifest) -> RecordTable:
+        table = load_table(manifest, given.split)
+        if blocks is not None:
+            table = with_frame_bytes(table)
+        return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
+
+    table = source.table(load) if isinstance(source, Mixture) else load(source)
+    cache = reachable(table, given.cache, in_blocks=blocks is not None)
+    if cache is not None:
+        table = copied(table, cache)
+    options = ReadOptions(
+        split=given.split,
+        global_batch_size=given.global_batch_size,
+        training=given.training,
+        seed=given.seed,
+        image=None if given.images is None else ImageOptions.of(given.images, training=given.training),
+        map_fn=given.map_fn,
+        batch_map_fn=given.batch_map_fn,
+        class_weights=None if given.sample_weight is None else class_weights(table, classes, given.sample_weight),
+        max_corrupt=given.max_corrupt,
+    )
+    order = make_order(
+        table,
+        classes,
+        options,
+        shares=source.shares(table) if isinstance(source, Mixture) else None,
+        blocks=blocks,
+        sampling=given.sampling,
+    )
+    if order is not None:
+        counted = "the split has" if table.record is None else "the part of the split that is selected has"
+        if order.num_examples < table.num_examples:
+            counted = "the classes that sampling draws have"
+        input_contexts.check_enough(
+            order.num_examples, given.global_batch_size, training=given.training, source=counted
+        )
+    return DatasetFn(
+        table,
+        options,
+        order,
+        given.start_step,
+        cache,
+        placement,
+        class_names=classes,
+        order_name=_order_name(given, source),
+    )
+
+
+def _order_name(given: ReadArguments, source: Manifest | Mixture) -> str:
+    if not given.training:
+        return "one pass"
+    if isinstance(source, Mixture):
+        return f"a mixture of {len(source.manifests)} datasets"
+    if given.sampling != "natural":
+        return "class-balanced sampling" if isinstance(given.sampling, str) else "sampling by class weights"
+    return "full order" if given.block_order is None else "block order"

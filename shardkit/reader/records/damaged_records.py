@@ -1,0 +1,80 @@
+"""The damaged records that a reader has met and replaced."""
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.errors import RecordError
+from shardkit.naming import printable
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedRecord:
+    """A record that cannot be read, or whose image does not decode.
+
+    Attributes:
+        example_id: Row in the table.
+        shard: Path of its shard, relative to the dataset.
+        record: Number of the record in its shard, from 0.
+        key: Key of the example.
+        found: What is wrong with it.
+    """
+
+    example_id: int
+    shard: str
+    record: int
+    key: str
+    found: str
+
+    def __str__(self) -> str:
+        return f"{self.shard}: record {self.record}, key {printable(self.key)!r}: {printable(self.found)}"
+
+
+class DamagedRecords:
+    """A limited set of damaged records; may be used from any thread."""
+
+    def __init__(self, max_records: int) -> None:
+        """Make an empty set.
+
+        Args:
+            max_records: Maximum number of records, at least 0.
+        """
+        self._max_records = max_records
+        self._records: dict[int, DamagedRecord] = {}
+        self._lock = threading.Lock()
+
+    def known(self, example_ids: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the positions of the damaged records in an array of ids."""
+        with self._lock:
+            return np.flatnonzero(np.isin(example_ids, list(self._records))) if self._records else np.zeros(0, np.int64)
+
+    @property
+    def records(self) -> list[DamagedRecord]:
+        """All records, by shard and number."""
+        with self._lock:
+            return sorted(self._records.values(), key=lambda record: record.example_id)
+
+    def add(self, record: DamagedRecord) -> bool:
+        """Add a record.
+
+        Returns:
+            Whether it is new, so that it is logged once.
+
+        Raises:
+            RecordError: The set is full; names the record, its number and the limit.
+        """
+        with self._lock:
+            is_new = record.example_id not in self._records
+            # Above the limit nothing is added: several threads may meet such a record before training stops.
+            is_over = is_new and len(self._records) == self._max_records
+            if is_new and not is_over:
+                self._records[record.example_id] = record
+        if is_over:
+            msg = (
+                f"{record}; that is damaged record {self._max_records + 1}, and {self._max_records} are allowed: run "
+                f"`shardkit verify`, then restore the shard or convert again, or raise the limit"
+            )
+            raise RecordError(msg)
+        return is_new

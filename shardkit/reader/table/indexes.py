@@ -1,0 +1,103 @@
+"""Read the indexes of shards, and compare them with the manifest."""
+
+from collections import deque
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pyarrow as pa
+
+from shardkit.dataset.index import parse_index
+from shardkit.dataset.manifest import Shard
+from shardkit.errors import DataError
+from shardkit.hashing import sha256_hex
+from shardkit.storage import Folder, LocalFolder, unreadable
+
+# Indexes are small files, in object stores that are slow to answer. These threads only read and hash: if they also
+# parsed, they would spend two thirds of the time of a large split waiting for the interpreter's lock.
+READING_THREADS = 16
+LOCAL_READING_THREADS = 4
+
+
+def read_indexes(root: Folder, shards: list[Shard]) -> Iterator[bytes]:
+    """Yield the bytes of the index of each shard, in order, and check the size of each shard.
+
+    Args:
+        root: The dataset's folder.
+        shards: Shards of the manifest.
+
+    Raises:
+        DataError: A shard is missing or has another size, or an index is missing or is not the manifest's.
+        MachineError: A shard or an index cannot be read.
+    """
+
+    def read(shard: Shard) -> bytes:
+        _check_size(root, shard)
+        return _read(root, shard)
+
+    num_threads = LOCAL_READING_THREADS if isinstance(root, LocalFolder) else READING_THREADS
+    with ThreadPoolExecutor(num_threads) as pool:
+        waiting = deque[Future[bytes]]()
+        for shard in shards:
+            waiting.append(pool.submit(read, shard))
+            if len(waiting) > 2 * num_threads:  # bounds the memory
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _check_size(root: Folder, shard: Shard) -> None:
+    where = f"{root.url}/{shard.path}"
+    try:
+        found = root.stat(shard.path)
+    except OSError as error:
+        raise unreadable(where, error) from error
+    if found is None:
+        msg = f"{where}: the shard is missing; restore it or convert again"
+        raise DataError(msg)
+    if found.num_bytes != shard.num_bytes:
+        sizes = f"{found.num_bytes} bytes, the manifest says {shard.num_bytes}"
+        msg = f"{where}: the shard has {sizes}; restore it or convert again"
+        raise DataError(msg)
+
+
+def read_columns(root: Folder, shard: Shard, columns: list[str]) -> pa.Table:
+    """Read columns of a shard's index, and compare it with the manifest.
+
+    Raises:
+        DataError: The index is missing, damaged, or that of another shard.
+        MachineError: The index cannot be read.
+    """
+    return parse_columns(root, shard, _read(root, shard), columns)
+
+
+def _read(root: Folder, shard: Shard) -> bytes:
+    where = f"{root.url}/{shard.index.path}"
+    try:
+        raw = root.read(shard.index.path)
+    except (FileNotFoundError, NotADirectoryError):
+        msg = f"{where}: the index is missing; restore it or convert again"
+        raise DataError(msg) from None
+    except OSError as error:
+        raise unreadable(where, error) from error
+    if sha256_hex(raw) != shard.index.sha256:
+        # Parquet detects hardly any damage, and training would silently use wrong labels.
+        msg = (
+            f"{where}: the index is not the one that the manifest names: it is damaged, or belongs to another shard or "
+            f"conversion; restore it or convert again"
+        )
+        raise DataError(msg)
+    return raw
+
+
+def parse_columns(root: Folder, shard: Shard, raw: bytes, columns: list[str]) -> pa.Table:
+    """Parse columns of a shard's index, and compare it with the manifest.
+
+    Raises:
+        DataError: The index belongs to another shard or conversion.
+    """
+    where = f"{root.url}/{shard.index.path}"
+    table, summary = parse_index(raw, where=where, columns=columns)
+    if summary.sha256 != shard.sha256 or len(table) != shard.num_examples:
+        msg = f"{where}: this is the index of another shard or another conversion; restore it or convert again"
+        raise DataError(msg)
+    return table

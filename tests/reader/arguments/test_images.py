@@ -1,0 +1,90 @@
+"""`Images`: what is out of range is refused with the argument's name, what was found and the rule."""
+
+import dataclasses
+import math
+import re
+
+import numpy as np
+import pytest
+
+from shardkit.errors import CallError
+from shardkit.reader import Images
+from shardkit.reader.arguments.images import ImageOptions
+
+THREE = (1.0, 2.0, 3.0)
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"size": (0, 8)}, "size must be (height, width) in pixels, whole numbers from 1 to 65536; found (0, 8)"),
+        ({"size": (8, -1)}, "size"),
+        ({"size": (8, 8, 3)}, "size"),  # with channels
+        *(({"size": found}, "size") for found in (16, "16", (16.0, 16.0), (16,), (1 << 40, 16), None)),
+        ({"crop_scale": (0, 1)}, "crop_scale must be (least, greatest) with 0 < least <= greatest <= 1; found (0, 1)"),
+        *(
+            ({"crop_scale": found}, "crop_scale")
+            for found in (0.5, (0.1,), (0.5, 0.1), (0.5, 1.1), (math.nan, 1), None)
+        ),
+        *(({"crop_ratio": found}, "crop_ratio") for found in (1.0, (0, 1), (2, 1), (1, math.inf), (1, 10**400), None)),
+        ({"eval_fit": "cover"}, "eval_fit must be 'crop', 'stretch' or 'pad'; found 'cover'"),
+        *(({"eval_crop_fraction": found}, "eval_crop_fraction") for found in (0, 1.01, None, "1", True, math.nan)),
+        *(({"min_visible": found}, "min_visible") for found in (-0.1, 1.1, None, "1", True)),
+        *(({"max_boxes": found}, "max_boxes") for found in (0, None, "8", 8.0, True)),
+        *(({"mask_padding": found}, "mask_padding") for found in (1 << 31, None, "8", 8.0, True)),
+        *(({name: found}, name) for name in ("flip", "grayscale", "scaled_decoding") for found in ("no", 1, None)),
+        ({"dtype": "float16"}, "dtype must be 'float32', 'bfloat16' or 'uint8'; found 'float16'"),
+        ({"resize_method": "lanczos"}, "resize_method must be 'bilinear' or 'antialias'; found 'lanczos'"),
+        ({"mean": THREE}, "mean and std must be given together"),
+        ({"std": THREE}, "mean and std must be given together"),
+        *(({"mean": found, "std": THREE}, "mean must be") for found in (5, "abc", (1, 2, math.nan), ())),
+        ({"mean": (1.0,), "std": (1.0,)}, "mean and std must be 3 numbers each"),
+        ({"mean": THREE, "std": (1.0, 0.0, 1.0)}, "std above 0"),
+        ({"mean": THREE, "std": THREE, "grayscale": True}, "mean and std must be 1 number each, for the one channel"),
+        ({"mean": THREE, "std": THREE, "dtype": "uint8"}, "dtype must be 'float32' or 'bfloat16' with mean and std"),
+    ],
+)
+def test_values_out_of_range_are_refused(changed, named):
+    with pytest.raises(CallError, match=re.escape(named)) as caught:
+        Images(**({"size": (8, 8)} | changed))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"crop_scale": (1e-9, 1)},
+        {"crop_scale": (1, 1)},
+        {"crop_ratio": (1, 1)},
+        {"eval_crop_fraction": 1},
+        {"mean": THREE, "std": THREE, "dtype": "bfloat16"},
+        {"mean": (1.0,), "std": (1.0,), "grayscale": True},
+        {"size": (1, 1)},
+    ],
+)
+def test_the_ends_of_the_ranges_are_allowed(changed):
+    assert Images(**({"size": (8, 8)} | changed)).channels == (1 if "grayscale" in changed else 3)
+
+
+def test_arrays_and_lists_become_the_same_value_as_tuples():
+    given = {"crop_scale": [0.5, np.float32(1)], "mean": np.array(THREE), "std": [1, 2, 3], "flip": np.bool_(False)}
+    plain = {"crop_scale": (0.5, 1.0), "mean": THREE, "std": THREE, "flip": False}
+    images = Images(np.array([6, 7]), **given)
+    assert images == Images((6, 7), **plain)
+    assert hash(images) == hash(Images((6, 7), **plain))
+
+
+def test_the_value_is_frozen_and_takes_the_size_alone_by_position():
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        Images((8, 8)).flip = False
+    with pytest.raises(TypeError):
+        Images((8, 8), "uint8")
+
+
+def test_the_options_of_the_pipeline_are_the_images_and_whether_they_are_for_training():
+    images = Images((6, 7), dtype="uint8", eval_fit="pad")
+    options = ImageOptions.of(images, training=False)
+    assert {field.name: getattr(options, field.name) for field in dataclasses.fields(options)} == {
+        **dataclasses.asdict(images),
+        "training": False,
+    }
