@@ -9,7 +9,7 @@ import apache_beam as beam
 from shardkit.sources import Listing
 from shardkit.writing import inventory_tasks
 from shardkit.writing.inventory_tasks import BatchKey, InventoryJob, NamedPart, PartGroup
-from shardkit.writing.refusals import Listed, ListingCheck
+from shardkit.writing.refusals import ListingCheck, ListingSummary
 
 
 @dataclass
@@ -34,8 +34,8 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
         if self.job.listing_check is not None:
             refused = beam.pvalue.AsList(
                 batches
-                | "Summarise" >> beam.Map(_summarise, self.job.listing_check)  # (0, Listed)
-                | "GatherSummaries" >> beam.GroupByKey()  # (0, [Listed])
+                | "Summarise" >> beam.Map(_summarise, self.job.listing_check)  # (0, ListingSummary)
+                | "GatherSummaries" >> beam.GroupByKey()  # (0, [ListingSummary])
                 | "RefuseListing" >> beam.FlatMap(_refuse, self.job)  # True, if refused
             )
         if self.job.check == "decode":
@@ -46,7 +46,7 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
         return (
             batches
             | "CheckBatch" >> beam.FlatMap(_check, self.job, refused)  # (0, NamedPart)
-            | "GatherNames" >> beam.GroupByKey()  # (0, all names); in header mode a name stands for up to 16,384 files
+            | "GatherNames" >> beam.GroupByKey()  # (0, all names); with --check header a name is for up to 16,384 files
             | "WriteNames" >> beam.Map(_write_names, self.job)  # None
         )
 
@@ -55,11 +55,11 @@ def _list(spread: tuple[int, Iterable[PartGroup]], job: InventoryJob) -> Iterato
     return inventory_tasks.list_groups(*spread, job)
 
 
-def _summarise(batch: tuple[BatchKey, Listing], listing_check: ListingCheck) -> tuple[int, Listed]:
+def _summarise(batch: tuple[BatchKey, Listing], listing_check: ListingCheck) -> tuple[int, ListingSummary]:
     return 0, listing_check.summary(batch[1].table())
 
 
-def _refuse(summaries: tuple[int, Iterable[Listed]], job: InventoryJob) -> Iterator[bool]:
+def _refuse(summaries: tuple[int, Iterable[ListingSummary]], job: InventoryJob) -> Iterator[bool]:
     if inventory_tasks.is_refused(summaries[1], job):
         yield True
 

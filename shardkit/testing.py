@@ -1,6 +1,6 @@
-"""For tests, of shardkit and of what is built on it: small pictures, folders of them, and a conversion without Beam.
+"""Helpers for tests of shardkit and of programs that use it: small images, sources, and a conversion without Beam.
 
-Needs Pillow and hypothesis, which `shardkit[test]` brings. Equal arguments give equal results.
+They need Pillow and hypothesis, which `shardkit[test]` installs. Equal arguments give equal results.
 """
 
 import io
@@ -29,7 +29,14 @@ from shardkit.writing.work_folder import work_folder
 
 
 def picture(seed: int, *, width: int = 8, height: int = 8, kind: str = "PNG") -> bytes:
-    """An image file of coloured noise, another one for each seed; kind is Pillow's name of a format."""
+    """Return an image file of coloured noise.
+
+    Args:
+        seed: Another seed gives another image.
+        width: Width in pixels.
+        height: Height in pixels.
+        kind: Pillow's name of the format.
+    """
     from PIL import Image
 
     pixels = np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
@@ -39,7 +46,7 @@ def picture(seed: int, *, width: int = 8, height: int = 8, kind: str = "PNG") ->
 
 
 def write_tree(root: Path, files: Mapping[str, bytes]) -> Path:
-    """Write files by their POSIX paths below root, folders made as needed; a path that ends in ``/`` is a folder."""
+    """Write files by their POSIX paths below root and create their folders; a path with a final ``/`` is a folder."""
     for path, data in files.items():
         target = root / path
         if path.endswith("/"):
@@ -51,7 +58,7 @@ def write_tree(root: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def write_class_folders(root: Path, counts: Mapping[str, int], **picture_options: Any) -> Path:
-    """A source of so many pictures a folder (``cat`` or ``train/cat``), all different: ``cat/000.png`` and so on."""
+    """Write a source with the given number of different images for each folder, such as ``cat`` or ``train/cat``."""
     names = [f"{folder}/{i:03d}.png" for folder, count in counts.items() for i in range(count)]
     return write_tree(root, {name: picture(seed, **picture_options) for seed, name in enumerate(names)})
 
@@ -66,16 +73,16 @@ def inventory_table(
     reasons: Sequence[str | None] | None = None,
     mtimes_ns: Sequence[int] | None = None,
 ) -> pa.Table:
-    """An inventory as ``--check decode`` would take it of a source that need not exist, sorted by key.
+    """Return an inventory, sorted by key, of files that need not exist, like one of ``--check decode``.
 
     Args:
-        label_names: of each file; the other columns have the same length.
-        keys: by default one a file, their order that of the files.
-        sizes: bytes.
-        splits: as the source gives them.
-        contents: what makes up the content's hash; equal ones are duplicates.
-        reasons: why files are rejected, None for good ones.
-        mtimes_ns: times of change.
+        label_names: Label of each file; the other columns have the same length.
+        keys: Keys; by default one per file, in the order of the files.
+        sizes: Sizes in bytes.
+        splits: Splits of the source.
+        contents: Content hashes; files with equal ones are duplicates.
+        reasons: Reject reasons; None for good files.
+        mtimes_ns: Modification times in nanoseconds.
     """
     rows = []
     for i, label_name in enumerate(label_names):
@@ -145,7 +152,7 @@ def convert_without_beam(
 
 
 def files_of(folder: Folder, path: str = "") -> dict[str, bytes]:
-    """Every file below a folder, by path."""
+    """Return the bytes of every file below a folder, by path."""
     found = {}
     for entry in folder.scan(path):
         below = f"{path}/{entry.name}" if path else entry.name
@@ -154,8 +161,8 @@ def files_of(folder: Folder, path: str = "") -> dict[str, bytes]:
 
 
 def features() -> st.SearchStrategy[dict[str, tuple[str, list[Any]]]]:
-    """Features of an example: name to (kind, values); any names, one often the beginning of another, any values."""
-    # Few letters make prefixes: one of each length in UTF-8, and those that UTF-16 would order otherwise.
+    """Return a strategy for features of an example, name to (kind, values); names are often prefixes of others."""
+    # Few letters make prefixes likely: one of each length in UTF-8, and some that UTF-16 orders differently.
     prefixes = st.text("ab\0/é\uffee\U0001f600", max_size=5)
     names = prefixes | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
     integers = st.integers(-(2**63), 2**63 - 1) | st.integers(-300, 300)

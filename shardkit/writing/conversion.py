@@ -25,13 +25,13 @@ from shardkit.writing import output_folder as outputs
 from shardkit.writing.executor import Executor, WriteJob
 from shardkit.writing.finished_shards import finished_shards
 from shardkit.writing.progress import Phase, ProgressListener, Silent, count_written
-from shardkit.writing.publishing import proved_shards, publish, rejected_parquet
-from shardkit.writing.refusals import Existing, refuse_output
+from shardkit.writing.publishing import check_finished_shards, publish, rejected_parquet
+from shardkit.writing.refusals import ExistingDataset, refuse_output
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too_many_rejected
 from shardkit.writing.run_log import RunLog
 from shardkit.writing.run_token import Run, RunToken, claimed
 from shardkit.writing.shard import WriteOptions
-from shardkit.writing.shard_reports import forget_reports, late_rejects, raise_failures
+from shardkit.writing.shard_reports import late_rejects, raise_failures, remove_stale_reports
 from shardkit.writing.source_plan import plan_inventory, take_inventory
 
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
@@ -136,19 +136,19 @@ class Conversion:
         late = late_rejects(output, plan.digest)
         self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
         remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
-        shards = proved_shards(output, [task.name for task in tasks], plan.digest)
+        shards = check_finished_shards(output, [task.name for task in tasks], plan.digest)
         run.check()
         manifest = publish(output, plan, shards, late)
         rate = plan.num_examples / self.log.seconds
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
         return Outcome(manifest, self.log.seconds, finished_before)
 
-    def _refuse_output(self, source: Source, output: Folder) -> Existing | None:
+    def _refuse_output(self, source: Source, output: Folder) -> ExistingDataset | None:
         """Refuse an output that holds something else, before any image is decoded."""
         if self.overwrite:
             return None
         there = refuse_output(output, source, self.options)
-        return None if there is None else Existing.of(there)
+        return None if there is None else ExistingDataset.of(there)
 
     def _already_there(self, output: Folder, plan: Plan) -> Manifest | None:
         """Return the finished dataset if it is this conversion's; otherwise prepare the output or refuse it."""
@@ -168,7 +168,7 @@ class Conversion:
         unfinished = [task for task in tasks if task.name not in finished]
         if len(unfinished) < len(tasks):
             self.listener.say(f"resuming: {len(tasks) - len(unfinished)} of {len(tasks)} shards are already finished")
-        forget_reports(output, finished)
+        remove_stale_reports(output, finished)
         counts = (count for split in plan.splits for count in split.shard_counts)
         num_examples = dict(zip((task.name for task in tasks), counts, strict=True))
         phase = Phase(self.listener, "writing", plan.num_examples, lambda: count_written(output, num_examples))

@@ -26,10 +26,10 @@ from shardkit.sources.listing import merge_listings
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retrying import retried, retried_iterator
-from shardkit.writing.refusals import Listed, ListingCheck
+from shardkit.writing.refusals import ListingCheck, ListingSummary
 from shardkit.writing.run_token import Fence, RunToken
 
-# Decoding a batch takes a fraction of a second: small enough to share out evenly, large enough to be columnar.
+# Decoding a batch takes a fraction of a second: small enough to distribute evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128
 HEADER_BATCH_ROWS = 1 << 14
 MAX_GROUPS = 256  # tasks that list a source
@@ -102,7 +102,7 @@ class InventoryJob:
 
 
 def list_groups(index: int, groups: Iterable[PartGroup], job: InventoryJob) -> Iterator[tuple[BatchKey, Listing]]:
-    """Yield the batches of a group of parts; every group has a last batch, if need be an empty one.
+    """Yield the batches of a group of parts; every group has a last batch, which may be empty.
 
     Args:
         index: Index of the group.
@@ -133,7 +133,7 @@ def _listings(groups: Iterable[PartGroup], job: InventoryJob, fence: Fence, batc
                 yield listing
 
 
-def is_refused(summaries: Iterable[Listed], job: InventoryJob) -> bool:
+def is_refused(summaries: Iterable[ListingSummary], job: InventoryJob) -> bool:
     """Return whether the job's listing check refuses the whole listing, or listing it failed.
 
     Args:
@@ -171,7 +171,7 @@ def write_part_names(names: Iterable[NamedPart], job: InventoryJob) -> None:
         retried(lambda: _write(job.output, PART_NAMES, data, fence))
 
 
-def forget_earlier_run(output: Folder) -> None:
+def remove_earlier_results(output: Folder) -> None:
     """Remove the names and the failure of an earlier run: for a source without files, none are written."""
     for path in (PART_NAMES, FAILURE):
         output.remove(path)
@@ -235,8 +235,8 @@ def read_part_names(output: Folder, num_groups: int) -> list[str]:
     if len(num_batches) < num_groups or len(batch_ids) < sum(num_batches.values()):
         msg = (
             f"{output.url}: workers checked {len(num_batches)} of {num_groups} parts of the source, "
-            f"{len(batch_ids)} batches in all, and none said why the rest is missing; make sure that all of them reach "
-            "this folder; the same command goes on"
+            f"{len(batch_ids)} batches in all, and reported no error for the rest; make sure that all of them reach "
+            "this folder, and run the same command again to resume"
         )
         raise MachineError(msg)
     return [name for _, name in found]

@@ -10,7 +10,7 @@ from shardkit.writing import inventory_tasks
 from shardkit.writing.executor import Executor
 from shardkit.writing.inventory_tasks import InventoryJob
 from shardkit.writing.progress import Phase, ProgressListener
-from shardkit.writing.refusals import Existing, ListingCheck
+from shardkit.writing.refusals import ExistingDataset, ListingCheck
 from shardkit.writing.run_token import RunToken, claimed
 from shardkit.writing.work_folder import work_folder
 
@@ -22,7 +22,7 @@ def take_inventory(
     options: ConvertOptions,
     executor: Executor,
     listener: ProgressListener,
-    existing: Existing | None = None,
+    existing: ExistingDataset | None = None,
 ) -> Inventory:
     """List and check a source.
 
@@ -45,7 +45,7 @@ def take_inventory(
     """
     listing_check = ListingCheck(options, source.classes, existing)
     listing_check.check_options(source.schema)
-    inventory_tasks.forget_earlier_run(work)
+    inventory_tasks.remove_earlier_results(work)
     groups = inventory_tasks.part_groups(source)
     job = InventoryJob.of(source, work, options.check, run, listing_check if listing_check.is_needed else None)
     name = "checking" if options.check == "decode" else "listing"
