@@ -168,7 +168,7 @@ def test_lower_quality_makes_fewer_bytes_of_images_that_are_encoded_anew(tmp_pat
         (["--shards", "5"], {"train": 5, "validation": 5}),
         (["--shards", "train=4,val=2"], {"train": 4, "validation": 2}),
         (["--shards", "train=4"], {"train": 4, "validation": 1}),
-        (["--pipelines", "3"], {"train": 3, "validation": 3}),
+        (["--input-pipelines", "3"], {"train": 3, "validation": 3}),
         (["--shard-size", "10MiB"], {"train": 1, "validation": 1}),
     ],
     ids=str,
