@@ -101,8 +101,8 @@ def make_dataset_fn(
             datasets.)
         on_corrupt: "error" stops at a damaged record and names it. "skip", or `Skip(max_records)`, replaces it by
             another example of the same class and dataset, always the same one, so that no position moves; in evaluation
-            with weight 0. `DatasetFn.faults` lists them. A file that cannot be read, and a dataset that is converted
-            again meanwhile, stop the reader in both cases.
+            with weight 0. `DatasetFn.damaged_records` lists them. A file that cannot be read, and a dataset that is
+            converted again meanwhile, stop the reader in both cases.
         cache: Local folder that shards are copied to before they are read, or `Cache(folder, max_bytes)`; for storage
             that is slow at random access, and for s3://, which TensorFlow does not read.
         service: Address of a tf.data service's dispatcher, "grpc://host:port", or `Service(address, job)`; its workers

@@ -151,7 +151,7 @@ class DatasetFn:
         raise TypeError(_UNCALLED)
 
     @property
-    def faults(self) -> list[DamagedRecord]:
+    def damaged_records(self) -> list[DamagedRecord]:
         """Damaged records that were replaced, as far as this process has read them; see `on_corrupt`."""
         return [] if self._damaged is None else self._damaged.records
 

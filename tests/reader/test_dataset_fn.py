@@ -135,7 +135,8 @@ def test_an_evaluation_that_would_read_nothing_is_refused(noise, start_step):
 def test_an_evaluation_that_begins_later_says_what_it_leaves_out(noise, caplog):
     options = {"global_batch_size": 16, "training": False}
     dataset_fn = make_dataset_fn(noise, "train", start_step=18, **options)
-    assert "start_step=18: this evaluation of 'train' leaves out the first 18 of its 20 steps" in caplog.text
+    assert "start_step=18" in caplog.text
+    assert "first 18 of its 20 steps" in caplog.text
     assert [texts(batch["key"][batch["weight"] > 0]) for batch in dataset_fn().as_numpy_iterator()] == [
         dataset_fn.batch_keys(18),
         dataset_fn.batch_keys(19),

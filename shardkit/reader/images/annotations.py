@@ -1,4 +1,4 @@
-"""Boxes and masks through what their image goes through: the window, the fit to the target, the flip."""
+"""Crop, resize and flip boxes and masks together with their image."""
 
 from typing import Any
 
@@ -6,19 +6,19 @@ import tensorflow as tf
 
 from shardkit.dataset import features
 from shardkit.reader.arguments.options import ImageOptions
-from shardkit.reader.images.decoding import pad_geometry
+from shardkit.reader.images.decoding import is_padded, pad_geometry
 
-_PNG_DEPTH = 24  # byte of a PNG file that holds the bits a sample
+_PNG_DEPTH = 24  # offset of the byte of a PNG file with the bits per sample
 
 
 def move_annotations(parsed: dict[str, Any], window: Any, flip: Any | None, options: ImageOptions) -> dict[str, Any]:
-    """The features of an example with boxes and mask of the decoded image, in place of those of the stored one.
+    """Return the features of an example, with the boxes and the mask of the decoded image instead of the stored one.
 
     Args:
-        parsed: features of one record; objects as `objects/…`, the mask encoded.
+        parsed: Features of one record; objects as `objects/…`, the mask encoded.
         window: int32[4]: top, left, height, width in pixels of the stored image.
-        flip: bool, whether the image is mirrored, or None for never.
-        options: how the image is made.
+        flip: bool[], whether the image is mirrored; None for never.
+        options: Options of the image.
     """
     moved = dict(parsed)
     if features.MASK in moved:
@@ -36,22 +36,22 @@ def move_annotations(parsed: dict[str, Any], window: Any, flip: Any | None, opti
 def _boxes(
     boxes: Any, height: Any, width: Any, window: Any, flip: Any | None, options: ImageOptions
 ) -> tuple[Any, Any]:
-    """Boxes as shares of the decoded image, cut off at its edges, and bool[n]: of which enough is left."""
+    """Return boxes as shares of the decoded image, clipped at its edges, and bool[n], whether enough is visible."""
     sides = tf.cast(tf.stack([height, width, height, width]), tf.float32)
     within = tf.cast(window, tf.float32)
     moved = (boxes * sides - tf.tile(within[:2], [2])) / tf.tile(within[2:], [2])
-    cut = tf.clip_by_value(moved, 0.0, 1.0)
-    kept = (_area(cut) > 0) & (_area(cut) >= options.min_visible * _area(moved))
-    if options.eval_fit == "pad" and not options.training:
+    clipped = tf.clip_by_value(moved, 0.0, 1.0)
+    kept = (_area(clipped) > 0) & (_area(clipped) >= options.min_visible * _area(moved))
+    if is_padded(options):
         fitted, before = pad_geometry(window[2:], options.size)
         size = tf.constant(options.size, tf.float32)
-        cut = (cut * tf.tile(tf.cast(fitted, tf.float32), [2]) + tf.tile(tf.cast(before, tf.float32), [2])) / tf.tile(
-            size, [2]
-        )
+        fitted, before = tf.cast(fitted, tf.float32), tf.cast(before, tf.float32)
+        clipped = (clipped * tf.tile(fitted, [2]) + tf.tile(before, [2])) / tf.tile(size, [2])
     if flip is not None:
-        ymin, xmin, ymax, xmax = tf.unstack(cut, axis=1)
-        cut = tf.cond(flip, lambda: tf.stack([ymin, 1 - xmax, ymax, 1 - xmin], axis=1), lambda: cut)
-    return cut, kept
+        ymin, xmin, ymax, xmax = tf.unstack(clipped, axis=1)
+        unflipped = clipped
+        clipped = tf.cond(flip, lambda: tf.stack([ymin, 1 - xmax, ymax, 1 - xmin], axis=1), lambda: unflipped)
+    return clipped, kept
 
 
 def _area(boxes: Any) -> Any:
@@ -59,8 +59,8 @@ def _area(boxes: Any) -> Any:
 
 
 def _mask(encoded: Any, window: Any, flip: Any | None, options: ImageOptions) -> Any:
-    """int32[height, width], static: the classes of the decoded image's pixels, by nearest neighbour."""
-    # Decoded as 16 bits, samples of 8 bits would be stretched.
+    """Return the classes of the decoded image's pixels, by nearest neighbour: int32[height, width], static shape."""
+    # Decoding as 16 bits would scale samples of 8 bits.
     is_wide = tf.equal(tf.strings.substr(encoded, _PNG_DEPTH, 1), tf.constant(b"\x10"))
     pixels = tf.cond(
         is_wide,
@@ -68,7 +68,7 @@ def _mask(encoded: Any, window: Any, flip: Any | None, options: ImageOptions) ->
         lambda: tf.cast(tf.io.decode_png(encoded, channels=1), tf.int32),
     )
     pixels = tf.slice(pixels, [window[0], window[1], 0], [window[2], window[3], 1])
-    if options.eval_fit == "pad" and not options.training:
+    if is_padded(options):
         fitted, before = pad_geometry(window[2:], options.size)
         edges = tf.stack([before, options.size - fitted - before], axis=1)
         resized = tf.pad(_nearest(pixels, fitted)[..., 0], edges, constant_values=options.mask_padding)
@@ -85,11 +85,11 @@ def _nearest(pixels: Any, size: Any) -> Any:
 
 
 def targets(moved: dict[str, Any], max_boxes: int) -> Any:
-    """What stands beside the decoded image: the mask; or boxes and labels, as many as fit, of static shape.
+    """Return the label of the decoded image: its mask, or its boxes with their labels.
 
     Returns:
-        int32[height, width]; or {"boxes": float32[max_boxes, 4], "labels": int32[max_boxes]}, in the order stored,
-        those that are left over 0 and -1.
+        int32[height, width]; or {"boxes": float32[max_boxes, 4], "labels": int32[max_boxes]}: the first objects in the
+        order stored, padded with 0 and -1. All shapes are static.
     """
     if features.MASK in moved:
         return moved[features.MASK]

@@ -1,7 +1,7 @@
-"""Which window of an image is used: random resized crops, all of a block at once, and the windows of evaluation.
+"""Choose the crop windows of images: random resized crops for training, and those of evaluation.
 
-A window is int32[n, 4]: top, left, height, width in pixels of the stored image, as `tf.image.decode_and_crop_jpeg`
-takes it.
+A window is int32[n, 4]: top, left, height, width in pixels of the stored image, which is the format of
+`tf.image.decode_and_crop_jpeg`.
 """
 
 import math
@@ -11,8 +11,8 @@ import numpy as np
 import tensorflow as tf
 
 ATTEMPTS = 10
-# As many aspect ratios, log-uniform, as 12 random bits tell apart. A table, because exp() may differ in its last bit
-# between processors, and a window by a pixel then.
+# Aspect ratios are drawn with 12 random bits from a log-uniform table: exp() may differ in its last bit between
+# processors, which would move a window by a pixel.
 RATIO_BITS = 12
 UNIFORMS = 2 * ATTEMPTS + 2
 
@@ -20,22 +20,23 @@ UNIFORMS = 2 * ATTEMPTS + 2
 def random_windows(
     uniforms: Any, height: Any, width: Any, *, scale: tuple[float, float], ratio: tuple[float, float]
 ) -> Any:
-    """Random resized crops by torchvision's law (`RandomResizedCrop.get_params`, there after GoogLeNet's).
+    """Return random resized crops, int32[n, 4], distributed as those of torchvision and GoogLeNet.
 
-    Up to ten times an area share uniform in `scale` and an aspect ratio (width / height) log-uniform in `ratio` are
-    drawn; the first pair whose window fits is used. If none fits, the centre is: whole, or as much as `ratio` allows.
+    As in `RandomResizedCrop.get_params`, an area share uniform in `scale` and an aspect ratio (width / height)
+    log-uniform in `ratio` are drawn up to ten times, and the first window that fits is used. If none fits, the largest
+    centred window that `ratio` allows is used.
 
     Args:
         uniforms: float32[UNIFORMS, n] in [0, 1).
-        height: int32[n].
-        width: int32[n].
-        scale: least and greatest share of the image's area.
-        ratio: least and greatest width / height.
+        height: int32[n], pixels.
+        width: int32[n], pixels.
+        scale: Smallest and largest share of the image's area.
+        ratio: Smallest and largest width / height.
     """
     height, width = tf.cast(height, tf.float32), tf.cast(width, tf.float32)
     low, high = (math.log(value) for value in ratio)
     table = np.exp(low + (high - low) * (np.arange(1 << RATIO_BITS) + 0.5) / (1 << RATIO_BITS)).astype(np.float32)
-    # All attempts of all examples at once, float32[ATTEMPTS, n]: a graph of few nodes starts sooner.
+    # All attempts of all examples at once, float32[ATTEMPTS, n]: a graph with few nodes starts sooner.
     share, draw = uniforms[: 2 * ATTEMPTS : 2], uniforms[1 : 2 * ATTEMPTS : 2]
     aspect = tf.gather(table, tf.cast(draw * np.float32(1 << RATIO_BITS), tf.int32))
     area = height * width * (np.float32(scale[0]) + np.float32(scale[1] - scale[0]) * share)
@@ -47,7 +48,7 @@ def random_windows(
     centre_height, centre_width = _centre(height, width, ratio)
     window_height = tf.where(found, tf.gather_nd(tall, drawn), centre_height)
     window_width = tf.where(found, tf.gather_nd(wide, drawn), centre_width)
-    # The centre crop is centred; a drawn one lies anywhere.
+    # A drawn window has a random position.
     room_down, room_right = height - window_height, width - window_width
     top = tf.floor(tf.where(found, uniforms[-2] * (room_down + 1), room_down / 2))
     left = tf.floor(tf.where(found, uniforms[-1] * (room_right + 1), room_right / 2))
@@ -63,9 +64,15 @@ def _centre(height: Any, width: Any, ratio: tuple[float, float]) -> tuple[Any, A
 
 
 def centre_windows(height: Any, width: Any, *, size: tuple[int, int], fraction: float) -> Any:
-    """The largest centred window of the target's aspect ratio, shrunk to `fraction` of its sides.
+    """Return the largest centred windows of the target's aspect ratio, shrunk to `fraction` of their sides.
 
-    Resized to the target, it is what "resize the shorter side to size / fraction, then cut out the centre" gives.
+    Resized to the target, this is the same as "resize the shorter side to size / fraction, then crop the centre".
+
+    Args:
+        height: int32[n], pixels.
+        width: int32[n], pixels.
+        size: (height, width) of the target, pixels.
+        fraction: Share of the sides, above 0 and at most 1.
     """
     height, width = tf.cast(height, tf.float32), tf.cast(width, tf.float32)
     unit = tf.minimum(height / np.float32(size[0]), width / np.float32(size[1])) * np.float32(fraction)
@@ -76,6 +83,6 @@ def centre_windows(height: Any, width: Any, *, size: tuple[int, int], fraction: 
 
 
 def whole_windows(height: Any, width: Any) -> Any:
-    """All of every image."""
+    """Return windows of whole images."""
     zero = tf.zeros_like(height)
     return tf.stack([zero, zero, height, width], axis=1)

@@ -1,4 +1,4 @@
-"""One image: decode only the window, resize, cast, flip; every shape static."""
+"""Decode one image: only its window, then resize, cast and flip it; all shapes are static."""
 
 import re
 from collections.abc import Callable
@@ -10,22 +10,22 @@ import tensorflow as tf
 
 from shardkit.reader.arguments.options import ImageOptions
 
-# By which libjpeg can divide both sides: it inverts 4 x 4, 2 x 2 or 1 of a block's 8 x 8 frequencies.
+# Scales at which libjpeg decodes, as divisors of both sides: it inverts 4 x 4, 2 x 2 or 1 of 8 x 8 frequencies.
 RATIOS = (1, 2, 4, 8)
 
 
 def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, target: Any | None = None) -> Any:
-    """The pixels of a window, uint8[window height, window width, channels].
+    """Return the pixels of a window, uint8[window height, window width, channels].
 
-    A JPEG is decoded no further than the window needs; a PNG as a whole, because its format allows no other way.
+    A JPEG is decoded only as far as the window needs; a PNG as a whole, which its format requires.
 
     Args:
-        encoded: bytes of a JPEG or a PNG.
+        encoded: Bytes of a JPEG or PNG.
         window: int32[4]: top, left, height, width.
-        is_png: bool, or None where all images are JPEG.
+        is_png: bool[]; None if all images are JPEGs.
         channels: 1 or 3.
-        target: (height, width) that the window is resized to afterwards. A JPEG's window comes smaller by the greatest
-            of RATIOS that leaves it as large as the target in both directions. None for never.
+        target: (height, width) that the window is resized to afterwards: the window of a JPEG is decoded at the largest
+            of RATIOS at which both its sides are at least as long as the target's. None to decode at full size.
     """
 
     def jpeg(ratio: int = 1) -> Any:
@@ -33,12 +33,12 @@ def decode_window(encoded: Any, window: Any, is_png: Any | None, channels: int, 
         return tf.raw_ops.DecodeAndCropJpeg(contents=encoded, crop_window=at_ratio, channels=channels, ratio=ratio)
 
     def scaled() -> Any:
-        # The ratio is an attribute of the operation, not an input: hence one operation for each.
+        # The ratio is an attribute of the operation, not an input, so each has its own operation.
         return tf.switch_case(ratio_index(window, target), [partial(jpeg, ratio) for ratio in RATIOS])
 
     def png() -> Any:
-        # In color, always: libpng converts to grayscale in linear light if the file has a gAMA or sRGB chunk, which
-        # changes pure red from 76 to 147; the colors themselves depend on no chunk (measured with 2.21).
+        # Always in color: libpng converts to grayscale in linear light if the file has a gAMA or sRGB chunk, which
+        # changes pure red from 76 to 147; the colors do not depend on a chunk (measured with TensorFlow 2.21).
         pixels = tf.raw_ops.DecodePng(contents=encoded, channels=3, dtype=tf.uint8)
         pixels = tf.slice(pixels, [window[0], window[1], 0], [window[2], window[3], 3])
         return pixels if channels == 3 else luma(pixels)
@@ -56,45 +56,46 @@ def luma(pixels: Any) -> Any:
 
 
 def decoding_error(encoded: bytes, window: Any, *, is_png: bool, image: ImageOptions) -> str | None:
-    """What keeps a window from being decoded, outside any graph; None for nothing.
+    """Return the decoder's error, or None if the window decodes; runs eagerly.
 
     Args:
-        encoded: see decode_window.
-        window: see decode_window.
-        is_png: see decode_window.
-        image: how it is decoded.
+        encoded: Bytes of a JPEG or PNG.
+        window: int32[4]: top, left, height, width.
+        is_png: Whether the image is a PNG.
+        image: Options of the image.
     """
     with tf.device("CPU:0"):
         target = target_size(tf.constant(window), image) if image.scaled_decoding else None
         try:
             decode_window(tf.constant(encoded), tf.constant(window), tf.constant(is_png), image.channels, target)
         except tf.errors.OpError as error:
-            # Names of the operation stand before the sentence and behind it.
+            # TensorFlow adds names of the operation before and after the sentence.
             return re.sub(r"\{\{.*?\}\}|\[Op:.*", "", str(error.message)).strip()
     return None
 
 
 def ratio_index(window: Any, target: Any) -> Any:
-    """Index into RATIOS of the greatest ratio that leaves the window as large as the target, int32[]; 0 if none does.
+    """Return the index into RATIOS of the largest one that keeps the window as large as the target, int32[].
 
     Args:
         window: int32[4]: top, left, height, width.
         target: int32[2] or two ints: height, width.
     """
     is_enough = tf.reduce_all(window[2:] // np.array(RATIOS[1:], np.int32)[:, np.newaxis] >= target, axis=1)
-    return tf.math.count_nonzero(is_enough, dtype=tf.int32)  # what is enough at 8 is enough at 4
+    return tf.math.count_nonzero(is_enough, dtype=tf.int32)  # what is large enough at 8 is so at 4
 
 
 def scaled_window(window: Any, ratio: int) -> Any:
-    """A window in pixels of the image decoded at a ratio, whose sides are ceil(side / ratio); int32[4].
+    """Return a window in pixels of the image decoded at a ratio, int32[4].
 
-    Pixel i there covers [i * ratio, (i + 1) * ratio) here. Sides are rounded, then the middle is, so that sides and
-    middle are each within half a pixel there of the exact ones. It never leaves the image, if the window does not: an
-    edge that a pixel's rounding moves out by less than one pixel stays below the rounded-up side of the image.
+    The sides of the decoded image are ceil(side / ratio), and its pixel i covers [i * ratio, (i + 1) * ratio) of the
+    stored one. The window's sides are rounded first and its middle next, so both are within half a decoded pixel of the
+    exact ones. A window inside the image stays inside: rounding moves an edge by less than one pixel, and the side of
+    the decoded image is rounded up.
 
     Args:
         window: int32[4]: top, left, height, width.
-        ratio: one of RATIOS.
+        ratio: One of RATIOS.
     """
     if ratio == 1:
         return window
@@ -104,40 +105,45 @@ def scaled_window(window: Any, ratio: int) -> Any:
 
 
 def target_size(window: Any, options: ImageOptions) -> Any:
-    """What a window is resized to, (height, width): all of `options.size`, except where black is put beside it."""
-    if options.eval_fit == "pad" and not options.training:
+    """Return the (height, width) that a window is resized to: `options.size`, or less if it is padded."""
+    if is_padded(options):
         return pad_geometry(window[2:], options.size)[0]
     return options.size
 
 
+def is_padded(options: ImageOptions) -> bool:
+    """Return whether an image is resized as a whole and padded to the target."""
+    return options.eval_fit == "pad" and not options.training
+
+
 def finish(pixels: Any, flip: Any | None, options: ImageOptions, shape: Any | None = None) -> Any:
-    """Resize to the target, cast to the dtype asked for, and flip; [height, width, channels], static.
+    """Return the pixels resized to the target, cast and flipped; [height, width, channels], static shape.
 
     Args:
         pixels: uint8[any height, any width, channels].
-        flip: bool, whether to mirror left to right, or None for never.
-        options: what is wanted.
-        shape: int32[2] of the window before scaled decoding rounded it, which decides what is padded; None for that of
-            pixels.
+        flip: bool[], whether to mirror left to right; None for never.
+        options: Options of the image.
+        shape: int32[2], the window's sides before scaled decoding rounded them, which determine the padding; None for
+            those of pixels.
     """
     height, width = options.size
     resize = _RESIZE[options.resize_method]
-    if options.eval_fit == "pad" and not options.training:
+    if is_padded(options):
         resized = _padded(pixels, tf.shape(pixels)[:2] if shape is None else shape, options.size, resize)
     else:
         resized = resize(pixels, options.size)
     finished = _cast(resized, options)
     if flip is not None:
-        # Last, where a uint8 image has a quarter of the bytes.
+        # Flipped last: a uint8 image has a quarter of the bytes.
         finished = tf.cond(flip, lambda: tf.reverse(finished, [1]), lambda: finished)
     finished.set_shape([height, width, options.channels])
     return finished
 
 
 def _padded(pixels: Any, shape: Any, size: tuple[int, int], resize: Callable[[Any, Any], Any]) -> Any:
-    """The whole image in the middle, black beside it.
+    """Return the whole image, resized and centred, with a black border.
 
-    Not tf.image.resize_with_pad: it rounds a side of very long images down to 0 pixels, and fails.
+    tf.image.resize_with_pad is not used: it rounds a side of very long images down to 0 pixels, and fails.
     """
     fitted, before = pad_geometry(shape, size)
     edges = tf.stack([before, size - fitted - before], axis=1)
@@ -145,16 +151,21 @@ def _padded(pixels: Any, shape: Any, size: tuple[int, int], resize: Callable[[An
 
 
 def pad_geometry(shape: Any, size: tuple[int, int]) -> tuple[Any, Any]:
-    """Size of an image of that shape inside the target, and what is black above and left of it; int32[2] each."""
+    """Return the size of a resized image inside the target, and of its border at the top left; int32[2] each.
+
+    Args:
+        shape: int32[2], height and width of the image.
+        size: (height, width) of the target.
+    """
     shape = tf.cast(shape, tf.int64)
-    # Each side as if the other one filled the target, to the nearest pixel; the one that cannot is clipped.
+    # Each side, to the nearest pixel, as if the other one filled the target; the side that would exceed it is clipped.
     fitted = (2 * shape * size[::-1] + shape[::-1]) // (2 * shape[::-1])
     fitted = tf.cast(tf.clip_by_value(fitted, 1, size), tf.int32)
     return fitted, (size - fitted) // 2
 
 
 def _bilinear(pixels: Any, size: Any) -> Any:
-    # Cast first: the kernel has a vectorised path for float32 and none for uint8, which costs 100 to 150 us an image.
+    # Cast first: the kernel is vectorised for float32 and not for uint8, which takes 100 to 150 us more per image.
     return tf.raw_ops.ResizeBilinear(
         images=tf.cast(pixels, tf.float32)[tf.newaxis], size=size, half_pixel_centers=True
     )[0]
@@ -169,11 +180,11 @@ _RESIZE: dict[str, Callable[[Any, Any], Any]] = {"bilinear": _bilinear, "antiali
 
 def _cast(pixels: Any, options: ImageOptions) -> Any:
     if options.dtype == "uint8":
-        # Nothing to clip: both methods average, so that no value leaves 0..255.
+        # No clipping is needed: both methods average, so all values are in 0..255.
         return tf.cast(tf.round(pixels), tf.uint8)
     if options.mean is not None and options.std is not None:
-        # Row by row: over a last axis of 3 the same broadcast takes ten times as long (measured: 820 against 85
-        # microseconds for 224 x 224, where resizing takes 400).
+        # By rows: the same broadcast over a last axis of 3 takes ten times as long (measured: 820 instead of 85
+        # microseconds for 224 x 224, of which resizing takes 400).
         height, width = options.size
         mean, std = (np.tile(np.asarray(values, np.float32), width) for values in (options.mean, options.std))
         rows = (tf.reshape(pixels, [height, width * options.channels]) - mean) / std

@@ -1,4 +1,4 @@
-"""MixUp and CutMix: every image of a batch with another one of it, and the labels in the same proportion."""
+"""MixUp and CutMix: mix every image of a batch with another one of it, and the labels in the same proportion."""
 
 import math
 from collections.abc import Callable
@@ -18,18 +18,18 @@ _CHECKS = {
 
 
 def mixup(num_classes: int, *, alpha: float = 0.2) -> BatchMap:
-    """For `batch_map_fn`: images blended with others of their batch (Zhang et al., ICLR 2018, arXiv 1710.09412).
+    """Return a `batch_map_fn` that blends images of a batch (Zhang et al., ICLR 2018, arXiv 1710.09412).
 
-    Images keep their dtype: whole numbers are blended as float32 and rounded to nearest. A label that is not below
-    num_classes stops the iteration with `tf.errors.InvalidArgumentError`.
+    Images keep their dtype: integers are blended as float32 and rounded to nearest. A label outside of [0, num_classes)
+    stops the iteration with `tf.errors.InvalidArgumentError`.
 
     Args:
-        num_classes: of the dataset; labels become float32[batch, num_classes], those that are so already stay rows.
-        alpha: of the Beta(alpha, alpha) distribution that each image's share is drawn from; above 0.
+        num_classes: Number of classes of the dataset; labels become float32[batch, num_classes] if they are not.
+        alpha: Parameter of the Beta(alpha, alpha) distribution of each image's share, above 0.
 
     Raises:
-        CallError: an argument out of range; and, when the dataset is made, elements that are no (images, labels):
-            weights, boxes, masks, regression.
+        CallError: An argument is out of range; or, when the dataset is made, its elements are not (images, labels):
+            weights, boxes, masks and regression cannot be mixed.
     """
     _check(num_classes, alpha)
 
@@ -37,9 +37,9 @@ def mixup(num_classes: int, *, alpha: float = 0.2) -> BatchMap:
         images, labels = _pair(element, num_classes)
         share = _beta(seed, tf.shape(images)[0], alpha)
         weight = share[:, tf.newaxis, tf.newaxis, tf.newaxis]
-        # In float32 whatever the images are: a share is 0 among whole numbers, and has three digits in bfloat16.
+        # Always in float32: as an integer a share would be 0, and in bfloat16 it has three digits.
         values = tf.cast(images, tf.float32)
-        # Beside its mirror in the batch: a partner for each without a second draw, as timm does it.
+        # The reversed batch gives each image a partner without a second draw, as in timm.
         mixed = values * weight + tf.reverse(values, [0]) * (1 - weight)
         mixed = tf.cast(tf.round(mixed) if images.dtype.is_integer else mixed, images.dtype)
         return mixed, _mixed_labels(labels, share, num_classes)
@@ -48,16 +48,16 @@ def mixup(num_classes: int, *, alpha: float = 0.2) -> BatchMap:
 
 
 def cutmix(num_classes: int, *, alpha: float = 1.0) -> BatchMap:
-    """For `batch_map_fn`: a window of another image of the batch in each (Yun et al., ICCV 2019, arXiv 1905.04899).
+    """Return a `batch_map_fn` that pastes windows of other images (Yun et al., ICCV 2019, arXiv 1905.04899).
 
-    Labels go by the area that is left, not by the share drawn: a window at the edge is cut off.
+    Labels are weighted by the remaining area, not by the drawn share: a window at the edge is clipped.
 
     Args:
-        num_classes: see mixup.
-        alpha: of the Beta(alpha, alpha) distribution that the share of the area is drawn from; above 0.
+        num_classes: Number of classes of the dataset; labels become float32[batch, num_classes] if they are not.
+        alpha: Parameter of the Beta(alpha, alpha) distribution of the share of the area, above 0.
 
     Raises:
-        CallError: see mixup.
+        CallError: See mixup.
     """
     _check(num_classes, alpha)
 
@@ -82,7 +82,7 @@ def _check(num_classes: int, alpha: float) -> None:
 
 
 def _pair(element: Any, num_classes: int) -> tuple[Any, Any]:
-    """Images and labels, if they are such as can be mixed."""
+    """Return images and labels after checking that they can be mixed."""
     if isinstance(element, tuple) and len(element) == 3:
         msg = (
             "mixing takes training batches of (images, labels), and these have weights: leave batch_map_fn out of "
@@ -98,7 +98,7 @@ def _pair(element: Any, num_classes: int) -> tuple[Any, Any]:
         raise _refused(msg)
     rows = f"one class number for each image, or float rows of num_classes={num_classes}"
     if isinstance(labels, dict):
-        msg = f"mixing takes {rows} as labels; boxes, or whatever else is in a dict, cannot be mixed by share"
+        msg = f"mixing takes {rows} as labels; a dict, as of boxes, cannot be mixed"
         raise _refused(msg)
     is_tensor = isinstance(labels, tf.Tensor)
     expected = [None] if is_tensor and labels.dtype.is_integer else [None, num_classes]
@@ -111,7 +111,7 @@ def _pair(element: Any, num_classes: int) -> tuple[Any, Any]:
 
 def _refused(message: str) -> CallError:
     error = CallError(message)
-    # AutoGraph makes a StagingError of what is raised while tracing, but for errors with this attribute.
+    # AutoGraph converts errors to a StagingError, except those with this attribute.
     error.ag_pass_through = True  # type: ignore[attr-defined]
     return error
 
@@ -121,23 +121,23 @@ def _shown(value: Any) -> str:
 
 
 def _span(middle: Any, side: Any, size: Any) -> Any:
-    """bool[n, size]: which places lie within half a side of each middle, both as shares of the size."""
-    places, whole = tf.range(size), tf.cast(size, tf.float32)
-    distance = tf.abs(tf.cast(places, tf.float32) + 0.5 - middle[:, tf.newaxis] * whole)
+    """Return bool[n, size], the pixels within half a side of each middle; both are shares of the size."""
+    pixels, whole = tf.range(size), tf.cast(size, tf.float32)
+    distance = tf.abs(tf.cast(pixels, tf.float32) + 0.5 - middle[:, tf.newaxis] * whole)
     return distance < side[:, tf.newaxis] * whole / 2
 
 
 def _beta(seed: Any, count: Any, alpha: float) -> Any:
     """Draw float32[n] shares from Beta(alpha, alpha).
 
-    X / (X + Y) of two gamma variates, by their logarithms: variates of a small alpha are too small for a float. With G
-    of Gamma(alpha + 1) and U uniform, G * U ** (1 / alpha) is of Gamma(alpha) (Marsaglia and Tsang, ACM Transactions on
-    Mathematical Software 26, 2000, section 6).
+    This is X / (X + Y) of two Gamma(alpha) variates, computed from their logarithms because variates of a small alpha
+    are too small for a float. If G has the distribution Gamma(alpha + 1) and U is uniform, G * U ** (1 / alpha) has the
+    distribution Gamma(alpha) (Marsaglia and Tsang, ACM Transactions on Mathematical Software 26, 2000, section 6).
     """
     gamma = tf.random.stateless_gamma([2, count], seed, alpha=alpha + 1, dtype=tf.float64)
     uniform = tf.random.stateless_uniform([2, count], seed + tf.constant([0, 1]), dtype=tf.float64)
     of_gamma, of_power = tf.math.log(gamma), tf.math.log1p(-uniform)
-    # One division for both: the difference of two infinities is not a number.
+    # Divided after subtracting: the difference of two infinities is not a number.
     log_ratio = of_gamma[0] - of_gamma[1] + (of_power[0] - of_power[1]) / alpha
     return tf.cast(tf.sigmoid(log_ratio), tf.float32)
 
@@ -145,8 +145,8 @@ def _beta(seed: Any, count: Any, alpha: float) -> Any:
 def _mixed_labels(labels: Any, share: Any, num_classes: int) -> Any:
     rows = tf.cast(labels, tf.float32)
     if labels.dtype.is_integer:
-        # one_hot makes a row of zeros of a class beyond them, on which a loss trains without a word.
-        message = f"mixing was told num_classes={num_classes}, but a label is not below it; give the dataset's number"
+        # one_hot would return a row of zeros for another class, and training would silently use it.
+        message = f"mixing has num_classes={num_classes}, but a label is not in this range; give the dataset's number"
         numbers = tf.cast(labels, tf.int64)
         known = tf.debugging.Assert(tf.reduce_all((numbers >= 0) & (numbers < num_classes)), [message, labels])
         with tf.control_dependencies([] if known is None else [known]):

@@ -1,1 +1,4 @@
-"""What happens when an iterator is made or restored: its start step, and the refusal to restore from a checkpoint."""
+"""What happens when an iterator is made or restored: its start step, and the refusal to restore from a checkpoint.
+
+Nothing here knows what is read: the pipeline's dataset is an argument.
+"""

@@ -1,8 +1,9 @@
-"""Datasets that a function makes when an iterator is made, and not when its first element is asked for.
+"""Call a function when an iterator is made, and not when its first element is requested.
 
-`flat_map` calls its function at the first `next`: what it reads may have been changed since `iter()`. Of TensorFlow's
-datasets only `LoadDataset` calls a function while its iterator is initialised, to let users choose how files are read.
-Here it has no files to read, only the record about them that it asks for, in TensorFlow's file system in memory.
+`flat_map` calls its function at the first `next`: a variable that it reads may have changed since `iter()`. Of
+TensorFlow's datasets, only `LoadDataset` calls a function while its iterator is initialised, to let users choose how
+files are read. Here it reads no files, only the metadata record that it requires, in TensorFlow's file system in
+memory.
 """
 
 from collections.abc import Callable
@@ -19,13 +20,13 @@ _FOLDER = "ram://shardkit/iterator_start"
 def dataset_per_iterator(
     make: Callable[[], Any], spec: Any, *, keep: Any = None, num_elements: int = tf.data.UNKNOWN_CARDINALITY
 ) -> Any:
-    """Return a dataset that is made anew by each `iter()`, of it or of what is derived from it.
+    """Return a dataset that each `iter()`, of it or of a dataset derived from it, makes again.
 
     Args:
-        make: Returns the dataset; traced once. What it raises in the graph is raised by `iter()`.
+        make: Function that returns the dataset; traced once. `iter()` raises the errors of its graph.
         spec: The dataset's `element_spec`.
-        keep: An object that has to exist as long as the dataset, such as a variable that `make` reads.
-        num_elements: The cardinality that the dataset says it has, without holding `make` to it.
+        keep: Object that must exist as long as the dataset, such as a variable that `make` reads.
+        num_elements: Cardinality of the dataset; not checked.
     """
 
     @without_autograph
@@ -47,5 +48,5 @@ def dataset_per_iterator(
             reader_func=traced,
         )
     dataset = tf.data.experimental.from_variant(variant, spec)
-    dataset.kept = traced, keep  # what is derived from a dataset refers to it
+    dataset.kept = traced, keep  # derived datasets refer to this one
     return dataset

@@ -1,4 +1,4 @@
-"""A start step that every worker draws for itself, when its copy of the pipeline is started."""
+"""A start step that each worker draws when its copy of the pipeline starts."""
 
 import math
 from typing import Any
@@ -10,10 +10,10 @@ MAX_POSITION = 1 << 60
 
 
 class RandomStart:
-    """In the place of a start step: a random one where an epoch begins, another one for each iterator.
+    """A random start step at the beginning of an epoch, another one for each iterator.
 
-    The k-th choice is position k * lcm(num_examples, global_batch_size); there are at least 50 million for 20 million
-    examples in batches of 1,024, so that two of 100 workers start alike in at most one of 10,000 runs.
+    Choice k is position k * lcm(num_examples, global_batch_size). There are at least 50 million choices for 20 million
+    examples in batches of 1,024, so two of 100 workers have the same one in at most one of 10,000 runs.
     """
 
     def __init__(self, num_examples: int, global_batch_size: int) -> None:
@@ -22,13 +22,13 @@ class RandomStart:
         self.end_step = 2 * MAX_POSITION // global_batch_size
 
     def as_dataset(self) -> Any:
-        """Return a dataset of one element, the step, drawn anew for each iterator."""
+        """Return a dataset of one element, the int64 step, which each iterator draws."""
         return tf.data.Dataset.from_tensors(0).map(lambda _: self.read_value())
 
     def read_value(self) -> Any:
-        """An int64 step, drawn anew each time that this op runs."""
-        # The op itself: tf.random.uniform puts tf.random.set_seed's seed of the coordinator into the graph, and all
-        # workers would draw the same numbers. With both seeds 0 each kernel takes its seed from the system.
+        """Return an int64 step, drawn each time this op runs."""
+        # The raw op: tf.random.uniform would put the coordinator's tf.random.set_seed into the graph, and all workers
+        # would draw the same numbers. If both seeds are 0, each kernel takes its seed from the system.
         drawn = tf.raw_ops.RandomUniformInt(
             shape=tf.constant([], tf.int32),
             minval=tf.constant(0, tf.int64),

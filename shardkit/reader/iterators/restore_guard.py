@@ -1,13 +1,13 @@
 """Stop an iterator that was restored from a checkpoint, with the step to start a new one at.
 
-`tf.train.Checkpoint(iterator=…)` saves the state of TensorFlow's own datasets. What decides about damaged images is
-Python's and not part of it, so a restored iterator would give the batches of other steps without an error. The number
-of the step is all that has to be saved, see `start_step`.
+`tf.train.Checkpoint(iterator=…)` saves the state of TensorFlow's datasets. The state about damaged images is in Python
+and not part of it, so a restored iterator would return the batches of other steps without an error. Only the number of
+the step has to be saved, see `start_step`.
 
-TensorFlow refuses by itself only in words that do not help ("DatasetToSingleElement is stateful"), and where the policy
-for external state is IGNORE it does not. So saving is allowed here, and an iterator compares two copies of a random
-number that each `iter()` draws: `flat_map` saves its input, and `repeat` of a tensor does not. Batches that TensorFlow
-had read ahead are in the checkpoint, and given before the iterator stops; they are the right ones.
+TensorFlow itself refuses with a message that does not help ("DatasetToSingleElement is stateful"), and not at all if
+the policy for external state is IGNORE. So saving is allowed here, and an iterator compares two copies of a random
+number that each `iter()` draws: `flat_map` saves its input, and `repeat` of a tensor does not. The checkpoint also has
+the batches that TensorFlow had read ahead. They are the right ones, and are returned before the iterator stops.
 
     iter() ─► number ─┬─► repeat                ─► the number of this iterator      ─┐
                       └─► flat_map: counter     ─► the number of the saved iterator ─┴─► equal, unless restored
@@ -29,12 +29,12 @@ _NUMBER = tf.TensorSpec([], tf.int64)
 
 
 def refuse_restore(dataset: Any, start_step: StartStep, batches_per_step: int) -> Any:
-    """Return the dataset; its iterators raise InvalidArgumentError after they were restored.
+    """Return the dataset, whose iterators raise InvalidArgumentError after they were restored.
 
     Args:
         dataset: The dataset of one input pipeline.
-        start_step: The step that it begins at.
-        batches_per_step: Elements of the dataset that make a step.
+        start_step: First step of the dataset.
+        batches_per_step: Number of elements of the dataset for each step.
     """
 
     def marks() -> Any:
@@ -62,7 +62,7 @@ def _counted(number: Any, first_step: Any) -> Any:
 
 
 def _random_number() -> Any:
-    # The op itself: tf.random.uniform follows tf.random.set_seed, and all iterators would draw the same.
+    # The raw op: with tf.random.uniform and tf.random.set_seed, all iterators would draw the same number.
     return tf.raw_ops.RandomUniformInt(
         shape=tf.constant([], tf.int32),
         minval=tf.constant(0, tf.int64),

@@ -1,4 +1,4 @@
-"""The step that an iterator begins at: the value of `start_step` at `iter()`, in training and in evaluation."""
+"""The first step of an iterator: the value of `start_step` at `iter()`, in training and in evaluation."""
 
 import logging
 from typing import Any
@@ -13,14 +13,14 @@ _LOG = logging.getLogger(__name__)
 
 
 def check_start(step: int, num_steps: int | None) -> None:
-    """Refuse a step that does not exist.
+    """Check that a step exists.
 
     Args:
-        step: The step to begin at.
-        num_steps: Steps of an evaluation; None in training, which does not end.
+        step: First step of an iterator.
+        num_steps: Number of steps of an evaluation; None in training, which does not end.
 
     Raises:
-        CallError: The step is below 0, or behind the end.
+        CallError: The step is below 0 or not below the end.
     """
     if 0 <= step < (MAX_STEP if num_steps is None else num_steps):
         return
@@ -37,10 +37,10 @@ def _refusal(num_steps: int | None) -> str:
 
 
 def warn_of_skipped_steps(step: int, num_steps: int, split: str) -> None:
-    """Log how much an evaluation leaves out that does not begin at 0: it may share its options with a training."""
+    """Log the steps that an evaluation skips, as its start_step may have been meant for training."""
     if step:
         _LOG.warning(
-            "start_step=%d: this evaluation of %r leaves out the first %d of its %d steps; leave start_step out to "
+            "start_step=%d: this evaluation of %r skips the first %d of its %d steps; leave start_step out to "
             "evaluate every example",
             step,
             split,
@@ -52,7 +52,7 @@ def warn_of_skipped_steps(step: int, num_steps: int, split: str) -> None:
 class StartStep:
     """The value of a variable at `iter()`, for the graph of a pipeline.
 
-    Whatever is assigned to the variable afterwards is for the next iterator.
+    An assignment to the variable takes effect in the next iterator.
     """
 
     def __init__(self, variable: Any, num_steps: int | None) -> None:
@@ -60,25 +60,25 @@ class StartStep:
 
         Args:
             variable: An int64 `tf.Variable`.
-            num_steps: Steps of an evaluation; None in training, which does not end.
+            num_steps: Number of steps of an evaluation; None in training, which does not end.
         """
         self._variable, self._num_steps = variable, num_steps
 
     def __int__(self) -> int:
-        """Return the value now."""
+        """Return the current value."""
         return int(self._variable.numpy())
 
     def as_dataset(self) -> Any:
         """Return a dataset of one element, the int64 step.
 
-        `iter()` raises InvalidArgumentError if there is no such step.
+        `iter()` raises InvalidArgumentError if the step does not exist.
         """
         return dataset_per_iterator(
             lambda: tf.data.Dataset.from_tensors(self.read_value()), tf.TensorSpec([], tf.int64), keep=self._variable
         )
 
     def read_value(self) -> Any:
-        """Return the value now, in a graph."""
+        """Return the current value, as an op."""
         step = self._variable.read_value()
         within = tf.logical_and(step >= 0, step < (MAX_STEP if self._num_steps is None else self._num_steps))
         before, after = _refusal(self._num_steps).split("{}")

@@ -19,17 +19,17 @@ class DamagedRecord:
         shard: Path of its shard, relative to the dataset.
         record: Number of the record in its shard, from 0.
         key: Key of the example.
-        found: What is wrong with it.
+        problem: What is wrong with it.
     """
 
     example_id: int
     shard: str
     record: int
     key: str
-    found: str
+    problem: str
 
     def __str__(self) -> str:
-        return f"{self.shard}: record {self.record}, key {printable(self.key)!r}: {printable(self.found)}"
+        return f"{self.shard}: record {self.record}, key {printable(self.key)!r}: {printable(self.problem)}"
 
 
 class DamagedRecords:

@@ -224,11 +224,11 @@ class RecordRecovery:
             raise unreadable(f"{root.url}/{shard.path}", error) from error
         return data
 
-    def _describe(self, example_id: int, problem: RecordError) -> DamagedRecord:
+    def _describe(self, example_id: int, error: RecordError) -> DamagedRecord:
         shard, number = self._table.location(example_id)
-        found = str(problem)
+        problem = str(error)
         try:
             key = self._table.keys(np.asarray([example_id]))[0]
-        except (OSError, DataError) as error:
-            key, found = "unknown", f"{found}; {error}"
-        return DamagedRecord(example_id, shard.path, number, key, found)
+        except (OSError, DataError) as unreadable_key:
+            key, problem = "unknown", f"{problem}; {unreadable_key}"
+        return DamagedRecord(example_id, shard.path, number, key, problem)

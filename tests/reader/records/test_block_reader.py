@@ -132,7 +132,7 @@ def test_a_damaged_record_costs_itself_and_no_other(training, copied, noise, tab
             assert key == wanted or wanted in bad
             replaced += wanted in bad
     assert replaced >= 2
-    assert {fault.key for fault in dataset_fn.faults} == bad
+    assert {record.key for record in dataset_fn.damaged_records} == bad
 
 
 def test_a_damaged_record_is_named(copied, table):

@@ -50,8 +50,8 @@ def test_only_damaged_records_are_replaced_and_no_position_moves(damaged, noise)
                 assert key == wanted[i]
                 assert batch["image"][i] == sound["image"][i]
     assert num_replaced >= len(victims) == 5
-    assert {fault.key for fault in dataset_fn.faults} == victims
-    assert all(fault.shard.startswith("train-") and fault.found for fault in dataset_fn.faults)
+    assert {record.key for record in dataset_fn.damaged_records} == victims
+    assert all(record.shard.startswith("train-") and record.problem for record in dataset_fn.damaged_records)
 
 
 @pytest.mark.parametrize("num_workers", [2, 3])

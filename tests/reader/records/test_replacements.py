@@ -100,10 +100,10 @@ def test_shares_of_classes_stay_exact(pair):
     dataset_fn = reader.make_dataset_fn(str(pair[0]), "train", **options)
     labels = np.concatenate([batch["label"].numpy() for batch in dataset_fn().take(20)])
     assert np.bincount(labels).tolist() == [40, 80]
-    assert len(dataset_fn.faults) == 2
+    assert len(dataset_fn.damaged_records) == 2
 
 
-def test_a_second_reading_that_is_sound_is_no_fault(pair, tmp_path):
+def test_a_record_that_is_intact_when_read_again_is_not_replaced(pair, tmp_path):
     """A cached copy rots; the source is sound."""
     options = {"global_batch_size": 8, "on_corrupt": "skip", "training": False, "cache": str(tmp_path / "cache")}
     dataset_fn = reader.make_dataset_fn(str(pair[0]), "train", **options)
@@ -116,7 +116,7 @@ def test_a_second_reading_that_is_sound_is_no_fault(pair, tmp_path):
             file.seek(int(table.offset[example_id]) + 40)
             file.write(b"rot")
     assert sum(float(tf.reduce_sum(batch["weight"])) for batch in dataset_fn()) == table.num_examples
-    assert dataset_fn.faults == []
+    assert dataset_fn.damaged_records == []
 
 
 def refusing(monkeypatch, method, path, number):
@@ -179,7 +179,7 @@ def test_a_shard_replaced_by_another_is_named_and_stops_block_order(pair, on_cor
     shutil.copy(pair[1] / first, pair[0] / second)
     with pytest.raises(tf.errors.OpError, match=rf"{second}: the shard was replaced"):
         list(dataset_fn().take(20))
-    assert dataset_fn.faults == []
+    assert dataset_fn.damaged_records == []
 
 
 def test_decoding_is_a_map_without_state(sound, monkeypatch):

@@ -82,8 +82,8 @@ def test_only_images_that_do_not_decode_are_replaced_and_no_position_moves(datas
             if not training:
                 assert batch["weight"][i] == (key not in victims)
         weights += 0 if training else float(tf.reduce_sum(batch["weight"]))
-    assert {fault.key for fault in dataset_fn.faults} == victims
-    assert all("its image does not decode: Invalid PNG data" in fault.found for fault in dataset_fn.faults)
+    assert {record.key for record in dataset_fn.damaged_records} == victims
+    assert all("its image does not decode: Invalid PNG data" in record.problem for record in dataset_fn.damaged_records)
     if not training:
         assert weights == NUM_EXAMPLES - len(victims)
 

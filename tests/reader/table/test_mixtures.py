@@ -169,7 +169,7 @@ def test_a_damaged_record_is_told_with_its_own_dataset(three, tmp_path):
         [(three[0], 1), (str(folder), 1)], "train", global_batch_size=10, on_corrupt="skip"
     )
     list(skipping().take(12))
-    assert 1 <= len(skipping.faults) <= 2
+    assert 1 <= len(skipping.damaged_records) <= 2
 
 
 @pytest.mark.parametrize(
