@@ -104,7 +104,7 @@ def test_a_missing_dataset_is_named_in_one_sentence_without_retries(emulator, wo
     assert code == 1
     assert f"{url}/manifest.json" in printed + complaint
     assert "Traceback" not in complaint
-    # The manifest, and what the error says of the folder: its listing, and its parent's. A retry would repeat them all.
+    # The manifest, and what the error says of the folder, from its listing. Retries would repeat all of these.
     assert emulator.counts()["requests"] - before <= 8
 
 
