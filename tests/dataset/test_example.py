@@ -44,7 +44,7 @@ def tensorflow_example(given_features):
 
 
 def tensorflow_decoded(data):
-    """What TensorFlow understands, or None where it refuses."""
+    """What TensorFlow parses; None if it refuses."""
     import tensorflow as tf
     from google.protobuf.message import DecodeError
 

@@ -153,7 +153,7 @@ PATH_PLACES = [
 ]
 
 
-# What relative_path_problem refuses is told in test_naming.py; here, that it is asked for every path.
+# test_naming.py has the cases of relative_path_problem; here, every path is checked with it.
 @pytest.mark.parametrize(
     "nasty", ["../secret", "/etc/passwd", "a/../../b", "", "C:\\x", "s3://bucket/x", "a\0b"], ids=repr
 )

@@ -46,7 +46,7 @@ def encode(image: Image.Image, kind: str, **options: Any) -> bytes:
 
 
 def exif(orientation: int, *, order: str = "<", thumbnail: bytes = b"", value_type: int = 3) -> bytes:
-    """An EXIF block of three tags, with a thumbnail in IFD1 where one is given.
+    """an EXIF block of three tags, with a thumbnail in IFD1 if one is given.
 
     Args:
         orientation: the value stored, valid or not.

@@ -20,7 +20,7 @@ TELLING = bytes([0x00, 0x01, 0x7F, 0x80, 0xC0, 0xC4, 0xD0, 0xD8, 0xD9, 0xDA, 0xD
 
 
 def mutate(data: bytes, rng: random.Random) -> bytes:
-    """One to three small damages anywhere, the header more often than its length would have it."""
+    """One to three small damages anywhere, more often in the header."""
     changed = bytearray(data)
     for _ in range(rng.choice([1, 1, 2, 3])):
         if not changed:

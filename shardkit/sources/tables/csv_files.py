@@ -10,6 +10,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.naming import counted
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.tables.lines import MAX_LINE_BYTES, Line, read_lines
 from shardkit.sources.tables.records import Record, TableFile, check_columns, shown
@@ -52,7 +53,7 @@ class CsvFile(TableFile):
         for record in records:
             if record.problem is None and len(record.values) != width:
                 number = len(record.values)
-                yield Record(record.line, (), f"it has {number} field{'s' * (number != 1)}, the table {width} columns")
+                yield Record(record.line, (), f"it has {counted(number, 'field')}, the table {width} columns")
             else:
                 yield record
 

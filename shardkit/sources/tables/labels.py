@@ -8,6 +8,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
+from shardkit.naming import counted
 from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
 from shardkit.sources.listing import LABEL_NAMES, BadRecord, target_field
 from shardkit.sources.options import SourceOptions
@@ -59,7 +60,7 @@ class Labels:
             separated = f", separated by {self.separator!r}" if self.separator else ""
             return f"several classes per image from {many}{separated}"
         remark = " (whole numbers: --label-type class makes them classes)" if self.may_be_classes else ""
-        return f"{self.num_targets} number{'s' * (self.num_targets > 1)} for regression from {many}{remark}"
+        return f"{counted(self.num_targets, 'number')} for regression from {many}{remark}"
 
     def read(self, values: Sequence[Any]) -> Any:
         """Return a record's class name, names, or numbers.
