@@ -4,6 +4,7 @@ import abc
 import os
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -147,10 +148,10 @@ class Listing:
         """Return the rows as an Arrow table."""
         if self.columns is not None:
             return self.columns
-        num_columns = len(self.schema)
-        nulls = (None,) * (num_columns - len(LISTING_SCHEMA))
-        values = (row[:-1] + (row.extra or nulls) for row in self.rows)
-        columns = zip(*values, strict=True) if self.rows else [()] * num_columns
+        num_extra = len(self.schema) - len(LISTING_SCHEMA)
+        *columns, extra = zip(*self.rows, strict=True) if self.rows else [()] * len(ListingRow._fields)
+        nulls = (None,) * num_extra
+        columns += list(zip(*(values or nulls for values in extra), strict=True)) if self.rows else [()] * num_extra
         arrays = [pa.array(column, type_) for column, type_ in zip(columns, self.schema.types, strict=True)]
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
@@ -166,18 +167,26 @@ def batched(
         batch_rows: Maximum number of rows of a batch.
         skipped: Counts of skipped files, read when all rows are read; the last batch holds them.
     """
-    batch: list[ListingRow] = []
     at = schema.get_field_index(_OBJECTS) - len(LISTING_SCHEMA)
-    num_objects = 0
-    for row in rows:
-        batch.append(row)
-        if at >= 0 and row.extra:
-            num_objects += len(row.extra[at] or ())
-        if len(batch) == batch_rows or num_objects >= MAX_OBJECTS:
+    remaining = iter(rows)
+    batch: list[ListingRow] = []
+    while first := next(remaining, None):
+        if batch:
             yield Listing(schema, batch)
-            batch, num_objects = [], 0
+        more = islice(remaining, batch_rows - 1)
+        batch = [first, *(more if at < 0 else _until_many_objects(more, at, _num_objects(first, at)))]
     if batch or skipped:
         yield Listing(schema, batch, skipped=dict(skipped or {}))
+
+
+def _until_many_objects(rows: Iterator[ListingRow], at: int, num_objects: int) -> Iterator[ListingRow]:
+    while num_objects < MAX_OBJECTS and (row := next(rows, None)):
+        yield row
+        num_objects += _num_objects(row, at)
+
+
+def _num_objects(row: ListingRow, at: int) -> int:
+    return len(row.extra[at] or ()) if row.extra else 0
 
 
 def count_skipped(skipped: MutableMapping[str, int], kind: str, count: int = 1) -> None:
