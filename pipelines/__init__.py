@@ -1,1 +1,18 @@
-"""Beam pipelines: take a source's inventory, write shards, verify a dataset. Nothing else imports Beam."""
+"""The only package that imports Beam: transforms that call the functions of the other packages, runners, progress.
+
+Installed as `shardkit.pipelines`. What a conversion decides is in `writing`, what a check finds in `verification`;
+neither belongs here.
+"""
+
+import logging
+
+from shardkit.errors import CallError
+
+logging.disable(logging.WARNING)  # Beam prints "apitools not found" to everyone who does not use Google's APIs
+try:
+    import apache_beam  # noqa: F401 - loaded first and silently
+except ModuleNotFoundError as error:
+    msg = f"converting and verifying need {error.name}: pip install 'shardkit[convert]'"
+    raise CallError(msg) from error
+finally:
+    logging.disable(logging.NOTSET)

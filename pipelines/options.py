@@ -1,4 +1,4 @@
-"""Which runner runs a pipeline, and with which options: Beam's own pass through, unknown ones are refused."""
+"""The configuration of the runner: options of Beam are passed on, unknown ones are refused."""
 
 import argparse
 import difflib
@@ -6,6 +6,7 @@ import logging
 import os
 import re
 import socket
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -25,12 +26,12 @@ REACH_SECONDS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Running:
-    """How pipelines run.
+class RunnerConfig:
+    """The runner of pipelines and its options.
 
     Attributes:
-        flags: Beam's own options as the user typed them, ``--runner`` among them; none: in this process.
-        workers: threads of the in-process runner.
+        flags: Options of Beam; without ``--runner``, pipelines run in this process.
+        workers: Number of threads of the in-process runner.
     """
 
     flags: tuple[str, ...]
@@ -48,20 +49,20 @@ class Running:
 
     @property
     def temp_location(self) -> str | None:
-        """Beam's own --temp_location, which all workers reach; None where it was not given."""
+        """Beam's --temp_location, a folder that all workers reach; None if it is not set."""
         location: str | None = PipelineOptions(list(self.flags)).view_as(GoogleCloudOptions).temp_location
         return location
 
     def run(self, pipeline: Pipeline) -> None:
-        """Run a pipeline that ``pipeline()`` made, to its end.
+        """Run a pipeline made by `pipeline` to its end.
 
         Raises:
-            MachineError: the runner failed or gave up; its last words are in the message.
+            MachineError: The runner failed; the message has the last line of its error.
         """
-        # A worker's error is told once, in one sentence, below.
+        # A worker's error is reported once, below.
         logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
         if self.in_process:
-            # Beam's worker also prints its traceback, past all logging: for its module, print is this.
+            # Beam's worker also prints its traceback, without logging: replace print in its module.
             vars(sdk_worker)["print"] = lambda *_, **__: None
         try:
             result = pipeline.run()
@@ -74,28 +75,51 @@ class Running:
             raise MachineError(msg)
 
     def pipeline(self) -> Pipeline:
-        """An empty pipeline for this runner."""
+        """Return an empty pipeline for this runner.
+
+        Raises:
+            CallError: Beam has no such runner, or the runner lacks an option.
+            MachineError: No job service answers.
+        """
         if not self.in_process:
-            _reach(PipelineOptions(list(self.flags)).view_as(PortableOptions).job_endpoint)
+            _check_job_service(PipelineOptions(list(self.flags)).view_as(PortableOptions).job_endpoint)
             try:
                 return Pipeline(options=PipelineOptions(list(self.flags)))
-            except ValueError as error:  # how Beam says that there is no such runner, or that it lacks an option
+            except ValueError as error:  # an unknown runner, or an option that it lacks
                 raise CallError(_last_line(error)) from error
-        # Named outright: DirectRunner prefers Prism, and downloads it without a timeout.
+        # Not DirectRunner: it prefers Prism, and downloads it without a timeout.
         flags = [*self.flags, f"--direct_num_workers={self.workers}", "--direct_running_mode=multi_threading"]
         return Pipeline(runner=FnApiRunner(), options=PipelineOptions(flags))
 
 
 def default_workers() -> int:
-    """The cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
-    """Refuse options that are not Beam's; `own_options` are those of the command, for the hint.
+def runner_config(beam_options: Sequence[str], workers: int | None) -> RunnerConfig:
+    """Return the configuration for a call.
+
+    Args:
+        beam_options: Options of Beam.
+        workers: Number of threads of the in-process runner; None for one per core.
 
     Raises:
-        CallError: the first unknown one, and the known one that is most like it.
+        CallError: An option is unknown to Beam, or `workers` is below 1.
+    """
+    refuse_unknown(tuple(beam_options), [])
+    return RunnerConfig(tuple(beam_options), default_workers() if workers is None else workers)
+
+
+def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
+    """Refuse options that Beam does not have.
+
+    Args:
+        flags: Options of Beam.
+        own_options: Options of the command, for the hint.
+
+    Raises:
+        CallError: An option is unknown; the message names the most similar known one.
     """
     if not flags:
         return
@@ -115,14 +139,14 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
 
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
-        raise CallError(message)  # argparse would print its usage and leave
+        raise CallError(message)  # argparse would print its usage and exit
 
 
-def _reach(endpoint: str | None) -> None:
-    """Beam waits for a job service for ever, without a word.
+def _check_job_service(endpoint: str | None) -> None:
+    """Check that a job service answers: Beam would wait forever, without a message.
 
     Raises:
-        MachineError: nobody answers there.
+        MachineError: Nothing answers at the endpoint.
     """
     host, colon, port = (endpoint or "").rpartition(":")
     if not colon or not port.isdigit():
@@ -131,7 +155,7 @@ def _reach(endpoint: str | None) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
     except OSError as error:
         found = error.strerror or error
-        msg = f"no job service answers at --job_endpoint {endpoint}: {found}; start it, or mend the address"
+        msg = f"no job service answers at --job_endpoint {endpoint}: {found}; start it, or correct the address"
         raise MachineError(msg) from error
 
 
@@ -141,5 +165,5 @@ def _subclasses(cls: type[Any]) -> list[type[Any]]:
 
 def _last_line(error: BaseException) -> str:
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # Beam puts the type of a worker's error before the sentence, and the step behind it.
+    # Beam writes the type of a worker's error before the message, and the step after it.
     return re.sub(r"^[\w.]+: | \[while running .*\]$", "", lines[-1]) if lines else type(error).__name__

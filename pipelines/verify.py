@@ -1,4 +1,4 @@
-"""Beam: re-read every shard of a dataset; what is found travels as data, through a work folder."""
+"""Verify a dataset on Beam: read every shard again; results travel as files in a work folder."""
 
 import json
 from collections.abc import Iterable
@@ -7,10 +7,10 @@ from typing import Any
 
 import apache_beam as beam
 
-from pipelines.options import Running
-from pipelines.watching import Watch, run_watched
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.errors import MachineError
+from shardkit.pipelines.options import RunnerConfig
+from shardkit.pipelines.progress import run_with_progress
 from shardkit.storage import Folder
 from shardkit.verification.examples import ExampleSpec
 from shardkit.verification.shards import (
@@ -22,11 +22,12 @@ from shardkit.verification.shards import (
     leftover_files,
     read_checked_manifest,
 )
+from shardkit.writing.progress import Phase, ProgressListener
 
 
 @dataclass
 class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
-    """(index, Shard) pairs to one report a shard in `work`."""
+    """(index, Shard) pairs to one report per shard in `work`."""
 
     root: Folder
     work: Folder
@@ -63,19 +64,22 @@ def _report(index: int) -> str:
 
 
 def verify_dataset(
-    root: Folder, work: Folder, running: Running, watch: Watch, *, deep: bool
+    root: Folder, work: Folder, runner: RunnerConfig, listener: ProgressListener, *, deep: bool
 ) -> tuple[Manifest | None, list[DatasetProblem]]:
     """Check a whole dataset.
 
     Args:
-        root: its folder.
-        work: an empty folder that all workers reach, for their reports.
-        running: how.
-        watch: who looks on.
-        deep: also decode every image.
+        root: The dataset's folder.
+        work: An empty folder that all workers reach, for their reports.
+        runner: The runner and its options.
+        listener: Receives the progress.
+        deep: Whether every image is decoded too.
 
     Returns:
-        The manifest, None where it cannot be read, and every problem found, in the order of the manifest.
+        The manifest, or None if it cannot be read, and every problem found, in the order of the manifest.
+
+    Raises:
+        MachineError: The runner failed, or reports are missing.
     """
     manifest, problems = read_checked_manifest(root)
     if manifest is None:
@@ -85,21 +89,18 @@ def verify_dataset(
     problems += leftover_files(root, manifest)
     shards = [shard for _, shard in manifest.shards()]
     spec = ExampleSpec(manifest.features, manifest.classes)
-    pipeline = running.pipeline()
+    pipeline = runner.pipeline()
     _ = (
         pipeline
         | "Shards" >> beam.Create(list(enumerate(shards)), reshuffle=False)  # (index, Shard)
         | "VerifyShards" >> VerifyShards(root, work, manifest.plan_digest, spec, deep)
     )
     counts = {_report(index): shard.num_examples for index, shard in enumerate(shards)}
-    run_watched(
-        running,
-        pipeline,
-        watch,
-        phase="verifying",
-        total=sum(counts.values()),
-        count=lambda: sum(counts.get(entry.name, 0) for entry in work.scan()),
-    )
+
+    def count() -> int:
+        return sum(counts.get(entry.name, 0) for entry in work.scan())
+
+    run_with_progress(runner, pipeline, Phase(listener, "verifying", sum(counts.values()), count))
     checks = [_read_check(work, index) for index in range(len(shards))]
     problems += [problem for check in checks for problem in check.problems]
     start = 0
@@ -113,7 +114,7 @@ def _read_check(work: Folder, index: int) -> ShardCheck:
     try:
         fields = json.loads(work.read(_report(index)))
     except FileNotFoundError:
-        msg = f"{work.url}: the workers' reports are missing; a distant --runner needs a --temp_location that all reach"
+        msg = f"{work.url}: workers' reports are missing; a remote --runner needs a --temp_location that they reach"
         raise MachineError(msg) from None
     problems = [DatasetProblem(**problem) for problem in fields.pop("problems")]
     counts = {int(label): count for label, count in fields.pop("class_counts").items()}

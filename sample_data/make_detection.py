@@ -3,7 +3,7 @@
 python sample_data/make_detection.py [FOLDER]
 
 Deterministic: the same pixels and boxes on every run (the bytes may change with the versions of Pillow's JPEG encoder).
-``coco_broken/`` holds bad records; ``voc/`` and ``yolo/`` hold one each, that is reported and left out.
+``coco_broken/`` has bad records; ``voc/`` and ``yolo/`` have one bad record each.
 """
 
 import io
@@ -36,7 +36,7 @@ class Shape:
         return min(across), min(down), max(across), max(down)
 
     def area(self) -> float:
-        """Pixels, by the shoelace formula."""
+        """Area in pixels, by the shoelace formula."""
         pairs = zip(self.outline, self.outline[1:] + self.outline[:1], strict=True)
         return abs(sum(x0 * y1 - x1 * y0 for (x0, y0), (x1, y1) in pairs)) / 2
 
@@ -61,7 +61,7 @@ def _outline(name: str, x: float, y: float, radius: float) -> tuple[tuple[float,
 
 
 def make_pictures(seed: str) -> list[Picture]:
-    """Images of one to three shapes; the fourth of all is background only."""
+    """Draw images of one to three shapes; the fourth image is background only."""
     pictures = []
     for split, count in NUM_IMAGES.items():
         for number in range(count):
@@ -83,7 +83,7 @@ def make_pictures(seed: str) -> list[Picture]:
 
 
 def _run_lengths(picture: Picture, shape: Shape) -> list[int]:
-    """COCO's uncompressed RLE: runs of outside and inside in turn, column by column."""
+    """Return COCO's uncompressed RLE: lengths of runs outside and inside in turn, column by column."""
     mask = Image.new("1", (picture.width, picture.height))
     ImageDraw.Draw(mask).polygon(shape.outline, fill=1)
     runs, inside = [0], 0
@@ -122,7 +122,7 @@ def _coco_json(pictures: list[Picture], first_id: int) -> dict[str, list[dict[st
 
 
 def make_coco() -> dict[str, bytes]:
-    """Path: file; COCO's own folders: annotations/instances_train2017.json and train2017/."""
+    """Return files by path, in COCO's own folders: annotations/instances_train2017.json and train2017/."""
     files: dict[str, bytes] = {}
     for start, split in enumerate(NUM_IMAGES, 1):
         pictures = [picture for picture in make_pictures("coco") if picture.split == split]
@@ -134,7 +134,7 @@ def make_coco() -> dict[str, bytes]:
 
 
 def make_coco_broken() -> dict[str, bytes]:
-    """Path: file; every kind of bad record."""
+    """Return files by path, with every kind of bad record."""
     pictures = make_pictures("broken")[:3]
     made = _coco_json(pictures, first_id=1)
     images, annotations = made["images"], made["annotations"]
@@ -168,7 +168,7 @@ def _xml(picture: Picture) -> bytes:
 
 
 def make_voc() -> dict[str, bytes]:
-    """Path: file; VOC's own folders, and one XML file without its image."""
+    """Return files by path, in VOC's own folders, with one XML file without image."""
     base, files = "VOCdevkit/VOC2012", dict[str, bytes]()
     pictures = make_pictures("voc")
     for picture in pictures:
@@ -193,7 +193,7 @@ def _yolo_line(picture: Picture, shape: Shape, *, as_polygon: bool) -> str:
 
 
 def make_yolo() -> dict[str, bytes]:
-    """Path: file; a data.yaml over train/images, train/labels and so on; one line names a class that is not there."""
+    """Return files by path: data.yaml, train/images, train/labels and so on; one line has an unknown class."""
     lines = ["path: /somebody/else/shapes  # where it was made", "names:"]
     lines += [f"  {index}: {name}" for index, name in enumerate(SHAPES)]
     lines += [f"{split}: ../{split}/images" for split in NUM_IMAGES]  # as Roboflow writes them

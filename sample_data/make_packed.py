@@ -9,8 +9,8 @@ python sample_data/make_packed.py [FOLDER]
 - ``folders.zip``: split and class folders below one top folder.
 - ``hf/``: Hugging Face's Parquet with the pictures in it, two row groups.
 
-Deterministic: the same pixels on every run. Without FOLDER the files go beside this script, where they are kept under
-version control.
+Deterministic: the same pixels on every run. Without FOLDER the files are written next to this script, where version
+control keeps them.
 """
 
 import io
@@ -72,13 +72,13 @@ def _encoded(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
 
 
 def _pictures(what: str) -> list[tuple[int, str, bytes]]:
-    """Number, class name and PNG of each."""
+    """Return number, class name and PNG of each image."""
     names = [CLASSES[i % len(CLASSES)] for i in range(NUM_PICTURES)]
     return [(i, name, _encoded(_picture(f"{what} {i}", name))) for i, name in enumerate(names)]
 
 
 def _masked(i: int, *, is_palette: bool) -> tuple[bytes, bytes]:
-    """A picture of two shapes, and its mask of the same size as stored."""
+    """Draw a picture of two shapes, and its mask of the same stored size."""
     rng = random.Random(f"mask {i}")
     background, colour = _colours(rng)
     image = Image.new("RGB", (MASK_WIDTH, MASK_HEIGHT), background)
@@ -102,7 +102,7 @@ def _masked(i: int, *, is_palette: bool) -> tuple[bytes, bytes]:
 
 
 def make_masks() -> dict[str, bytes]:
-    """Files by path."""
+    """Return files by path."""
     files = {}
     for i in range(NUM_PICTURES):
         split, is_palette = ("val", True) if i % 3 == 2 else ("train", False)
@@ -114,7 +114,7 @@ def make_masks() -> dict[str, bytes]:
 
 
 def make_tar(what: str) -> bytes:
-    """Twelve samples: the class of an even one in .cls, of an odd one in .json."""
+    """Return twelve samples: even ones have their class in .cls, odd ones in .json."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         for i, name, data in _pictures(what):
@@ -129,7 +129,7 @@ def make_tar(what: str) -> bytes:
 
 
 def make_zip() -> bytes:
-    """Split and class folders below ``shapes/``."""
+    """Return split and class folders below ``shapes/``."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
         for i, name, data in _pictures("zip"):
@@ -139,7 +139,7 @@ def make_zip() -> bytes:
 
 
 def make_parquet() -> bytes:
-    """As ``datasets`` writes it."""
+    """Return a Parquet file as ``datasets`` writes it."""
     pictures = _pictures("parquet")
     images = pa.array(
         [{"bytes": data, "path": f"{name}_{i}.png"} for i, name, data in pictures],

@@ -3,9 +3,9 @@
 python sample_data/make_samples.py [FOLDER]
 
 The other layouts are made by ``make_tables.py``, ``make_detection.py`` and ``make_packed.py``, which this script calls.
-``shapes/``: 240 images of four drawn shapes, easy to learn. ``broken/``: every kind of bad image beside good and odd
+``shapes/``: 240 images of four drawn shapes, easy to learn. ``broken/``: every kind of bad image, among good and odd
 ones. Deterministic: the same pixels on every run (the bytes may change with the versions of Pillow's codecs). Without
-FOLDER the files go beside this script, where they are kept under version control.
+FOLDER the files are written next to this script, where they are kept under version control.
 """
 
 import io
@@ -38,7 +38,7 @@ Point = tuple[float, float]
 
 
 def _polygon(num_corners: int, turn: float, *, inner: float = 1.0) -> list[Point]:
-    """Corners on the unit circle; with ``inner`` below 1, a star's notches lie between them."""
+    """Return corners on the unit circle; with ``inner`` below 1, the notches of a star between them."""
     steps = num_corners * (1 if inner == 1.0 else 2)
     angles = [turn + math.tau * step / steps for step in range(steps)]
     radii = [inner if inner != 1.0 and step % 2 else 1.0 for step in range(steps)]
@@ -46,7 +46,7 @@ def _polygon(num_corners: int, turn: float, *, inner: float = 1.0) -> list[Point
 
 
 def corners_of(shape: str, turn: float) -> list[Point]:
-    """The outline of a shape of radius 1 about the origin, turned by ``turn`` radians."""
+    """Return the outline of a shape of radius 1 at the origin, turned by ``turn`` radians."""
     if shape == "circle":
         return _polygon(90, turn)
     if shape == "square":
@@ -62,7 +62,7 @@ def _brightness(colour: tuple[int, int, int]) -> float:
 
 
 def _colours(rng: random.Random) -> list[tuple[int, int, int]]:
-    """A background and a shape's colour that differ enough in brightness to be told apart in grey."""
+    """Return the colours of background and shape, which differ in grayscale too."""
     while True:
         pair = [(rng.randrange(256), rng.randrange(256), rng.randrange(256)) for _ in range(2)]
         if abs(_brightness(pair[0]) - _brightness(pair[1])) >= MIN_CONTRAST:
@@ -70,7 +70,7 @@ def _colours(rng: random.Random) -> list[tuple[int, int, int]]:
 
 
 def draw_shape(shape: str, rng: random.Random, width: int, height: int) -> Image.Image:
-    """One shape somewhere near the middle of an RGB image."""
+    """Draw one shape near the middle of an RGB image."""
     background, colour = _colours(rng)
     image = Image.new("RGB", (width * SUPERSAMPLING, height * SUPERSAMPLING), background)
     radius = min(image.size) * rng.uniform(0.32, 0.43)
@@ -85,27 +85,27 @@ def draw_shape(shape: str, rng: random.Random, width: int, height: int) -> Image
 
 
 def add_noise(image: Image.Image, rng: random.Random) -> Image.Image:
-    """Noise out of ``rng``, since Image.effect_noise draws another one on every run."""
+    """Return noise from ``rng``, because Image.effect_noise differs on every run."""
     noise = Image.frombytes("RGB", image.size, rng.randbytes(image.width * image.height * 3))
     return Image.blend(image, noise, NOISE / 255)
 
 
 def exif(orientation: int) -> bytes:
-    """An EXIF block that holds an orientation only."""
+    """Return an EXIF block with an orientation only."""
     block = Image.Exif()
     block[0x0112] = orientation
     return block.tobytes()
 
 
 def encode(image: Image.Image, kind: str, **options: object) -> bytes:
-    """The file that Pillow writes."""
+    """Return the file that Pillow writes."""
     buffer = io.BytesIO()
     image.save(buffer, kind, **options)
     return buffer.getvalue()
 
 
 def make_shapes() -> dict[str, bytes]:
-    """Key: file, for ``shapes/``: two in three are noisy JPEGs, the third a PNG."""
+    """Return the files of ``shapes/`` by key: two in three are noisy JPEGs, the third is a PNG."""
     files: dict[str, bytes] = {}
     for shape in ("circle", "square", "triangle", "star"):
         for number in range(NUM_PER_SHAPE):
@@ -139,7 +139,7 @@ def _png(width: int, height: int, depth: int, colour: int, pixels: bytes) -> byt
 
 
 def _deep_png(width: int, height: int) -> bytes:
-    """A 16-bit RGB gradient, which Pillow cannot write."""
+    """Return a 16-bit RGB gradient as PNG, which Pillow cannot write."""
     rows = bytearray()
     for y in range(height):
         rows.append(0)
@@ -155,7 +155,7 @@ def _flip(data: bytes, position: int) -> bytes:
 
 
 def make_broken() -> dict[str, bytes]:
-    """Key: file, for ``broken/``; what each should give is in tests/images/test_sample_data.py."""
+    """Return the files of ``broken/`` by key; tests/images/test_sample_data.py has the expected results."""
     rng = random.Random("broken")
     images = {shape: draw_shape(shape, rng, 96, 64) for shape in ("circle", "star")}
     circle, star = images["circle"], images["star"]

@@ -1,9 +1,9 @@
-"""Make tables of the images in ``shapes/``, one of them bad on purpose, and ``metadata/``, a folder as Hugging Face's.
+"""Make tables of the images in ``shapes/``, one of them bad on purpose, and ``metadata/``, a Hugging Face image folder.
 
 python sample_data/make_tables.py [FOLDER]
 
 Deterministic; the bytes of ``regression.parquet`` and of the PNGs may change with the versions of pyarrow and Pillow.
-Without FOLDER the files go beside this script, where they are kept under version control.
+Without FOLDER the files are written next to this script, where they are kept under version control.
 """
 
 import csv
@@ -46,7 +46,7 @@ BROKEN = (
 
 
 def _images() -> list[tuple[str, str, int]]:
-    """Path, shape and number of every image in ``shapes/``."""
+    """Return path, shape and number of every image in ``shapes/``."""
     return [
         (f"shapes/{name}/{name}_{number:03d}.{'png' if number % 3 == 2 else 'jpg'}", name, number)
         for name in NAMES
@@ -66,7 +66,7 @@ def _labels() -> bytes:
 
 
 def _attributes() -> bytes:
-    """Features that are carried along, scenes that must not be parted, and splits by scene."""
+    """Return a table with features, with scenes as groups, and with splits by scene."""
     records: list[list[object]] = [["file_name", "class_name", "scene", "split", "iso", "exposure_ms", "remark"]]
     for path, name, number in _images():
         rng = random.Random(path)
@@ -89,7 +89,7 @@ def _multilabel() -> bytes:
 
 
 def _regression() -> bytes:
-    """Of every third image how bright it is on average, from 0 to 1."""
+    """Return the average brightness of every third image, from 0 to 1."""
     chosen = [path for path, _, number in _images() if number % 3 == 0]
     brightness = []
     for path in chosen:
@@ -103,7 +103,7 @@ def _regression() -> bytes:
 
 
 def _automl() -> bytes:
-    """AutoML's and TFRecorder's form, without a header; the last ones have no split."""
+    """Return AutoML's and TFRecorder's form, without a header; the last records have no split."""
     splits = ["TRAIN"] * 7 + ["VALIDATION", "TEST", "TRAIN"]
     records: list[list[object]] = [
         ["UNASSIGNED" if number == NUM_PER_SHAPE - 1 else splits[number % len(splits)], path, name]
@@ -117,7 +117,7 @@ def _broken() -> bytes:
 
 
 def _metadata() -> dict[str, bytes]:
-    """Discs and boxes."""
+    """Return the files of ``metadata/``: images of discs and boxes, and metadata.jsonl."""
     files, lines = {}, []
     for number in range(12):
         rng = random.Random(f"metadata/{number}")
@@ -141,7 +141,7 @@ def _metadata() -> dict[str, bytes]:
 
 
 def make(root: Path) -> None:
-    """Write the tables and ``metadata/`` into a folder; the tables' images are those of ``shapes/`` beside them."""
+    """Write the tables and ``metadata/`` into a folder; the tables' images are those of ``shapes/`` next to them."""
     files = {
         "labels.csv": _labels(),
         "attributes.tsv": _attributes(),

@@ -40,7 +40,7 @@ _CONTROL = re.compile(r"\r|\n|\x1b\[(\??[0-9]*)([A-JKhl])")
 
 
 def recorded(command: str, folder: Path) -> str:
-    """Run a command in a terminal of its own; return everything that it wrote, escape sequences included."""
+    """Run a command in a new terminal; return everything that it wrote, escape sequences included."""
     ours, theirs = pty.openpty()
     ioctl(ours, TIOCSWINSZ, struct.pack("HHHH", ROWS, COLUMNS, 0, 0))
     program, *arguments = shlex.split(command)

@@ -10,6 +10,7 @@ MANIFEST = "manifest.json"
 REJECTED = "rejected.parquet"
 RUN_LOG = "run-log.jsonl"
 WORK_FOLDER = ".shardkit"
+DATASET_FILES = frozenset({MANIFEST, RUN_LOG})  # a folder with both is a dataset of shardkit
 RECORDS_ENDING = ".tfrecord"
 INDEX_ENDING = ".index.parquet"
 

@@ -1,6 +1,6 @@
-"""For tests, of shardkit and of what is built on it: small pictures, folders of them, and a conversion without Beam.
+"""Helpers for tests of shardkit and of programs that use it: small images, sources, and a conversion without Beam.
 
-Needs Pillow and hypothesis, which `shardkit[test]` brings. Equal arguments give equal results.
+They need Pillow and hypothesis, which `shardkit[test]` installs. Equal arguments give equal results.
 """
 
 import io
@@ -12,25 +12,31 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.inventory.checking import check_batch
-from shardkit.inventory.inventory import Inventory
-from shardkit.inventory.measuring import measure_files
-from shardkit.inventory.parts import ListingTotals
-from shardkit.inventory.schema import INVENTORY_SCHEMA, inventory_schema
-from shardkit.inventory.table import concat_sorted
-from shardkit.planning import plan_file
+from shardkit.dataset.manifest import Manifest
+from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan import Plan, make_plan
-from shardkit.sources import Source, SourceOptions, open_source
-from shardkit.storage import Folder, open_folder
-from shardkit.writing import shard, shard_reports
-from shardkit.writing.publishing import proved_shards, publish
+from shardkit.planning.plan import Plan
+from shardkit.sources import Source, SourceOptions
+from shardkit.storage import Folder
+from shardkit.writing import shard
+from shardkit.writing.conversion import Conversion
+from shardkit.writing.executor import SequentialExecutor
+from shardkit.writing.progress import Silent
+from shardkit.writing.reject_limit import RejectLimit
 from shardkit.writing.run_token import claimed
+from shardkit.writing.source_plan import plan_inventory, take_inventory
+from shardkit.writing.work_folder import work_folder
 
 
 def picture(seed: int, *, width: int = 8, height: int = 8, kind: str = "PNG") -> bytes:
-    """An image file of coloured noise, another one for each seed; kind is Pillow's name of a format."""
+    """Return an image file of coloured noise.
+
+    Args:
+        seed: Another seed gives another image.
+        width: Width in pixels.
+        height: Height in pixels.
+        kind: Pillow's name of the format.
+    """
     from PIL import Image
 
     pixels = np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
@@ -40,7 +46,7 @@ def picture(seed: int, *, width: int = 8, height: int = 8, kind: str = "PNG") ->
 
 
 def write_tree(root: Path, files: Mapping[str, bytes]) -> Path:
-    """Write files by their POSIX paths below root, folders made as needed; a path that ends in ``/`` is a folder."""
+    """Write files by their POSIX paths below root and create their folders; a path with a final ``/`` is a folder."""
     for path, data in files.items():
         target = root / path
         if path.endswith("/"):
@@ -52,7 +58,7 @@ def write_tree(root: Path, files: Mapping[str, bytes]) -> Path:
 
 
 def write_class_folders(root: Path, counts: Mapping[str, int], **picture_options: Any) -> Path:
-    """A source of so many pictures a folder (``cat`` or ``train/cat``), all different: ``cat/000.png`` and so on."""
+    """Write a source with the given number of different images for each folder, such as ``cat`` or ``train/cat``."""
     names = [f"{folder}/{i:03d}.png" for folder, count in counts.items() for i in range(count)]
     return write_tree(root, {name: picture(seed, **picture_options) for seed, name in enumerate(names)})
 
@@ -67,16 +73,16 @@ def inventory_table(
     reasons: Sequence[str | None] | None = None,
     mtimes_ns: Sequence[int] | None = None,
 ) -> pa.Table:
-    """An inventory as ``--check decode`` would take it of a source that need not exist, sorted by key.
+    """Return an inventory, sorted by key, of files that need not exist, like one of ``--check decode``.
 
     Args:
-        label_names: of each file; the other columns have the same length.
-        keys: by default one a file, their order that of the files.
-        sizes: bytes.
-        splits: as the source gives them.
-        contents: what makes up the content's hash; equal ones are duplicates.
-        reasons: why files are rejected, None for good ones.
-        mtimes_ns: times of change.
+        label_names: Label of each file; the other columns have the same length.
+        keys: Keys; by default one per file, in the order of the files.
+        sizes: Sizes in bytes.
+        splits: Splits of the source.
+        contents: Content hashes; files with equal ones are duplicates.
+        reasons: Reject reasons; None for good files.
+        mtimes_ns: Modification times in nanoseconds.
     """
     rows = []
     for i, label_name in enumerate(label_names):
@@ -100,20 +106,15 @@ def inventory_table(
 
 
 def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
-    """Inventory and plan of a small source, in this thread."""
-    tables = [inventory_schema(source.schema).empty_table()]
-    totals = ListingTotals({}, {})
-    for part in source.parts():
-        for listing in source.list_part(part, batch_rows=1000):
-            measured = measure_files(source.folder, listing.table())
-            tables.append(check_batch(source.folder, measured, options.check))
-            totals.add(listing.skipped, listing.classes.items())
-    totals = totals._replace(skipped=dict(sorted(totals.skipped.items())))
-    return make_plan(Inventory.of(source, concat_sorted(tables), totals), options)
+    """Return the plan of a small source, made in this thread."""
+    executor, listener = SequentialExecutor(), Silent()
+    with work_folder(None) as work, claimed(work) as run:
+        inventory = take_inventory(source, work, run.token, options, executor, listener)
+    return plan_inventory(inventory, options, listener)
 
 
 def write_options(plan: Plan) -> shard.WriteOptions:
-    """What the shards of a plan are written with."""
+    """Return the options that the shards of a plan are written with."""
     return shard.WriteOptions(tuple(plan.classes), plan.options.resize, plan.options.quality)
 
 
@@ -125,35 +126,33 @@ def convert_without_beam(
     source_options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
     **changed: Any,
 ) -> Manifest:
-    """Convert a small source in this thread; the files are those of ``shardkit convert``, the log apart.
+    """Convert a small source in this thread; the files are those of ``shardkit convert``, except the log.
+
+    Any number of images may be bad.
 
     Args:
-        source_url: the source's folder.
-        output_url: a new or empty folder.
-        options: as of the call; or
-        source_options: how the source is read.
-        changed: those options that are not the default's.
+        source_url: The source.
+        output_url: A new or empty folder.
+        options: Options of the conversion; or
+        source_options: Options of the source.
+        changed: Options of the conversion that differ from the defaults.
     """
-    output = open_folder(output_url)
-    output.create()
-    source = open_source(source_url, source_options, output=output, work=output)
-    plan = plan_without_beam(source, options or ConvertOptions(**changed))
-    plan_file.write_plan(output, plan)
-    names = [task.name for task in plan_file.shard_tasks(plan)]
-    with claimed(output) as run:
-        token = run.start(plan.digest)
-        for task in plan_file.shard_tasks(plan):
-            shard.write_shard(source.folder, output, task, write_options(plan), token)
-        if failed := shard_reports.errors(output, token, names):
-            raise AssertionError(failed[0].error)
-        late = shard_reports.late_rejects(output, plan.digest)
-        publish(output, plan, proved_shards(output, names, plan.digest), late)
-        run.finish()
-    return read_manifest(output_url)
+    return (
+        Conversion(
+            source_url,
+            output_url,
+            options or ConvertOptions(**changed),
+            SequentialExecutor(),
+            source_options=source_options,
+            limit=RejectLimit.parse("100%"),
+        )
+        .run()
+        .manifest
+    )
 
 
 def files_of(folder: Folder, path: str = "") -> dict[str, bytes]:
-    """Every file below a folder, by path."""
+    """Return the bytes of every file below a folder, by path."""
     found = {}
     for entry in folder.scan(path):
         below = f"{path}/{entry.name}" if path else entry.name
@@ -162,8 +161,8 @@ def files_of(folder: Folder, path: str = "") -> dict[str, bytes]:
 
 
 def features() -> st.SearchStrategy[dict[str, tuple[str, list[Any]]]]:
-    """Features of an example: name to (kind, values); any names, one often the beginning of another, any values."""
-    # Few letters make prefixes: one of each length in UTF-8, and those that UTF-16 would order otherwise.
+    """Return a strategy for features of an example, name to (kind, values); names are often prefixes of others."""
+    # Few letters make prefixes likely: one of each length in UTF-8, and some that UTF-16 orders differently.
     prefixes = st.text("ab\0/é\uffee\U0001f600", max_size=5)
     names = prefixes | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
     integers = st.integers(-(2**63), 2**63 - 1) | st.integers(-300, 300)

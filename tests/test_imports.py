@@ -31,7 +31,10 @@ def test_the_probe_sees_what_is_loaded():
 
 
 def test_import_shardkit_loads_nothing_heavy():
-    assert loaded("import shardkit; shardkit.read_manifest; shardkit.__version__", HEAVY) == []
+    assert (
+        loaded("import shardkit; shardkit.read_manifest, shardkit.convert, shardkit.plan, shardkit.__version__", HEAVY)
+        == []
+    )
 
 
 @pytest.mark.parametrize("option", ["--help", "-h", "--version"])
@@ -46,13 +49,21 @@ def test_the_help_of_a_command_loads_nothing_heavy(command):
 
 @pytest.mark.parametrize(
     "module",
-    ["shardkit.writing.shard", "shardkit.verification.shards", "shardkit.writing.publishing", "shardkit.sources"],
+    ["shardkit.writing.shard", "shardkit.verification.shards", "shardkit.writing.conversion", "shardkit.sources"],
 )
 def test_what_workers_run_loads_neither_tensorflow_nor_beam(module):
     assert loaded(f"import {module}", ["tensorflow", "keras", "apache_beam"]) == []
 
 
-@pytest.mark.parametrize("module", ["pipelines.write", "pipelines.inventory", "pipelines.convert", "pipelines.verify"])
+@pytest.mark.parametrize(
+    "module",
+    [
+        "shardkit.pipelines.write",
+        "shardkit.pipelines.inventory",
+        "shardkit.pipelines.executor",
+        "shardkit.pipelines.verify",
+    ],
+)
 def test_the_pipelines_load_no_tensorflow(module):
     assert loaded(f"import {module}", ["tensorflow", "keras", "apache_beam"]) == ["apache_beam"]
 

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from pipelines.options import refuse_unknown
+from shardkit.pipelines.options import refuse_unknown
 from shardkit.reject_reasons import REJECT_REASONS
 
 from .pages import BLOCKS, CHECKOUT, PAGES, marked, name_of, plain

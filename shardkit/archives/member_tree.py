@@ -1,7 +1,7 @@
-"""What archives of every kind have in common once their tables of members are read: a read-only tree of folders.
+"""A read-only tree of folders, built from the list of an archive's members, whatever the archive's format.
 
-An entry that no folder can hold is kept as a problem, so that layouts neither meet it nor lose it: one that leads out
-of the archive, one whose name a later entry has too, and a file where others need a folder.
+An entry that no folder can hold is kept as a problem, so that layouts do not read it, but report it: one whose path
+leaves the archive, one whose name a later entry also has, and a file whose name others use as a folder.
 """
 
 import abc
@@ -19,23 +19,30 @@ from shardkit.storage import Entry, Folder, open_folder, os_errors_as
 _DRIVE = re.compile(r"[A-Za-z]:")
 
 
-class Stored(Protocol):
-    """What is known of every member."""
+class Member(Protocol):
+    """Attributes of a member of any archive."""
 
     @property
     def num_bytes(self) -> int:
-        """Its size, unpacked."""
+        """The file's size, unpacked."""
 
     @property
     def mtime_ns(self) -> int:
-        """Its time of change, ns since the epoch."""
+        """The file's modification time, in ns since the epoch."""
 
 
-M = TypeVar("M", bound=Stored)
+M = TypeVar("M", bound=Member)
 
 
-class Problem(NamedTuple):
-    """An entry that is not read: its name as the archive writes it, and why; ``num_bytes`` is its size."""
+class ArchiveProblem(NamedTuple):
+    """An entry that cannot be read.
+
+    Attributes:
+        name: Its name as the archive has it.
+        reason: The reject reason's code.
+        message: The reason in words, with the remedy.
+        num_bytes: The entry's size.
+    """
 
     name: str
     reason: str
@@ -44,25 +51,31 @@ class Problem(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Table(Generic[M]):
-    """Files by path, children of every folder by path and sorted by name, and what neither can hold."""
+class MemberTree(Generic[M]):
+    """The files and folders of an archive.
+
+    Attributes:
+        files: Members by path.
+        folders: Children of each folder by its path, sorted by name.
+        problems: Entries that are in no folder.
+    """
 
     files: dict[str, M]
     folders: dict[str, list[Entry]]
-    problems: list[Problem]
+    problems: list[ArchiveProblem]
 
 
-def build_table(archive: str, entries: Iterable[tuple[str, M | None]], mtime_ns: int) -> Table[M]:
-    """The tree that an archive's entries make.
+def build_tree(archive: str, entries: Iterable[tuple[str, M | None]], mtime_ns: int) -> MemberTree[M]:
+    """Return the tree of an archive's entries.
 
     Args:
-        archive: its name, for messages.
-        entries: name and member in the order of the archive; None for a folder.
-        mtime_ns: time of change that folders get.
+        archive: The archive's name, for messages.
+        entries: Name and member of each entry in the order of the archive; None instead of the member for a folder.
+        mtime_ns: Modification time that folders get.
     """
     files: dict[str, M] = {}
     folders: dict[str, dict[str, Entry]] = {"": {}}
-    problems: list[Problem] = []
+    problems: list[ArchiveProblem] = []
     for name, member in entries:
         path = _path_of(name)
         shown = f"the entry {printable(name)} of {archive}"
@@ -71,19 +84,19 @@ def build_table(archive: str, entries: Iterable[tuple[str, M | None]], mtime_ns:
                 _add_folder(folders, path)
         elif not path:
             why = relative_path_problem(name.replace("\\", "/"))
-            message = f"{shown} has a name that may not be followed: {why}; pack it again under a plain path"
-            problems.append(Problem(name or "(no name)", BAD_NAME, message, member.num_bytes))
+            message = f"{shown} has a name that is not safe: {why}; pack it again under a relative path"
+            problems.append(ArchiveProblem(name or "(no name)", BAD_NAME, message, member.num_bytes))
         else:
             if before := files.get(path):
                 message = (
                     f"{archive} holds the entry again; the last one is read, as when it is unpacked. Keep one of them"
                 )
-                problems.append(Problem(path, DUPLICATE_KEY, message, before.num_bytes))
+                problems.append(ArchiveProblem(path, DUPLICATE_KEY, message, before.num_bytes))
             files[path] = member
             _add_folder(folders, path.rpartition("/")[0])
     for path in [path for path in files if path in folders]:
-        message = f"the entry {printable(path)} of {archive} is a file where others need a folder; pack it again"
-        problems.append(Problem(path, BAD_NAME, message, files.pop(path).num_bytes))
+        message = f"the entry {printable(path)} of {archive} is a file and, for other entries, a folder; pack it again"
+        problems.append(ArchiveProblem(path, BAD_NAME, message, files.pop(path).num_bytes))
     for path, member in files.items():
         above, _, name = path.rpartition("/")
         folders[above][name] = Entry(name, is_folder=False, num_bytes=member.num_bytes, mtime_ns=member.mtime_ns)
@@ -91,18 +104,18 @@ def build_table(archive: str, entries: Iterable[tuple[str, M | None]], mtime_ns:
         if path:
             above, _, name = path.rpartition("/")
             folders[above][name] = Entry(name, is_folder=True, num_bytes=0, mtime_ns=mtime_ns)
-    return Table(files, {path: sorted(children.values()) for path, children in folders.items()}, problems)
+    return MemberTree(files, {path: sorted(children.values()) for path, children in folders.items()}, problems)
 
 
 def _add_folder(folders: dict[str, dict[str, Entry]], path: str) -> None:
-    """Add a folder and those above it, still empty."""
+    """Add a folder and its parents, without children."""
     while path not in folders:
         folders[path] = {}
         path = path.rpartition("/")[0]
 
 
 def _path_of(name: str) -> str | None:
-    """The path below the archive; None where it leads out of it or nowhere."""
+    """Return an entry's path in the archive; None if it leaves the archive or is not a path."""
     path = name.replace("\\", "/")
     while path.startswith("./"):
         path = path[2:]
@@ -112,8 +125,8 @@ def _path_of(name: str) -> str | None:
     return path.rstrip("/")
 
 
-def located(url: str) -> tuple[Folder, str]:
-    """The folder that a file is in, and its name there."""
+def folder_and_name(url: str) -> tuple[Folder, str]:
+    """Return the folder that holds a file, and the file's name in it."""
     above, _, name = url.rstrip("/").rpartition("/")
     return open_folder(above or ("/" if url.startswith("/") else ".")), name
 
@@ -122,14 +135,14 @@ def located(url: str) -> tuple[Folder, str]:
 class ArchiveFolder(Folder):
     """A folder in an archive, by default the outermost.
 
-    Nothing is extracted, and links are not followed. Of two members of one name the last one counts, as it does when
-    the archive is unpacked; ``problems`` tells of the other one, and of entries whose names lead out of the archive.
+    Nothing is extracted, and links are not followed. If two members have the same name the last one counts, as when the
+    archive is unpacked. `problems` reports the other one, and entries whose names leave the archive.
 
     Attributes:
-        archive: path or URL of the archive.
-        num_bytes: its size when it was opened; -1: as it is now.
-        mtime_ns: its time of change then.
-        root: path of the folder in it; '' for the outermost.
+        archive: Path or URL of the archive.
+        num_bytes: The archive's size when it was opened; -1 to look it up.
+        mtime_ns: The archive's modification time when it was opened.
+        root: Path of the folder in the archive; '' for the outermost.
     """
 
     archive: str
@@ -139,15 +152,15 @@ class ArchiveFolder(Folder):
 
     def __post_init__(self) -> None:
         if self.num_bytes < 0:
-            # Looked up once, not before every read: in workers this comes with the pickled folder.
-            beside, name = located(self.archive)
+            # Looked up once, not before every read; workers receive it with the pickled folder.
+            parent, name = folder_and_name(self.archive)
             with os_errors_as("read the archive", self.archive):
-                found = beside.stat(name)
+                found = parent.stat(name)
             if found is None or found.is_folder:
                 msg = f"{self.archive}: there is no such archive"
                 raise DataError(msg)
             # Absolute: a worker may have another working folder.
-            object.__setattr__(self, "archive", f"{beside.url.rstrip('/')}/{name}")
+            object.__setattr__(self, "archive", f"{parent.url.rstrip('/')}/{name}")
             object.__setattr__(self, "num_bytes", found.num_bytes)
             object.__setattr__(self, "mtime_ns", found.mtime_ns)
 
@@ -160,54 +173,54 @@ class ArchiveFolder(Folder):
         return f"{self.root}/{path}" if self.root and path else path or self.root
 
     @abc.abstractmethod
-    def _table(self) -> Table[Any]:
-        """The members, read once a process."""
+    def _tree(self) -> MemberTree[Any]:
+        """Return the members, which each process reads once."""
 
-    def problems(self) -> list[Problem]:
-        """The archive's entries that are in no folder of it, those below this one by their paths below it."""
+    def problems(self) -> list[ArchiveProblem]:
+        """Return the archive's entries that are in no folder; paths below this folder are relative to it."""
         below = f"{self.root}/" if self.root else ""
-        return [one._replace(name=one.name.removeprefix(below)) for one in self._table().problems]
+        return [one._replace(name=one.name.removeprefix(below)) for one in self._tree().problems]
 
     def scan(self, path: str = "") -> list[Entry]:
         """See Folder."""
-        return list(self._table().folders.get(self._at(path), []))
+        return list(self._tree().folders.get(self._at(path), []))
 
     def stat(self, path: str) -> Entry | None:
         """See Folder."""
         at = self._at(path)
         name = at.rpartition("/")[2]
-        table = self._table()
-        if at in table.folders:
+        tree = self._tree()
+        if at in tree.folders:
             return Entry(name, is_folder=True, num_bytes=0, mtime_ns=self.mtime_ns)
-        member = table.files.get(at)
+        member = tree.files.get(at)
         return None if member is None else Entry(name, False, member.num_bytes, member.mtime_ns)  # noqa: FBT003
 
     def resolve(self, path: str) -> str:
-        """See Folder; nothing in an archive is a link that is followed."""
-        beside, name = located(self.archive)
+        """See Folder. Links in an archive are not followed."""
+        parent, name = folder_and_name(self.archive)
         at = self._at(path)
-        return f"{beside.resolve(name)}/{at}" if at else beside.resolve(name)
+        return f"{parent.resolve(name)}/{at}" if at else parent.resolve(name)
 
     def _refuse_writing(self) -> NoReturn:
-        msg = f"{self.archive}: an archive is only read, not written; choose a folder for what shardkit writes"
+        msg = f"{self.archive}: an archive is read-only; choose a folder to write to"
         raise CallError(msg)
 
     def create(self) -> None:
-        """Refused."""
+        """Raise CallError: archives are read-only."""
         self._refuse_writing()
 
     def atomic_write(
         self, path: str, *, before_rename: Callable[[], None] | None = None
     ) -> contextlib.AbstractContextManager[BinaryIO]:
-        """Refused."""
+        """Raise CallError: archives are read-only."""
         self._refuse_writing()
 
     def remove(self, path: str) -> None:
-        """Refused."""
+        """Raise CallError: archives are read-only."""
         self._refuse_writing()
 
     def remove_tree(self, path: str) -> None:
-        """Refused."""
+        """Raise CallError: archives are read-only."""
         self._refuse_writing()
 
 
@@ -215,9 +228,9 @@ F = TypeVar("F", bound=ArchiveFolder)
 
 
 def archive_root(folder: F) -> F:
-    """The only top folder of an archive, if there is just one and no file beside it; else the archive itself.
+    """Return the only top folder of an archive if there is just one and no file next to it; else the archive itself.
 
-    What macOS adds (``__MACOSX``), hidden files, and entries that lead out of the archive do not count.
+    The folder that macOS adds (``__MACOSX``), hidden files, and entries whose names leave the archive do not count.
     """
     entries = [one for one in folder.scan() if not (one.name.startswith(".") or one.name.lower() == "__macosx")]
     if len(entries) != 1 or not entries[0].is_folder:

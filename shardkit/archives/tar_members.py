@@ -1,4 +1,4 @@
-"""The members of a .tar, one after the other, without extracting any, in bounded memory."""
+"""List the members of a .tar in sequence and in bounded memory, without extracting any."""
 
 import io
 import tarfile
@@ -8,9 +8,9 @@ from typing import Any, BinaryIO
 
 from shardkit.naming import relative_path_problem
 
-READ_BYTES = 4 << 20  # 4 MiB: asked of an object store at a time, which would else answer once a header
+READ_BYTES = 4 << 20  # 4 MiB: size of a read, because a read for each header would be a request to an object store
 _BLOCK_BYTES = 512
-_NOTHING_BEHIND_BYTES = 64 << 10  # 64 KiB behind the end mark that are looked at
+_CHECKED_TAIL_BYTES = 64 << 10  # 64 KiB: bytes after the end mark that must be zero
 _UNREADABLE = (tarfile.TarError, EOFError, ValueError, OverflowError)
 
 
@@ -19,11 +19,11 @@ class TarMember:
     """A regular file in a .tar.
 
     Attributes:
-        name: its path, without a leading "./"; surrogates stand for bytes that are not UTF-8.
-        offset: of its first byte.
-        num_bytes: how many there are.
-        mtime_ns: time of change, ns since the epoch.
-        problem: why it must not be used; None where it may be.
+        name: Path in the archive, without a leading "./"; bytes that are not UTF-8 are surrogates.
+        offset: Offset of the file's first byte in the archive.
+        num_bytes: The file's size.
+        mtime_ns: Modification time, in ns since the epoch.
+        problem: Reason not to use it, or None; a message continues "the entry NAME ...".
     """
 
     name: str
@@ -33,24 +33,24 @@ class TarMember:
     problem: str | None
 
 
-class BrokenTar(Exception):  # noqa: N818 - what is found in the data, not what goes wrong here
-    """From some byte on, nothing more can be read; the message continues "the tar ..."."""
+class BrokenTar(Exception):  # noqa: N818 - a finding about the data, not an error of the program
+    """The archive cannot be read from some byte on; the message continues "the archive ..."."""
 
 
 def buffered(file: Any) -> BinaryIO:
-    """A file that is read in large blocks, whatever its origin."""
+    """Return a file that is read in large blocks, whatever its origin."""
     return file if isinstance(file, io.BufferedIOBase) else io.BufferedReader(file, READ_BYTES)  # type: ignore[return-value]
 
 
 def tar_members(file: BinaryIO, num_bytes: int) -> Iterator[TarMember]:
-    """Files, links and devices in the order of the archive; folders are left out.
+    """Yield files, links and devices in the order of the archive, without folders.
 
     Args:
-        file: seekable, of an uncompressed .tar.
-        num_bytes: its size.
+        file: The uncompressed .tar, seekable.
+        num_bytes: The archive's size.
 
     Raises:
-        BrokenTar: it ends within a member or without its end mark, holds garbage, or something behind the end mark.
+        BrokenTar: The archive ends within a member or without its end mark, is damaged, or continues after the mark.
     """
     try:
         tar = tarfile.open(fileobj=file, mode="r:", encoding="utf-8", errors="surrogateescape")  # noqa: SIM115
@@ -59,7 +59,7 @@ def tar_members(file: BinaryIO, num_bytes: int) -> Iterator[TarMember]:
         raise BrokenTar(msg) from error
     previous = -1
     while (member := _next(tar)) is not None:
-        # A size below 0 would lead back, and round and round (CVE-2025-8194).
+        # A negative size would lead back to an earlier header, endlessly (CVE-2025-8194).
         if member.offset <= previous or member.size < 0:
             msg = f"is damaged at byte {member.offset}"
             raise BrokenTar(msg)
@@ -74,14 +74,14 @@ def tar_members(file: BinaryIO, num_bytes: int) -> Iterator[TarMember]:
 
 def _next(tar: tarfile.TarFile) -> tarfile.TarInfo | None:
     at = tar.offset
-    if not at:  # there is no member at all, and Python 3.10 would seek to -1
+    if not at:  # without any member, Python 3.10 would seek to -1
         return None
     try:
         member = tar.next()
     except _UNREADABLE as error:
         msg = f"is cut short or damaged at byte {at} ({error})"
         raise BrokenTar(msg) from error
-    tar.members.clear()  # type: ignore[attr-defined]  # or it would keep them all; typeshed does not know it
+    tar.members.clear()  # type: ignore[attr-defined]  # otherwise it would keep them all; not in typeshed
     return member
 
 
@@ -95,12 +95,12 @@ def _member(found: tarfile.TarInfo) -> TarMember:
     elif not found.isreg() or found.issparse():
         problem = "is a device or a sparse file; pack ordinary files only"
     elif why := relative_path_problem(name.replace("\n", "").replace("\t", "")):
-        problem = f"has a name that may not be followed: {why}"
+        problem = f"has a name that is not safe: {why}"
     return TarMember(name, found.offset_data, found.size, max(0, int(found.mtime * 1_000_000_000)), problem)
 
 
 def _check_end(file: BinaryIO, offset: int) -> None:
-    """See that the archive ends where tarfile stops, which takes a damaged header for the end."""
+    """Check that the archive ends where tarfile stops: it takes a damaged header for the end."""
     file.seek(offset)
     mark = file.read(_BLOCK_BYTES)
     if len(mark) < _BLOCK_BYTES:
@@ -109,6 +109,6 @@ def _check_end(file: BinaryIO, offset: int) -> None:
     if mark.strip(b"\0"):
         msg = f"is damaged at byte {offset}"
         raise BrokenTar(msg)
-    if file.read(_NOTHING_BEHIND_BYTES).strip(b"\0"):
-        msg = f"goes on behind its end mark at byte {offset}, as joined archives do"
+    if file.read(_CHECKED_TAIL_BYTES).strip(b"\0"):
+        msg = f"continues after its end mark at byte {offset}, as concatenated archives do"
         raise BrokenTar(msg)

@@ -1,7 +1,7 @@
-"""A .zip as a read-only folder, so that every layout of files and folders works inside of one.
+"""A .zip as a read-only folder, so that every layout of files and folders works inside it.
 
-Nothing is extracted. The table of members is read once a process; after that each read is one range of the archive, so
-threads need no lock, forked processes share no position, and an object store is asked once a file.
+Nothing is extracted. Each process reads the list of members once; after that each read is one range of the archive. So
+threads need no lock, forked processes share no file position, and each file is one request to an object store.
 """
 
 import contextlib
@@ -13,42 +13,40 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from shardkit.archives.member_tree import ArchiveFolder, Table, archive_root, located
-from shardkit.archives.zip_members import LOCAL_HEADER, Member, load_table
+from shardkit.archives.member_tree import ArchiveFolder, MemberTree, folder_and_name
+from shardkit.archives.zip_members import LOCAL_HEADER, ZipMember, load_members
 from shardkit.storage import COPY_BYTES, Folder
 
-__all__ = ["MAX_MEMBER_BYTES", "ZipFolder", "archive_root"]
-
 MAX_MEMBER_BYTES = 1 << 30  # 1 GiB: a larger member is refused
-_MAX_RATIO = 1000  # more than any picture shrinks by, unless it is small and of one colour; deflate's limit is 1032
-_SMALL_BYTES = 64 << 20  # 64 MiB: up to here memory is bounded anyway, and an empty mask may shrink by any ratio
-_IN_MEMORY_BYTES = 16 << 20  # 16 MiB: larger members are opened by way of a temporary file
+_MAX_RATIO = 1000  # higher than for any picture, unless it is small and of one colour; deflate's limit is 1032
+_SMALL_BYTES = 64 << 20  # 64 MiB: below this an empty mask may have any ratio, because memory is bounded anyway
+_IN_MEMORY_BYTES = 16 << 20  # 16 MiB: larger members are unpacked to a temporary file
 _SIGNATURE = b"PK\3\4"
 _STORED, _DEFLATED = 0, 8  # compression methods (APPNOTE 4.4.5)
 
 
 @dataclass(frozen=True, slots=True)
 class ZipFolder(ArchiveFolder):
-    """A folder in a .zip; see ArchiveFolder. Symbolic links are files that hold a path."""
+    """A folder in a .zip; see ArchiveFolder. A symbolic link is a file that contains a path."""
 
-    def _table(self) -> Table[Member]:
-        return load_table(self.archive, self.num_bytes, self.mtime_ns)
+    def _tree(self) -> MemberTree[ZipMember]:
+        return load_members(self.archive, self.num_bytes, self.mtime_ns)
 
     def read(self, path: str) -> bytes:
         """See Folder.
 
         Raises:
-            OSError: the member is damaged, encrypted, too large, or packed in another way than zip's usual ones.
+            OSError: The member is damaged, encrypted, too large, or packed by an unusual method.
         """
         return b"".join(self._blocks(path))
 
     def open(self, path: str) -> Any:
-        """See Folder; a large member is unpacked to a temporary file first.
+        """See Folder. A large member is unpacked to a temporary file first.
 
         Raises:
-            OSError: as ``read``.
+            OSError: See `read`.
         """
-        member = self._table().files.get(self._at(path))
+        member = self._tree().files.get(self._at(path))
         if member is None or member.num_bytes <= _IN_MEMORY_BYTES:
             return io.BytesIO(self.read(path))
         with contextlib.ExitStack() as stack:
@@ -60,19 +58,19 @@ class ZipFolder(ArchiveFolder):
         return file
 
     def _blocks(self, path: str) -> Iterator[bytes]:
-        """The file's content, checked."""
-        table = self._table()
-        member = table.files.get(self._at(path))
+        """Yield the file's content, and raise after it if its size or CRC is wrong."""
+        tree = self._tree()
+        member = tree.files.get(self._at(path))
         if member is None:
-            if self._at(path) in table.folders:
+            if self._at(path) in tree.folders:
                 raise IsADirectoryError(errno.EISDIR, "Is a directory", f"{self.url}/{path}")
             raise FileNotFoundError(errno.ENOENT, "No such file in the archive", f"{self.url}/{path}")
         _refuse_unreadable(member)
-        beside, name = located(self.archive)
-        with _ranged(beside, name, member) as file:
+        parent, name = folder_and_name(self.archive)
+        with _ranged(parent, name, member) as file:
             header = file.read(LOCAL_HEADER.size)
             if len(header) < LOCAL_HEADER.size or not header.startswith(_SIGNATURE):
-                raise _damaged(f"has no member at byte {member.offset}, where its table says one is")
+                raise _damaged(f"has no member at byte {member.offset}, where its directory lists one")
             _, name_bytes, extra_bytes = LOCAL_HEADER.unpack(header)
             file.seek(name_bytes + extra_bytes, io.SEEK_CUR)
             crc = num_bytes = 0
@@ -84,31 +82,31 @@ class ZipFolder(ArchiveFolder):
                 yield block
         if num_bytes != member.num_bytes:
             more = "more" if num_bytes > member.num_bytes else "fewer"
-            raise _damaged(f"holds {more} bytes of this member than the {member.num_bytes} it announces")
+            raise _damaged(f"holds {more} bytes of this member than the {member.num_bytes} that its directory lists")
         if crc != member.crc:
-            raise _damaged("holds a member whose bytes contradict its CRC")
+            raise _damaged("holds a member whose bytes do not match its CRC")
 
 
 @contextlib.contextmanager
-def _ranged(beside: Folder, name: str, member: Member) -> Iterator[Any]:
-    """The archive's bytes from a member's local header on."""
+def _ranged(parent: Folder, name: str, member: ZipMember) -> Iterator[Any]:
+    """Open the archive's bytes from a member's local header on."""
     wanted = member.header_bytes + member.stored_bytes
     if wanted <= _IN_MEMORY_BYTES:
-        data = beside.read_range(name, member.offset, wanted)
+        data = parent.read_range(name, member.offset, wanted)
         if len(data) >= LOCAL_HEADER.size:
             _, name_bytes, extra_bytes = LOCAL_HEADER.unpack_from(data)
             exact = LOCAL_HEADER.size + name_bytes + extra_bytes + member.stored_bytes
             if exact > wanted:
-                data = beside.read_range(name, member.offset, exact)
+                data = parent.read_range(name, member.offset, exact)
         yield io.BytesIO(data)
         return
-    with beside.open(name) as file:
+    with parent.open(name) as file:
         file.seek(member.offset)
         yield file
 
 
-def _inflated(file: Any, member: Member) -> Iterator[bytes]:
-    """Blocks of at most COPY_BYTES; all of the member's compressed bytes are consumed."""
+def _inflated(file: Any, member: ZipMember) -> Iterator[bytes]:
+    """Yield blocks of at most COPY_BYTES; all of the member's compressed bytes are consumed."""
     inflate = zlib.decompressobj(-zlib.MAX_WBITS) if member.method == _DEFLATED else None
     remaining = member.stored_bytes
     while remaining:
@@ -134,16 +132,16 @@ def _damaged(found: str) -> OSError:
     return OSError(f"the archive {found}; copy it again from its origin, or test it with unzip -t")
 
 
-def _refuse_unreadable(member: Member) -> None:
+def _refuse_unreadable(member: ZipMember) -> None:
     if member.is_encrypted:
         msg = "it is encrypted; unpack the archive with its password and convert the folder"
         raise OSError(msg)
     if member.method not in {_STORED, _DEFLATED}:
-        msg = f"it is packed by method {member.method}, neither stored nor deflated; unpack the archive first"
+        msg = f"its compression method is {member.method}, neither stored nor deflated; unpack the archive first"
         raise OSError(msg)
     if member.num_bytes > MAX_MEMBER_BYTES:
         msg = f"it unpacks to {member.num_bytes} bytes, more than the {MAX_MEMBER_BYTES} that are read from an archive"
         raise OSError(f"{msg}; unpack the archive first")
     if member.num_bytes > max(_SMALL_BYTES, _MAX_RATIO * member.stored_bytes):
-        msg = f"it claims to unpack from {member.stored_bytes} to {member.num_bytes} bytes, as no picture does"
+        msg = f"it claims to unpack from {member.stored_bytes} to {member.num_bytes} bytes, which no picture does"
         raise OSError(f"{msg}; leave it out of the archive")

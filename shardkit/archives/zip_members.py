@@ -1,4 +1,4 @@
-"""The table of members of a .zip: which files and folders it holds, and where their bytes are."""
+"""List the members of a .zip: its files and folders, and where their bytes are."""
 
 import contextlib
 import struct
@@ -8,73 +8,84 @@ from datetime import datetime, timezone
 from functools import lru_cache
 from typing import NamedTuple
 
-from shardkit.archives.member_tree import Table, build_table, located
+from shardkit.archives.member_tree import MemberTree, build_tree, folder_and_name
 from shardkit.errors import DataError, SourceChangedError
 from shardkit.naming import printable
 from shardkit.storage import os_errors_as
 
 LOCAL_HEADER = struct.Struct("<4s22xHH")  # signature, length of name, length of extra field (APPNOTE 4.3.7)
-# The local header repeats name and extra field, the latter at another length; a range that allows for so much more
-# than the central directory says is hardly ever read twice.
+# The local header repeats the name and the extra field, which may be longer than in the central directory. A range with
+# this many more bytes is hardly ever too short and read twice.
 _EXTRA_BYTES = 64
 _ENCRYPTED, _UTF_8 = 0x1, 0x800  # general purpose flags (APPNOTE 4.4.4)
-_TABLES = 4  # archives whose members are kept in memory
+_MAX_TREES = 4  # archives whose members are kept in memory
 _LOADING = threading.Lock()
 
 
-class Member(NamedTuple):
-    """Where a file lies in the archive, and what it must be."""
+class ZipMember(NamedTuple):
+    """A file in a .zip, as the central directory describes it.
 
-    offset: int  # of its local header
+    Attributes:
+        offset: Offset of its local header in the archive.
+        stored_bytes: Size in the archive.
+        num_bytes: Size, unpacked.
+        crc: CRC-32 of the unpacked bytes.
+        method: Compression method.
+        is_encrypted: Whether it is encrypted.
+        mtime_ns: Modification time, in ns since the epoch.
+        header_bytes: Estimated size of the local header.
+    """
+
+    offset: int
     stored_bytes: int
     num_bytes: int
     crc: int
     method: int
     is_encrypted: bool
     mtime_ns: int
-    header_bytes: int  # an estimate
+    header_bytes: int
 
 
-def load_table(archive: str, num_bytes: int, mtime_ns: int) -> Table[Member]:
-    """The members of an archive, read once a process; 0.5 kB of memory each, twice that while it is read.
+def load_members(archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[ZipMember]:
+    """Return the members of an archive, which each process reads once: 0.5 kB each, twice that during the reading.
 
     Args:
-        archive: path or URL.
-        num_bytes: its size, as it must be.
-        mtime_ns: its time of change.
+        archive: Path or URL of the archive.
+        num_bytes: The archive's expected size.
+        mtime_ns: The archive's expected modification time.
 
     Raises:
-        DataError: it is no .zip, or a damaged one.
-        SourceChangedError: its size or time of change is another one.
+        DataError: The file is not a .zip, or is damaged.
+        SourceChangedError: Its size or modification time differs.
     """
-    with _LOADING:  # or threads would all load it at once
+    with _LOADING:  # otherwise all threads would load it at once
         return _load(archive, num_bytes, mtime_ns)
 
 
-@lru_cache(_TABLES)
-def _load(archive: str, num_bytes: int, mtime_ns: int) -> Table[Member]:
-    beside, name = located(archive)
+@lru_cache(_MAX_TREES)
+def _load(archive: str, num_bytes: int, mtime_ns: int) -> MemberTree[ZipMember]:
+    parent, name = folder_and_name(archive)
     with os_errors_as("read the archive", archive):
-        found = beside.stat(name)
+        found = parent.stat(name)
         if found is None or (found.num_bytes, found.mtime_ns) != (num_bytes, mtime_ns):
             msg = f"{archive}: the archive has changed since the conversion began; convert it again"
             raise SourceChangedError(msg)
         try:
-            with beside.open(name) as file, zipfile.ZipFile(file) as opened:
-                return _table_of(archive, opened.infolist(), mtime_ns)
+            with parent.open(name) as file, zipfile.ZipFile(file) as opened:
+                return _tree_of(archive, opened.infolist(), mtime_ns)
         except (zipfile.BadZipFile, NotImplementedError, struct.error, ValueError, EOFError) as error:
-            msg = f"{archive}: this is no .zip archive, or a damaged one ({error}); copy it again from its origin"
+            msg = f"{archive}: this is not a .zip archive, or it is damaged ({error}); copy it again from its origin"
             raise DataError(msg) from error
 
 
-def _table_of(archive: str, infos: list[zipfile.ZipInfo], mtime_ns: int) -> Table[Member]:
+def _tree_of(archive: str, infos: list[zipfile.ZipInfo], mtime_ns: int) -> MemberTree[ZipMember]:
     named = ((_name_of(info), info) for info in infos)
     entries = ((name, None if name.endswith(("/", "\\")) else _member(info)) for name, info in named)
-    return build_table(printable(archive.rpartition("/")[2]), entries, mtime_ns)
+    return build_tree(printable(archive.rpartition("/")[2]), entries, mtime_ns)
 
 
-def _member(info: zipfile.ZipInfo) -> Member:
-    return Member(
+def _member(info: zipfile.ZipInfo) -> ZipMember:
+    return ZipMember(
         offset=info.header_offset,
         stored_bytes=info.compress_size,
         num_bytes=info.file_size,
@@ -87,7 +98,7 @@ def _member(info: zipfile.ZipInfo) -> Member:
 
 
 def _name_of(info: zipfile.ZipInfo) -> str:
-    """A member's name; where it is not flagged as UTF-8 and is nevertheless, as most tools write it, UTF-8."""
+    """Return a member's name, read as UTF-8 where that is valid: most tools write it without setting the flag."""
     name = info.orig_filename
     if info.flag_bits & _UTF_8 or name.isascii():
         return name
@@ -97,7 +108,7 @@ def _name_of(info: zipfile.ZipInfo) -> str:
 
 
 def _mtime_ns(info: zipfile.ZipInfo) -> int:
-    """A member's time of change; the format keeps no zone, so it is taken for UTC."""
+    """Return a member's modification time, taken as UTC because the format stores no time zone."""
     try:
         moment = datetime(*info.date_time, tzinfo=timezone.utc)
     except ValueError:  # such as month 0

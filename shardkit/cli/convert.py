@@ -4,13 +4,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import (
-    PASS_THROUGH,
-    conversion_options,
-    options_from,
-    running_from,
-    source_options_from,
-)
+from shardkit.cli.conversion_options import PASS_THROUGH, arguments_from, conversion_options, max_rejected_option
 from shardkit.cli.option_groups import GroupedCommand
 
 
@@ -18,26 +12,24 @@ from shardkit.cli.option_groups import GroupedCommand
 @click.argument("source")
 @click.argument("output")
 @click.option("--overwrite", is_flag=True, help="Replace a different dataset in OUTPUT.")
+@max_rejected_option
 @conversion_options
-def convert(source: str, output: str, overwrite: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
+def convert(source: str, output: str, quiet: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
     """Convert labelled images into balanced TFRecord shards with a manifest.
 
     SOURCE is a folder of class folders (SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image), of COCO, Pascal
-    VOC, YOLO, masks, WebDataset or Hugging Face data, a table of paths and labels, a .tar or a .zip; OUTPUT is a new or
-    an empty folder. Both may be local, s3:// or gs://. An interrupted conversion goes on when it is called again.
+    VOC, YOLO, masks, WebDataset or Hugging Face data, a table of paths and labels, a .tar or a .zip. OUTPUT is a new or
+    empty folder. Both may be local, s3:// or gs://. To resume an interrupted conversion, run the same command again.
 
-    Beam's own options (--runner, --flink_master, --project …) stand behind them and are passed on.
+    Options of Apache Beam (--runner, --flink_master, --project …) follow SOURCE and OUTPUT and are passed on.
     """
-    options, source_options = options_from(given), source_options_from(given)
-    running = running_from(given, source, output)
-    from pipelines.convert import Conversion
-    from shardkit.cli.summary import conversion_summary
+    from shardkit.api import convert
     from shardkit.cli.terminal import Terminal
-    from shardkit.writing.reject_limit import RejectLimit
 
-    terminal = Terminal(quiet=given["quiet"])
-    limit = RejectLimit.parse(given["max_rejected"])
-    outcome = Conversion(source, source_options, output, options, running, limit, overwrite, terminal).run()
+    terminal = Terminal(quiet=quiet)
+    outcome = convert(source, output, **arguments_from(given, source, output), listener=terminal)
+    from shardkit.cli.summary import conversion_summary
+
     if outcome.unchanged:
-        terminal.say(f"{output} is the finished conversion of this source already; nothing to do")
+        terminal.say(f"{output} already holds the finished conversion of this source; nothing to do")
     terminal.show(conversion_summary(outcome, output))

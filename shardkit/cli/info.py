@@ -11,11 +11,11 @@ import click
     "--json",
     "as_json",
     is_flag=True,
-    help="As JSON: the manifest without the lists of shards, or what --rejected lists.",
+    help="Print JSON: the manifest without the lists of shards, or the list of --rejected.",
 )
-@click.option("--rejected", is_flag=True, help="What was left out, and why: key, reason and message of each.")
+@click.option("--rejected", is_flag=True, help="List the rejected images: key, reason and message.")
 def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 - click's flags
-    """Show what a dataset holds: splits, classes, counts, bytes, balance, image sizes."""
+    """Show the contents of a dataset: splits, classes, counts, bytes, balance, image sizes."""
     from shardkit.dataset.manifest import read_manifest
 
     manifest = read_manifest(dataset)

@@ -16,14 +16,14 @@ from shardkit.cli.terminal import escape_controls
 from shardkit.errors import MachineError, ShardkitError
 from shardkit.software import __version__
 
-# Name of the command, which is also its module's, and its line in `shardkit --help`: no command is loaded to list them.
+# Each command, named like its module, with its line in `shardkit --help`: listing them loads no command.
 _COMMANDS = {
     "convert": "Convert a folder of labelled images into balanced TFRecord shards.",
-    "info": "Show what a dataset holds.",
-    "plan": "Show what a conversion would write, and why; writes nothing.",
-    "verify": "Check every byte of a dataset; exit 1 on any fault.",
+    "info": "Show the contents of a dataset.",
+    "plan": "Show what a conversion would write, and why; write nothing.",
+    "verify": "Check every byte of a dataset; exit with 1 on any problem.",
 }
-INTERRUPTED = 130  # the shell's code for a program that Ctrl-C ended
+INTERRUPTED = 130  # the shell's exit code after Ctrl-C
 
 
 class _Commands(click.Group):
@@ -52,14 +52,14 @@ class _Commands(click.Group):
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             raise _Failure(escape_controls(f"{where}{error.strerror or error}"), MachineError.exit_code) from error
         except KeyboardInterrupt:
-            click.echo("\nInterrupted. What is finished is kept: the same command goes on from there.", err=True)
-            # Not sys.exit: workers still inside a long decode would be waited for.
+            click.echo("\nInterrupted. Finished work is kept; run the same command again to resume.", err=True)
+            # Not sys.exit: it would wait for workers that are decoding.
             os._exit(INTERRUPTED)
 
 
 @contextlib.contextmanager
 def _interrupted_by_sigterm() -> Iterator[None]:
-    """Treat SIGTERM, by which schedulers end a process, as Ctrl-C: a run that ends tells its workers."""
+    """Treat SIGTERM, which schedulers send, like Ctrl-C, so that the run stops its workers."""
 
     def interrupt(*_: object) -> None:
         raise KeyboardInterrupt
@@ -83,12 +83,12 @@ class _Failure(click.ClickException):
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__)
 def main() -> None:
-    """Folders of labelled images to balanced TFRecord shards, and the tf.data input function over them.
+    """Convert folders of labelled images into balanced TFRecord shards, and check the result.
 
-    Exit codes: 0 done, 1 the data is at fault or differs, 2 the call is, 3 the machine, disk or network is, 130
-    interrupted.
+    Exit codes: 0 success; 1 the data is faulty or differs; 2 the call is wrong; 3 the machine, disk or network failed;
+    130 interrupted.
     """
     for stream in (sys.stdout, sys.stderr):
-        # Names that the terminal's encoding lacks are escaped; a conversion does not fail for them.
+        # Escape characters that the terminal's encoding lacks, instead of failing.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

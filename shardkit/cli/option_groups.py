@@ -1,4 +1,4 @@
-"""Print the options of a command under headings: click lists them all under one."""
+"""Print the options of a command under several headings; click has only one."""
 
 import click
 
@@ -15,12 +15,12 @@ OPTION_GROUPS = {
         "--classes",
     ),
     "Splits": ("--splits", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),
-    "Shards": ("--shards", "--shard-size", "--pipelines"),
+    "Shards": ("--shards", "--shard-size", "--input-pipelines"),
     "Images": ("--check", "--max-rejected", "--resize", "--quality"),
     "Run": ("--name", "--overwrite", "--workers", "--quiet"),
 }
 LAST_GROUP = "Run"
-NAME_COLUMNS = 28  # so wide is every section's first column, which click aligns for each section by itself
+NAME_COLUMNS = 28  # minimum width of the first column: click aligns each section separately
 
 
 class GroupedCommand(click.Command):

@@ -4,40 +4,23 @@ from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import (
-    PASS_THROUGH,
-    conversion_options,
-    options_from,
-    running_from,
-    source_options_from,
-)
+from shardkit.cli.conversion_options import PASS_THROUGH, arguments_from, conversion_options, max_rejected_option
 from shardkit.cli.option_groups import GroupedCommand
 
 
 @click.command(cls=GroupedCommand, context_settings=PASS_THROUGH)
 @click.argument("source")
+@max_rejected_option
 @conversion_options
-def plan(source: str, **given: Any) -> None:
-    """Show what `convert` would write with the same options, and why so many shards; writes nothing."""
-    options = options_from(given)
-    running = running_from(given, source)
-    from pipelines.convert import take_inventory
-    from shardkit.cli.summary import plan_summary
+def plan(source: str, max_rejected: str, quiet: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
+    """Show what `convert` would write with the same options, and the reasons; write nothing."""
+    from shardkit.api import plan
     from shardkit.cli.terminal import Terminal
-    from shardkit.cli.work_folder import work_folder
-    from shardkit.planning.plan import make_plan
-    from shardkit.sources import open_source
-    from shardkit.writing.reject_limit import RejectLimit
-    from shardkit.writing.run_token import claimed
 
-    terminal = Terminal(quiet=given["quiet"])
-    limit = RejectLimit.parse(given["max_rejected"])
-    with work_folder(running.temp_location) as work:
-        opened = open_source(source, source_options_from(given), work=work)
-        terminal.say(opened.describe())
-        with claimed(work) as run:
-            inventory = take_inventory(opened, work, run.token, options, running, terminal)
-    planned = make_plan(inventory, options)
-    for note in planned.notes:
-        terminal.say(f"note: {note}")
-    terminal.show(plan_summary(planned, limit))
+    arguments = arguments_from(given, source)
+    from shardkit.cli.summary import plan_summary
+    from shardkit.writing.reject_limit import RejectLimit
+
+    limit = RejectLimit.parse(max_rejected)
+    terminal = Terminal(quiet=quiet)
+    terminal.show(plan_summary(plan(source, **arguments, listener=terminal), limit))

@@ -1,8 +1,8 @@
-"""The tables that `convert`, `plan` and `info` print."""
+"""The tables and lines that `convert`, `plan` and `info` print."""
 
 import shlex
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -19,20 +19,14 @@ from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import REJECTED, counted, printable
 from shardkit.planning.plan import Plan
-from shardkit.writing.reject_limit import RejectLimit
+from shardkit.planning.sizing import format_size
+from shardkit.writing.reject_limit import REJECTED_SHOWN, RejectLimit
 
-CLASSES_SHOWN = 6
-CLASSES_LISTED = 40
-REJECTED_SHOWN = 10
+if TYPE_CHECKING:
+    from shardkit.writing.conversion import Outcome
 
-
-def size(num_bytes: float) -> str:
-    """Bytes as people read them, in powers of 1,000 as disks and networks count."""
-    for unit in ("B", "kB", "MB", "GB", "TB"):
-        if num_bytes < 1000 or unit == "TB":
-            return f"{num_bytes:.0f} {unit}" if unit == "B" else f"{num_bytes:.1f} {unit}"
-        num_bytes /= 1000
-    raise AssertionError
+CLASSES_SHOWN = 6  # in one line
+CLASSES_LISTED = 40  # in a table
 
 
 def _line(text: str) -> Text:
@@ -40,7 +34,7 @@ def _line(text: str) -> Text:
 
 
 def table(*columns: str) -> Table:
-    """An empty table whose first column is text and whose others are numbers."""
+    """Return an empty table: the first column is text, the others are numbers."""
     made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style="bold")
     for i, column in enumerate(columns):
         made.add_column(column, justify="left" if i == 0 else "right", no_wrap=True)
@@ -48,7 +42,7 @@ def table(*columns: str) -> Table:
 
 
 def splits_table(manifest: Manifest) -> Table:
-    """One row a split."""
+    """Return a table with one row per split."""
     made = _splits_table("bytes")
     for name, split in manifest.splits.items():
         shard_counts = [shard.num_examples for shard in split.shards]
@@ -79,7 +73,7 @@ def _add_split(
         f"{sum(map(bool, class_counts)):,}",
         f"{len(shard_counts):,}",
         f"{sum(shard_counts):,}",
-        size(num_bytes),
+        format_size(num_bytes),
         _span(shard_counts),
         _within(class_spread),
         f"{bytes_spread:.2%}",
@@ -96,7 +90,7 @@ def _within(spread: int) -> str:
 
 
 def rejected_line(manifest: Manifest) -> str:
-    """What was left out, by reason, and what was passed over."""
+    """Return a line with the number of rejected images by reason, and of skipped files by type."""
     by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
     line = f"rejected: {by_reason} (listed by `shardkit info --rejected`)" if by_reason else "rejected: none"
     skipped = manifest.source.skipped
@@ -127,12 +121,12 @@ def rejected_rows(manifest: Manifest) -> list[dict[str, Any]]:
 
 
 def rejected_line_of(row: dict[str, Any]) -> str:
-    """Return the line that `info --rejected` prints for one of them."""
+    """Return the line that `info --rejected` prints for a rejected image."""
     return printable(f"{row['key']}: {row['reason']}: {row['message']}")
 
 
 def classes_line(classes: list[str]) -> str:
-    """The classes in label order, the middle left out where there are many."""
+    """Return a line with the classes in label order; the middle of a long list is omitted."""
     if not classes:
         return "no classes"
     shown = [repr(name) for name in classes]
@@ -141,15 +135,15 @@ def classes_line(classes: list[str]) -> str:
     return f"{counted(len(classes), 'class')}: {', '.join(shown)}"
 
 
-def conversion_summary(outcome: Any, output: str) -> Group:
-    """What a finished conversion prints."""
-    manifest: Manifest = outcome.manifest
+def conversion_summary(outcome: "Outcome", output: str) -> Group:
+    """Return what `convert` prints."""
+    manifest = outcome.manifest
     num_examples = sum(split.num_examples for split in manifest.splits.values())
     lines = ["", classes_line(manifest.classes), rejected_line(manifest)]
     if not outcome.unchanged:
-        rate, megabytes = num_examples / outcome.seconds, manifest.source.num_bytes / outcome.seconds / 1e6
-        rates = f"{rate:,.0f} images/s, {megabytes:,.1f} MB/s"
-        # What an earlier run did took no time of this one.
+        bytes_per_second = format_size(int(manifest.source.num_bytes / outcome.seconds))
+        rates = f"{num_examples / outcome.seconds:,.0f} images/s, {bytes_per_second}/s"
+        # No rates after a resume: the shards of earlier runs took no time of this one.
         before = f"{counted(outcome.finished_before, 'shard')} finished before"
         lines.append(f"{outcome.seconds:.1f} s, {before if outcome.finished_before else rates}")
     first = next(iter(manifest.splits))
@@ -164,7 +158,7 @@ def conversion_summary(outcome: Any, output: str) -> Group:
 
 
 def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
-    """What `plan` prints: the splits it would write and its reasons."""
+    """Return what `plan` prints: the splits and the reasons for the number of shards."""
     made = _splits_table("source\nbytes")
     for split in plan.splits:
         balance = split.balance
@@ -177,7 +171,7 @@ def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
             balance.class_spread,
             balance.bytes_spread,
         )
-    # The first reason names the split, the others follow from it.
+    # The first reason names the split; the others are indented below it.
     reasons = [f"{'  ' * bool(i)}{reason}" for split in plan.splits for i, reason in enumerate(split.reasons)]
     by_reason = Counter(plan.rejected["reason"].to_pylist())
     rejected = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.most_common()) or "none"
@@ -196,7 +190,7 @@ def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
 
 
 def shares_table(plan: Plan) -> Table:
-    """Which share of every class each split has, beside the one that was asked for."""
+    """Return a table with the share of each class in each split, next to the requested share."""
     wanted = plan.options.splits or {}
     heads = [f"{split.name}\n{float(wanted[split.name]):.1%}" if wanted else split.name for split in plan.splits]
     made = table("share of" if not wanted else "share of\nwanted", *heads, "examples")
@@ -213,7 +207,7 @@ def shares_table(plan: Plan) -> Table:
 
 
 def info_summary(manifest: Manifest) -> Group:
-    """What `info` prints."""
+    """Return what `info` prints."""
     source, index = manifest.source, _indexes(manifest)
     head = f"{manifest.root.url}: dataset {manifest.name!r}, format {manifest.format_version}, from {source.layout}"
     by_class = table("class", *manifest.splits)
@@ -248,12 +242,12 @@ def _changes_line(index: pa.Table) -> str:
     for value in pc.value_counts(index["changes"].cast(pa.string())).to_pylist():
         by_change.update({change: value["counts"] for change in value["values"].split(",") if change})
     changes = ", ".join(f"{number:,} {change}" for change, number in sorted(by_change.items()))
-    return f"normalised: {changes}" if changes else "normalised: none, all bytes are the source's"
+    return f"normalised: {changes}" if changes else "normalised: none, all images are stored unchanged"
 
 
 def _sides(index: pa.Table) -> dict[str, tuple[int, int, int]]:
     sides = {side: index[side].to_numpy() for side in ("width", "height")}
-    # The lower of two middle values: a size that occurs.
+    # The lower of the two middle values, because it occurs in the data.
     return {
         side: (int(all_.min()), int(np.percentile(all_, 50, method="lower")), int(all_.max()))
         for side, all_ in sides.items()

@@ -1,4 +1,4 @@
-"""What a person sees while a job runs: a live bar on a terminal, a plain line every 30 seconds elsewhere."""
+"""Show messages and progress: a live bar on a terminal, otherwise a plain line every 30 seconds."""
 
 import contextlib
 import sys
@@ -14,29 +14,29 @@ PLAIN_SECONDS = 30
 
 
 def escape_controls(text: str) -> str:
-    """Lines as a terminal may see them: names in them come from whoever named the files."""
+    """Return a text without control characters: it may contain file names, which can hold any."""
     return "\n".join(map(printable, text.split("\n")))
 
 
 class Terminal:
-    """Sentences and progress go to standard error, results to standard output."""
+    """A ProgressListener: messages and progress go to standard error, results to standard output."""
 
     def __init__(self, *, quiet: bool) -> None:
         self._quiet = quiet
 
     def say(self, text: str) -> None:
-        """A sentence, now."""
+        """Print a message."""
         if not self._quiet:
             click.echo(escape_controls(text), err=True)
 
     def show(self, *parts: Any) -> None:
-        """A result: rich tables and plain text."""
+        """Print a result: rich tables and plain text."""
         if not self._quiet:
             print_parts(*parts)
 
     @contextlib.contextmanager
     def phase(self, name: str, total: int | None) -> Iterator[Callable[[int], None]]:
-        """See pipelines.watching.Watch."""
+        """See ProgressListener."""
         if self._quiet:
             yield lambda _: None
         elif sys.stderr is not None and sys.stderr.isatty():
@@ -47,8 +47,8 @@ class Terminal:
 
 
 def print_parts(*parts: Any) -> None:
-    """Print rich tables and texts; where the output is no terminal, wide enough that no cell wraps."""
-    if sys.stdout is None:  # closed by whoever called, as daemons do
+    """Print rich tables and texts; if the output is not a terminal, in lines that do not wrap."""
+    if sys.stdout is None:  # closed by the caller, as daemons do
         return
     from rich.console import Console
 
@@ -60,12 +60,12 @@ def print_parts(*parts: Any) -> None:
 
 
 class _Lines:
-    """A plain line every 30 seconds, and none for a phase that is shorter."""
+    """Prints a plain line every PLAIN_SECONDS; none for a shorter phase."""
 
     def __init__(self, name: str, total: int | None, say: Callable[[str], None]) -> None:
         self._name, self._total, self._say = name, total, say
         self._start = self._said = time.monotonic()
-        self._before: int | None = None  # what an earlier run did took no time of this one
+        self._before: int | None = None  # done by earlier runs: not part of this run's rate
 
     def __call__(self, done: int) -> None:
         now = time.monotonic()

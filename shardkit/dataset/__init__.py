@@ -2,7 +2,7 @@
 
 | module | contents |
 |---|---|
-| `manifest` | ``manifest.json``: read, check, seal |
+| `manifest` | ``manifest.json``: read, check, seal; `missing_manifest` explains why there is none |
 | `index` | the index of a shard |
 | `tfrecord`, `example` | TFRecord frames and ``tf.train.Example``, without TensorFlow |
 | `features` | names, types and roles of features |

@@ -1,4 +1,4 @@
-"""Recognise what was given instead of a dataset: photographs, a shard, a parent folder, an unfinished conversion."""
+"""Explain a missing manifest: the path may be a folder of images, a shard, a parent folder or an unfinished dataset."""
 
 import contextlib
 
@@ -6,18 +6,18 @@ from shardkit import naming
 from shardkit.storage import Folder
 
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
-_MAX_DEPTH = 3  # folders from the path given to an image: split, class, and one more
-_MAX_CHILDREN = 100  # folders in which a dataset is looked for
+_MAX_DEPTH = 3  # folders between the path and an image: split, class, and one more
+_MAX_CHILDREN = 100  # folders searched for a dataset
 
 
 def explain_missing_manifest(root: Folder) -> str:
-    """Return what a folder without a manifest is, and the remedy, as the end of a sentence.
+    """Return an explanation of the missing manifest with the remedy, as the end of a sentence.
 
     Args:
-        root: The folder, or the file, that was given as a dataset.
+        root: The folder or file given as a dataset.
     """
     plain = "a dataset has one when its conversion is complete"
-    with contextlib.suppress(OSError):  # what cannot be listed is not explained
+    with contextlib.suppress(OSError):  # no explanation if the folder cannot be listed
         if root.stat(naming.WORK_FOLDER) is not None:
             return f"{plain}, and this one was interrupted: run the same `shardkit convert` again to finish it"
         given = root.stat("")
@@ -42,7 +42,7 @@ def _explain_file(root: Folder) -> str:
 
 
 def _has_image(root: Folder, path: str, depth: int) -> bool:
-    """Whether a folder, or the first folder in it, and so on, holds an image."""
+    """Return whether a folder has an image; if not, look into its first folder, up to `depth` levels."""
     children = root.scan(path)
     if any(child.name.lower().endswith(_IMAGE_ENDINGS) and not child.is_folder for child in children):
         return True

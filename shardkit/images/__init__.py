@@ -1,6 +1,16 @@
-"""Images as bytes: what their headers say, whether they decode, and the form in which they are stored.
+"""Images as bytes: inspect headers, check that they decode, and normalise them for storage.
 
-Works on bytes alone: no paths, no pipeline, no TensorFlow; Pillow is imported where it is first needed.
+| module | contents |
+|---|---|
+| `info` | `ImageInfo`, the error `BadImage`, limits |
+| `inspection` | read a header; decode every byte |
+| `jpeg`, `png`, `orientation` | parsers of headers and metadata |
+| `pillow` | other formats, and decoding |
+| `normalising` | convert an image to the stored form |
+| `masks` | the same for segmentation masks |
+| `boxes` | place boxes and masks on the upright image |
+
+Everything works on bytes, without paths, pipelines or TensorFlow. Pillow is imported when it is first needed.
 """
 
 from shardkit.images.info import CHANGES, MAX_PIXELS, MAX_SIDE, REASONS, BadImage, ImageInfo

@@ -1,6 +1,6 @@
-"""Boxes and masks onto the upright image: which way round an annotation is meant, and what of a box lies inside.
+"""Place boxes and masks on the upright image.
 
-Stored boxes are (ymin, xmin, ymax, xmax) as shares of the upright image's height and width, as TFDS stores them.
+Stored boxes are (ymin, xmin, ymax, xmax) as fractions of the upright image's height and width, as in TFDS.
 """
 
 import struct
@@ -14,7 +14,7 @@ Box = tuple[float, float, float, float]
 _FLOAT32 = struct.Struct("<4f")
 _Point = tuple[float, float]
 
-# EXIF orientation: where (y, x) of the picture as stored lies in the upright one (EXIF 2.3, 4.6.4 A).
+# EXIF orientation: from (y, x) in the stored picture to (y, x) in the upright one (EXIF 2.3, 4.6.4 A).
 _UPRIGHT: dict[int, Callable[[float, float], _Point]] = {
     1: lambda y, x: (y, x),
     5: lambda y, x: (x, y),
@@ -32,18 +32,24 @@ class BadBox(NamedTuple):
 
 
 def upright_size(info: ImageInfo) -> tuple[int, int]:
-    """Width and height of the upright image, pixels."""
+    """Return the width and height of the upright image in pixels."""
     return (info.height, info.width) if info.orientation >= 5 else (info.width, info.height)
 
 
 def annotated_orientation(width: int, height: int, info: ImageInfo, what: str) -> int:
-    """How an annotation of that many pixels has to be turned with its image: 1 where it is upright already.
+    """Return the EXIF orientation that turns an annotation upright; 1 if it is upright already.
 
-    Some tools annotate the picture as stored, others the upright one, and none says which. The size tells, unless the
-    picture is square or turned by 180 degrees: then it is taken to be the upright one, which people see.
+    Some tools annotate the stored picture, others the upright one, and none of them says which. The size tells, unless
+    the picture is square or turned by 180 degrees; then the upright picture is assumed, because people see that one.
+
+    Args:
+        width: Width in pixels of the picture that was annotated.
+        height: Its height in pixels.
+        info: The image's header.
+        what: Name of the annotation for errors.
 
     Raises:
-        BadImage: "annotated_size": the annotation is of neither size.
+        BadImage: "annotated_size": the size is neither that of the stored nor that of the upright picture.
     """
     if (width, height) == upright_size(info):
         return 1
@@ -51,25 +57,27 @@ def annotated_orientation(width: int, height: int, info: ImageInfo, what: str) -
         return info.orientation
     wanted = " x ".join(map(str, upright_size(info)))
     raise BadImage(
-        ANNOTATED_SIZE, f"The {what} is {width} x {height} pixels, the image {wanted}; is it of another image?"
+        ANNOTATED_SIZE,
+        f"The {what} is {width} x {height} pixels, the image {wanted}; are they the same image?",
     )
 
 
 def place_objects(
     objects: Sequence[dict[str, Any]], annotated: tuple[int | None, int | None], info: ImageInfo
 ) -> tuple[list[dict[str, Any]], list[BadBox]]:
-    """Objects with their boxes as they are stored, and (name, message) of those whose box has no area in the image.
-
-    What of a box lies outside the image is cut off.
+    """Convert the boxes of objects to the stored form, clipped to the image.
 
     Args:
-        objects: dicts with at least `bbox` and `name`; see sources.listing.objects_field.
-        annotated: width and height in pixels that boxes refer to; (0, 0) where they are shares of the upright image's
-            sides already, None for pixels of the upright image.
-        info: of the image.
+        objects: Dicts with at least `bbox` and `name`; see sources.listing.objects_field.
+        annotated: Width and height in pixels that boxes refer to; (0, 0) if they are fractions of the upright image
+            already, None for pixels of the upright image.
+        info: The image's header.
+
+    Returns:
+        The objects with stored boxes; and the boxes without area in the image, whose objects are dropped.
 
     Raises:
-        BadImage: see annotated_orientation.
+        BadImage: See annotated_orientation.
     """
     width, height = annotated
     orientation = 1
@@ -94,7 +102,7 @@ def place_objects(
 def _placed(box: Sequence[float], width: int, height: int, orientation: int) -> Box | None:
     turn = _UPRIGHT[orientation]
     (y0, x0), (y1, x1) = turn(box[0] / height, box[1] / width), turn(box[2] / height, box[3] / width)
-    # A box given with its corners exchanged has no area: who wrote it meant another order of numbers.
+    # A box with exchanged corners has no area: its numbers are probably in another order.
     if not (box[0] < box[2] and box[1] < box[3]):
         return None
     placed = max(0.0, min(y0, y1)), max(0.0, min(x0, x1)), min(1.0, max(y0, y1)), min(1.0, max(x0, x1))
@@ -102,6 +110,6 @@ def _placed(box: Sequence[float], width: int, height: int, orientation: int) -> 
 
 
 def has_area(box: Box) -> bool:
-    """Whether a box within the image is not empty once it is stored: as float32, a very narrow one may be."""
+    """Return whether a box lies within the image and is not empty; as float32, a very narrow box may be empty."""
     ymin, xmin, ymax, xmax = _FLOAT32.unpack(_FLOAT32.pack(*box))
     return bool(0 <= ymin < ymax <= 1 and 0 <= xmin < xmax <= 1)

@@ -1,7 +1,7 @@
-"""What is known of an image: the value that a header gives, and the error that a bad image raises.
+"""The header of an image as a value, the error for a bad image, and limits of size.
 
-The limits are those of the decoders that come later: Pillow's threshold of suspicion for the number of pixels, and
-libpng's default for the length of a side (a PNG with a longer side is refused by TensorFlow, measured with 2.21).
+The limits are those of later decoders: Pillow's limit for the number of pixels, and libpng's default for the length of
+a side (TensorFlow 2.21 refuses a PNG with a longer side).
 """
 
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from shardkit.reject_reasons import (
     UNREADABLE,
 )
 
-MAX_PIXELS = 89_478_485  # Pillow's Image.MAX_IMAGE_PIXELS: above it an image is suspected to be a decompression bomb
+MAX_PIXELS = 89_478_485  # Pillow's Image.MAX_IMAGE_PIXELS: larger images may be decompression bombs
 MAX_SIDE = 1_000_000  # pixels; libpng's PNG_USER_WIDTH_MAX and PNG_USER_HEIGHT_MAX
 
 # Every reason that a BadImage can have.
 REASONS = (EMPTY, TRUNCATED, NOT_AN_IMAGE, TOO_MANY_PIXELS, DAMAGED, UNREADABLE, ANNOTATED_SIZE, BAD_MASK)
 
-# Every code that ImageInfo.changes and NormalisedImage.changes can hold.
+# Codes of ImageInfo.changes and NormalisedImage.changes, with their meaning.
 CHANGES: dict[str, str] = {
     "animated": "more than one frame or page; the first is kept",
     "bit_depth": "more than 8 bits a channel; the high 8 are kept",
@@ -35,7 +35,7 @@ CHANGES: dict[str, str] = {
     "format:jpeg2000": "JPEG 2000; re-encoded as PNG",
     "format:ppm": "PBM, PGM or PPM; re-encoded as PNG",
     "format:tiff": "TIFF; re-encoded as PNG",
-    "format:webp": "WebP; re-encoded as JPEG where it was lossy and opaque, else as PNG",
+    "format:webp": "WebP; re-encoded as JPEG if it was lossy and opaque, else as PNG",
     "jpeg_process": "JPEG with arithmetic coding or the lossless process; re-encoded as ordinary JPEG",
     "orientation": "EXIF or XMP orientation was not upright; pixels are turned",
     "resized": "shrunk to the shorter side asked for (set by normalise alone)",
@@ -44,16 +44,15 @@ CHANGES: dict[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class ImageInfo:
-    """What an image's header says.
+    """The header of an image.
 
     Attributes:
         format: "JPEG", "PNG", "WEBP", "TIFF", "GIF", "BMP", "PPM", "JPEG2000" or "AVIF". A multi-picture JPEG (which
-            Pillow names "MPO") is "JPEG": every decoder reads its first picture.
-        width: pixels a row as stored in the file, before orientation.
-        height: rows as stored in the file, before orientation.
-        orientation: EXIF orientation 1..8, or XMP's where EXIF has none; 1 (upright) when absent or invalid.
-        changes: sorted codes out of ``CHANGES`` that say why the bytes cannot be stored as they are; empty where they
-            can.
+            Pillow names "MPO") is "JPEG", because every decoder reads its first picture.
+        width: Width in pixels as stored in the file, before orientation.
+        height: Height in pixels as stored in the file, before orientation.
+        orientation: EXIF orientation 1..8, or XMP's if EXIF has none; 1 (upright) if absent or invalid.
+        changes: Sorted codes of ``CHANGES``: why the bytes cannot be stored unchanged; empty if they can.
     """
 
     format: str
@@ -63,18 +62,18 @@ class ImageInfo:
     changes: tuple[str, ...]
 
 
-class BadImage(DataError):  # noqa: N818 -- it names what was found, as the index's reason column does
-    """Bytes that are no image, or one that cannot be decoded.
+class BadImage(DataError):  # noqa: N818 -- named after what was found
+    """Bytes that are not an image, or an image that cannot be decoded.
 
-    ``str()`` is one sentence without the key, which the caller knows and adds.
+    ``str()`` is one sentence without the key, which the caller adds.
 
     Attributes:
-        reason: "empty", "truncated", "not_an_image", "too_many_pixels" or "damaged"; "bad_mask" of masks; "unreadable"
-            and "annotated_size" (annotations of an image of another size) only from those who know more than bytes.
+        reason: "empty", "truncated", "not_an_image", "too_many_pixels" or "damaged"; "bad_mask" for masks. Callers that
+            know the file or its annotations also raise "unreadable" and "annotated_size".
     """
 
     def __init__(self, reason: str, sentence: str) -> None:
-        # Both go to args so that the error survives the trip between processes.
+        # Both are in args so that the error can be pickled.
         super().__init__(reason, sentence)
         self.reason = reason
 
@@ -83,31 +82,31 @@ class BadImage(DataError):  # noqa: N818 -- it names what was found, as the inde
 
 
 def check_size(width: int, height: int, kind: str) -> None:
-    """Refuse a size that no decoder should be asked for, before anything is decoded.
+    """Check the size of an image before decoding it.
 
     Args:
-        width: pixels.
-        height: pixels.
-        kind: the format's name, for the message.
+        width: Width in pixels.
+        height: Height in pixels.
+        kind: Name of the format, for the message.
 
     Raises:
-        BadImage: "damaged" where a side is 0, "too_many_pixels" above MAX_PIXELS or MAX_SIDE.
+        BadImage: "damaged" if a side is 0, "too_many_pixels" above MAX_PIXELS or MAX_SIDE.
     """
     if width < 1 or height < 1:
         raise BadImage(DAMAGED, f"The {kind} header claims {width} x {height} pixels; replace the file.")
     if width * height > MAX_PIXELS or width > MAX_SIDE or height > MAX_SIDE:
         raise BadImage(
             TOO_MANY_PIXELS,
-            f"The {kind} header claims {width} x {height} pixels, more than the {MAX_PIXELS} pixels in all or "
-            f"{MAX_SIDE} a side that are decoded; shrink the image or leave it out.",
+            f"The {kind} header claims {width} x {height} pixels, more than the limit of {MAX_PIXELS} pixels or "
+            f"{MAX_SIDE} pixels per side; shrink or remove the image.",
         )
 
 
 def truncated(kind: str, num_bytes: int) -> BadImage:
-    """The error for a file of ``num_bytes`` bytes that ends before its image does."""
+    """Return the error for a file of ``num_bytes`` bytes that ends before its image."""
     return BadImage(TRUNCATED, f"The {kind} is cut short after {num_bytes} bytes; copy it again from its origin.")
 
 
 def damaged(kind: str, found: str, remedy: str = "copy it again from its origin or replace it") -> BadImage:
-    """The error for an image that cannot be decoded; ``found`` continues "The JPEG ..."."""
+    """Return the error for an image that cannot be decoded; ``found`` continues "The JPEG ..."."""
     return BadImage(DAMAGED, f"The {kind} {found}; {remedy}.")

@@ -1,14 +1,14 @@
-"""What the header says, and whether every coded byte can be decoded."""
+"""Read the header of an image, and check that all of its data can be decoded."""
 
 from shardkit.images import jpeg, pillow, png
 from shardkit.images.info import BadImage, ImageInfo
 from shardkit.reject_reasons import EMPTY
 
-# TensorFlow reads a JPEG to its end marker and fails where a stray marker swallows it; Pillow stops, content, at the
-# last pixel. A reserved marker (FF 02), repeated for longer than any segment can be, stands behind the file while it
-# is checked: a decoder that has not met the end marker by then runs into it, and Pillow raises.
-_BEYOND_THE_END = b"\xff\x02" * (33 << 10)  # 66 KiB
-_CHECK_SCALE = 8  # libjpeg's smallest: entropy-decodes everything, transforms next to nothing
+# TensorFlow reads a JPEG up to its end marker and fails if a stray marker hides it; Pillow stops at the last pixel.
+# So the check appends a reserved marker (FF 02), repeated for longer than any segment can be: a decoder that missed
+# the end marker reads it, and Pillow raises.
+_AFTER_THE_END = b"\xff\x02" * (33 << 10)  # 66 KiB
+_CHECK_SCALE = 8  # libjpeg's smallest scale: everything is entropy-decoded, little is transformed
 
 
 def inspect(data: bytes) -> ImageInfo:
@@ -17,11 +17,11 @@ def inspect(data: bytes) -> ImageInfo:
     Costs a few microseconds for a JPEG or a PNG; other formats are opened by Pillow.
 
     Args:
-        data: the whole file.
+        data: The whole file.
 
     Raises:
-        BadImage: "empty", "not_an_image", "too_many_pixels"; "truncated" and "damaged" where the header or a missing
-            end marker tells.
+        BadImage: "empty", "not_an_image", "too_many_pixels"; "truncated" and "damaged" if the header shows it or the
+            end marker is missing.
     """
     if not data:
         raise BadImage(EMPTY, "The file has no bytes; copy it again from its origin or remove it.")
@@ -36,20 +36,20 @@ def inspect(data: bytes) -> ImageInfo:
 def check(data: bytes) -> ImageInfo:
     """Read an image's header and decode every entropy-coded byte.
 
-    What passes can be normalised, and TensorFlow decodes the result (held by tests over mutated files). A JPEG is
-    decoded at an eighth of its size: all its bytes, few of its pixels.
+    An image that passes can be normalised, and TensorFlow decodes the result (tested with mutated files). A JPEG is
+    decoded at an eighth of its size, which reads all of its bytes and computes few pixels.
 
     Args:
-        data: the whole file.
+        data: The whole file.
 
     Raises:
-        BadImage: as ``inspect`` does; "truncated" and "damaged" wherever the data is.
+        BadImage: As ``inspect`` does; also "truncated" and "damaged" for any part of the data.
     """
     info = inspect(data)
     if info.format == "JPEG":
-        image = pillow.open_image(data + _BEYOND_THE_END, "JPEG")
+        image = pillow.open_image(data + _AFTER_THE_END, "JPEG")
         with pillow.decoding("JPEG", data):
-            # Brightness alone: colours are entropy-decoded all the same, but not transformed.
+            # Greyscale only: colours are still entropy-decoded, but not transformed.
             image.draft("L", (max(1, info.width // _CHECK_SCALE), max(1, info.height // _CHECK_SCALE)))
             image.load()
         return info

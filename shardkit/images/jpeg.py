@@ -1,10 +1,9 @@
-"""A JPEG's header, read by walking its markers: microseconds where Pillow's open takes a hundred.
+"""Read the header of a JPEG by its markers, which takes microseconds instead of the hundred of Pillow's open.
 
     SOI  APP0  APP1(EXIF)  DQT  SOF0  DHT  SOS  entropy-coded data ...  EOI
     |    `---- each: FF, marker, length (2 bytes, counts itself), payload
 
-The walk goes on to SOS, since Pillow and libjpeg take EXIF segments up to there. Tests prove that it says what
-Pillow's open says.
+It reads up to SOS, because Pillow and libjpeg accept EXIF segments up to there. Tests compare it with Pillow's open.
 """
 
 import struct
@@ -18,7 +17,7 @@ _EOI = b"\xff\xd9"
 _SEGMENT = struct.Struct(">BBH")  # FF, marker, length
 _FRAME = struct.Struct(">BHHB")  # precision, height, width, number of components
 _FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # SOF0..SOF15 without DHT, JPG and DAC
-_ORDINARY = frozenset({0xC0, 0xC1, 0xC2})  # Huffman baseline, extended and progressive: what every decoder reads
+_ORDINARY = frozenset({0xC0, 0xC1, 0xC2})  # Huffman baseline, extended and progressive: every decoder reads these
 _APP1 = 0xE1
 _SOS = 0xDA
 # Markers without a length (TEM, RST0..7, SOI, EOI), a stuffed byte (00) and a fill byte (FF).
@@ -31,12 +30,12 @@ def scan_jpeg(data: bytes) -> ImageInfo:
     """Read the header of a JPEG.
 
     Args:
-        data: the whole file; begins with ``SIGNATURE``.
+        data: The whole file, which begins with ``SIGNATURE``.
 
     Raises:
-        BadImage: "truncated" where the header breaks off or no end marker follows the data (TensorFlow refuses a JPEG
-            without its final FF D9 even where all pixels are there; measured with 2.21), "too_many_pixels", and
-            "damaged" for what no decoder reads.
+        BadImage: "truncated" if the header is incomplete or no end marker follows the data (TensorFlow 2.21 refuses a
+            JPEG without its final FF D9 even if all pixels are present), "too_many_pixels", and "damaged" if no
+            decoder reads it.
     """
     segment = _SEGMENT.unpack_from
     position = 2
@@ -50,7 +49,7 @@ def scan_jpeg(data: bytes) -> ImageInfo:
                 position = _skip_unusual(data, position, prefix, marker)
                 continue
             if length < 2 or marker < 0xC0:
-                raise damaged("JPEG", f"has no segment at byte {position}, where its header announces one")
+                raise damaged("JPEG", f"should have a segment at byte {position}, but has none")
             if marker == _SOS:
                 break
             if marker in _FRAMES:
@@ -61,7 +60,7 @@ def scan_jpeg(data: bytes) -> ImageInfo:
             elif marker == _APP1:
                 payload = data[position + 4 : position + 2 + length]
                 if payload.startswith(b"Exif\0\0"):
-                    exif = exif + payload[6:] if exif else payload  # Long blocks go on in the next segment.
+                    exif = exif + payload[6:] if exif else payload  # Long blocks continue in the next segment.
                 elif payload.startswith(_XMP):
                     xmp = payload
             position += 2 + length
@@ -86,10 +85,10 @@ def scan_jpeg(data: bytes) -> ImageInfo:
 
 
 def _skip_unusual(data: bytes, position: int, prefix: int, marker: int) -> int:
-    """Where reading goes on after fill bytes, junk or a marker without a length: as libjpeg and Pillow do.
+    """Return the position after fill bytes, junk or a marker without a length, as in libjpeg and Pillow.
 
     Raises:
-        BadImage: "damaged" at a second SOI or an EOI before any scan; "truncated" where only junk follows.
+        BadImage: "damaged" at a second SOI or an EOI before any scan; "truncated" if only junk follows.
     """
     if prefix != 0xFF:
         following = data.find(b"\xff", position)
@@ -99,12 +98,12 @@ def _skip_unusual(data: bytes, position: int, prefix: int, marker: int) -> int:
     if marker == 0xFF:
         return position + 1
     if marker in {0xD8, 0xD9}:
-        raise damaged("JPEG", "begins or ends again before its image data")
+        raise damaged("JPEG", "has a second start or an end before its image data")
     return position + 2
 
 
 def _check_frame(process: int, precision: int, width: int, height: int, num_components: int) -> None:
-    """Refuse what no decoder reads.
+    """Check that decoders read an image of this kind.
 
     Raises:
         BadImage: "damaged" or "too_many_pixels".
@@ -115,8 +114,8 @@ def _check_frame(process: int, precision: int, width: int, height: int, num_comp
     if max(width, height) > _MAX_SIDE:
         raise BadImage(
             TOO_MANY_PIXELS,
-            f"The JPEG header claims {width} x {height} pixels, more than the {_MAX_SIDE} a side that libjpeg decodes; "
-            "shrink the image or leave it out.",
+            f"The JPEG header claims {width} x {height} pixels, more than libjpeg's {_MAX_SIDE} per side; "
+            "shrink or remove the image.",
         )
     if precision != 8 or num_components not in {1, 3, 4}:
         raise damaged(

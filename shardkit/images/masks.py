@@ -1,8 +1,8 @@
-"""Segmentation masks: pixels that are numbers of classes, so nothing may change a value.
+"""Check and normalise segmentation masks, whose pixels are class numbers, without changing a value.
 
-Images are shown, masks are counted. What is harmless to an image ruins a mask: TensorFlow turns a palette into its
-colours and stretches 1, 2 and 4 bits to 0..255, Pillow stretches them too, and JPEG invents values. So a mask is stored
-as a grey PNG of 8 or 16 bits, whose values ``tf.io.decode_png`` gives as they are (with dtype uint16 for 16 bits).
+Conversions that keep the look of an image ruin a mask: TensorFlow replaces a palette by its colours and scales 1, 2 and
+4 bits to 0..255, Pillow scales them too, and JPEG changes values. So a mask is stored as a grey PNG with 8 or 16 bits,
+from which ``tf.io.decode_png`` returns the values unchanged (with dtype uint16 for 16 bits).
 """
 
 import io
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageFile import ImageFile
 
-# Lossless, and samples are numbers. Not GIF: who writes one sorts its palette as suits the compression.
+# Lossless formats whose samples are numbers. Not GIF, because encoders sort its palette for compression.
 _FORMATS = frozenset({"BMP", "PNG", "TIFF"})
-_AS_STORED = frozenset({"bit_depth"})  # of an image's changes, those that a mask does not undergo
+_AS_STORED = frozenset({"bit_depth"})  # an image's changes that do not apply to masks
 _PNG_DEPTH, _PNG_COLOUR = 24, 25  # bytes of IHDR
 _PNG_GREY = 0
 _TIFF_BITS, _TIFF_PHOTOMETRIC = 258, 262  # tags (TIFF 6.0, section 8)
 _TIFF_WHITE_IS_ZERO = 0
 _TIFF_LOSSY = frozenset({"jpeg", "tiff_jpeg", "webp"})  # Pillow's names of compressions
 _OS2_HEADER = 12  # bytes: BMP's oldest, with 16-bit sizes
-# What Pillow stretches samples of so many bits by to fill 0..255.
-_STRETCHED = {1: 255, 2: 85, 4: 17, 8: 1}
-# (mode, bits a sample as stored) that are grey. Pillow 12.3 reads BMPs of 4 and 8 bits wrongly when their palette is
-# black and white or 16 greys, taking them for another depth (measured); those are refused, not guessed.
+# Factor by which Pillow scales samples of so many bits to 0..255.
+_SCALE = {1: 255, 2: 85, 4: 17, 8: 1}
+# (mode, stored bits per sample) that are grey. Pillow 12.3 reads BMPs of 4 and 8 bits as another depth if their palette
+# is black and white or 16 greys; those are refused.
 _GREY = frozenset({("1", 1), ("L", 2), ("L", 4), ("L", 8), ("I;16", 16), ("I;16B", 16), ("I;16L", 16), ("I;16N", 16)})
 _GREY_BMP = frozenset({("1", 1), ("L", 8)})
 _REMEDY = "save it as a PNG, grey or with a palette, whose pixel values are the numbers of the classes"
@@ -43,12 +43,12 @@ _REMEDY = "save it as a PNG, grey or with a palette, whose pixel values are the 
 
 @dataclass(frozen=True, slots=True)
 class MaskInfo:
-    """What a mask is.
+    """The header of a mask.
 
     Attributes:
-        width: pixels a row.
-        height: rows.
-        bits: of a class number as it will be stored, 8 or 16.
+        width: Width in pixels.
+        height: Height in pixels.
+        bits: Bits of a stored class number, 8 or 16.
     """
 
     width: int
@@ -61,9 +61,9 @@ class NormalisedMask:
     """A mask as it is stored.
 
     Attributes:
-        data: a PNG, grey, of 8 or 16 bits.
-        width: its columns, upright.
-        height: its rows, upright.
+        data: A grey PNG with 8 or 16 bits.
+        width: Width in pixels, upright.
+        height: Height in pixels, upright.
     """
 
     data: bytes
@@ -72,15 +72,15 @@ class NormalisedMask:
 
 
 def check_mask(data: bytes) -> MaskInfo:
-    """Decode every byte of a mask and see that its pixels are class numbers.
+    """Decode every byte of a mask and check that its pixels are class numbers.
 
     Args:
-        data: the whole file.
+        data: The whole file.
 
     Raises:
-        BadImage: "bad_mask": it is damaged, or coloured, lossy, or otherwise no array of numbers.
+        BadImage: "bad_mask": it is damaged, coloured, lossy or otherwise not an array of numbers.
     """
-    with _blamed_on_the_mask(data):
+    with _as_bad_mask(data):
         info = _inspected(data)
         if info.format == "PNG":
             check_png_stream(data)
@@ -88,24 +88,24 @@ def check_mask(data: bytes) -> MaskInfo:
 
 
 def normalise_mask(data: bytes, *, orientation: int, size: tuple[int, int] | None) -> NormalisedMask:
-    """Make a mask storable; returns its very bytes where nothing has to change.
+    """Convert a mask to its stored form; return its own bytes if nothing has to change.
 
-    Turned first, resized then, by nearest neighbour: no value appears that was not there.
+    The mask is turned upright, then resized by nearest neighbour, so that no new values appear.
 
     Args:
-        data: the whole file; ``check_mask`` has accepted it.
-        orientation: EXIF's 1..8 of the image as the mask has to be turned with it; 1 for none.
-        size: width and height of the upright image as it is stored; None: the mask's own.
+        data: The whole file, which ``check_mask`` has accepted.
+        orientation: EXIF orientation 1..8 that turns the mask upright; 1 for none.
+        size: Width and height of the stored image; None for the mask's own.
 
     Raises:
-        BadImage: "bad_mask"; cannot happen after ``check_mask``.
-        CallError: where an option is out of its range.
+        BadImage: "bad_mask"; never after ``check_mask``.
+        CallError: An option is out of range.
     """
     if not 1 <= orientation <= 8 or (size is not None and min(size) < 1):
         raise CallError(
             f"orientation must be 1..8 and sides at least 1, not {orientation} and {size}; correct the call"
         )
-    with _blamed_on_the_mask(data):
+    with _as_bad_mask(data):
         info = _inspected(data)
         is_plain = info.format == "PNG" and data[_PNG_COLOUR] == _PNG_GREY and data[_PNG_DEPTH] >= 8
         is_plain = is_plain and orientation == 1 and _AS_STORED.issuperset(info.changes)
@@ -120,9 +120,9 @@ def normalise_mask(data: bytes, *, orientation: int, size: tuple[int, int] | Non
 
 
 def _resized(mask: "Image", size: tuple[int, int]) -> "Image":
-    """By nearest neighbour: the pixel below each new one's middle; of two equally near ones the right, the lower one.
+    """Resize by nearest neighbour: take the pixel at each new pixel's centre, on a tie the right or lower one.
 
-    Pillow's own adds up fractions, and misses ties by their rounding (measured with 12.3).
+    Pillow 12.3 adds up fractions, whose rounding misses ties.
     """
     import numpy as np
     from PIL import Image
@@ -132,15 +132,16 @@ def _resized(mask: "Image", size: tuple[int, int]) -> "Image":
 
 
 @contextmanager
-def _blamed_on_the_mask(data: bytes) -> Iterator[None]:
-    """Raise any error as BadImage "bad_mask", and say that the mask is meant: the key in a message is the image's."""
+def _as_bad_mask(data: bytes) -> Iterator[None]:
+    """Raise any error as BadImage "bad_mask", with a message about the mask, because its key is the image's."""
     try:
         with decoding("mask", data):
             yield
     except BadImage as error:
         sentence = str(error)
-        said = sentence if error.reason == BAD_MASK else f"The mask is bad: {sentence[:1].lower()}{sentence[1:]}"
-        raise BadImage(BAD_MASK, said) from error
+        if error.reason != BAD_MASK:
+            sentence = f"The mask is bad: {sentence[:1].lower()}{sentence[1:]}"
+        raise BadImage(BAD_MASK, sentence) from error
 
 
 def _bad(found: str, remedy: str = _REMEDY) -> BadImage:
@@ -148,20 +149,20 @@ def _bad(found: str, remedy: str = _REMEDY) -> BadImage:
 
 
 def _inspected(data: bytes) -> ImageInfo:
-    """What the header says, of a format that masks may have."""
+    """Read the header, and check that masks may have its format."""
     info = inspect(data)
     if info.format == "JPEG":
-        raise _bad("is a JPEG, which does not keep pixel values", f"make it again from its origin and {_REMEDY}")
+        raise _bad("is a JPEG, which changes pixel values", f"make it again from the original and {_REMEDY}")
     if info.format not in _FORMATS:
         raise _bad(f"is {info.format}, not PNG, TIFF or BMP")
     if info.orientation != 1:
-        # Tools disagree on whether such a mask fits the image as stored or as shown.
-        raise _bad(f"carries an EXIF orientation ({info.orientation}) of its own", "save it upright, without one")
+        # Tools disagree on whether such a mask fits the stored or the upright image.
+        raise _bad(f"has an EXIF orientation ({info.orientation}) of its own", "save it upright, without one")
     return info
 
 
 def _class_numbers(data: bytes, info: ImageInfo) -> "Image":
-    """The first frame as mode "L" or "I;16", values as stored in the file."""
+    """Return the first frame as mode "L" or "I;16", with the values stored in the file."""
     from PIL import Image
 
     image = open_image(data, info.format)
@@ -173,30 +174,30 @@ def _class_numbers(data: bytes, info: ImageInfo) -> "Image":
     if (image.mode, bits) in (_GREY_BMP if info.format == "BMP" else _GREY):
         if image.mode.startswith("I"):
             return image.convert("I;16") if image.mode != "I;16" else image.copy()
-        step = _STRETCHED[bits]
+        step = _SCALE[bits]
         samples = image.convert("L").tobytes()
         table = bytes(value // step for value in range(256))
         return Image.frombytes("L", image.size, samples if step == 1 else samples.translate(table))
     if bits == 8 and image.mode in {"LA", "RGB", "RGBA"}:
         return _grey_of_channels(image)
-    raise _bad(f"has pixels of mode {image.mode} with {bits} bits, from which no class number can be told")
+    raise _bad(f"has pixels of mode {image.mode} with {bits} bits, which are not class numbers")
 
 
 def _grey_of_channels(image: "ImageFile") -> "Image":
-    """The first channel, where the other colours are equal to it and nothing is translucent."""
+    """Return the first channel if the other colours equal it and nothing is translucent."""
     *colours, last = image.split()
     if image.mode == "RGB":
         colours.append(last)
     elif last.getextrema() != (255, 255):
-        raise _bad("is translucent, which says nothing of classes")
+        raise _bad("is translucent, so its pixels are not class numbers")
     first = colours[0].tobytes()
     if any(colour.tobytes() != first for colour in colours[1:]):
-        raise _bad("is coloured, and which colour is which class it does not say")
+        raise _bad("is coloured, so its pixels are not class numbers")
     return colours[0]
 
 
 def _stored_bits(data: bytes, image: "ImageFile", kind: str) -> int:
-    """Bits a sample; refuses what changes values on the way to them."""
+    """Return the bits per sample; refuse encodings that change values."""
     if kind == "PNG":
         return data[_PNG_DEPTH]
     if kind == "BMP":
@@ -205,7 +206,7 @@ def _stored_bits(data: bytes, image: "ImageFile", kind: str) -> int:
         return min(depth, 8)
     tags: Any = getattr(image, "tag_v2", {})
     if image.info.get("compression") in _TIFF_LOSSY:
-        raise _bad(f"is a TIFF compressed by {image.info['compression']}, which need not keep pixel values")
+        raise _bad(f"is a TIFF compressed by {image.info['compression']}, which may change pixel values")
     if image.mode in {"1", "L"} and tags.get(_TIFF_PHOTOMETRIC) == _TIFF_WHITE_IS_ZERO:
         raise _bad("is a TIFF whose 0 is white, which programs read as 0 or as 255")
     found = tags.get(_TIFF_BITS, 1)

@@ -1,4 +1,4 @@
-"""Bring an image into the form that every TensorFlow decoder reads: upright JPEG or PNG of 8 bits a channel."""
+"""Convert an image to the form that every TensorFlow decoder reads: upright JPEG or PNG with 8 bits per channel."""
 
 import io
 import struct
@@ -22,8 +22,8 @@ _CONVERTED = {
     "RGBa": "RGBA",
     "YCbCr": "RGB",
 }
-# How far beyond its target size an image may be before it is reduced by a whole factor, ahead of the resampling:
-# Pillow's documented compromise between speed and quality (Image.resize, reducing_gap).
+# An image larger than its target size by more than this factor is first reduced by a whole factor: Pillow's documented
+# compromise between speed and quality (Image.resize, reducing_gap).
 _REDUCING_GAP = 2.0
 
 
@@ -32,10 +32,10 @@ class NormalisedImage:
     """An image as it is stored.
 
     Attributes:
-        data: a JPEG or PNG file.
-        width: its columns, upright.
-        height: its rows, upright.
-        changes: sorted codes out of ``CHANGES``; empty where ``data`` is the source's bytes.
+        data: A JPEG or PNG file.
+        width: Width in pixels, upright.
+        height: Height in pixels, upright.
+        changes: Sorted codes of ``CHANGES``; empty if ``data`` is the source's bytes.
     """
 
     data: bytes
@@ -45,20 +45,21 @@ class NormalisedImage:
 
 
 def normalise(data: bytes, info: ImageInfo, *, shorter_side: int | None, quality: int) -> NormalisedImage:
-    """Make an image storable; returns its very bytes where nothing has to change.
+    """Convert an image to its stored form; return its own bytes if nothing has to change.
 
-    Otherwise: the first frame, 8 bits a channel, shrunk, upright, without metadata. JPEG and lossy, opaque WebP become
-    JPEG, all else PNG. The same bytes for the same input and versions of Pillow and its codecs.
+    Otherwise the result is the first frame with 8 bits per channel, shrunk, upright and without metadata. JPEG and
+    lossy, opaque WebP become JPEG, everything else PNG. Equal input and versions of Pillow and its codecs give equal
+    bytes.
 
     Args:
-        data: the whole file.
-        info: what ``inspect`` or ``check`` said of it.
-        shorter_side: pixels of the shorter side to shrink to; smaller images are never enlarged. None: keep the size.
-        quality: of JPEG, 1..100.
+        data: The whole file.
+        info: The result of ``inspect`` or ``check``.
+        shorter_side: Shorter side in pixels to shrink to; smaller images keep their size. None: keep all sizes.
+        quality: JPEG quality, 1..100.
 
     Raises:
-        BadImage: "damaged" or "truncated" where decoding fails; cannot happen after ``check``.
-        CallError: where an option is out of its range.
+        BadImage: "damaged" or "truncated" if decoding fails; never after ``check``.
+        CallError: An option is out of range.
     """
     if (shorter_side is not None and shorter_side < 1) or not 1 <= quality <= 100:
         raise CallError(
@@ -71,11 +72,11 @@ def normalise(data: bytes, info: ImageInfo, *, shorter_side: int | None, quality
     image: Image = open_image(data, info.format)
     with decoding(info.format, data):
         if shrink and shorter_side is not None:
-            # The plugin's size, not the header's: the TIFF plugin turns pixels while it decodes, and says so ahead.
+            # The plugin's size, not the header's, because the TIFF plugin turns pixels when it decodes.
             image = _shrink(image, _target_size(*image.size, shorter_side))
         else:
             image = _to_eight_bits(image, resample=False)
-        if info.format != "TIFF":  # Pillow's TIFF plugin has turned it already.
+        if info.format != "TIFF":  # Pillow's TIFF plugin has already turned it.
             image = transpose(image, info.orientation)
         lossy = info.format == "JPEG" or (info.format == "WEBP" and image.mode == "RGB" and _is_lossy_webp(data))
         encoded = _encode(image, "JPEG" if lossy else "PNG", quality)
@@ -84,7 +85,7 @@ def normalise(data: bytes, info: ImageInfo, *, shorter_side: int | None, quality
 
 
 def _target_size(width: int, height: int, shorter_side: int) -> tuple[int, int]:
-    """Size with the given shorter side; the longer one to the nearest whole pixel, halves up."""
+    """Return the size with the given shorter side; the longer side is rounded to whole pixels, halves up."""
     shorter = min(width, height)
     return (width * shorter_side * 2 + shorter) // (2 * shorter), (height * shorter_side * 2 + shorter) // (2 * shorter)
 
@@ -94,13 +95,13 @@ def _shrink(image: "Image", size: tuple[int, int]) -> "Image":
     from PIL.Image import Resampling
 
     drafted = image.draft(None, size)
-    # The scaled-down picture rounds its sides up; the box is the part of it that the original fills.
+    # The reduced picture rounds its sides up; the box is the part that the original fills.
     box = drafted[1] if drafted else None
     return _to_eight_bits(image, resample=True).resize(size, Resampling.BICUBIC, box=box, reducing_gap=_REDUCING_GAP)
 
 
 def _to_eight_bits(image: "Image", *, resample: bool) -> "Image":
-    """Decode and convert to L, LA, RGB, RGBA or, unless it is to be resampled, P; metadata is dropped."""
+    """Decode and convert to L, LA, RGB, RGBA or, unless it will be resampled, P; metadata is dropped."""
     image.load()
     mode = image.mode
     if mode.startswith("I"):
@@ -110,7 +111,7 @@ def _to_eight_bits(image: "Image", *, resample: bool) -> "Image":
             image = image.convert("RGBA")
         elif resample:
             image = image.convert("RGB")
-    elif mode in {"L", "RGB"} and "transparency" in image.info:  # one colour of a PNG stands for "transparent"
+    elif mode in {"L", "RGB"} and "transparency" in image.info:  # one colour of a PNG means "transparent"
         image = image.convert(mode + "A")
     elif mode in _CONVERTED:
         image = image.convert(_CONVERTED[mode])
@@ -119,7 +120,7 @@ def _to_eight_bits(image: "Image", *, resample: bool) -> "Image":
 
 
 def _high_bytes(image: "Image") -> "Image":
-    """16 bits to 8 as TensorFlow's decode_png does it; Pillow's own conversion clips at 255 (measured with 12.3)."""
+    """Convert 16 bits to 8 as TensorFlow's decode_png does; Pillow 12.3 would clip at 255."""
     from PIL import Image
 
     if image.mode == "I":
@@ -132,7 +133,7 @@ def transpose(image: "Image", orientation: int) -> "Image":
     """Turn the pixels upright."""
     from PIL.Image import Transpose
 
-    # EXIF 2.3, 4.6.4 A; held against PIL.ImageOps.exif_transpose in tests.
+    # EXIF 2.3, 4.6.4 A; tests compare it with PIL.ImageOps.exif_transpose.
     method = {
         2: Transpose.FLIP_LEFT_RIGHT,
         3: Transpose.ROTATE_180,
@@ -146,7 +147,7 @@ def transpose(image: "Image", orientation: int) -> "Image":
 
 
 def _is_lossy_webp(data: bytes) -> bool:
-    """Whether a still WebP holds a lossy frame ("VP8 ") rather than a lossless one ("VP8L")."""
+    """Return whether a still WebP has a lossy frame ("VP8 ") and not a lossless one ("VP8L")."""
     position = 12  # RIFF, size, WEBP
     while position + 8 <= len(data):
         kind, length = _RIFF_CHUNK.unpack_from(data, position)
@@ -157,7 +158,7 @@ def _is_lossy_webp(data: bytes) -> bool:
 
 
 def _encode(image: "Image", kind: str, quality: int) -> bytes:
-    """A JPEG or PNG file without metadata."""
+    """Encode a JPEG or PNG file without metadata."""
     buffer = io.BytesIO()
     if kind == "JPEG":
         image.save(buffer, "JPEG", quality=quality)

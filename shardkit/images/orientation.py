@@ -1,7 +1,7 @@
-"""Image orientation out of an EXIF block or an XMP packet.
+"""Read the image orientation from an EXIF block or an XMP packet.
 
-Written here, not taken from Pillow: Pillow parses the whole directory (a hundred microseconds), warns and raises on
-damaged ones, and half the photographs of the world carry EXIF. Tests hold it against Pillow's ``getexif``.
+Pillow is not used, because it parses the whole directory (a hundred microseconds) and warns or raises on damaged ones,
+and very many photographs have EXIF. Tests compare this with Pillow's ``getexif``.
 """
 
 import re
@@ -15,21 +15,21 @@ _ENDIANS = {b"II": "<", b"MM": ">"}
 _HEADS = {order: struct.Struct(order + "2sHL") for order in "<>"}
 _COUNTS = {order: struct.Struct(order + "H") for order in "<>"}
 _ENTRIES = {order: struct.Struct(order + "HHL4s") for order in "<>"}  # tag, type, count, value or offset
-# Types taken: SHORT, as the standard wants, and LONG, as careless writers store it (TIFF 6.0, section 2).
+# Accepted types: SHORT, as in the standard, and LONG, which some writers use (TIFF 6.0, section 2).
 _VALUES = {order: {3: struct.Struct(order + "H"), 4: struct.Struct(order + "L")} for order in "<>"}
-# Keywords of the PNG text chunks that may tell: ImageMagick's EXIF in hexadecimal, and XMP.
+# Keywords of PNG text chunks with an orientation: ImageMagick's EXIF in hexadecimal, and XMP.
 ORIENTED_KEYWORDS = (b"Raw profile type exif\0", b"XML:com.adobe.xmp\0")
 _MAX_TEXT = 1 << 20  # 1 MiB: inflated text beyond it is not read; Pillow's MAX_TEXT_CHUNK
 
 
 def exif_orientation(block: bytes) -> int | None:
-    r"""Orientation in IFD0 of an EXIF block.
+    r"""Read the orientation from IFD0 of an EXIF block.
 
     Args:
-        block: a TIFF structure, with or without the leading "Exif\0\0"; may be damaged.
+        block: A TIFF structure, with or without the leading "Exif\0\0"; it may be damaged.
 
     Returns:
-        The tag's value as stored (it may be out of 1..8; 0 for a type that is no number), None where it is absent.
+        The stored value, possibly outside 1..8; 0 if its type is not a number; None if it is absent.
     """
     while block.startswith(b"Exif\0\0"):
         block = block[6:]
@@ -48,30 +48,30 @@ def exif_orientation(block: bytes) -> int | None:
                 # A duplicated tag: the last one counts, as in Pillow.
                 value = number.unpack_from(field)[0] if number else 0
     except struct.error:
-        pass  # The block ends early: what was read before that counts.
+        pass  # The block ends early; values read before that count.
     return value
 
 
 def xmp_orientation(packet: bytes) -> int | None:
-    """Orientation in an XMP packet, None where it has none."""
+    """Read the orientation from an XMP packet; None if it has none."""
     found = _XMP.search(packet)
     return int(found[1]) if found else None
 
 
 def valid_orientation(value: object) -> int:
-    """``value`` where it is one of EXIF's 1..8, else 1."""
+    """Return ``value`` if it is one of EXIF's 1..8, else 1."""
     return value if isinstance(value, int) and 1 <= value <= 8 else 1
 
 
 def png_text_orientation(chunks: list[tuple[bytes, bytes]], *, has_exif: bool) -> int | None:
-    """Orientation in a PNG's text chunks.
+    """Read the orientation from a PNG's text chunks.
 
     Args:
-        chunks: (type, payload) of those that begin with one of ``ORIENTED_KEYWORDS``, in file order.
-        has_exif: whether the file has an eXIf chunk too; then ImageMagick's copy does not count.
+        chunks: (type, payload) of the chunks that begin with one of ``ORIENTED_KEYWORDS``, in file order.
+        has_exif: Whether the file also has an eXIf chunk; then ImageMagick's copy is ignored.
 
     Returns:
-        ImageMagick's EXIF where it holds one, else XMP's, else None.
+        The orientation of ImageMagick's EXIF, else of XMP, else None.
     """
     raw, xmp = ORIENTED_KEYWORDS
     found: int | None = None
@@ -90,7 +90,7 @@ def png_text_orientation(chunks: list[tuple[bytes, bytes]], *, has_exif: bool) -
 
 
 def _text(kind: bytes, payload: bytes) -> bytes:
-    """The text of a tEXt, zTXt or iTXt chunk (PNG 1.2, 4.2.3), b"" where it is damaged or too long."""
+    """Return the text of a tEXt, zTXt or iTXt chunk (PNG 1.2, 4.2.3); b"" if it is damaged or too long."""
     rest = payload.partition(b"\0")[2]
     compressed = kind == b"zTXt"
     if compressed:

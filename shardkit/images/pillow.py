@@ -1,8 +1,8 @@
-"""Formats, and all decoding, through Pillow's plugins.
+"""Detect formats and decode images with Pillow's plugins.
 
-A plugin's class is called directly. ``PIL.Image.open`` would try every plugin that is installed (EPS starts
-Ghostscript), import them all, and measure sizes against ``Image.MAX_IMAGE_PIXELS``, a global of the process that is
-not ours to change. Nothing here changes a global but ``silence_pillow``, which says why.
+Plugin classes are called directly. ``PIL.Image.open`` would import and try all installed plugins (EPS starts
+Ghostscript) and compare sizes with ``Image.MAX_IMAGE_PIXELS``, a global that belongs to the process. Only
+``silence_pillow`` changes a global here; it explains why.
 """
 
 import importlib
@@ -45,32 +45,32 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\0\0\0\x0cjP  \r\n\x87\n", "JPEG2000"),
     (b"\xff\x4f\xff\x51", "JPEG2000"),
 )
-# Signatures so short that text may begin with them: where the rest fails, the file is no image, not a damaged one.
+# Signatures so short that text may begin with them: a file that cannot be opened is then no image.
 _WEAK = frozenset({"BMP", "PPM"})
 _AVIF_BRANDS = frozenset({b"avif", b"avis"})
-_SHARED_BRANDS = frozenset({b"mif1", b"msf1"})  # AVIF or HEIC: the latter is not read here
-# Pillow's modes that hold one range of brightness for certain. "I" (32 bits) does only as PPM's reader scales it, and
-# "F", "LAB" and whatever comes later have no agreed way to 8 bits.
+_SHARED_BRANDS = frozenset({b"mif1", b"msf1"})  # AVIF or HEIC; HEIC is not supported
+# Pillow's modes with a known range of values. "I" (32 bits) has one only in PPM, whose reader scales values; "F", "LAB"
+# and later modes have no standard conversion to 8 bits.
 _KNOWN_MODES = frozenset(
     {"1", "CMYK", "I;16", "I;16B", "I;16L", "I;16N", "L", "LA", "La", "P", "PA", "RGB", "RGBA", "RGBX", "RGBa", "YCbCr"}
 )
 _FIRST_TRANSPOSED = 5  # orientations 5..8 swap width and height
 _PILLOW_MODULES = r"PIL\."
-_SILENCER = ("ignore", None, Warning, re.compile(_PILLOW_MODULES), 0)  # what filterwarnings makes of it
+_SILENCER = ("ignore", None, Warning, re.compile(_PILLOW_MODULES), 0)  # the entry that filterwarnings makes
 
 
 def silence_pillow() -> None:
-    """Keep Pillow's warnings (damaged metadata, odd animations) from users: what matters is raised as BadImage.
+    """Hide Pillow's warnings about damaged metadata and odd animations; what matters is raised as BadImage.
 
-    ``warnings.catch_warnings`` swaps the process's filters and puts them back: two threads that do so in turn leave
-    the wrong ones behind. A filter that is added once and stays is safe; only processes that decode here get it.
+    ``warnings.catch_warnings`` replaces and restores the filters of the process, which is wrong with several threads. A
+    filter that is added once and stays is safe; only processes that decode images get it.
     """
     if _SILENCER not in warnings.filters:
         warnings.filterwarnings("ignore", module=_PILLOW_MODULES)
 
 
 def detect_format(data: bytes) -> str | None:
-    """The format that the first bytes announce, None where they announce none that is read here."""
+    """Return the format of the first bytes; None if they are not of a supported format."""
     for signature, name in _SIGNATURES:
         if data.startswith(signature):
             return name
@@ -86,20 +86,20 @@ def detect_format(data: bytes) -> str | None:
 
 
 def not_an_image(data: bytes) -> BadImage:
-    """The error for bytes that no format claims."""
+    """Return the error for bytes that are not of a supported format."""
     return BadImage(
         NOT_AN_IMAGE,
-        f"The file begins with {data[:8]!r}, like none of {', '.join(sorted(_PLUGINS))}; "
+        f"The file begins with {data[:8]!r}, which is none of {', '.join(sorted(_PLUGINS))}; "
         "remove it from the source or convert it first.",
     )
 
 
 @contextmanager
 def decoding(kind: str, data: bytes) -> Iterator[None]:
-    """Turn whatever a Pillow plugin raises inside the block into BadImage.
+    """Raise any error of a Pillow plugin inside the block as BadImage.
 
-    Plugins raise almost any builtin error on damaged bytes; which one says little, so all are caught. MemoryError is
-    the machine's fault, since sizes are bounded before anything is decoded, and passes.
+    On damaged bytes, plugins raise almost any builtin error, so all are caught. MemoryError passes: sizes are limited
+    before decoding, so it is the machine's fault.
     """
     try:
         yield
@@ -107,7 +107,7 @@ def decoding(kind: str, data: bytes) -> Iterator[None]:
         raise
     except Exception as error:
         found = " ".join(str(error).split())
-        # Plugins' open wraps what it met in a SyntaxError.
+        # The plugins' open wraps errors in a SyntaxError.
         early = isinstance(error.__cause__ or error, (EOFError, struct.error))
         if early or "truncated" in found.lower() or _ends_early(kind, data):
             raise truncated(kind, len(data)) from error
@@ -115,7 +115,7 @@ def decoding(kind: str, data: bytes) -> Iterator[None]:
 
 
 def _ends_early(kind: str, data: bytes) -> bool:
-    """Whether the container announces more bytes than there are."""
+    """Return whether the container announces more bytes than the file has."""
     if kind == "WEBP":
         return int.from_bytes(data[4:8], "little") + 8 > len(data)
     if kind == "BMP":
@@ -126,10 +126,10 @@ def _ends_early(kind: str, data: bytes) -> bool:
 
 
 def open_image(data: bytes, kind: str) -> "ImageFile":
-    """Open with the plugin of one format; reads headers only.
+    """Open an image with the plugin of its format; only headers are read.
 
     Raises:
-        BadImage: where the plugin refuses the bytes.
+        BadImage: The plugin refuses the bytes.
     """
     silence_pillow()
     module, name = _PLUGINS[kind]
@@ -137,16 +137,16 @@ def open_image(data: bytes, kind: str) -> "ImageFile":
         plugin: Callable[[io.BytesIO], ImageFile] = getattr(importlib.import_module(f"PIL.{module}"), name)
         image = plugin(io.BytesIO(data))
     if kind == "JPEG":
-        # All bytes at once: libjpeg's arithmetic decoder cannot pause for more input, and fails after 64 KiB.
+        # All bytes at once, because libjpeg's arithmetic decoder cannot wait for more input and fails after 64 KiB.
         image.decodermaxblock = len(data)
     return image
 
 
 def inspect_with_pillow(data: bytes) -> ImageInfo:
-    """What ``inspect`` does for every image that is no JPEG and no PNG.
+    """Read the header of an image that is neither a JPEG nor a PNG.
 
     Raises:
-        BadImage: as ``inspect`` does; "damaged" also for pixels that have no way to 8 bits.
+        BadImage: As ``inspect`` does; also "damaged" for pixels that cannot be converted to 8 bits.
     """
     kind = detect_format(data)
     if kind is None:
@@ -160,12 +160,10 @@ def inspect_with_pillow(data: bytes) -> ImageInfo:
     width, height = image.size
     check_size(width, height, kind)
     if image.mode not in _KNOWN_MODES and not (image.mode == "I" and kind == "PPM"):
-        raise damaged(
-            kind, f"has pixels of mode {image.mode}, whose range is not known; convert it to 8 bits a channel"
-        )
+        raise damaged(kind, f"has pixels of mode {image.mode} with an unknown range; convert it to 8 bits a channel")
     orientation = _orientation(image)
     if kind == "TIFF" and orientation >= _FIRST_TRANSPOSED:
-        # Pillow's TIFF plugin announces the size after orientation, and turns the pixels itself while it decodes.
+        # Pillow's TIFF plugin returns the size after orientation, and turns the pixels when it decodes.
         width, height = height, width
     with decoding(kind, data):
         reasons = (
@@ -179,14 +177,14 @@ def inspect_with_pillow(data: bytes) -> ImageInfo:
 
 
 def _orientation(image: "ImageFile") -> int:
-    """Orientation as Pillow's own exif_transpose finds it; 1 where the metadata is damaged."""
+    """Return the orientation that Pillow's exif_transpose would use; 1 if the metadata is damaged."""
     try:
         return valid_orientation(image.getexif().get(0x0112))
-    except Exception:  # noqa: BLE001 -- damaged metadata raises anything, and says nothing of the pixels
+    except Exception:  # noqa: BLE001 -- damaged metadata raises any error, but the pixels may be good
         return 1
 
 
 def _tiff_depth(image: "ImageFile") -> int:
-    """Bits a channel of a TIFF (tag 258, BitsPerSample), 8 for other formats."""
+    """Return the bits per channel of a TIFF (tag 258, BitsPerSample); 8 for other formats."""
     depths = getattr(image, "tag_v2", {}).get(258, 8)
     return int(max(depths)) if isinstance(depths, tuple) else int(depths)

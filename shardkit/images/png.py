@@ -1,11 +1,10 @@
-"""A PNG's header and stream, read chunk by chunk.
+"""Read the header and the stream of a PNG chunk by chunk.
 
     signature  IHDR  [PLTE, tRNS, eXIf, acTL ...]  IDAT IDAT ...  [eXIf, tEXt ...]  IEND
                `---- each: length (4 bytes, of the payload), type (4), payload, CRC-32 of type and payload (4)
 
-Two readings. ``scan_png`` looks at the chunks' heads only. ``check_png_stream`` reads every byte, more strictly than
-Pillow, which skips the CRC of image data, does not miss an IEND and stops at the last pixel: TensorFlow refuses all
-three (measured with 2.21).
+``scan_png`` reads the heads of chunks only. ``check_png_stream`` reads every byte, and is stricter than Pillow, which
+skips the CRC of image data, accepts a missing IEND and stops at the last pixel. TensorFlow 2.21 refuses all three.
 """
 
 import struct
@@ -28,19 +27,19 @@ _TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt"})
 # x and y of the first pixel and steps of the seven passes of an interlaced image (PNG 1.2, 2.6).
 _ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
 _MAX_FILTER = 4
-_MAX_EXTRA = 64 << 10  # 64 KiB: bytes inflated beyond the last row before the stream is held to be a bomb
-_BLOCK = 1 << 20  # 1 MiB: inflated at a time, so that memory stays bounded
+_MAX_EXTRA = 64 << 10  # 64 KiB: more bytes inflated after the last row mean a decompression bomb
+_BLOCK = 1 << 20  # 1 MiB inflated at once, so that memory stays bounded
 
 
 def scan_png(data: bytes) -> ImageInfo:
     """Read the heads of a PNG's chunks.
 
     Args:
-        data: the whole file; begins with ``SIGNATURE``.
+        data: The whole file, which begins with ``SIGNATURE``.
 
     Raises:
-        BadImage: "truncated" where the file ends before IEND does, "too_many_pixels", "damaged" where IHDR
-            contradicts its CRC or the format, or where no image data comes.
+        BadImage: "truncated" if the file ends before IEND does, "too_many_pixels", "damaged" if IHDR contradicts its
+            CRC or the format, or if there is no image data.
     """
     try:
         length, kind, width, height, depth, colour, *methods, crc = _HEADER.unpack_from(data, 8)
@@ -50,7 +49,7 @@ def scan_png(data: bytes) -> ImageInfo:
         raise damaged("PNG", "begins with a damaged header (IHDR)")
     compression, filtering, interlacing = methods
     if depth not in _DEPTHS.get(colour, ()) or compression or filtering or interlacing > 1:
-        raise damaged("PNG", f"claims {depth} bits of colour type {colour}, which the format does not know")
+        raise damaged("PNG", f"claims {depth} bits of colour type {colour}, which is not valid PNG")
     check_size(width, height, "PNG")
     changes = ["bit_depth"] if depth == 16 else []
     exif: int | None = None
@@ -66,7 +65,7 @@ def scan_png(data: bytes) -> ImageInfo:
                 break
             if kind == b"IDAT":
                 if num_frames and b"IDAT" not in seen and b"fcTL" not in seen:
-                    num_frames += 1  # The default image stands before the animation and is no part of it.
+                    num_frames += 1  # The default image precedes the animation and is not part of it.
             elif kind == b"eXIf":
                 exif = exif_orientation(data[position + 8 : position + 8 + length])
             elif kind == b"acTL" and b"IDAT" not in seen and length >= 4:
@@ -92,10 +91,10 @@ def check_png_stream(data: bytes) -> None:
     """Read every byte of a PNG up to IEND: CRCs, order of chunks, zlib stream, filters, number of rows.
 
     Args:
-        data: the whole file; ``scan_png`` has accepted it.
+        data: The whole file, which ``scan_png`` has accepted.
 
     Raises:
-        BadImage: "damaged", or "truncated" where the stream ends before the last row.
+        BadImage: "damaged", or "truncated" if the stream ends before the last row.
     """
     view = memoryview(data)
     passes = _pass_layout(data)
@@ -126,12 +125,12 @@ def check_png_stream(data: bytes) -> None:
 
 
 def _check_order(kind: bytes, previous: bytes, seen: set[bytes]) -> None:
-    """Refuse chunks that libpng refuses: unknown critical ones, repeated ones, image data in several runs."""
+    """Refuse the chunks that libpng refuses: unknown critical ones, repeated ones, image data in several runs."""
     critical = not kind[0] & 0x20
     repeated = kind in seen and critical and not (kind == b"IDAT" and previous == b"IDAT")
     unknown = critical and kind not in {b"PLTE", b"IDAT", b"IEND"}
     if not kind.isalpha() or unknown or repeated or (kind == b"PLTE" and b"IDAT" in seen):
-        raise damaged("PNG", f"has a chunk {kind!r} where none may be")
+        raise damaged("PNG", f"has a chunk {kind!r} in a place where the format forbids it")
 
 
 def _inflated(inflate: "zlib._Decompress", payload: memoryview) -> Iterator[bytes]:
@@ -146,7 +145,7 @@ def _inflated(inflate: "zlib._Decompress", payload: memoryview) -> Iterator[byte
 
 
 def _pass_layout(data: bytes) -> list[tuple[int, int, int]]:
-    """(start, stop, bytes a row, its filter byte included) of each pass in the inflated data; half-open."""
+    """Return (start, stop, bytes per row with its filter byte) of each pass in the inflated data; half-open."""
     _, _, width, height, depth, colour, _, _, interlacing, _ = _HEADER.unpack_from(data, 8)
     bits = depth * _CHANNELS[colour]
     layout: list[tuple[int, int, int]] = []
@@ -161,10 +160,10 @@ def _pass_layout(data: bytes) -> list[tuple[int, int, int]]:
 
 
 def _check_filters(block: bytes, offset: int, passes: list[tuple[int, int, int]]) -> None:
-    """Refuse rows whose filter byte is none of the five; ``offset`` is where ``block`` lies in the inflated data."""
+    """Refuse rows with an unknown filter byte; ``offset`` is the position of ``block`` in the inflated data."""
     for start, stop, stride in passes:
         first = max(start, offset)
         first += (start - first) % stride
         filters = block[first - offset : max(0, stop - offset) : stride] if first < stop else b""
         if filters and max(filters) > _MAX_FILTER:
-            raise damaged("PNG", f"has a row with filter {max(filters)}, which the format does not know")
+            raise damaged("PNG", f"has a row with the unknown filter {max(filters)}")

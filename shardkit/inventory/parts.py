@@ -95,7 +95,7 @@ def write_part(
         name: The part's name; see `part_name`.
         table: The part's rows.
         listing: The listing, for its totals.
-        before_rename: See Folder.writing.
+        before_rename: See Folder.atomic_write.
     """
     described = table.replace_schema_metadata({_TOTALS_KEY: _totals_json(listing)})
     with (

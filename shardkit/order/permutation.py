@@ -6,20 +6,20 @@ bijection of [0, N). NumPy is the definition, and golden files hold it: for a gi
 The permutation is an alternating Feistel network over a rectangle ``a x b`` that just covers N (Black & Rogaway,
 "Ciphers with Arbitrary Finite Domains", 2002): an index is split into a row in [0, a) and a column in [0, b), and in
 each of 12 or 24 rounds a keyed hash of the column is added to the row (mod a) or one of the row to the column (mod b).
-Each round can be undone, so the whole is a bijection of the rectangle; an image outside [0, N) is sent through again
-until it falls inside (cycle walking), which keeps it a bijection of [0, N). The rectangle exceeds N by less than its
-longer side, so a second pass is needed for about one index in sqrt(N) at most, where a domain of a power of two needs
-it for up to half of them.
+Each round is invertible, so the network is a bijection of the rectangle. An image outside [0, N) is permuted again
+until it is inside (cycle walking), which makes it a bijection of [0, N). The rectangle exceeds N by less than its
+longer side, so at most about one index in sqrt(N) needs a second pass; with a power of two as the domain, up to half of
+them would.
 
-Last, one more bit of the key decides whether examples 0 and 1 change places. Adding to one coordinate of a rectangle
-whose sides are both odd is an even permutation, whatever the keys: without that swap half of all orders of 9, 25 or 49
-examples could never occur, and of 24, which are walked on 25, hardly any of one half.
+Finally, one more bit of the key decides whether examples 0 and 1 are swapped. If both sides of the rectangle are odd,
+adding to one coordinate is an even permutation for every key. Without the swap, half of all orders of 9, 25 or 49
+examples could never occur, and half of those of 24, which use the rectangle of 25, hardly ever.
 
-Why not TensorFlow's ``index_shuffle``, which is one kernel and faster: it is experimental and its numbers belong to
-TensorFlow, while these may never change; it permutes well only with hashed key words and 8 or more rounds; and
-nothing else could list what a step saw. Why these operations: the graph must give the same numbers, so only those
-are used that are exact in int64 everywhere. Every product stays below 2**63, so nothing depends on wraparound, on
-unsigned kernels (TensorFlow has few on CPU) or on the shift of a negative number.
+TensorFlow's ``index_shuffle`` is one kernel and faster, but it is not used here: it is experimental and TensorFlow may
+change its numbers, while these must never change; it permutes well only with hashed key words and 8 or more rounds; and
+without TensorFlow nothing could list the examples of a step. The graph must give the same numbers as NumPy, so only
+operations that are exact in int64 everywhere are used. Every product stays below 2**63, so nothing depends on overflow,
+on unsigned kernels (TensorFlow has few on CPU) or on shifting a negative number.
 """
 
 import math
@@ -32,16 +32,16 @@ from shardkit.hashing import MAX_SEED, hash64
 
 ROUNDS = 12
 FEW_EXAMPLES, ROUNDS_IF_FEW = 1 << 10, 24
-"""Rounds for each size. On a rectangle as small as 3 x 2 a round does little: the 720 orders of 6 examples still differ
-in frequency by 8 % (root mean square) after 12 rounds, and by nothing measurable after 24. From 8 examples on 12 are
-enough; the border lies far above that."""
+"""Rounds for each size. On a rectangle as small as 3 x 2 a round changes little: the 720 orders of 6 examples differ in
+frequency by 8 % (root mean square) after 12 rounds, and not measurably after 24. From 8 examples on 12 rounds suffice;
+the threshold is far above that."""
 
 MAX_NUM_EXAMPLES = 1 << 40
 """Keeps the sides of the rectangle at or below 2**20, well within what a 32-bit hash can spread evenly."""
 
 LOW_32 = (1 << 32) - 1
-# The finaliser of splitmix32, from skeeto/hash-prospector's search for two-round functions of least bias. Both of its
-# multipliers are below 2**31, so that a 32-bit value times either stays below 2**63.
+# The finaliser of splitmix32, from skeeto/hash-prospector's search for two-round functions with the least bias. Both
+# multipliers are below 2**31, so the product with a 32-bit value stays below 2**63.
 SHIFT_1, MULTIPLIER_1 = 16, 0x21F0AAAD
 SHIFT_2, MULTIPLIER_2 = 15, 0x735A2D97
 SHIFT_3 = 15
@@ -53,15 +53,15 @@ def permute(positions: npt.NDArray[np.int64], *, num_examples: int, seed: int) -
     """Map positions of endless training to example ids.
 
     Args:
-        positions: int64[n], each 0 or more and below 2**62, in any order.
-        num_examples: N, 1 to 2**40.
-        seed: 0 to 2**63 - 1.
+        positions: int64[n], positions of endless training in any order, each 0 or more and below 2**62.
+        num_examples: Number of examples N, 1 to 2**40.
+        seed: Seed of the order, 0 to 2**63 - 1.
 
     Returns:
-        int64[n] of ids in [0, N). Over the positions [e * N, (e + 1) * N) of any epoch e every id occurs exactly once.
+        int64[n] of ids in [0, N). Every id occurs exactly once in the positions [e * N, (e + 1) * N) of any epoch e.
 
     Raises:
-        CallError: when num_examples, seed or a position is out of range.
+        CallError: num_examples, seed or a position is out of range.
     """
     rows, columns = rectangle(num_examples)
     positions = np.asarray(positions, dtype=np.int64)
@@ -81,26 +81,24 @@ def permute(positions: npt.NDArray[np.int64], *, num_examples: int, seed: int) -
 def invert(
     ids: npt.NDArray[np.int64], epochs: npt.NDArray[np.int64], *, num_examples: int, seed: int
 ) -> npt.NDArray[np.int64]:
-    """Find the place that an epoch gives to an example, the inverse of `permute`.
+    """Return the place of each example in an epoch, the inverse of `permute`.
 
     Args:
-        ids: int64[n], each in [0, N).
-        epochs: int64[n], each 0 or more.
-        num_examples: N, 1 to 2**40.
-        seed: 0 to 2**63 - 1.
+        ids: int64[n], example ids in [0, N).
+        epochs: int64[n], epochs, each 0 or more.
+        num_examples: Number of examples N, 1 to 2**40.
+        seed: Seed of the order, 0 to 2**63 - 1.
 
     Returns:
-        int64[n] of places in [0, N) within the epoch; its position is epoch * N + place.
+        int64[n] of places in [0, N); the position of an example is epoch * N + place.
 
     Raises:
-        CallError: when num_examples, seed or an id is out of range.
+        CallError: num_examples, seed or an id is out of range.
     """
     rows, columns = rectangle(num_examples)
     places = np.array(ids, dtype=np.int64)
     if places.size and not 0 <= places.min() <= places.max() < num_examples:
-        raise CallError(
-            f"ids from {places.min()} to {places.max()} were asked for; they go from 0 to {num_examples - 1}"
-        )
+        raise CallError(f"found ids from {places.min()} to {places.max()}; they must be from 0 to {num_examples - 1}")
     epochs, which = np.unique(epochs, return_inverse=True)
     which = which.reshape(-1)
     words = key_words(seed, epochs, num_rounds(num_examples) + 1)
@@ -113,10 +111,10 @@ def invert(
 
 
 def rectangle(num_examples: int) -> tuple[int, int]:
-    """The (rows, columns) of the rectangle that covers num_examples: rows = ceil(sqrt(N)), columns = ceil(N / rows).
+    """Return (rows, columns) of the rectangle that covers N examples: rows = ceil(sqrt(N)), columns = ceil(N / rows).
 
     Raises:
-        CallError: when num_examples is not in [1, 2**40].
+        CallError: num_examples is not in [1, 2**40].
     """
     if not 1 <= num_examples <= MAX_NUM_EXAMPLES:
         raise CallError(f"cannot order {num_examples:,} examples; the number must be from 1 to {MAX_NUM_EXAMPLES:,}")
@@ -125,17 +123,17 @@ def rectangle(num_examples: int) -> tuple[int, int]:
 
 
 def num_rounds(num_examples: int) -> int:
-    """Rounds of the network for this many examples, an even number."""
+    """Return the number of rounds for this many examples, an even number."""
     return ROUNDS_IF_FEW if num_examples < FEW_EXAMPLES else ROUNDS
 
 
 def seed_words(seed: int, rounds: int) -> npt.NDArray[np.int64]:
-    """int64[2, rounds, 2] of 32-bit words, hashed from the seed alone; a graph holds them as a constant.
+    """Return int64[2, rounds, 2] of 32-bit words, hashed from the seed alone; a graph stores them as a constant.
 
-    They come from BLAKE2b, so that neighbouring seeds share nothing and (0, 1) has nothing to do with (1, 0).
+    BLAKE2b makes the words of neighbouring seeds, and of (seed, epoch) (0, 1) and (1, 0), independent.
 
     Raises:
-        CallError: when the seed is not in [0, 2**63 - 1].
+        CallError: The seed is not in [0, 2**63 - 1].
     """
     if not 0 <= seed <= MAX_SEED:
         raise CallError(f"seed {seed} is out of range; it must be from 0 to {MAX_SEED}")
@@ -145,11 +143,15 @@ def seed_words(seed: int, rounds: int) -> npt.NDArray[np.int64]:
 
 
 def key_words(seed: int, epochs: npt.NDArray[np.int64], rounds: int) -> npt.NDArray[np.int64]:
-    """int64[m, rounds, 2] of 32-bit words, two for each round of each of the m epochs in int64[m].
+    """Return int64[m, rounds, 2] of 32-bit words: two for each round of each epoch.
 
-    Ask for one round more than the network has: the first word of the last one decides the swap of `swap_first_two`.
+    The low and the high 32 bits of the epoch are added one after the other, each followed by a full mix.
 
-    The low and the high 32 bits of the epoch go in one after the other, each followed by a full mix.
+    Args:
+        seed: Seed of the order.
+        epochs: int64[m], the epochs.
+        rounds: Number of rounds: one more than the network has, because the first word of the last round decides the
+            swap of `swap_first_two`.
     """
     first, second = seed_words(seed, rounds)
     epochs = np.asarray(epochs, dtype=np.int64).reshape(-1, 1, 1)
@@ -157,7 +159,7 @@ def key_words(seed: int, epochs: npt.NDArray[np.int64], rounds: int) -> npt.NDAr
 
 
 def mix32(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """A bijection of [0, 2**32), held in int64, in which each input bit flips each output bit half of the time."""
+    """Mix 32-bit words held in int64: a bijection in which each input bit flips each output bit half of the time."""
     x = ((x ^ (x >> SHIFT_1)) * MULTIPLIER_1) & LOW_32
     x = ((x ^ (x >> SHIFT_2)) * MULTIPLIER_2) & LOW_32
     return x ^ (x >> SHIFT_3)
@@ -166,12 +168,12 @@ def mix32(x: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 def swap_first_two(
     ids: npt.NDArray[np.int64], words: npt.NDArray[np.int64], sizes: int | npt.NDArray[np.int64]
 ) -> npt.NDArray[np.int64]:
-    """Exchange the ids 0 and 1 where the word is odd; its own inverse.
+    """Swap the ids 0 and 1 if the word is odd, which is its own inverse.
 
     Args:
-        ids: int64[n].
+        ids: int64[n], example ids.
         words: int64[n], the key word of each id's permutation.
-        sizes: Number of examples of each permutation; a single one stays where it is.
+        sizes: Number of examples of each permutation; with a single example nothing is swapped.
     """
     swapped: npt.NDArray[np.int64] = ids ^ (words & (ids < 2) & (np.asarray(sizes) > 1))
     return swapped
@@ -180,7 +182,7 @@ def swap_first_two(
 def _encipher(
     index: npt.NDArray[np.int64], words: npt.NDArray[np.int64], which: npt.NDArray[np.int64], rows: int, columns: int
 ) -> npt.NDArray[np.int64]:
-    """One pass over the rectangle; words[which[i]] are the keys of index[i]."""
+    """Permute the rectangle once; words[which[i]] are the keys of index[i]."""
     row, column = index // columns, index % columns
     for r in range(0, words.shape[1] - 1, 2):
         row = _add_hash(row, rows, column, words[:, r], which)
@@ -191,7 +193,7 @@ def _encipher(
 def _decipher(
     index: npt.NDArray[np.int64], words: npt.NDArray[np.int64], which: npt.NDArray[np.int64], rows: int, columns: int
 ) -> npt.NDArray[np.int64]:
-    """What _encipher made this of: its rounds undone, the last one first."""
+    """Invert _encipher: undo its rounds, the last one first."""
     row, column = index // columns, index % columns
     for r in range(words.shape[1] - 3, -1, -2):
         # Subtracting a hash is adding it to the distance from the top: -(h + (size - 1 - x)) - 1 = x - h (mod size).
@@ -207,10 +209,10 @@ def _add_hash(
     words: npt.NDArray[np.int64],
     which: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.int64]:
-    """(half + keyed hash of other, spread over [0, size)) mod size, without a division.
+    """Return (half + keyed hash of other, scaled to [0, size)) mod size, without a division.
 
-    The second word goes in between the multiplications: with one word alone, the hash under key k ^ d would be the hash
-    under k with its inputs exchanged. No last xor-shift, as only the top bits of the product count.
+    The second word is added between the multiplications: with one word alone, the hash under key k ^ d would be the
+    hash under k with its inputs swapped. There is no final xor-shift, because only the top bits of the product count.
     """
     x = other ^ words[which, 0]
     x = ((x ^ (x >> SHIFT_1)) * MULTIPLIER_1) & LOW_32

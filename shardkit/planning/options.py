@@ -52,7 +52,7 @@ class ConvertOptions:
     dedupe: Dedupe = "group"
 
     def __post_init__(self) -> None:
-        _within("--pipelines", self.pipelines, 1, 1 << 16)
+        _within("--input-pipelines", self.pipelines, 1, 1 << 16)
         _within("--seed", self.seed, 0, MAX_SEED)
         _within("--quality", self.quality, 1, 100)
         if self.resize is not None:

@@ -1,7 +1,7 @@
-"""Which split an example goes to: by its hash, so that it never moves, or stratified, so that each class is shared out.
+"""Split examples by ratio: by hash, or stratified by class.
 
-By hash, an example's split depends on nothing but its own hash; shares are right on average only. Stratified, every
-class and the whole are right within one, and examples may change split when data is added.
+By hash, an example's split depends only on its own hash, and ratios hold on average. Stratified, ratios hold within one
+example for every class and for the whole, but examples may change split when data is added.
 """
 
 import itertools
@@ -22,20 +22,20 @@ MAX_RATIO_DECIMALS = 9
 MAX_RATIO_DENOMINATOR = 10**MAX_RATIO_DECIMALS
 
 _DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
-# 2**64 / golden ratio (Knuth, TAOCP vol. 3, 6.4): any run of consecutive multiples of it spreads evenly mod 2**64.
+# 2**64 / golden ratio (Knuth, TAOCP vol. 3, 6.4): consecutive multiples of it are evenly distributed mod 2**64.
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 
 
 def parse_split_values(text: str, *, option: str) -> dict[str, str]:
-    """Take ``name=value,name=value`` apart, in the order given, names as given.
+    """Parse ``name=value,name=value``, keeping order and names.
 
     Args:
-        text: what the user wrote; blanks around names and values are ignored.
-        option: the option it was written for, named in errors.
+        text: The option's value; blanks around names and values are ignored.
+        option: Name of the option, for errors.
 
     Raises:
-        CallError: a part that is not name=value, a name that no split can have (see `naming.check_split_name`), two
-            names of one split: the same twice, or aliases such as val and validation.
+        CallError: A part is not name=value, a name is invalid (see `naming.check_split_name`), or two names mean the
+            same split, also by aliases such as val and validation.
     """
     values: dict[str, str] = {}
     given: dict[str, str] = {}
@@ -52,11 +52,11 @@ def parse_split_values(text: str, *, option: str) -> dict[str, str]:
 
 
 def parse_ratios(text: str) -> dict[str, Fraction]:
-    """Read ``train=0.8,validation=0.1,test=0.1`` exactly, in the order given; aliases of names are the caller's.
+    """Parse ``train=0.8,validation=0.1,test=0.1`` as exact fractions, keeping order and names.
 
     Raises:
-        CallError: a malformed part (see `parse_split_values`), a ratio that is not a decimal above 0 with at most
-            nine decimals, or ratios that do not add to exactly 1.
+        CallError: A part is malformed (see `parse_split_values`), a ratio is not a decimal above 0 with at most nine
+            decimals, or the ratios do not add to exactly 1.
     """
     ratios: dict[str, Fraction] = {}
     for name, value in parse_split_values(text, option="--splits").items():
@@ -79,21 +79,21 @@ def parse_ratios(text: str) -> dict[str, Fraction]:
 def split_by_hash(hashes: npt.NDArray[np.uint64], ratios: Mapping[str, Fraction]) -> npt.NDArray[np.int32]:
     """Split each example by its own hash alone.
 
-    Split k takes the hashes h with cumulative ratio k-1 <= h / 2**64 < cumulative ratio k, without rounding, so an
-    example keeps its split whatever is added or removed beside it.
+    Split k gets the hashes h with cumulative ratio k-1 <= h / 2**64 < cumulative ratio k, without rounding, so an
+    example keeps its split when other examples are added or removed.
 
     Args:
-        hashes: uint64[n], uniform; equal ones share a split.
-        ratios: of each split, above 0, adding to 1.
+        hashes: uint64[n], uniform; equal hashes share a split.
+        ratios: Ratio of each split, above 0, adding to 1.
 
     Returns:
         int32[n], indices into the ratios' order.
 
     Raises:
-        CallError: the ratios do not add to 1 (see `parse_ratios`).
+        CallError: The ratios do not add to 1 (see `parse_ratios`).
     """
     denominator, upto = _cumulative(ratios)
-    # The last hash of each split but the last: inclusive, because an exclusive end may be 2**64 and not fit.
+    # The last hash of each split but the last: inclusive, because an exclusive end may be 2**64, which does not fit.
     last = [math.ceil(Fraction(end << 64, denominator)) - 1 for end in upto[1:-1]]
     return np.searchsorted(np.array(last, np.uint64), hashes, side="left").astype(np.int32)
 
@@ -101,26 +101,26 @@ def split_by_hash(hashes: npt.NDArray[np.uint64], ratios: Mapping[str, Fraction]
 def split_stratified(
     hashes: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], ratios: Mapping[str, Fraction]
 ) -> npt.NDArray[np.int32]:
-    """Split so that every class, and the whole, is shared out within one example of its ratios.
+    """Split so that every class, and the whole, is within one example of its ratios.
 
     With E = ratio * count, each class gives each split floor(E) or ceil(E) examples, and so do all classes together.
-    Rounding each class alone cannot do that: at 0.8 and 0.2, of 250 classes of one image all 250 would be in train.
-    So the classes, ordered by count (rare ones side by side) and hash, are rounded by systematic sampling with an even
-    sequence of starting points: of any run of them, each split gets about its ratio of the odd examples. What is still
-    missing in the totals is moved between splits along augmenting paths, from the largest classes, never leaving
-    floor(E) and ceil(E); that such a rounding exists is controlled rounding's theorem (Causey, Cox and Ernst,
-    Journal of the American Statistical Association 80, 1985).
+    Rounding each class separately cannot do that: at 0.8 and 0.2, all of 250 classes of one image would be in train. So
+    the classes, ordered by count (rare classes next to each other) and hash, are rounded by systematic sampling with an
+    evenly distributed sequence of starting points: in any run of classes, each split gets about its ratio of the
+    remainders. Remaining differences of the totals are moved between splits along augmenting paths, from the largest
+    classes, within floor(E) and ceil(E). Such a rounding always exists, by the theorem of controlled rounding (Causey,
+    Cox and Ernst, Journal of the American Statistical Association 80, 1985).
 
     Args:
-        hashes: uint64[n]; a class's examples go to the splits in hash order, those of equal hash in the order given.
-        labels: int32[n]; -1, unlabelled, is a class of its own.
-        ratios: of each split, above 0, adding to 1.
+        hashes: uint64[n]; a class's examples go to the splits in hash order, equal hashes in the order given.
+        labels: int32[n]; -1 (unlabelled) is a class of its own.
+        ratios: Ratio of each split, above 0, adding to 1.
 
     Returns:
         int32[n], indices into the ratios' order; independent of the order of the rows and of how classes are numbered.
 
     Raises:
-        CallError: the ratios do not add to 1 (see `parse_ratios`).
+        CallError: The ratios do not add to 1 (see `parse_ratios`).
     """
     order = np.lexsort((hashes, labels))
     shares = _shares(hashes, labels, order, ratios)
@@ -129,10 +129,10 @@ def split_stratified(
     return splits
 
 
-def share_out(
+def stratified_counts(
     hashes: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], ratios: Mapping[str, Fraction]
 ) -> npt.NDArray[np.int64]:
-    """How many examples of each label each split gets; see split_stratified.
+    """Return the number of examples of each label in each split; see split_stratified.
 
     Returns:
         int64[number of different labels, in ascending order, number of splits].
@@ -159,7 +159,7 @@ def _shares(
 
 
 def _cumulative(ratios: Mapping[str, Fraction]) -> tuple[int, list[int]]:
-    """Common denominator of the ratios, and the cumulative numerators over it, from 0 to the denominator."""
+    """Return the common denominator of the ratios, and their cumulative numerators from 0 to the denominator."""
     denominator = math.lcm(*(ratio.denominator for ratio in ratios.values()))
     upto = [0, *itertools.accumulate(int(ratio * denominator) for ratio in ratios.values())]
     if upto[-1] != denominator or min(ratios.values()) <= 0 or denominator > MAX_RATIO_DENOMINATOR:
@@ -171,24 +171,23 @@ def _cumulative(ratios: Mapping[str, Fraction]) -> tuple[int, list[int]]:
 def _controlled_rounding(
     counts: npt.NDArray[np.int64], upto: npt.NDArray[np.int64], denominator: int
 ) -> npt.NDArray[np.int64]:
-    """Round ratio * count to int64[class, split]: rows add to counts, cells and totals are floors or ceilings."""
+    """Round ratio * count to int64[class, split]; rows add to counts, cells and totals are floors or ceilings."""
     numerators = np.diff(upto)
     steps = (np.arange(len(counts), dtype=np.uint64) * _GOLDEN) >> np.uint64(32)
     offsets = ((steps * np.uint64(denominator)) >> np.uint64(32)).astype(np.int64)
-    # Lay a class's n examples end to end, split after split, and mark the points offset, offset + 1, offset + 2 …:
-    # each split gets the marks on its stretch. ceil((end - offset) / denominator) marks lie before an end.
+    # Systematic sampling: lay a class's n examples end to end, split after split, and mark offset, offset + 1, offset +
+    # 2 …; each split gets the marks in its interval. ceil((end - offset) / denominator) marks lie before an end.
     shares = np.diff(-((offsets[:, None] - counts[:, None] * upto) // denominator), axis=1)
-    floors, odd = np.divmod(counts[:, None] * numerators, denominator)
+    floors, remainder = np.divmod(counts[:, None] * numerators, denominator)
     raised = shares > floors
 
     low, remainders = np.divmod(int(counts.sum()) * numerators, denominator)
     high = low + (remainders > 0)
-    nearest = (
-        low.copy()
-    )  # by largest remainder; may be out of reach with many splits, the floors and ceilings never are
+    # By largest remainder. With many splits that may be impossible; floors and ceilings are always possible.
+    nearest = low.copy()
     nearest[np.argsort(-remainders, kind="stable")[: int(counts.sum() - low.sum())]] += 1
     for lower, upper in ((low, high), (nearest, nearest)):
-        _settle_totals(raised, odd > 0, floors.sum(axis=0), lower, upper)
+        _settle_totals(raised, remainder > 0, floors.sum(axis=0), lower, upper)
     rounded: npt.NDArray[np.int64] = floors + raised
     return rounded
 
@@ -205,7 +204,7 @@ def _settle_totals(
         totals = base + raised.sum(axis=0)
         bound = upper if (totals > upper).any() else lower
         unraised = raisable & ~raised
-        movable = raised.T.astype(np.int64) @ unraised  # [from split, to split]: classes that can move
+        movable = raised.T.astype(np.int64) @ unraised  # [from split, to split]: number of classes that can move
         path = _shortest_path(movable > 0, sources=totals > bound, sinks=totals < bound)
         if not path:
             return
@@ -216,7 +215,7 @@ def _settle_totals(
             *(int(movable[step]) for step in steps),
         )
         for source, sink in steps:
-            # The last rows: the largest classes, to which one example more or less matters least.
+            # The last rows are the largest classes, for which one example matters least.
             rows = np.flatnonzero(raised[:, source] & unraised[:, sink])[-amount:]
             raised[rows, source] = False
             raised[rows, sink] = True
@@ -225,7 +224,7 @@ def _settle_totals(
 def _shortest_path(
     edges: npt.NDArray[np.bool_], *, sources: npt.NDArray[np.bool_], sinks: npt.NDArray[np.bool_]
 ) -> list[int]:
-    """Shortest path from a source to a sink by breadth-first search; empty where there is none."""
+    """Return the shortest path from a source to a sink, by breadth-first search; empty if there is none."""
     paths = [[int(source)] for source in np.flatnonzero(sources)]
     seen = sources.copy()
     for path in paths:  # grows while it is read

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.planning.labels import ExampleLabels
-from shardkit.planning.splitting import share_out, split_stratified
+from shardkit.planning.splitting import split_stratified, stratified_counts
 
 _Ints = npt.NDArray[np.int64]
 
@@ -59,7 +59,7 @@ def _split_single_label(
     hashes: npt.NDArray[np.uint64], labels: npt.NDArray[np.int32], ratios: Mapping[str, Fraction], atomic_groups: _Ints
 ) -> npt.NDArray[np.int32]:
     dense = np.unique(labels, return_inverse=True)[1].ravel().astype(np.int32)
-    quotas = share_out(hashes, dense, ratios)
+    quotas = stratified_counts(hashes, dense, ratios)
     grouped = np.flatnonzero(atomic_groups >= 0)
     split_of = np.empty(len(labels), np.int32)
     placed = _greedy(

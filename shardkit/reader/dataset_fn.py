@@ -11,7 +11,6 @@ from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.checks import whole_number
 from shardkit.reader.arguments.options import MAX_STEP, ReadOptions
-from shardkit.reader.cache.shards import ShardCache
 from shardkit.reader.iterators.iterator_start import dataset_per_iterator
 from shardkit.reader.iterators.restore_guard import refuse_restore
 from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_skipped_steps
@@ -46,13 +45,11 @@ class DatasetFn:
         options: ReadOptions,
         order: TrainingOrder | None,
         start_step: int,
-        cache: ShardCache | None,
         placement: Placement | None,
         *,
         class_names: Sequence[str],
         order_name: str,
     ) -> None:
-        self._cache = cache  # keeps its shards as long as this function exists
         self._table, self._options, self._order = table, options, order
         self._placement = placement
         self._order_name = order_name

@@ -5,7 +5,7 @@ from shardkit.reader import input_contexts
 from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
-from shardkit.reader.cache.local_copies import copied, reachable
+from shardkit.reader.cache.local_copies import check_remote_reading, with_local_copies
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.orders.training_orders import make_order
 from shardkit.reader.remote.placement import choose_placement
@@ -38,9 +38,10 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
     table = source.table(load) if isinstance(source, Mixture) else load(source)
-    cache = reachable(table, given.cache, in_blocks=blocks is not None)
-    if cache is not None:
-        table = copied(table, cache)
+    if given.cache is None:
+        check_remote_reading(table, in_blocks=blocks is not None)
+    else:
+        table = with_local_copies(table, given.cache)
     options = ReadOptions(
         split=given.split,
         global_batch_size=given.global_batch_size,
@@ -72,7 +73,6 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         options,
         order,
         given.start_step,
-        cache,
         placement,
         class_names=classes,
         order_name=_order_name(given, source),

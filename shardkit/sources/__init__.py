@@ -1,7 +1,7 @@
 """What a source is: how each layout of raw data lists its examples, in parallel parts and in columns.
 
-Listing opens no image; checking and reading images is in `inventory`. Every layout has one module in `folders`,
-`tables`, `detection` or `packed`. This folder has what they share, and `opening`, which chooses the layout.
+Listing opens no image; `inventory` checks and reads them. Every layout has one module in `folders`, `tables`,
+`detection` or `packed`. This folder has what they share, and `opening`, which chooses the layout.
 """
 
 from shardkit.sources.listing import LISTING_SCHEMA, Listing, Source

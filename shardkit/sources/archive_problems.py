@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from shardkit.archives.member_tree import ArchiveFolder, Problem
+from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, encodable_path, is_ignored
 from shardkit.storage import Folder
 
@@ -82,7 +82,7 @@ def with_archive_problems(source: Source, archive: ArchiveFolder) -> Source:
     return ArchiveSource(source.folder, source, archive)
 
 
-def _row(problem: Problem) -> ListingRow:
+def _row(problem: ArchiveProblem) -> ListingRow:
     key, message = encodable_path(problem.name), encodable_path(problem.message)
     return ListingRow(key, None, None, problem.num_bytes, 0, problem.reason, message)
 

@@ -7,9 +7,9 @@ name, is next to them. The walk skips folders that a part lists itself, so that 
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
 
-from shardkit.naming import MANIFEST, RUN_LOG, printable
+from shardkit.naming import printable
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
-from shardkit.sources.walking import children, join, parent_of
+from shardkit.sources.walking import are_of_dataset, children, join, parent_of
 from shardkit.storage import Folder
 
 FOLDERS_SHOWN = 8  # folders that are counted on their own; the others are counted together
@@ -77,7 +77,7 @@ class _Walk:
         if path in self.covered or here in self._covered or here in above:
             return
         entries = children(self.folder, path)
-        if {entry.name for entry in entries} >= {MANIFEST, RUN_LOG}:
+        if are_of_dataset(entries):
             return  # a dataset that was written into the source
         if counted_as is None and path not in self._partly:
             counted_as = path

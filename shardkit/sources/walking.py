@@ -1,10 +1,10 @@
 """Walk the folders of a source, for layouts that pair images with label files by name."""
 
 import errno
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from shardkit.errors import SpecialFileError
-from shardkit.naming import MANIFEST, RUN_LOG
+from shardkit.naming import DATASET_FILES
 from shardkit.sources.listing import is_ignored
 from shardkit.storage import Entry, Folder, os_errors_as
 
@@ -22,6 +22,16 @@ def join(*parts: str) -> str:
 def parent_of(path: str) -> str:
     """Return the folder of a path."""
     return path.rpartition("/")[0]
+
+
+def is_dataset(folder: Folder, path: str) -> bool:
+    """Return whether a folder is a dataset that shardkit wrote into the source: it holds no labels and no splits."""
+    return all(folder.stat(join(path, name)) is not None for name in sorted(DATASET_FILES))
+
+
+def are_of_dataset(entries: Iterable[Entry]) -> bool:
+    """Return whether the entries of a folder are those of a dataset that shardkit wrote into the source."""
+    return {entry.name for entry in entries} >= DATASET_FILES
 
 
 def children(folder: Folder, path: str = "") -> list[Entry]:
@@ -96,7 +106,7 @@ def files_below(folder: Folder, path: str, above: tuple[str, ...] = ()) -> Itera
     if here in above:
         return
     entries = children(folder, path)
-    if {entry.name for entry in entries} >= {MANIFEST, RUN_LOG}:
+    if are_of_dataset(entries):
         return
     for entry in entries:
         if not entry.is_folder:

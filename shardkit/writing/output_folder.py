@@ -1,4 +1,4 @@
-"""The output folder: what may be in it before, which files shardkit wrote, and how an old dataset is removed."""
+"""The output folder: what it may contain, which files shardkit wrote, and how an old dataset is removed."""
 
 import json
 from typing import Any
@@ -14,7 +14,7 @@ from shardkit.storage import TEMPORARY, Folder
 from shardkit.writing.shard_reports import REPORTS
 
 _CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
-_BESIDE = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, DATASET_INFO, FEATURES, *_CLASS_NAMES}
+_DATASET_FILES = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, DATASET_INFO, FEATURES, *_CLASS_NAMES}
 
 SOURCE_CHANGED = "the source's files have changed"
 REMOVING = f"{naming.WORK_FOLDER}/removing.json"  # names that `clear` has not removed yet
@@ -24,7 +24,7 @@ def finished(output: Folder) -> Manifest | None:
     """Return the manifest of the finished dataset in the output, or None if there is none.
 
     Raises:
-        ManifestError: there is a manifest and it is damaged.
+        ManifestError: The manifest is damaged.
     """
     if output.stat(naming.MANIFEST) is None:
         return None
@@ -34,9 +34,9 @@ def finished(output: Folder) -> Manifest | None:
 def owned(output: Folder) -> set[str]:
     """Return the names of the files directly in the folder that shardkit wrote.
 
-    A name alone proves nothing: others write `train-00000-of-01024.tfrecord` and `manifest.json` too. A shard is ours
-    if a valid manifest, the plan of an interrupted conversion, the list of an interrupted removal or its own index
-    names it. The files next to the shards are ours if there is one of those, or a work folder.
+    A name alone proves nothing: other programs write `train-00000-of-01024.tfrecord` and `manifest.json` too. A shard
+    is ours if a valid manifest, the plan of an interrupted conversion, the list of an interrupted removal or its own
+    index names it. The files next to the shards are ours if there is one of those, or a work folder.
     """
     entries = output.scan()
     names = {entry.name for entry in entries if not entry.is_folder}
@@ -48,7 +48,7 @@ def owned(output: Folder) -> set[str]:
             ours |= {index, naming.records_of_index(index)} & names
     is_dataset = bool(ours) or any(entry.is_folder and entry.name == naming.WORK_FOLDER for entry in entries)
     if is_dataset or manifest is not None:
-        ours |= names & _BESIDE
+        ours |= names & _DATASET_FILES
     return ours | {name for name in names if name.startswith(TEMPORARY)}
 
 
@@ -71,21 +71,21 @@ def _own_manifest(output: Folder) -> Manifest | None:
 
 
 def refuse_foreign(output: Folder) -> None:
-    """Refuse a folder that holds files which no conversion wrote; nothing in it is touched.
+    """Refuse a folder that holds files which no conversion wrote; do not change anything in it.
 
     Raises:
-        CallError: there is such a file; the message names it.
+        CallError: There is such a file; the message names it.
     """
     there = output.stat("")
     if there is not None and not there.is_folder:
-        msg = f"{output.url}: is no folder; choose a new or an empty folder"
+        msg = f"{output.url}: is not a folder; choose a new or an empty folder"
         raise CallError(msg)
     entries = output.scan()
     ours = owned(output) if entries else set()
     for entry in entries:
         if entry.name not in ours and not (entry.is_folder and entry.name == naming.WORK_FOLDER):
             msg = (
-                f"{output.url}: holds {entry.name!r}, which is no part of a dataset that shardkit wrote; "
+                f"{output.url}: holds {entry.name!r}, which is not part of a dataset that shardkit wrote; "
                 "choose a new or an empty folder (shardkit removes only what it wrote)"
             )
             raise CallError(msg)
@@ -96,13 +96,13 @@ def refuse_different(output: Folder, wanted: dict[str, Any]) -> Manifest | None:
 
     Args:
         output: The folder that is converted into.
-        wanted: Plan.description(), or as much of it as is known: only its keys are compared.
+        wanted: Plan.description(), or the known part of it: only its keys are compared.
 
     Returns:
         The finished dataset; None if there is none yet.
 
     Raises:
-        DataError: something differs, the finished dataset is damaged, or there are shards without plan and manifest.
+        DataError: Something differs, the finished dataset is damaged, or there are shards without plan and manifest.
     """
     there = finished(output)
     if there is not None:
@@ -115,23 +115,25 @@ def refuse_different(output: Folder, wanted: dict[str, Any]) -> Manifest | None:
         refuse_shards(output)
     elif said := difference(pending, wanted):
         msg = f"{output.url}: holds an interrupted conversion that differs: {said}; "
-        raise DataError(msg + "call it as before to go on, or start anew with --overwrite")
+        raise DataError(msg + "use the earlier options to resume it, or start again with --overwrite")
     return None
 
 
 def converted_differently(url: str, said: str) -> DataError:
-    """Return the error for a finished dataset in the output that was made from something else."""
+    """Return the error for an output that holds the dataset of another conversion."""
     msg = f"{url}: holds a dataset converted differently: {said}; choose another folder, or replace it with --overwrite"
     return DataError(msg)
 
 
 def refuse_damaged(output: Folder, manifest: Manifest) -> None:
-    """Refuse to call a dataset finished if one of its shards is missing or cut short.
+    """Refuse a finished dataset if one of its shards is missing or truncated.
 
     Raises:
-        DataError: there is such a shard.
+        DataError: There is such a shard.
     """
-    sizes = {entry.name: entry.num_bytes for entry in output.scan()}  # on object stores a stat each takes minutes
+    sizes = {
+        entry.name: entry.num_bytes for entry in output.scan()
+    }  # one listing: a stat per shard takes minutes on object stores
     for _, shard in manifest.shards():
         for path, num_bytes in ((shard.path, shard.num_bytes), (shard.index.path, None)):
             found = sizes.get(path)
@@ -142,19 +144,19 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
 
 
 def refuse_shards(output: Folder) -> None:
-    """Refuse shards of shardkit whose plan and manifest are both gone: what they were made from is unknown.
+    """Refuse shards of shardkit without plan and manifest, because their source is unknown.
 
     Raises:
-        DataError: there are such shards.
+        DataError: There are such shards.
     """
     rest = sorted(owned(output) - {naming.RUN_LOG})
     if rest:
-        msg = f"{output.url}: holds {rest[0]!r} of a dataset without a manifest; remove it with --overwrite"
+        msg = f"{output.url}: holds {rest[0]!r} of a dataset without a manifest; replace it with --overwrite"
         raise DataError(msg)
 
 
 def description(manifest: Manifest) -> dict[str, Any]:
-    """Return what the dataset was made from, in the form of Plan.description()."""
+    """Return the description of a dataset's conversion, in the form of Plan.description()."""
     return {
         "plan_version": manifest.options["plan_version"],
         "name": manifest.name,
@@ -167,7 +169,7 @@ def description(manifest: Manifest) -> dict[str, Any]:
 
 
 def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
-    """Return what two descriptions differ in, in words; empty if they agree in every key of `wanted`."""
+    """Return the differences of two descriptions as text; empty if they agree in every key of `wanted`."""
     said = []
     for name, after in json.loads(json.dumps(wanted)).items():
         before = found.get(name)
@@ -189,9 +191,9 @@ def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
 
 
 def clear(output: Folder) -> None:
-    """Remove a dataset or what is left of one; the manifest first, so that nothing partial looks complete.
+    """Remove a dataset or the rest of one; the manifest first, so that a partial dataset never looks complete.
 
-    What is to be removed is listed first: after an interruption neither manifest nor plan names it any more.
+    The names are written to a file first: after an interruption, manifest and plan may be gone.
     """
     doomed = sorted(owned(output) - {naming.RUN_LOG})
     if doomed:

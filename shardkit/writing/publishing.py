@@ -1,4 +1,4 @@
-"""From finished shards to a published dataset: the cheap proof, the files beside the shards, and the manifest, last."""
+"""Publish finished shards as a dataset: check them cheaply, write the other files, and the manifest last."""
 
 import io
 from collections import Counter
@@ -22,32 +22,30 @@ from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
 from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
 from shardkit.storage import Folder
-
-# Index files are small and their stores are slow to answer, not slow to send.
-READING_THREADS = 16
+from shardkit.writing.finished_shards import READING_THREADS
 
 
 @dataclass(frozen=True, slots=True)
 class FinishedShard:
-    """A shard as its index and its file's size prove it."""
+    """A finished shard, described by its index and checked against the size of its file."""
 
     name: ShardName
     shard: Shard
-    labels: npt.NDArray[np.int32]  # those that occur; thousands of shards times thousands of classes would not fit
+    labels: npt.NDArray[np.int32]  # labels that occur; all labels of all shards would not fit in memory
     label_counts: npt.NDArray[np.int64]
 
 
-def proved_shards(output: Folder, names: list[ShardName], plan_digest: str) -> list[FinishedShard]:
-    """Prove cheaply that every shard is of this plan, has its size, and that its index covers it.
+def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: str) -> list[FinishedShard]:
+    """Check without reading the shards that each is of this plan, has the right size and is covered by its index.
 
     Raises:
-        DataError: One is not; it is named.
+        DataError: A check failed; the message names the file.
     """
     with ThreadPoolExecutor(READING_THREADS) as pool:
-        return list(pool.map(lambda name: _proved(output, name, plan_digest), names))
+        return list(pool.map(lambda name: _check_finished_shard(output, name, plan_digest), names))
 
 
-def _proved(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
+def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> FinishedShard:
     where = f"{output.url}/{name.index}"
     raw = output.read(name.index)
     table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
@@ -78,7 +76,7 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
     """Write the files next to the shards, then the manifest, which makes them a dataset.
 
     Raises:
-        DataError: there is no example: with ``--check header`` it takes writing to find that all images are bad.
+        DataError: There is no example; with ``--check header``, only writing finds that all images are bad.
     """
     rejected = plan.with_late(late)
     if not any(shard.shard.num_examples for shard in shards):
@@ -87,11 +85,11 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
         split.name: _split([shard for shard in shards if shard.name.split == split.name], len(plan.classes))
         for split in plan.splits
     }
-    beside = {
+    metadata = {
         naming.REJECTED: rejected_parquet(rejected),
         **tfds_files(plan.options.name, columns.features_of(plan.schema), plan.classes, splits),
     }
-    files = [File(path=path, num_bytes=len(raw), sha256=sha256_hex(raw)) for path, raw in beside.items()]
+    files = [File(path=path, num_bytes=len(raw), sha256=sha256_hex(raw)) for path, raw in metadata.items()]
     manifest = seal_manifest(
         {
             "name": plan.options.name,
@@ -108,7 +106,7 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
             "software": software.versions(),
         }
     )
-    for path, raw in {**beside, naming.MANIFEST: manifest.to_bytes()}.items():
+    for path, raw in {**metadata, naming.MANIFEST: manifest.to_bytes()}.items():
         with output.atomic_write(path) as file:
             file.write(raw)
     return manifest
@@ -137,7 +135,7 @@ def _split(shards: list[FinishedShard], num_classes: int) -> Split:
 
 
 def rejected_parquet(table: pa.Table) -> bytes:
-    """The file `rejected.parquet`."""
+    """Return the bytes of `rejected.parquet`."""
     out = io.BytesIO()
     pq.write_table(table, out, compression="zstd")
     return out.getvalue()

@@ -1,8 +1,8 @@
-"""Refuse a call for what the options, the output and the listing of the source tell, before any image is decoded.
+"""Refuse a call by its options, its output and the listing of its source, before any image is decoded.
 
-Decoding can take hours; listing takes minutes. `make_plan` and `output.refuse_different` check the same again on the
-whole inventory, with the same functions and so the same messages. What is refused here would be refused there too,
-with one exception: a label that only boxes outside their image have, and that `--classes` lacks.
+Decoding can take hours; listing takes minutes. `make_plan` and `output_folder.refuse_different` repeat these
+checks on the whole inventory, with the same functions and messages. They would refuse every call that is refused here,
+with one exception: a label that `--classes` lacks and that only boxes outside their image have.
 """
 
 from collections.abc import Iterable, Sequence
@@ -28,26 +28,26 @@ from shardkit.writing import output_folder as outputs
 
 
 def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Manifest | None:
-    """Refuse an output that holds another conversion, as far as that is known before the source is listed.
+    """Refuse an output that holds another conversion, using what is known before the source is listed.
 
     Returns:
         The finished dataset in the output; None if there is none.
 
     Raises:
-        DataError: see output.refuse_different.
+        DataError: See output_folder.refuse_different.
     """
     classes = fixed_classes(source.schema, options, source.classes)
     return outputs.refuse_different(output, known_description(options, source.layout, classes))
 
 
-class Listed(NamedTuple):
-    """What a part of a listing tells.
+class ListingSummary(NamedTuple):
+    """The summary of a part of a listing.
 
     Attributes:
-        num_rows: Rows, those with a reason included.
-        split_counts: Rows without a reason, by split; None for rows without a split.
+        num_rows: Number of rows, including those with a reason.
+        split_counts: Number of rows without a reason, by split; the key None is for rows without a split.
         labels: Distinct label names.
-        example: A key; empty without rows.
+        example: A key; empty if there are no rows.
         is_grouped: Whether a row has a group, or a key contains the pattern of `--group-by`.
     """
 
@@ -59,13 +59,13 @@ class Listed(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Existing:
-    """What the listing must be like if the finished dataset in the output was made from this source.
+class ExistingDataset:
+    """The finished dataset in the output, which a listing of the same source must match.
 
     Attributes:
         url: The output folder.
         num_files: Rows of its inventory.
-        num_bad_boxes: How many of them, at most, are problems found by decoding.
+        num_bad_boxes: Maximum number of these rows that decoding added.
         classes: Its classes.
     """
 
@@ -75,16 +75,16 @@ class Existing:
     classes: frozenset[str]
 
     @classmethod
-    def of(cls, manifest: Manifest) -> "Existing":
-        """Return what a manifest that was read from a folder tells."""
+    def of(cls, manifest: Manifest) -> "ExistingDataset":
+        """Return the value for a manifest that was read from a folder."""
         num_bad_boxes = manifest.rejected.by_reason.get(BAD_BOX, 0)
         return cls(manifest.root.url, manifest.source.num_files, num_bad_boxes, frozenset(manifest.classes))
 
-    def refuse(self, listed: "Listed") -> None:
+    def refuse(self, listed: "ListingSummary") -> None:
         """Refuse another source.
 
         Raises:
-            DataError: the listing is not the one that the dataset was made from.
+            DataError: The dataset was made from another listing.
         """
         listed_before = range(self.num_files - self.num_bad_boxes, self.num_files + 1)
         if listed.num_rows not in listed_before or not listed.labels <= self.classes:
@@ -103,17 +103,17 @@ class ListingCheck:
 
     options: ConvertOptions
     classes: tuple[str, ...] | None
-    existing: Existing | None = None
+    existing: ExistingDataset | None = None
 
     @property
     def is_needed(self) -> bool:
-        """Whether decoding follows the listing, and anything that is asked for may not fit it."""
+        """Whether images are decoded after the listing and some option may not fit the listing."""
         options = self.options
         asked = (options.splits, options.shards, options.classes, options.group_by, self.existing)
         return options.check == "decode" and any(one is not None for one in asked)
 
     def check_options(self, schema: pa.Schema) -> None:
-        """Check what needs no listing.
+        """Check the options that need no listing.
 
         Args:
             schema: Columns of the source's listings.
@@ -124,10 +124,10 @@ class ListingCheck:
         if self.options.group_by is not None and GROUP.name not in schema.names:
             compile_pattern(self.options.group_by)
 
-    def summary(self, table: pa.Table) -> Listed:
+    def summary(self, table: pa.Table) -> ListingSummary:
         """Summarise a part of the listing."""
         splits = pc.value_counts(table.filter(pc.is_null(table["reason"]))["split"]).to_pylist()
-        return Listed(
+        return ListingSummary(
             num_rows=len(table),
             split_counts={split["values"]: split["counts"] for split in splits},
             labels=frozenset(name for name in pc.unique(label_names(table)).to_pylist() if name is not None),
@@ -142,22 +142,22 @@ class ListingCheck:
             return False
         try:
             search = compile_pattern(self.options.group_by).search
-        except CallError:  # the name of the source's column of groups, which is empty so far
+        except CallError:  # the name of the source's group column, which has no values in this part
             return False
         return any(search(key) for key in table["key"].to_pylist())
 
-    def refuse(self, parts: Iterable[Listed]) -> None:
+    def refuse(self, parts: Iterable[ListingSummary]) -> None:
         """Check the whole listing.
 
         Raises:
-            CallError: the options do not fit the source.
-            DataError: the output holds a dataset of another source.
+            CallError: The options do not fit the source.
+            DataError: The output holds a dataset of another source.
         """
-        whole = joined(list(parts))
+        whole = merge_summaries(list(parts))
         given = split_order({name for name in whole.split_counts if name is not None})
         total = sum(whole.split_counts.values())
         if not total:
-            return  # nothing to convert, which the plan says
+            return  # nothing to convert: make_plan reports it
         if self.options.splits is not None:
             refuse_own_splits(sorted(given))
             counts = dict.fromkeys(self.options.splits, total)
@@ -176,13 +176,13 @@ class ListingCheck:
             raise pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
 
 
-def joined(parts: Sequence[Listed]) -> Listed:
-    """Return the summary of several parts together."""
+def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:
+    """Return the summary of several parts."""
     counts: dict[str | None, int] = {}
     for part in parts:
         for split, count in part.split_counts.items():
             counts[split] = counts.get(split, 0) + count
-    return Listed(
+    return ListingSummary(
         num_rows=sum(part.num_rows for part in parts),
         split_counts=counts,
         labels=frozenset[str]().union(*(part.labels for part in parts)),

@@ -1,14 +1,29 @@
-"""How many bad images a conversion puts up with: a count, or a share of all."""
+"""The number of rejected images that a conversion tolerates: a count, or a share of all."""
 
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
-from shardkit.errors import CallError
+import pyarrow as pa
+
+from shardkit.errors import CallError, DataError
+from shardkit.naming import printable
+
+DEFAULT_MAX_REJECTED = "5%"
+# A conversion that fails names this many of its rejected images; all of them are in the work folder.
+REJECTED_SHOWN = 10
 
 
 @dataclass(frozen=True, slots=True)
 class RejectLimit:
-    """At most ``count`` images, or at most ``share`` of them, whichever is given."""
+    """A limit on rejected images: `count` or `share`, the other one is None.
+
+    Attributes:
+        text: The limit as the user wrote it.
+        count: Maximum number of rejected images.
+        share: Maximum share of rejected images, 0 to 1.
+    """
 
     text: str
     count: int | None
@@ -19,7 +34,7 @@ class RejectLimit:
         """Read ``5%`` or ``100``.
 
         Raises:
-            CallError: neither, or out of range.
+            CallError: The text is neither, or out of range.
         """
         wrong = CallError(f"--max-rejected is a count such as 100 or a share such as 5%; found {text!r}")
         number = text.strip().removesuffix("%").strip()
@@ -36,7 +51,26 @@ class RejectLimit:
         return cls(text.strip(), int(value), None)
 
     def allows(self, num_rejected: int, num_files: int) -> bool:
-        """Whether so many of so many may be bad."""
+        """Return whether the limit allows `num_rejected` rejects among `num_files` images."""
         if self.count is not None:
             return num_rejected <= self.count
         return self.share is None or num_rejected <= self.share * num_files
+
+
+def too_many_rejected(limit: RejectLimit, num_files: int, rejected: pa.Table, where: str) -> DataError:
+    """Return the error for a conversion that exceeds the limit.
+
+    Args:
+        limit: The limit.
+        num_files: Number of images and records of the source.
+        rejected: The rejects, without duplicates; REJECTED_SCHEMA.
+        where: URL of the file that lists all of them.
+    """
+    rows: list[dict[str, Any]] = rejected.slice(0, REJECTED_SHOWN).to_pylist()
+    reasons = ", ".join(f"{count} {reason}" for reason, count in Counter(rejected["reason"].to_pylist()).most_common())
+    allowed = f"more than --max-rejected {limit.text} allows"
+    lines = [f"{len(rejected)} of {num_files} images and records are bad, {allowed} ({reasons}):"]
+    lines += [f"  {printable(row['key'])}: {row['reason']}: {row['message']}" for row in rows]
+    if len(rejected) > REJECTED_SHOWN:
+        lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more, all in {where}")
+    return DataError("\n".join([*lines, "repair or remove them, or raise --max-rejected; nothing was published"]))

@@ -1,4 +1,4 @@
-"""``run-log.jsonl``: what happened when, where and how fast; the only file that differs between two equal runs."""
+"""``run-log.jsonl``: the times, hosts and rates of runs; the only file that differs between two equal runs."""
 
 import datetime as dt
 import json
@@ -11,7 +11,7 @@ from shardkit.storage import Folder
 
 
 class RunLog:
-    """Events of one run, written at its end behind those of earlier runs."""
+    """The events of one run, appended to those of earlier runs at its end."""
 
     def __init__(self) -> None:
         self._events: list[dict[str, Any]] = []
@@ -19,18 +19,18 @@ class RunLog:
 
     @property
     def seconds(self) -> float:
-        """Since the run began."""
+        """Seconds since the run began."""
         return time.monotonic() - self._start
 
     def add(self, event: str, **facts: Any) -> None:
-        """Note an event with the time, the host and the seconds since the run began."""
+        """Record an event with the time, the host and the seconds since the run began."""
         now = dt.datetime.now(dt.timezone.utc).isoformat(timespec="milliseconds")
         self._events.append(
             {"time": now, "host": platform.node(), "event": event, "seconds": round(self.seconds, 3), **facts}
         )
 
     def write(self, output: Folder) -> None:
-        """Append to the folder's log. Object stores cannot append, hence read and write."""
+        """Append the events to the folder's log, by reading and writing it: object stores cannot append."""
         before = output.read(naming.RUN_LOG) if output.stat(naming.RUN_LOG) else b""
         lines = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in self._events)
         with output.atomic_write(naming.RUN_LOG) as file:

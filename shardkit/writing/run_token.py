@@ -1,15 +1,16 @@
-"""The fence around an output: one run writes into it, and workers of an ended run stop.
+"""A fence around an output: only one run writes into it, and workers of an ended run stop.
 
 The driver writes a random token, and once there is a plan the plan's digest, into ``OUT/.shardkit/run``. Workers carry
-both and compare them before each task, every few seconds within one, and before a file appears under its name. Engines
-let a job go on after Ctrl-C; without the fence its workers would write into the output of the next run.
+both and compare them before each task, every few seconds within one, and before a file is renamed to its final name.
+Engines let a job continue after Ctrl-C; without the fence its workers would write into the output of the next run.
 
 Why no file of an ended run can appear in a local output: a writer makes its temporary file, compares the token, and
 renames. A new driver writes its token, removes all temporary files, and then clears the output. A comparison that
 succeeded came before the new token, so the temporary file is removed before its rename, or the renamed file is cleared.
 
-A local output is also locked by the kernel (see `locking`). Object stores have no locks: there the driver rewrites the
-file every HEARTBEAT_SECONDS, and a second driver is refused until it is STALE_SECONDS old by the store's own clock.
+A local output is also locked by the kernel (see `storage.output_lock`). Object stores have no locks: there the driver
+rewrites the file every HEARTBEAT_SECONDS, and a second driver is refused until it is STALE_SECONDS old by the store's
+own clock.
 """
 
 import contextlib
@@ -101,7 +102,7 @@ class Run:
 
     @contextlib.contextmanager
     def checked(self) -> Iterator[None]:
-        """Check at the end of a block, also if it fails: the workers of a run that was replaced stop without a word.
+        """Check at the end of a block, also if it fails: the workers of a replaced run stop without a report.
 
         Raises:
             StaleRunError: See `check`.
@@ -113,7 +114,7 @@ class Run:
                 self.check()
             except StaleRunError:
                 raise
-            except OSError:  # an output out of reach must not hide what failed
+            except OSError:  # an unreachable output must not hide the original error
                 pass
             raise
         self.check()
@@ -129,8 +130,8 @@ class Run:
             return
         other = "it was removed" if found is None else f"it is that of another run, on host {found[1]}"
         msg = (
-            f"{self._output.url}/{PATH}: is no longer this run's file: {other}; nothing was published. "
-            "If no other run is writing into this folder, the same command goes on from what is finished"
+            f"{self._output.url}/{PATH}: does not belong to this run any more: {other}; nothing was published. "
+            "If no other run is writing into this folder, run the same command again to resume"
         )
         raise StaleRunError(msg)
 
@@ -138,14 +139,14 @@ class Run:
         """Rewrite the file every HEARTBEAT_SECONDS until `end` or `finish` is called, or another run has taken over."""
         while not self._stopped.wait(HEARTBEAT_SECONDS):
             with contextlib.suppress(OSError), self._writing:
-                # Errors are tolerated: a store that stumbles for less than STALE_SECONDS costs nothing.
+                # Tolerate errors: a failure of the store for less than STALE_SECONDS has no effect.
                 found = _read(self._output)
                 if self._stopped.is_set() or found is None or found[0] != self.token:
                     return
                 self._write()
 
     def end(self) -> None:
-        """Remove the file, unless it is another run's: workers stop."""
+        """Remove the file, so that workers stop; keep the file of another run."""
         self._stopped.set()
         with self._writing:
             found = _read(self._output)
@@ -153,12 +154,12 @@ class Run:
                 self._output.remove(PATH)
 
     def finish(self) -> None:
-        """Remove the work folder; copies of finished tasks that still run stop first."""
+        """Remove the work folder, after stopping copies of finished tasks that still run."""
         self._stopped.set()
         if isinstance(self._output, LocalFolder):
             self._output.remove(PATH)
         else:
-            # Without its file, a second run could begin, and lose what it writes into the work folder.
+            # If the file went first, a second run could start and lose what it writes into the work folder.
             self.start(_ENDED)
             for entry in self._output.scan(naming.WORK_FOLDER):
                 path = f"{naming.WORK_FOLDER}/{entry.name}"
@@ -181,10 +182,10 @@ class Run:
 
 @contextlib.contextmanager
 def claimed(output: Folder) -> Iterator[Run]:
-    """Claim an output for one run; at the end, also after an exception or Ctrl-C, workers that still run stop.
+    """Claim an output for one run; at its end, also after an exception or Ctrl-C, stop its workers.
 
     Raises:
-        MachineError: Another run claims it. A local folder's lock must be held already: its file is of a dead run.
+        MachineError: Another run claims it. Hold the lock of a local folder: a token found there is of a dead run.
     """
     is_local = isinstance(output, LocalFolder)
     if not is_local:
@@ -196,7 +197,7 @@ def claimed(output: Folder) -> Iterator[Run]:
     try:
         yield run
     finally:
-        with contextlib.suppress(OSError):  # an output out of reach must not hide the error that ended the run
+        with contextlib.suppress(OSError):  # an unreachable output must not hide the original error
             run.end()
 
 
@@ -205,7 +206,7 @@ def _refuse_live(output: Folder) -> None:
     described = _read(output)
     if found is None or described is None:
         return
-    # The age by the store's own clock, which is the same for all hosts: that of a file written now.
+    # Measure the age by the store's clock, which all hosts share: compare with a file written now.
     probe = f"{PATH}-probe-{secrets.token_hex(8)}"
     with output.atomic_write(probe) as file:
         file.write(b"")
@@ -221,7 +222,7 @@ def _refuse_live(output: Folder) -> None:
 
 
 def _read(output: Folder) -> tuple[RunToken, str] | None:
-    """The token in the output and its driver's host; None if there is none."""
+    """Return the token in the output and the driver's host; None if there is no token."""
     try:
         fields = json.loads(output.read(PATH))
         return RunToken(fields["token"], fields["plan_digest"]), str(fields["host"])

@@ -1,24 +1,23 @@
 """Write one shard: read, normalise, encode and frame its examples in plan order, then its index as the done mark.
 
-Memory is bounded by one image, not by the shard. Running it twice, at once or one after the other, gives the same
+Memory is bounded by one image, not by the shard. Writing a shard twice, concurrently or in sequence, gives the same
 files.
 """
 
 import contextlib
 import hashlib
-from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, NamedTuple
 
 import google_crc32c
 import pyarrow as pa
 
-from shardkit import images, naming
+from shardkit import images
 from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
-from shardkit.dataset.index import ShardSummary, key_hashes, parse_summary, serialize_index
+from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
 from shardkit.errors import DataError, MachineError, SourceChangedError, StaleRunError
 from shardkit.images.boxes import place_objects
 from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image, reject_box
@@ -31,18 +30,24 @@ from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder
 from shardkit.storage.retrying import retried
+from shardkit.writing.finished_shards import is_done
 from shardkit.writing.run_token import Fence, RunToken
 from shardkit.writing.shard_reports import report_error, report_rejects
 
-READING_THREADS = 16  # index files are small and their stores are slow to answer, not slow to send
-_AT_REST = "convert again with --overwrite when the source is at rest"
+_AT_REST = "convert again with --overwrite when the source does not change any more"
 BLOCK_BYTES = 1 << 20  # 1 MiB
 JPEG_START = b"\xff\xd8"
 
 
 @dataclass(frozen=True, slots=True)
 class WriteOptions:
-    """What every shard is written with."""
+    """Options of every shard.
+
+    Attributes:
+        classes: Class names in label order.
+        resize: Maximum length of the shorter side in pixels; None keeps all sizes.
+        quality: Quality of JPEGs that are re-encoded, 1 to 100.
+    """
 
     classes: tuple[str, ...]
     resize: int | None
@@ -66,30 +71,11 @@ def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteO
             raise
         except (DataError, OSError, MemoryError) as error:
             # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
-            said = str(error) or "no memory left"  # what a MemoryError says
+            said = str(error) or "no memory left"  # a MemoryError has no message
             fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {said}"
             if isinstance(error, DataError):
                 fault, text = error.exit_code, str(error)
             report_error(output, task.name, text, fault, fence)
-
-
-def is_done(output: Folder, name: naming.ShardName, plan_digest: str) -> bool:
-    """Return whether the shard and its done mark are there, written from this plan; a damaged mark does not count."""
-    found = output.stat(name.records)
-    try:
-        summary = parse_summary(output.read(name.index), where=f"{output.url}/{name.index}")
-    except (FileNotFoundError, DataError):
-        return False
-    return found is not None and found.num_bytes == summary.num_bytes and summary.plan_digest == plan_digest
-
-
-def finished_shards(output: Folder, names: Iterable[naming.ShardName], plan_digest: str) -> set[naming.ShardName]:
-    """Return those of the shards that are done."""
-    there = {entry.name for entry in output.scan()}
-    candidates = [name for name in names if name.records in there and name.index in there]
-    with ThreadPoolExecutor(READING_THREADS) as pool:
-        done = list(pool.map(lambda name: is_done(output, name, plan_digest), candidates))
-    return {name for name, is_one in zip(candidates, done, strict=True) if is_one}
 
 
 def _write_unless_done(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
@@ -164,7 +150,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
 
 
 def _placed(row: "_Row", info: images.ImageInfo) -> tuple[dict[str, Any], list[Reject]]:
-    """A row's annotations with its boxes placed, and those left out; of a checked row they were placed before."""
+    """Return a row's annotations with its boxes placed, and the rejected boxes; a checked row has both already."""
     if row.info is not None or OBJECTS not in row.columns:
         return row.columns, []
     objects, bad_boxes = place_objects(row.columns[OBJECTS], annotated_size(row.columns), info)
@@ -191,7 +177,7 @@ def _mask(source: Folder, row: "_Row", info: images.ImageInfo, image: images.Nor
 
 
 class _Blocks:
-    """Gathers records into blocks: hashing and writing those releases the interpreter's lock."""
+    """Collects records into blocks: hashing and writing a block releases the interpreter's lock."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file, self._digest = file, hashlib.sha256()
@@ -249,13 +235,13 @@ class _Row(NamedTuple):
     label: int | None
     group: str | None
     columns: dict[str, Any]  # the layout's own
-    info: images.ImageInfo | None  # None: not looked at before, ``--check header``
+    info: images.ImageInfo | None  # None with ``--check header``: not read before
     content_sha256: bytes | None
     content_crc32c: int | None
 
 
-_LOOKED_AT = ("format", "width", "height", "orientation", "changes", "content_sha256", "content_crc32c")
-_OWN_FIELDS = {"key", "source_bytes", "label", GROUP.name, *_LOOKED_AT}
+_CHECKED = ("format", "width", "height", "orientation", "changes", "content_sha256", "content_crc32c")
+_OWN_FIELDS = {"key", "source_bytes", "label", GROUP.name, *_CHECKED}
 
 
 def _rows(table: pa.Table) -> Iterator[_Row]:
@@ -271,7 +257,7 @@ def _rows(table: pa.Table) -> Iterator[_Row]:
         for row in plain:
             yield _Row(*row, None, None, None)
         return
-    looked = zip(*(table[name].to_pylist() for name in _LOOKED_AT), strict=True)
+    looked = zip(*(table[name].to_pylist() for name in _CHECKED), strict=True)
     for row, (kind, width, height, orientation, changes, *check) in zip(plain, looked, strict=True):
         codes = tuple(changes.split(",")) if changes else ()
         yield _Row(*row, images.ImageInfo(kind, width, height, orientation, codes), *check)

@@ -1,4 +1,4 @@
-"""Reports of writers, as files in the work folder: examples left out while writing, and errors.
+"""Reports of writers, as files in the work folder: examples rejected while writing, and errors.
 
 An exception of a worker would reach the user as kilobytes of a runner's traceback, and as one of many.
 """
@@ -8,8 +8,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 
 from shardkit import naming
+from shardkit.errors import DataError, MachineError
+from shardkit.inventory import parts
 from shardkit.inventory.schema import Reject
 from shardkit.storage import Folder
+from shardkit.writing.finished_shards import finished_shards
 from shardkit.writing.run_token import Fence, RunToken
 
 REPORTS = f"{naming.WORK_FOLDER}/shards"
@@ -18,13 +21,13 @@ _ERROR_ENDING = ".error.json"
 
 @dataclass(frozen=True, slots=True)
 class ShardReport:
-    """How writing a shard ended, as data.
+    """The result of writing a shard.
 
     Attributes:
         run: Token and plan digest of the writer's run.
-        rejected: Examples left out while writing.
-        error: The sentence that ended it; '' if the shard was written.
-        exit_code: The error's.
+        rejected: Examples rejected while writing.
+        error: Message of the error; '' if the shard was written.
+        exit_code: Exit code of the error.
     """
 
     run: RunToken
@@ -33,29 +36,29 @@ class ShardReport:
     exit_code: int = 0
 
     def to_bytes(self) -> bytes:
-        """The report as JSON."""
+        """Return the report as JSON."""
         return json.dumps(asdict(self)).encode()
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> "ShardReport":
-        """The inverse of ``to_bytes``."""
+        """Return the report that `to_bytes` wrote."""
         fields = json.loads(raw)
         rejected = tuple(Reject(*late) for late in fields.pop("rejected"))
         return cls(run=RunToken(**fields.pop("run")), rejected=rejected, **fields)
 
 
 def rejects_path(name: naming.ShardName) -> str:
-    """Where the late rejects of a shard are; there is no file if there are none."""
+    """Return the path of a shard's late rejects; without rejects there is no file."""
     return f"{REPORTS}/{name.stem}.json"
 
 
 def error_path(name: naming.ShardName) -> str:
-    """Where a writer's error is: a file of its own, so that a failing copy of a task hides no rejects."""
+    """Return the path of a writer's error, a separate file so that a failing copy of a task hides no rejects."""
     return f"{REPORTS}/{name.stem}{_ERROR_ENDING}"
 
 
 def late_rejects(output: Folder, plan_digest: str) -> list[Reject]:
-    """Return what the writers of this plan left out, by the shards' names."""
+    """Return the examples that the writers of a plan rejected, in the order of the shards' names."""
     names = [entry.name for entry in output.scan(REPORTS)]
     reports = [_read_report(output, name) for name in names if _is_rejects(name)]
     return [late for report in reports if report.run.plan_digest == plan_digest for late in report.rejected]
@@ -72,8 +75,37 @@ def errors(output: Folder, run: RunToken, names: Iterable[naming.ShardName]) -> 
     return [report for report in found if report.run == run]
 
 
-def forget_reports(output: Folder, finished: Iterable[naming.ShardName]) -> None:
-    """Remove what earlier runs reported, except the rejects of finished shards."""
+def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: RunToken) -> None:
+    """Check that shards are finished after this run's writers have ended.
+
+    Args:
+        output: The output folder.
+        names: Names of the shards that were to be written.
+        run: The run.
+
+    Raises:
+        DataError: A writer failed because of the source.
+        MachineError: A writer failed because of the disk or the network, or a shard is missing without a report.
+    """
+    finished = finished_shards(output, names, run.plan_digest)
+    missing = [name for name in names if name not in finished]
+    if failed := errors(output, run, missing):
+        worst = max(failed, key=lambda report: report.exit_code)
+        if worst.exit_code == DataError.exit_code:
+            # A file is not what its check found, although its size and time may be the same: check all of them again.
+            output.remove_tree(parts.PARTS)
+        more = f" ({len(failed)} shards failed in all)" if len(failed) > 1 else ""
+        raise (MachineError if worst.exit_code == MachineError.exit_code else DataError)(worst.error + more)
+    if missing:
+        msg = (
+            f"{output.url}: {len(missing)} shards are missing, the first is {missing[0].stem}, and no worker reported "
+            "an error; check whether the disk is full"
+        )
+        raise MachineError(msg)
+
+
+def remove_stale_reports(output: Folder, finished: Iterable[naming.ShardName]) -> None:
+    """Remove the reports of earlier runs, except the rejects of finished shards."""
     kept = {f"{name.stem}.json" for name in finished}
     for entry in output.scan(REPORTS):
         if entry.name not in kept:
@@ -89,7 +121,7 @@ def _read_report(output: Folder, file_name: str) -> ShardReport:
 
 
 def report_rejects(output: Folder, name: naming.ShardName, rejected: Sequence[Reject], fence: Fence) -> None:
-    """Report examples left out while writing a shard."""
+    """Report the examples rejected while writing a shard."""
     _report(output, rejects_path(name), ShardReport(fence.token, rejected=tuple(rejected)), fence)
 
 
@@ -99,6 +131,6 @@ def report_error(output: Folder, name: naming.ShardName, error: str, exit_code: 
 
 
 def _report(output: Folder, path: str, report: ShardReport, fence: Fence) -> None:
-    fence.check()  # before `writing` makes the folder of reports anew in a dataset that is published
+    fence.check()  # before `atomic_write` creates the report folder again in a published dataset
     with output.atomic_write(path, before_rename=fence.check) as file:
         file.write(report.to_bytes())

@@ -4,8 +4,8 @@ import tarfile
 
 import pytest
 
+from shardkit.archives.member_tree import archive_root
 from shardkit.archives.tar_folder import TarFolder
-from shardkit.archives.zip_folder import archive_root
 from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.folders.class_folders import open_class_folders
@@ -94,7 +94,7 @@ def test_what_cannot_be_read_is_a_problem(tmp_path):
     )
 
 
-def test_of_a_broken_archive_what_stands_before_is_read_and_a_problem_says_where(tmp_path):
+def test_a_broken_archive_is_read_up_to_the_damage_and_a_problem_says_where(tmp_path):
     whole = tarred([("cat/1.jpg", b"1" * 600), ("dog/2.jpg", b"2" * 600)])
     (tmp_path / "a.tar").write_bytes(whole[:2600])
     archive = TarFolder(str(tmp_path / "a.tar"))
@@ -104,7 +104,7 @@ def test_of_a_broken_archive_what_stands_before_is_read_and_a_problem_says_where
     assert problem.message.startswith("the archive ends at byte 2600, within 'dog/2.jpg' that begins at byte 1536")
 
 
-def test_a_folder_in_an_archive_survives_the_trip_to_a_worker_and_is_small(tmp_path, monkeypatch):
+def test_a_folder_in_an_archive_can_be_sent_to_a_worker_and_is_small(tmp_path, monkeypatch):
     packed(tmp_path / "a.tar", [(f"top/{i}.jpg", b"1") for i in range(1000)])
     monkeypatch.chdir(tmp_path)
     sent = pickle.dumps(archive_root(TarFolder("a.tar")))
@@ -120,7 +120,7 @@ def test_an_archive_that_changes_while_it_is_converted_is_not_read_on(tmp_path):
         archive.scan()
 
 
-def test_an_archive_that_gets_shorter_under_way_is_an_error_of_the_file(tmp_path):
+def test_an_archive_that_became_shorter_is_an_error_of_the_file(tmp_path):
     archive = packed(tmp_path / "a.tar", [("a", bytes(5000))])
     assert archive.read("a") == bytes(5000)
     os.truncate(tmp_path / "a.tar", 3000)
@@ -130,7 +130,7 @@ def test_an_archive_that_gets_shorter_under_way_is_an_error_of_the_file(tmp_path
 
 def test_an_archive_is_only_read(tmp_path):
     archive = packed(tmp_path / "a.tar", [])
-    with pytest.raises(CallError, match="an archive is only read, not written"):
+    with pytest.raises(CallError, match="read-only; choose a folder"):
         archive.create()
     with pytest.raises(DataError, match="there is no such archive"):
         TarFolder(str(tmp_path / "no.tar"))

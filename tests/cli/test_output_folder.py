@@ -15,10 +15,7 @@ def test_an_output_that_holds_somebody_elses_files_is_refused_and_not_touched(ov
     before = digests(output)
     result = call("convert", source, output, *overwrite)
     assert result.exit_code == 2
-    assert (
-        "holds 'thesis.tex', which is no part of a dataset that shardkit wrote; choose a new or an empty"
-        in result.stderr
-    )
+    assert "holds 'thesis.tex'" in result.stderr
     assert digests(output) == before
 
 
@@ -72,13 +69,16 @@ def test_an_empty_folder_and_a_folder_to_be_made_deep_down_are_fine(source, tmp_
     assert call("convert", source, tmp_path / "a" / "b" / "c").exit_code == 0
 
 
-@pytest.mark.parametrize("command", [["plan", ""], ["convert", "", "out"], ["convert", ".", ""]])
-def test_an_empty_path_is_not_the_working_directory(command, source, monkeypatch):
+@pytest.mark.parametrize(
+    ("command", "argument"),
+    [(["plan", ""], "SOURCE"), (["convert", "", "out"], "SOURCE"), (["convert", ".", ""], "OUTPUT")],
+)
+def test_an_empty_path_is_not_the_working_directory(command, argument, source, monkeypatch):
     monkeypatch.chdir(source)
     before = digests(source)
     result = call(*command)
     assert result.exit_code == 2
-    assert "SOURCE and OUTPUT may not be empty; for this folder write ." in result.stderr
+    assert f"{argument} may not be empty" in result.stderr
     assert digests(source) == before
 
 
@@ -105,14 +105,14 @@ def test_a_label_folder_is_no_output(tmp_path):
     before = digests(source)
     result = call("convert", source, source / "ant")
     assert result.exit_code == 2
-    assert "holds '000.png', which is no part of a dataset" in result.stderr
+    assert "holds '000.png'" in result.stderr
     assert digests(source) == before
 
 
 @pytest.mark.parametrize(
     ("below", "found", "code"),
     [
-        ("", "is no folder; choose a new or an empty folder", 2),
+        ("", "choose a new or an empty folder", 2),
         ("/deeper", "cannot write into the output: Not a directory", 3),
     ],
 )

@@ -11,7 +11,7 @@ from .calling import call, convert, digests, environment, run
 OPTIONS = [
     [],
     ["--splits", "train=0.8,validation=0.2", "--shards", "train=4,validation=2"],
-    ["--splits", "train=0.5,test=0.5", "--split-by", "stratified", "--pipelines", "3", "--seed", "7"],
+    ["--splits", "train=0.5,test=0.5", "--split-by", "stratified", "--input-pipelines", "3", "--seed", "7"],
     ["--check", "header", "--shards", "5"],
 ]
 

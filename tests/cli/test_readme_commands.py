@@ -92,6 +92,6 @@ def test_the_picture_shows_what_the_commands_print(folder):
 
     def settled(text):
         text = text.replace(os.fspath(folder), "/tmp/demo")  # noqa: S108 - a name in the picture
-        return re.sub(r"[\d.,]+ (s|images/s|MB/s)\b|─+", "", text).split()
+        return re.sub(r"[\d.,]+ (s|images/s|[KM]iB/s)\b|─+", "", text).split()
 
     assert settled(shown) == settled(printed), "record it again: python sample_data/record_run.py"

@@ -8,8 +8,8 @@ import threading
 
 import pytest
 
-from pipelines import watching
 from shardkit.cli import terminal
+from shardkit.pipelines import progress
 from shardkit.testing import write_class_folders
 
 from .calling import TIMEOUT_SECONDS, call, environment, run
@@ -128,7 +128,7 @@ def test_quiet_still_tells_errors(tmp_path):
 
 def test_without_a_terminal_a_long_phase_says_a_plain_line_now_and_then(slow_source, tmp_path, monkeypatch):
     monkeypatch.setattr(terminal, "PLAIN_SECONDS", 0)
-    monkeypatch.setattr(watching, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr(progress, "POLL_SECONDS", 0.02)
     result = call("convert", slow_source, tmp_path / "out", "--shards", "20", "--resize", "200", "--workers", "1")
     assert re.search(r"^checking: \d+ images, \d+/s$", result.stderr, re.MULTILINE)
     assert re.search(r"^writing: \d+ of 100 images, \d+/s(, \d+ s left)?$", result.stderr, re.MULTILINE)

@@ -10,7 +10,7 @@ import time
 import pyarrow.parquet as pq
 import pytest
 
-from pipelines.options import Running
+from shardkit.pipelines.options import RunnerConfig
 from shardkit.testing import write_class_folders
 
 from ..cli.calling import TIMEOUT_SECONDS, call, convert, digests, environment, is_one_sentence, run
@@ -41,7 +41,7 @@ def test_a_job_service_in_another_process_writes_the_same_bytes(workers, source,
 def test_what_one_runner_began_another_one_finishes(source, by_default, job_service, tmp_path, monkeypatch):
     interrupt(monkeypatch, source, tmp_path / "out", *OPTIONS, shards=1)
     said = convert(source, tmp_path / "out", *OPTIONS, *portable(job_service, *LOOPBACK))
-    assert "going on: 1 of 3 shards are finished already" in said
+    assert "resuming: 1 of 3 shards" in said
     assert digests(tmp_path / "out") == digests(by_default)
 
 
@@ -71,7 +71,7 @@ def test_plan_by_a_job_service_prints_what_plan_in_this_process_prints(source, j
 
 def test_a_write_workers_process_loads_no_tensorflow(tmp_path):
     script = (
-        "import json, sys; import pipelines.write, pipelines.inventory, pipelines.convert;"
+        "import json, sys; import shardkit.pipelines.write, shardkit.pipelines.executor;"
         "print(json.dumps(sorted(sys.modules)))"
     )
     done = subprocess.run(
@@ -91,13 +91,13 @@ def test_a_job_service_that_is_not_there_is_said_in_a_sentence(source, tmp_path)
 
 def test_a_runner_that_starts_a_job_server_of_its_own_may_set_its_signal_handler(source, tmp_path, monkeypatch):
     # FlinkRunner, SparkRunner and PrismRunner do, and Python lets only the main thread.
-    runs = Running.run
+    runs = RunnerConfig.run
 
     def starting_a_server(self, pipeline):
         signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
         runs(self, pipeline)
 
-    monkeypatch.setattr(Running, "run", starting_a_server)
+    monkeypatch.setattr(RunnerConfig, "run", starting_a_server)
     convert(source, tmp_path / "out", "--runner=BundleBasedDirectRunner")
 
 

@@ -344,7 +344,7 @@ def test_the_largest_image_passes_and_one_more_pixel_does_not() -> None:
     width = 9_459
     height = images.MAX_PIXELS // width
     assert images.inspect(png((width, height, 1, 0, 0), chunk(b"IDAT", b""))).height == height
-    with pytest.raises(images.BadImage, match="more than the 89478485 pixels"):
+    with pytest.raises(images.BadImage, match="89478485 pixels"):
         images.inspect(png((width, height + 1, 1, 0, 0), chunk(b"IDAT", b"")))
 
 

@@ -186,7 +186,7 @@ def test_grey_in_several_equal_channels_is_grey(data):
         (encode(Image.merge("LA", [Image.fromarray(GREY), Image.fromarray(GREY)]), "PNG"), "is translucent"),
         (made("png 16 bits rgb"), "mode RGB with 16 bits"),  # Pillow would drop the low ones
         (made("png 16 bits grey alpha"), "with 16 bits"),
-        (made("jpeg grey"), "is a JPEG, which does not keep"),
+        (made("jpeg grey"), "is a JPEG, which changes pixel values"),
         (encode(picture("L"), "TIFF", compression="jpeg"), "compressed by jpeg"),
         (made("webp lossless"), "is WEBP, not PNG"),
         (made("ppm grey"), "is PPM, not PNG"),

@@ -12,6 +12,7 @@ from shardkit.inventory.parts import count_rows, part_name, read_parts, write_pa
 from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.inventory.table import compact
 from shardkit.sources import Listing, open_source
+from shardkit.sources.listing import ListingRow
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, write_tree
 
@@ -145,7 +146,7 @@ def listing_of(keys, **columns):
     nothing, ones = [None] * len(keys), [1] * len(keys)
     given = [columns.get(name, nothing) for name in ("splits", "label_names")]
     given += [columns.get(name, ones) for name in ("source_bytes", "mtimes_ns")]
-    rows = list(zip(keys, *given, nothing, nothing, strict=True))
+    rows = [ListingRow(*row) for row in zip(keys, *given, strict=True)]
     return Listing(rows=rows, skipped=columns.get("skipped", {}), classes=columns.get("classes", {}))
 
 

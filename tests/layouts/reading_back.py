@@ -12,7 +12,7 @@ ORIENTATION = 0x0112
 
 
 def examples(dataset):
-    """Every example by key: its features as NumPy values, and the split it stands in."""
+    """Every example by key: its features as NumPy values, and its split."""
     found = {}
     for split in read_manifest(str(dataset)).splits:
         batches = reader.make_dataset(str(dataset), split, global_batch_size=5, training=False)

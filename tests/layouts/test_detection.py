@@ -1,4 +1,4 @@
-"""Detection layouts, converted as users do, and read back beside the formats' own readers."""
+"""Detection layouts, converted as users do, read back, and compared with the formats' own readers."""
 
 import contextlib
 import io

@@ -1,4 +1,4 @@
-"""Masks, labels in names, tar, zip and Parquet files, converted as users do, and read back beside plain readers."""
+"""Masks, labels in names, tar, zip and Parquet files, converted as users do, and compared with plain readers."""
 
 import io
 import json

@@ -1,4 +1,4 @@
-"""Tables and metadata folders, converted as users do, and read back beside csv, json and pyarrow."""
+"""Tables and metadata folders, converted as users do, read back, and compared with csv, json and pyarrow."""
 
 import csv
 import json
@@ -71,7 +71,7 @@ def test_several_labels_an_image_and_none(converted):
     }
     assert {key: {classes[label] for label in one["labels"]} for key, one in found.items()} == wanted
     assert sum(not labels for labels in wanted.values()) > 10, "some have none"
-    # Beside a decoded image they stand as 0 and 1.
+    # With a decoded image they are 0 and 1.
     train_fn = reader.make_dataset_fn(dataset, "train", global_batch_size=16, image_size=(8, 8))
     for step, (_, labels) in enumerate(train_fn().take(3)):
         for key, row in zip(train_fn.batch_keys(step), labels.numpy(), strict=True):

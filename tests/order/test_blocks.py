@@ -203,7 +203,7 @@ ONE = BlockLayout(np.array([0, 10]))
         (lambda: check_lanes(8, 96, 16), "16 workers cannot share 8 lanes; .* or lanes=16"),
         (
             lambda: permutation.invert(np.array([5]), np.array([0]), num_examples=5, seed=0),
-            "ids from 5 to 5 were asked for; they go from 0 to 4",
+            "found ids from 5 to 5; they must be from 0 to 4",
         ),
     ],
 )

@@ -146,7 +146,7 @@ def test_the_limit_of_bad_images_holds_to_the_last_one_by_count_and_by_share(che
 
 def test_more_bad_images_can_be_allowed_afterwards_and_nothing_is_done_twice(tenth_bad, tmp_path):
     convert(tenth_bad, tmp_path / "out", "--check", "header", "--shards", "3", "--max-rejected", "9", exit_code=1)
-    assert "going on: 3 of 3 shards" in convert(
+    assert "resuming: 3 of 3 shards" in convert(
         tenth_bad, tmp_path / "out", "--check", "header", "--shards", "3", "--max-rejected", "38"
     )
 

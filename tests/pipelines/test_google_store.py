@@ -153,7 +153,7 @@ def test_an_interrupted_conversion_goes_on_from_its_finished_shards(source, data
     assert len(there) == 4, "two shards and their indexes"
     assert there.items() <= digests(dataset).items()
     assert call("verify", output).exit_code == 1
-    assert "going on: 2 of 4 shards are finished already" in convert(source, output, *OPTIONS)
+    assert "resuming: 2 of 4 shards" in convert(source, output, *OPTIONS)
     assert digests(bucket.folder / "out") == digests(dataset)
 
 
@@ -188,7 +188,7 @@ def test_a_killed_conversion_goes_on_from_its_finished_shards(bucket, tmp_path):
     done = run("convert", source, f"{bucket.url}/out", *options, env=process_environment(bucket))
     # Threads of pyarrow's have kept processes from ending.
     assert done.returncode == 0, done.stderr
-    went_on = re.search(r"going on: (\d+) of 12 shards are finished already", done.stderr)
+    went_on = re.search(r"resuming: (\d+) of 12 shards", done.stderr)
     # What was asked for when the signal came, one shard a worker, the server may have done after it.
     assert num <= int(went_on[1]) <= num + 2
     assert len(done.stderr.splitlines()) == 2
@@ -240,7 +240,7 @@ def test_an_object_that_cannot_be_moved_to_its_name_is_not_there(source, dataset
     assert name not in published(bucket)
     assert "manifest.json" not in published(bucket)
     bucket.server.recover()
-    assert "going on: 3 of 4 shards are finished already" in convert(source, f"{bucket.url}/out", *OPTIONS)
+    assert "resuming: 3 of 4 shards" in convert(source, f"{bucket.url}/out", *OPTIONS)
     assert digests(bucket.folder / "out") == digests(dataset)
 
 

@@ -11,14 +11,14 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
 from apache_beam.testing.util import assert_that
 
-from pipelines.inventory import DECODE_BATCH_ROWS, TakeInventory, part_groups
-from pipelines.options import Running
-from pipelines.verify import VerifyShards
-from pipelines.write import WriteShards
 from shardkit import images
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
 from shardkit.inventory.inventory import Inventory
+from shardkit.pipelines.inventory import TakeInventory
+from shardkit.pipelines.options import RunnerConfig
+from shardkit.pipelines.verify import VerifyShards
+from shardkit.pipelines.write import WriteShards
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
@@ -27,6 +27,8 @@ from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
 from shardkit.verification.examples import ExampleSpec
 from shardkit.writing import shard as writing
+from shardkit.writing.executor import WriteJob
+from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
 from shardkit.writing.run_token import Run, RunToken
 
 from ..cli.calling import call
@@ -87,9 +89,10 @@ def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
         output = open_folder(str(tmp_path / "out"))
         output.create()
         plan_file.write_plan(output, plan)
-        pipeline = Running((), 1).pipeline()
+        pipeline = RunnerConfig((), 1).pipeline()
         tasks = pipeline | beam.Create(list(enumerate(plan_file.shard_tasks(plan))), reshuffle=False)
-        sizes.append(graph_bytes(tasks | WriteShards(output, output, write_options(plan), RunToken("x", plan.digest))))
+        job = WriteJob(output, output, write_options(plan), RunToken("x", plan.digest))
+        sizes.append(graph_bytes(tasks | WriteShards(job)))
     assert abs(sizes[1] - sizes[0]) < 100
     assert sizes[1] < 30_000
 
@@ -99,17 +102,18 @@ def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_pa
     for num_files in (2, 500):
         root = write_tree(tmp_path / str(num_files).zfill(3), {f"a/{i}.png": b"" for i in range(num_files)})
         source = open_source(str(root))
-        pipeline = Running((), 1).pipeline()
+        pipeline = RunnerConfig((), 1).pipeline()
         parts = pipeline | beam.Create(part_groups(source), reshuffle=False)
         work = open_folder(str(tmp_path))
-        sizes.append(graph_bytes(parts | TakeInventory(source, work, "decode", RunToken("x"))))
+        job = InventoryJob.of(source, work, "decode", RunToken("x"))
+        sizes.append(graph_bytes(parts | TakeInventory(job)))
     assert abs(sizes[1] - sizes[0]) < 100
     assert sizes[1] < 30_000
 
 
 def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     manifest = read_manifest(str(dataset))
-    pipeline = Running((), 1).pipeline()
+    pipeline = RunnerConfig((), 1).pipeline()
     shards = pipeline | beam.Create(list(enumerate(shard for _, shard in manifest.shards())), reshuffle=False)
     folder = open_folder(str(tmp_path))
     assert (
@@ -148,7 +152,7 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
     with beam.Pipeline(FnApiRunner()) as pipeline:
         created = pipeline | beam.Create(list(enumerate(tasks)), reshuffle=False)
-        written = created | WriteShards(source.folder, output, write_options(plan), run)
+        written = created | WriteShards(WriteJob(source.folder, output, write_options(plan), run))
         assert_that(written, lambda found: None if len(found) == len(tasks) else pytest.fail(found))
     assert sorted(entry.name for entry in output.scan()) == sorted(
         [".shardkit", *(name for task in tasks[:2] for name in (task.name.records, task.name.index))]

@@ -106,7 +106,7 @@ def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_e
     assert 4 <= len(shards) < len(wanted)
     assert shards.items() <= wanted.items(), "every object that is there is whole"
     assert call("verify", output).exit_code == 1
-    assert "going on: 2 of 4 shards are finished already" in convert(source, output, *OPTIONS)
+    assert "resuming: 2 of 4 shards" in convert(source, output, *OPTIONS)
     assert contents(output) == wanted
 
 

@@ -21,7 +21,7 @@ DIFFERENT = [
     (["--resize", "6"], "resize was None and is 6"),
     (["--check", "header"], "check was decode and is header"),
     (["--name", "other"], "name was dataset and is other"),
-    (["--pipelines", "2"], "pipelines was 1 and is 2"),
+    (["--input-pipelines", "2"], "pipelines was 1 and is 2"),
     (["--shard-size", "64MiB"], "shard_bytes was 134217728 and is 67108864"),
     (["--seed", "1", "--quality", "80"], "quality was 95 and is 80, seed was 0 and is 1"),
 ]

@@ -51,7 +51,7 @@ def test_the_tree_says_splits_and_labels(folders, wanted, tmp_path):
 def test_labels_that_look_like_splits_are_pointed_out(tmp_path):
     source = write_class_folders(tmp_path / "source", {"train/a": 2, "test/a": 1, "extra": 1})
     assert (
-        "note: 'test', 'train' read as label, not as split, because of 'extra' beside them"
+        "note: 'test', 'train' read as label, not as split, because of 'extra' next to them"
         in converted(source, tmp_path)[1]
     )
 
@@ -168,7 +168,7 @@ def test_lower_quality_makes_fewer_bytes_of_images_that_are_encoded_anew(tmp_pat
         (["--shards", "5"], {"train": 5, "validation": 5}),
         (["--shards", "train=4,val=2"], {"train": 4, "validation": 2}),
         (["--shards", "train=4"], {"train": 4, "validation": 1}),
-        (["--pipelines", "3"], {"train": 3, "validation": 3}),
+        (["--input-pipelines", "3"], {"train": 3, "validation": 3}),
         (["--shard-size", "10MiB"], {"train": 1, "validation": 1}),
     ],
     ids=str,

@@ -10,7 +10,7 @@ from shardkit.planning.options import ConvertOptions
 @pytest.mark.parametrize(
     ("wrong", "sentence"),
     [
-        ({"pipelines": 0}, "--pipelines must be from 1 to 65536; found 0"),
+        ({"pipelines": 0}, "--input-pipelines must be from 1 to 65536; found 0"),
         ({"seed": -1}, "--seed must be from 0 to"),
         ({"seed": MAX_SEED + 1}, "--seed must be from 0 to"),
         ({"quality": 0}, "--quality must be from 1 to 100; found 0"),

@@ -1,4 +1,4 @@
-"""Who is blamed for lost time, on a clock that stands still unless a test moves it."""
+"""Waits of a loop, on a clock that only the tests move."""
 
 import collections
 import dataclasses
@@ -9,8 +9,6 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from hypothesis import given
-from hypothesis import strategies as st
 
 from shardkit import reader
 from shardkit.errors import CallError
@@ -28,7 +26,7 @@ class Clock:
 
 
 class Source:
-    """A dataset each of whose batches, numbered from 0, takes as long as told; opening takes half a second."""
+    """A dataset whose batches, numbered from 0, take the given seconds; opening it takes half a second."""
 
     def __init__(self, clock, waits):
         self.clock, self.waits, self.opened = clock, waits, 0
@@ -45,7 +43,7 @@ class Source:
 
 
 def loop(waits, betweens):
-    """A monitor after a loop over batches that took `waits`, with steps that took `betweens`."""
+    """Return a monitor after a loop over batches that took `waits`, with steps that took `betweens`."""
     clock = Clock()
     monitored = reader.monitor(Source(clock, waits), clock=clock)
     for _, seconds in zip(monitored, betweens, strict=True):
@@ -53,64 +51,49 @@ def loop(waits, betweens):
     return monitored
 
 
-def test_a_slow_source_is_blamed():
+def test_a_slow_source_counts_as_waiting():
     summary = loop([2.0] + [0.09] * 99, [5.0] + [0.01] * 99).summary()
     assert (summary.num_steps, summary.num_passes, summary.max_step) == (100, 1, 1)
     assert summary.seconds_waited == pytest.approx(0.09 * 99)
     assert summary.seconds_between == pytest.approx(0.01 * 99)
     assert summary.share_waiting == pytest.approx(0.9)
-    assert summary.p50_seconds == pytest.approx(0.09, rel=0.022)
-    assert summary.p95_seconds == pytest.approx(0.09, rel=0.022)
+    assert summary.p50_seconds == pytest.approx(0.09)
+    assert summary.p95_seconds == pytest.approx(0.09)
     assert summary.max_seconds == pytest.approx(0.09)
 
 
-def test_a_slow_step_is_not_blamed_on_the_source():
+def test_a_slow_step_does_not_count_as_waiting():
     summary = loop([2.0] + [0.001] * 99, [5.0] + [0.999] * 99).summary()
     assert summary.share_waiting == pytest.approx(0.001)
     assert summary.seconds_between == pytest.approx(0.999 * 99)
 
 
-def test_opening_filling_and_tracing_are_told_apart_from_the_rest():
+def test_the_first_batch_with_opening_and_tracing_counts_separately():
     monitored = loop([2.0, 0.25, 0.25], [60.0, 0.75, 0.75])
     summary = monitored.summary()
     assert summary.seconds_first_batches == pytest.approx(2.5)  # half a second of it is `iter`
     assert (summary.seconds_waited, summary.seconds_between) == pytest.approx((0.5, 1.5))
-    assert monitored.last == pytest.approx((2.5, 0.25, 0.25))
+    assert monitored.last == pytest.approx((0.25, 0.25))
 
 
 def test_the_longest_wait_has_its_step_and_does_not_move_the_percentiles():
     summary = loop([1.0] + [0.002] * 700 + [0.12] + [0.002] * 98, [0.1] * 800).summary()
     assert (summary.max_step, summary.max_seconds) == (701, pytest.approx(0.12))
-    assert summary.p95_seconds == pytest.approx(0.002, rel=0.022)
+    assert summary.p95_seconds == pytest.approx(0.002)
 
 
-@given(st.lists(st.floats(-16, 13).map(lambda octave: 2**octave), min_size=2, max_size=200))  # 15 µs to 2 hours
-def test_percentiles_are_those_of_sorting_within_the_width_of_a_bin(waits):
-    summary = loop(waits, [0.0] * len(waits)).summary()
-    later = np.sort(waits[1:])
-    for percent, found in ((50, summary.p50_seconds), (95, summary.p95_seconds)):
-        true = later[-(-percent * len(later) // 100) - 1]
-        assert found == pytest.approx(true, rel=0.0225)  # 2**(1/32) - 1 = 0.0219, and the clock's own rounding
-    assert summary.p50_seconds <= summary.p95_seconds <= summary.max_seconds
-    assert summary.max_seconds == pytest.approx(later[-1], rel=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("wait", "other", "end"),
-    [
-        (0.0, 0.1, 1e-6),  # has no logarithm
-        (1e-9, 0.1, 1e-6),
-        (1e7, 0.1, 1 << 20),
-        (float(1 << 20), 0.1, 1 << 20),  # the first that is outside
-    ],
-)
-def test_a_wait_outside_the_bins_counts_at_their_end(wait, other, end):
-    assert loop([0.0, wait, other, wait], [0.0] * 4).summary().p50_seconds == pytest.approx(end, rel=0.05)
+def test_percentiles_are_those_of_the_latest_waits_by_nearest_rank():
+    """All in binary fractions, so that the clock adds nothing."""
+    waits = [number / 1024 for number in range(1, RECENT_STEPS + 8)]
+    summary = loop([0.0, *reversed(waits)], [0.0] * (len(waits) + 1)).summary()
+    assert (summary.p50_seconds, summary.p95_seconds) == (500 / 1024, 950 / 1024)
+    assert summary.max_seconds == waits[-1]  # of all
+    assert loop([0.0, 0.25], [0.0] * 2).summary().p95_seconds == 0.25
 
 
 def test_last_has_the_waits_of_the_last_steps_the_latest_last():
     waits = [number / 1024 for number in range(RECENT_STEPS + 7)]  # exact in binary
-    last = loop(waits, [0.0] * len(waits)).last
+    last = loop([9.0, *waits], [0.0] * (len(waits) + 1)).last
     assert last == tuple(waits[7:])
 
 
@@ -124,7 +107,7 @@ def test_a_second_pass_opens_the_source_again_and_the_figures_go_on():
     assert (summary.seconds_first_batches, summary.seconds_waited) == pytest.approx((5.0, 2.0))
 
 
-def test_time_between_two_passes_is_nobodys():
+def test_time_between_two_passes_does_not_count():
     clock = Clock()
     monitored = reader.monitor(Source(clock, [0.1] * 3), clock=clock)
     for _ in range(2):
@@ -143,7 +126,7 @@ def test_reset_forgets_the_figures_and_neither_the_place_nor_the_steps_number():
     summary = monitored.summary()
     assert (summary.num_steps, summary.num_passes, summary.max_step) == (3, 0, 3)
     assert summary.seconds_waited == pytest.approx(0.5)
-    assert summary.p95_seconds == pytest.approx(0.3, rel=0.022)
+    assert summary.p95_seconds == pytest.approx(0.3)
     assert len(monitored.last) == 3
 
 
@@ -248,7 +231,7 @@ def test_a_summary_reads_as_one_line(figures, line):
     assert str(WaitingSummary(*figures)) == line
 
 
-def test_a_distributed_dataset_gives_its_batches_and_is_blamed_where_it_is_slow(noise):
+def test_a_distributed_dataset_gives_its_batches_and_its_waits_count(noise):
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
     train_fn = reader.make_dataset_fn(noise, "train", global_batch_size=8)
     distributed = strategy.distribute_datasets_from_function(lambda context: train_fn(context).take(12))

@@ -38,12 +38,14 @@ HOLDS = {
     "features": "batch['image'].shape == (64, 64, 64, 3)",
     "from-directory": "len(before.class_names) == 4",
     "from-tfds": "len(list(pathlib.Path('EXPORTED').glob('*/*/*.jpg'))) == 240",
+    "convert-in-python": "not outcome.unchanged and outcome.manifest.splits['train'].num_examples > 150",
     "manifest": "len(manifest.classes) == 4",
     "without-shardkit": "row['label_name'] in {'circle', 'square', 'star', 'triangle'}",
 }
 # What the comments say is printed.
 PRINTED = {
     "exact-loss": "0.75",
+    "convert-in-python": "240 4",
     "describe": "train: 192 examples, 3 steps of 64, 4 classes, full order",
     "manifest": "192 3",
     "without-shardkit": "192",

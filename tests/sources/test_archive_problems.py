@@ -7,7 +7,8 @@ import zipfile
 import pytest
 from PIL import Image
 
-from shardkit.archives.zip_folder import ZipFolder, archive_root
+from shardkit.archives.member_tree import archive_root
+from shardkit.archives.zip_folder import ZipFolder
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.detection.coco import open_coco

@@ -81,12 +81,12 @@ ANNOTATED = {
     "key points of COCO": (["annotations/person_keypoints_train.json", "train/1.jpg"], "a folder annotations/"),
     "metadata a folder too deep": (
         ["data/train/metadata.jsonl", "data/train/1.jpg"],
-        r"metadata.jsonl in data/train/, for which /.*/data is to be SOURCE",
+        r"metadata.jsonl in data/train/, .*/data is SOURCE",
     ),
     "ImageNet's boxes": (["ILSVRC/Annotations/a/1.xml", "ILSVRC/Data/a/1.jpg"], "a folder Annotations/ in ILSVRC/"),
     "labels beside images": (
         ["a/1.jpg", "a/1.json", "a/2.jpg", "b/3.jpg"],
-        "1.json beside the images of the same names in a/",
+        "1.json next to the images of the same names in a/",
     ),
     "a split's images in one folder": (
         ["train/a/1.jpg", "train/b/2.jpg", "val/images/3.jpg"],

@@ -1,4 +1,4 @@
-"""gs:// through pyarrow's own client: what all folders have in common, tested on it too, and what only it needs."""
+"""gs:// through pyarrow's own client: the tests of all folders, and those that only it needs."""
 
 import errno
 
@@ -8,11 +8,11 @@ from shardkit.storage import TEMPORARY, google, open_folder, remote
 from shardkit.storage.google import shorten_errors, with_retry_limit
 
 from .gcs.fixtures import bucket, google_server
-from .test_folders import (
+from .test_folder import (
     put,
     test_a_file_without_a_byte_is_a_file,
     test_a_folder_can_be_removed_by_its_empty_path,
-    test_a_folder_survives_the_trip_to_a_worker,
+    test_a_folder_can_be_sent_to_a_worker,
     test_an_exception_in_the_block_leaves_what_was_there_before_and_nothing_else,
     test_children_are_scanned_sorted_by_name_with_their_kind_and_size,
     test_files_and_trees_are_removed_and_removing_what_is_not_there_is_no_error,
@@ -28,7 +28,7 @@ __all__ = [
     "google_server",
     "test_a_file_without_a_byte_is_a_file",
     "test_a_folder_can_be_removed_by_its_empty_path",
-    "test_a_folder_survives_the_trip_to_a_worker",
+    "test_a_folder_can_be_sent_to_a_worker",
     "test_an_exception_in_the_block_leaves_what_was_there_before_and_nothing_else",
     "test_children_are_scanned_sorted_by_name_with_their_kind_and_size",
     "test_files_and_trees_are_removed_and_removing_what_is_not_there_is_no_error",
@@ -42,7 +42,7 @@ __all__ = [
 
 @pytest.fixture
 def folder(bucket):
-    """An empty folder; the tests of test_storage take it in place of theirs."""
+    """An empty folder; the tests of test_folder use it in place of theirs."""
     return open_folder(f"{bucket.url}/below/here")
 
 
@@ -109,7 +109,7 @@ def test_a_large_file_is_sent_in_few_requests(bucket):
 
 
 @pytest.mark.parametrize("status", [0, 503, 429])
-def test_an_upload_whose_requests_fail_now_and_then_is_whole(bucket, monkeypatch, status):
+def test_an_upload_with_a_failed_request_is_whole(bucket, monkeypatch, status):
     monkeypatch.setattr(remote, "UPLOAD_BYTES", 1 << 20)  # 1 MiB
     data = bytes(range(256)) * (5 << 12)  # 5 MiB
     bucket.server.fail("PUT ", status=status, times=1)
@@ -129,7 +129,7 @@ def test_an_upload_whose_requests_fail_now_and_then_is_whole(bucket, monkeypatch
         ("PUT ", 403),
     ],
 )
-def test_an_upload_that_fails_for_ever_leaves_what_was_there_before(bucket, monkeypatch, pattern, status):
+def test_an_upload_that_always_fails_leaves_what_was_there_before(bucket, monkeypatch, pattern, status):
     monkeypatch.setattr(google, "RETRY_SECONDS", 1)
     monkeypatch.setattr(remote, "UPLOAD_BYTES", 1 << 20)  # 1 MiB
     folder = open_folder(bucket.url)
@@ -142,7 +142,7 @@ def test_an_upload_that_fails_for_ever_leaves_what_was_there_before(bucket, monk
     assert all(name.startswith(TEMPORARY) for name in bucket.objects() - {"a"})
 
 
-def test_a_tree_that_may_not_be_removed_is_said_to_be_there(bucket):
+def test_a_tree_that_cannot_be_removed_is_an_error(bucket):
     write_objects(bucket, "tree/a")
     bucket.server.fail("DELETE ", status=403)
     with pytest.raises(PermissionError, match=r"testing@example.com does not have access"):
@@ -157,7 +157,7 @@ def test_a_tree_that_may_not_be_removed_is_said_to_be_there(bucket):
         ("gs://a/b?retry_limit_seconds=5", "gs://a/b?retry_limit_seconds=5"),
     ],
 )
-def test_google_is_tried_for_a_minute_unless_the_url_says_how_long(url, wanted):
+def test_google_is_retried_for_a_minute_unless_the_url_says_how_long(url, wanted):
     assert with_retry_limit(url) == wanted
 
 
@@ -180,7 +180,7 @@ TRIED_ON_TWO_LEVELS = (
     ],
 )
 @pytest.mark.parametrize("kind", [OSError, FileNotFoundError, PermissionError])
-def test_what_google_said_is_found_in_its_clients_words(said, wanted, kind):
+def test_the_stores_message_is_extracted_from_the_clients(said, wanted, kind):
     for raised in (kind(said), kind(errno.ENOENT, said)):
         with pytest.raises(kind) as found, shorten_errors("gs://a/b"):
             raise raised
@@ -188,7 +188,7 @@ def test_what_google_said_is_found_in_its_clients_words(said, wanted, kind):
         assert found.value.filename == "gs://a/b"
 
 
-def test_the_errors_of_other_stores_are_as_they_were():
+def test_errors_of_other_stores_are_unchanged():
     raised = OSError(errno.EIO, "When reading information: AWS Error NO_SUCH_BUCKET")
     with pytest.raises(OSError, match="AWS Error") as found, shorten_errors("s3://a/b"):
         raise raised

@@ -28,7 +28,7 @@ def holder(tmp_path):
     process.stdout.close()
 
 
-def test_a_second_process_is_refused_and_told_why(tmp_path, holder):
+def test_a_second_process_is_refused_with_the_reason(tmp_path, holder):
     with (
         pytest.raises(MachineError, match="another shardkit is writing into this folder"),
         locked(open_folder(str(tmp_path))),
@@ -36,7 +36,7 @@ def test_a_second_process_is_refused_and_told_why(tmp_path, holder):
         pytest.fail("both hold the lock")
 
 
-def test_the_lock_dies_with_its_holder_however_it_is_killed(tmp_path, holder):
+def test_the_lock_is_released_when_its_process_is_killed(tmp_path, holder):
     holder.kill()
     holder.wait()
     with locked(open_folder(str(tmp_path))):
@@ -57,12 +57,12 @@ def test_threads_of_one_process_exclude_each_other_too(tmp_path):
         pytest.fail("both hold the lock")
 
 
-def test_a_folder_that_is_not_there_yet_is_made(tmp_path):
+def test_a_missing_folder_is_created(tmp_path):
     with locked(open_folder(str(tmp_path / "new" / "out"))):
         assert (tmp_path / "new" / "out").is_dir()
 
 
-def test_whoever_opened_the_lock_before_its_folder_was_removed_does_not_hold_it_beside_another(tmp_path, monkeypatch):
+def test_a_lock_file_removed_between_open_and_flock_is_not_held_by_two(tmp_path, monkeypatch):
     import fcntl
 
     folder = open_folder(str(tmp_path))

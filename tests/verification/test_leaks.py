@@ -79,6 +79,6 @@ def test_verify_ends_with_1_where_the_sources_own_splits_leak(tmp_path):
     assert f"{index.name}: its examples were not checked for leaks" in said
     assert "have the same bytes" not in said
     (tmp_path / "out" / "manifest.json").unlink()
-    assert "leaks were not looked for" in call("verify", tmp_path / "out", "--leaks").stdout
+    assert "leaks were not checked" in call("verify", tmp_path / "out", "--leaks").stdout
     convert(source, tmp_path / "dropped", "--dedupe", "drop")
     assert call("verify", tmp_path / "dropped", "--leaks").exit_code == 0

@@ -15,7 +15,7 @@ from shardkit.planning.plan import PLAN_VERSION
 from shardkit.sources import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, picture, plan_without_beam, write_class_folders, write_tree
-from shardkit.writing.publishing import proved_shards, publish
+from shardkit.writing.publishing import check_finished_shards, publish
 
 COUNTS = {"train/cat": 5, "train/dog": 3, "test/cat": 1, "test/dog": 1}
 
@@ -30,7 +30,7 @@ def dataset(tmp_path):
 
 def proved(dataset):
     """What the cheap proof says of the dataset's shards."""
-    return proved_shards(open_folder(str(dataset)), NAMES, read_manifest(str(dataset)).plan_digest)
+    return check_finished_shards(open_folder(str(dataset)), NAMES, read_manifest(str(dataset)).plan_digest)
 
 
 NAMES = [ShardName("train", 0, 2), ShardName("train", 1, 2), ShardName("test", 0, 1)]
@@ -43,6 +43,7 @@ def test_the_files_of_a_dataset_are_the_designs(dataset):
         "dataset_info.json",
         "features.json",
         "label.labels.txt",
+        naming.RUN_LOG,
         *(name for shard in NAMES for name in (shard.records, shard.index)),
     }
 
@@ -107,9 +108,10 @@ def test_the_manifest_comes_last(dataset, tmp_path, monkeypatch):
     monkeypatch.setattr(
         kind, "atomic_write", lambda folder, path, **more: (written.append(path), write(folder, path, **more))[1]
     )
-    publish(output, plan, proved_shards(output, NAMES, plan.digest), [])
+    publish(output, plan, check_finished_shards(output, NAMES, plan.digest), [])
     assert written[-1] == naming.MANIFEST
-    assert set(written) == set(before) - {name for shard in NAMES for name in (shard.records, shard.index)}
+    not_published = {naming.RUN_LOG, *(name for shard in NAMES for name in (shard.records, shard.index))}
+    assert set(written) == set(before) - not_published
     assert files_of(output) == before  # and published twice, it is the same
 
 
@@ -117,7 +119,7 @@ def test_late_rejects_are_counted_and_listed(dataset, tmp_path):
     plan = plan_without_beam(open_source(str(tmp_path / "source")), ConvertOptions(shards={"train": 2}, name="pets"))
     output = open_folder(str(dataset))
     manifest = publish(
-        output, plan, proved_shards(output, NAMES, plan.digest), [Reject("a.png", "damaged", "it is", 3)]
+        output, plan, check_finished_shards(output, NAMES, plan.digest), [Reject("a.png", "damaged", "it is", 3)]
     )
     assert (manifest.rejected.num_examples, manifest.rejected.by_reason) == (2, {"damaged": 1, "empty": 1})
     table = pq.read_table(io.BytesIO(output.read("rejected.parquet")))
@@ -171,4 +173,4 @@ def test_a_split_whose_shards_are_empty_can_still_be_published(tmp_path):
 
 def test_a_shard_of_another_plan_is_not_published(dataset):
     with pytest.raises(DataError, match=r"train-00000-of-00002\.index\.parquet: was written from another plan"):
-        proved_shards(open_folder(str(dataset)), NAMES, "0" * 64)
+        check_finished_shards(open_folder(str(dataset)), NAMES, "0" * 64)

@@ -9,7 +9,7 @@ from shardkit.errors import CallError, DataError
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources.listing import GROUP, LISTING_SCHEMA
 from shardkit.testing import inventory_table
-from shardkit.writing.refusals import Existing, ListingCheck
+from shardkit.writing.refusals import ExistingDataset, ListingCheck
 
 HALVES = {"train": Fraction(1, 2), "test": Fraction(1, 2)}
 
@@ -92,7 +92,7 @@ def test_a_column_of_groups_needs_no_regular_expression():
     ],
 )
 def test_a_dataset_of_another_source_is_refused(num_files, num_bad_boxes, classes, refused):
-    existing = Existing("out", num_files, num_bad_boxes, frozenset(classes))
+    existing = ExistingDataset("out", num_files, num_bad_boxes, frozenset(classes))
     if refused:
         with pytest.raises(DataError, match=r"out: .*source's files have changed.*--overwrite"):
             refuse(ConvertOptions(), listing([None] * 5), existing=existing)

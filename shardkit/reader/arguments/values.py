@@ -1,5 +1,6 @@
 """Values for single arguments of the reader that need more than a word or a path."""
 
+import os
 import re
 from dataclasses import dataclass
 
@@ -68,14 +69,14 @@ class Cache:
     files.
 
     Attributes:
-        folder: Path of the folder.
+        folder: Path of the folder; becomes a string.
         max_bytes: Maximum size of the folder.
 
     Raises:
         CallError: The folder is not a path, or the size is not a whole number of at least 1.
     """
 
-    folder: str
+    folder: str | os.PathLike[str]
     max_bytes: int = CACHE_BYTES
 
     def __post_init__(self) -> None:

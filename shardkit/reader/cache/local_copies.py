@@ -13,19 +13,22 @@ READ_AHEAD = "GCS_READAHEAD_BUFFER_SIZE_BYTES"
 _LOG = logging.getLogger(__name__)
 
 
-def reachable(table: RecordTable, cache: Cache | None, *, in_blocks: bool) -> ShardCache | None:
-    """Return the cache, or None without one. Warn if reading without it will be slow.
+def with_local_copies(table: RecordTable, cache: Cache) -> RecordTable:
+    """Return the table with the paths of local copies of its shards; see `ShardCache.fetch`."""
+    paths = ShardCache(os.fspath(cache.folder), cache.max_bytes).fetch(table.roots, table.shards)
+    return replace(table, paths=paths)
+
+
+def check_remote_reading(table: RecordTable, *, in_blocks: bool) -> None:
+    """Check that TensorFlow can read the shards where they are stored; warn if that will be slow.
 
     Args:
         table: The split's record table.
-        cache: The cache that the user asked for, if any.
         in_blocks: Whether one request reads many records.
 
     Raises:
-        CallError: There is no cache, and TensorFlow cannot read the shards where they are stored.
+        CallError: TensorFlow cannot read them.
     """
-    if cache is not None:
-        return ShardCache(cache.folder, cache.max_bytes)
     for url in dict.fromkeys(root.url for root in table.roots):
         scheme = url.partition("://")[0] if "://" in url else "file"
         if scheme == "s3":
@@ -45,9 +48,3 @@ def reachable(table: RecordTable, cache: Cache | None, *, in_blocks: bool) -> Sh
                 url,
                 READ_AHEAD,
             )
-    return None
-
-
-def copied(table: RecordTable, cache: ShardCache) -> RecordTable:
-    """Return the table with the paths of local copies of all its shards, which `ShardCache.fetch` makes."""
-    return replace(table, paths=cache.fetch(table.roots, table.shards))

@@ -1,9 +1,9 @@
-"""A stream of its own for each worker of a ParameterServerStrategy, set apart at run time.
+"""A separate stream for each worker of a ParameterServerStrategy.
 
-The coordinator traces the input function once, always with the same context, and every worker runs that one graph. So
-nothing that is known while it is traced can tell the workers apart: each draws a number whenever it makes an iterator,
-and reads the one endless order from there on, from the beginning of a random epoch. Steps are scheduled to whichever
-worker is free and run again when one is lost, so exactly once over all workers cannot be had.
+The coordinator traces the input function once, with the same context for all, and every worker runs that graph. So the
+graph cannot contain the worker's index. Instead, each iterator draws a random number when it is made, and reads the
+endless order from the start of that epoch. The strategy gives steps to any free worker and repeats those of a lost
+worker, so that it cannot read each example exactly once over all workers.
 """
 
 from dataclasses import replace
@@ -18,18 +18,18 @@ from shardkit.reader.pipeline_spec import PipelineSpec
 
 
 class IndependentStreams:
-    """Pipelines that each start somewhere else."""
+    """Placement on workers that each start at a random epoch."""
 
     def __call__(self, spec: PipelineSpec) -> Any:
         """Return the dataset of every worker; `spec.start_step` is not read.
 
         Raises:
-            CallError: there are several input pipelines, which ParameterServerStrategy does not have.
+            CallError: There are several input pipelines, which ParameterServerStrategy does not have.
         """
         if spec.layout.num_workers > 1:
             msg = (
                 f"independent_workers is for ParameterServerStrategy, whose workers share one input pipeline; found "
-                f"{spec.layout.num_workers}: leave it out, and each example comes once"
+                f"{spec.layout.num_workers}; leave it out, and each example is read once"
             )
             raise CallError(msg)
         start = RandomStart(spec.table.num_examples, spec.layout.global_batch_size)

@@ -12,7 +12,7 @@ from shardkit.reader.remote.service import ServicePlacement
 
 
 class Placement(Protocol):
-    """Makes the dataset of one input pipeline whose graph other processes run."""
+    """Factory of the dataset of one input pipeline whose graph other processes run."""
 
     def __call__(self, spec: PipelineSpec) -> Any:
         """See ServicePlacement.__call__."""
@@ -26,16 +26,19 @@ def choose_placement(service: Service | None, *, independent_workers: bool) -> P
     return None if service is None else ServicePlacement(service)
 
 
-def check_traced(where: Placement | None) -> None:
+def check_traced(placement: Placement | None) -> None:
     """Refuse to give all workers of a ParameterServerStrategy the same batches.
 
-    TensorFlow does not tell the input function under which strategy it is called. But this strategy traces it, in order
-    to send its graph to the workers, and all others run it.
+    TensorFlow does not tell the input function which strategy calls it. But only this strategy traces it, in order to
+    send its graph to the workers; the others run it.
+
+    Args:
+        placement: The placement of the input function's pipelines.
 
     Raises:
-        CallError: traced, and nothing sets workers apart.
+        CallError: The function is being traced, and nothing makes the workers read different batches.
     """
-    if not tf.executing_eagerly() and not isinstance(where, IndependentStreams):
+    if not tf.executing_eagerly() and not isinstance(placement, IndependentStreams):
         msg = (
             "the input function is being traced into a graph, as ParameterServerStrategy does: all its workers would "
             "read the same batches; give independent_workers=True, and for any other strategy call it outside "

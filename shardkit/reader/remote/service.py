@@ -1,25 +1,25 @@
 """Read through a tf.data service: its workers read and decode, the trainer fetches whole batches.
 
-The source of the pipeline is a range of blocks of steps, which `ShardingPolicy.DYNAMIC` deals out block by block, each
-to whichever worker asks first; a block becomes whole batches, so batches are never mixed and never taken apart:
+The source of the pipeline is a range of blocks of steps. `ShardingPolicy.DYNAMIC` gives each block to the first worker
+that asks for one. A worker turns a block into whole batches, so batches are never mixed or split:
 
     dispatcher: blocks of steps ──► worker: steps 0..84, 170..254, …  ──►┐
                                 └─► worker: steps 85..169, …          ──►┴─► trainer: cut for its replicas
 
-While no worker is lost, each global batch comes exactly once and is what it would be without the service; their order
-is not kept. With several input pipelines each has its own such stream of its part of every global batch, so what meets
-at a step are parts of different global batches; examples still come exactly once.
+As long as no worker is lost, each global batch comes exactly once and is the same as without the service, in another
+order. Each of several input pipelines has such a stream of its part of every global batch, so that the parts that
+meet at a step belong to different global batches; each example still comes exactly once.
 
-When a worker is killed TensorFlow promises at most once. Measured with TensorFlow 2.21, one of two workers killed in
-the middle, with blocks of 4 steps; `fault_tolerant_mode` of the dispatcher is for its own loss and changes nothing:
+If a worker is killed, TensorFlow guarantees at most once. Measured with TensorFlow 2.21, one of two workers killed in
+the middle, with blocks of 4 steps. The dispatcher's `fault_tolerant_mode` is for its own loss and changes nothing:
 
-    training    goes on with the other worker at once, and nobody is told. 13 of 413 global batches were lost (14 of 414
-                with fault_tolerant_mode), none came twice: what was left of a block, and the three blocks read ahead.
-                A block is pipeline_spec.BLOCK_EXAMPLES examples, or one step where that is more.
-    evaluation  waits, over 160 s and whatever the dispatcher's `worker_timeout_ms`, until a worker answers at the same
-                address again: start it there anew, with `port=` and `worker_address=`. Then it ends, 11 to 20 s after
-                the kill, without the lost elements (4 of 400 in a bare pipeline), which the reader counts and raises as
-                FailedPreconditionError; not where a job is shared.
+    training    continues with the other worker at once, without a message. 13 of 413 global batches were lost (14 of
+                414 with fault_tolerant_mode), none came twice: the rest of one block, and three blocks read ahead.
+                A block is pipeline_spec.BLOCK_EXAMPLES examples, or one step if that is more.
+    evaluation  waits (over 160 s, whatever the dispatcher's `worker_timeout_ms`) until a worker answers at the same
+                address again: restart it there with `port=` and `worker_address=`. Then it ends, 11 to 20 s after the
+                kill, without the lost elements (4 of 400 in a plain pipeline). The reader counts them and raises
+                FailedPreconditionError, unless the job is shared.
 """
 
 import socket
@@ -37,12 +37,12 @@ from shardkit.reader.iterators.start_steps import StartStep
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.table.records import RecordTable
 
-# The table's columns travel inside the pipeline's graph, and a protobuf message ends at 2 GiB; a little is left to the
-# graph itself. Measured: 18 kB for 192 examples, 36 MB for a million, 360 MB for ten million.
+# The pipeline's graph contains the table's columns, and a protobuf message has at most 2 GiB; the difference is for the
+# rest of the graph. Measured: 18 kB for 192 examples, 36 MB for a million, 360 MB for ten million.
 MAX_TABLE_BYTES = (2 << 30) - (64 << 20)  # 2 GiB - 64 MiB
 WAIT_SECONDS = 60  # for the dispatcher, which may be started together with the trainers
 CONNECT_SECONDS = 10
-# What opens a connection of HTTP/2 (RFC 9113, 3.4 and 4.1): a fixed text and a frame of settings, type 4, from both.
+# Start of an HTTP/2 connection (RFC 9113, 3.4 and 4.1): a fixed text, and from both sides a settings frame, type 4.
 _HTTP2_SETTINGS = b"\0\0\0\x04\0\0\0\0\0"
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + _HTTP2_SETTINGS
 _COLUMNS = ("offset", "label", "key_hash", "height", "width", "image_start", "image_bytes", "is_png", "record")
@@ -59,14 +59,14 @@ class ServicePlacement:
     service: Service
 
     def __call__(self, spec: PipelineSpec) -> Any:
-        """The dataset of one input pipeline, in per-replica batches as `pipeline.build` gives them.
+        """Return the dataset of one input pipeline, in per-replica batches as `pipeline.build` does.
 
         Args:
-            spec: The input pipeline; the value of its start_step now is what the service is given.
+            spec: The input pipeline; the service receives the current value of its start_step.
 
         Raises:
-            CallError: the table is too large to be sent.
-            MachineError: nobody answers at the address.
+            CallError: The table is too large to be sent.
+            MachineError: No dispatcher answers at the address.
         """
         layout, start_step = spec.layout, spec.start_step
         assert isinstance(start_step, StartStep)  # noqa: S101 - made by DatasetFn
@@ -74,7 +74,7 @@ class ServicePlacement:
         check_answers(self.service.address)
         first_step, replicas = int(start_step), layout.replicas_per_worker
         dataset = pipeline.build(replace(spec, start_step=first_step, damaged=None, is_remote=True))
-        if replicas > 1:  # a whole step travels, and is cut here: else replicas would get parts of different batches
+        if replicas > 1:  # a step is one element, or replicas would get parts of different global batches
             dataset = dataset.batch(replicas, drop_remainder=True)
         dataset = dataset.apply(
             tf.data.experimental.service.distribute(
@@ -85,11 +85,11 @@ class ServicePlacement:
         )
         if replicas > 1:
             dataset = dataset.unbatch()
-        dataset = _unmoved(dataset, start_step, first_step).prefetch(tf.data.AUTOTUNE)
+        dataset = _checking_start_step(dataset, start_step, first_step).prefetch(tf.data.AUTOTUNE)
         if spec.options.training:
             return dataset.apply(tf.data.experimental.assert_cardinality(tf.data.INFINITE_CARDINALITY))
         if self.service.job is not None:
-            return dataset  # how many batches other trainers take nobody knows
+            return dataset  # the number of batches that other trainers take is unknown
         steps = max(0, steps_per_epoch(spec.table.num_examples, layout.global_batch_size) - first_step)
         return dataset.apply(tf.data.experimental.assert_cardinality(steps * replicas))
 
@@ -100,10 +100,10 @@ class ServicePlacement:
 
 
 def check_size(table: RecordTable) -> None:
-    """Refuse a table that no message can hold.
+    """Check that a table fits into a message.
 
     Raises:
-        CallError: with both sizes.
+        CallError: It does not; the message names both sizes.
     """
     columns = [getattr(table, name) for name in _COLUMNS]
     num_bytes = sum(column.nbytes for column in columns if column is not None)
@@ -117,13 +117,13 @@ def check_size(table: RecordTable) -> None:
 
 
 def check_answers(address: str) -> None:
-    """Wait until a gRPC server answers: TensorFlow would wait for ever, without a word.
+    """Wait until a gRPC server answers: TensorFlow would wait forever, without a message.
 
     Args:
-        address: The dispatcher's, "grpc://host:port".
+        address: The dispatcher's address, "grpc://host:port".
 
     Raises:
-        MachineError: None has answered within WAIT_SECONDS.
+        MachineError: No server has answered within WAIT_SECONDS.
     """
     host, _, port = address.removeprefix("grpc://").rpartition(":")
     until, found = time.monotonic() + WAIT_SECONDS, ""
@@ -134,7 +134,7 @@ def check_answers(address: str) -> None:
                 connection.sendall(_HTTP2_PREFACE)
                 if connection.recv(len(_HTTP2_SETTINGS), socket.MSG_WAITALL)[3:4] == _HTTP2_SETTINGS[3:4]:
                     return
-                found = "what answers there is no gRPC server"
+                found = "the server there does not speak gRPC"
         except (OSError, OverflowError) as error:
             found = getattr(error, "strerror", None) or str(error)
         if time.monotonic() >= until:
@@ -146,15 +146,15 @@ def check_answers(address: str) -> None:
         time.sleep(0.5)
 
 
-def _unmoved(dataset: Any, start_step: StartStep, first_step: int) -> Any:
-    """The dataset, unless `start_step` was assigned to since: the service cannot be told."""
+def _checking_start_step(dataset: Any, start_step: StartStep, first_step: int) -> Any:
+    """Return the dataset with a check: it fails if `start_step` was assigned since, which the service cannot follow."""
 
     def checked(now: Any) -> Any:
         msg = tf.strings.join(
             [
                 f"start_step was moved from {first_step} to ",
                 tf.strings.as_string(now),
-                ", but the tf.data service was handed this input before; make the input anew with that start_step",
+                ", but the tf.data service already has this input; make a new input with that start_step",
             ]
         )
         with tf.control_dependencies([tf.debugging.Assert(tf.equal(now, first_step), [msg])]):

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.errors import DataError
-from shardkit.naming import MANIFEST, RUN_LOG, printable, split_of_folder
+from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.annotated_data_check import find_annotated_data
 from shardkit.sources.listing import (
@@ -23,9 +23,8 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.tables.layout import TABLE_ENDINGS
+from shardkit.sources.walking import are_of_dataset, is_dataset
 from shardkit.storage import Entry, Folder, os_errors_as
-
-_DATASET = {MANIFEST, RUN_LOG}
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +112,7 @@ class ClassFolders(Source):
         prefix = f"{path}/" if path else ""
         with os_errors_as("list the folder", f"{self.folder.url}/{path}"):
             entries = self.folder.scan(path)
-        if {entry.name for entry in entries} >= _DATASET:
+        if are_of_dataset(entries):
             return  # a dataset that was written into a folder of the source earlier
         for entry in entries:
             if is_ignored(entry.name):
@@ -161,10 +160,10 @@ def open_class_folders(folder: Folder, excluded: str | None, *, is_explicit: boo
         in_table = f"; labels in {command}" if (command := _table_command(folder)) else ""
         msg = (
             f"{folder.url}: this looks like annotated images, not like class folders: it holds {sign}; shardkit reads "
-            "COCO (annotations/*.json), Pascal VOC (Annotations/*.xml beside JPEGImages/), YOLO (data.yaml, or images/ "
-            "beside labels/ with classes.txt) and masks (masks/*.png, TIFF or BMP, beside images/): arrange it so, or "
-            f"give the folder that holds the label folders as SOURCE{in_table}; where each folder is a class after "
-            "all, add --layout class-folders"
+            "COCO (annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), YOLO (data.yaml, or "
+            "images/ next to labels/ with classes.txt) and masks (masks/*.png, TIFF or BMP, next to images/): arrange "
+            f"it so, or give the folder that holds the label folders as SOURCE{in_table}; if each folder is a class "
+            "after all, add --layout class-folders"
         )
         raise DataError(msg)
     if with_splits:
@@ -172,7 +171,7 @@ def open_class_folders(folder: Folder, excluded: str | None, *, is_explicit: boo
     remark = ""
     if as_splits:
         others = [name for name in names if name not in as_splits]
-        why = f"because of {others[0]!r} beside them" if others else "because they hold no label folders"
+        why = f"because of {others[0]!r} next to them" if others else "because they hold no label folders"
         remark = f"; note: {', '.join(map(repr, as_splits))} read as label, not as split, {why}"
     return ClassFolders(folder, with_splits=False, excluded=excluded, remark=remark)
 
@@ -194,11 +193,7 @@ def _folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
         entries = folder.scan(path)
     names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
     # Datasets that were written into the source's root are neither labels nor splits.
-    return [name for name in names if _join(path, name) != excluded and (path or not _is_dataset(folder, name))]
-
-
-def _is_dataset(folder: Folder, path: str) -> bool:
-    return all(folder.stat(f"{path}/{name}") is not None for name in sorted(_DATASET))
+    return [name for name in names if _join(path, name) != excluded and (path or not is_dataset(folder, name))]
 
 
 def _join(path: str, name: str) -> str:

@@ -18,6 +18,7 @@ from shardkit.sources.listing import (
     GROUP,
     IMAGE_ENDINGS,
     LISTING_SCHEMA,
+    BadRecord,
     Listing,
     ListingRow,
     RecordProblem,
@@ -29,7 +30,6 @@ from shardkit.sources.listing import (
     unicode_problem,
 )
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.records import BadRecord
 from shardkit.sources.tables.split_names import split_of_text
 from shardkit.sources.walking import children, files_below, folders_in
 from shardkit.storage import Entry, Folder

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import pyarrow as pa
 
 from shardkit.errors import DataError, UnknownNameError
-from shardkit.naming import MANIFEST, RUN_LOG, split_of_folder
+from shardkit.naming import split_of_folder
 from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
 from shardkit.sources.folders.class_folders import ClassFolders, Part
 from shardkit.sources.listing import (
@@ -31,7 +31,7 @@ from shardkit.sources.tables.parquet_files import ParquetFile
 from shardkit.sources.tables.paths import KeyBuilder, root_of
 from shardkit.sources.tables.records import Record, TableFile
 from shardkit.sources.tables.roles import find_columns, read_prefix
-from shardkit.sources.walking import file_or_folder
+from shardkit.sources.walking import file_or_folder, is_dataset
 from shardkit.storage import Folder, os_errors_as
 
 _NAMES = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
@@ -227,11 +227,7 @@ def _child_folders(folder: Folder, excluded: str | None) -> list[str]:
     with os_errors_as("list the folder", folder.url):
         entries = folder.scan()
     names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
-    return [name for name in names if name != excluded and not _is_dataset(folder, name)]
-
-
-def _is_dataset(folder: Folder, name: str) -> bool:
-    return all(folder.stat(f"{name}/{file}") is not None for file in (MANIFEST, RUN_LOG))
+    return [name for name in names if name != excluded and not is_dataset(folder, name)]
 
 
 def _with_equal_columns(files: list[TableFile]) -> tuple[TableFile, ...]:

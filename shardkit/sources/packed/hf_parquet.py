@@ -21,14 +21,24 @@ import pyarrow.parquet as pq
 from shardkit.errors import DataError
 from shardkit.naming import WORK_FOLDER
 from shardkit.reject_reasons import BAD_LINE, MISSING
-from shardkit.sources.listing import LISTING_SCHEMA, OFFSET, PATH, Listing, ListingRow, Source, batched, unicode_problem
+from shardkit.sources.listing import (
+    LISTING_SCHEMA,
+    OFFSET,
+    PATH,
+    BadRecord,
+    Listing,
+    ListingRow,
+    Source,
+    batched,
+    unicode_problem,
+)
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images, image_column, is_binary
 from shardkit.sources.packed.hf_parquet_paths import configurations, parquet_paths
 from shardkit.sources.path_splits import split_of_path
 from shardkit.sources.tables.columns import AnnotationReader, Columns
 from shardkit.sources.tables.parquet_files import ParquetFile, open_parquet
-from shardkit.sources.tables.records import PREFIX_RECORDS, BadRecord, Record
+from shardkit.sources.tables.records import PREFIX_RECORDS, Record
 from shardkit.sources.tables.roles import ReadAll, find_other_columns
 from shardkit.storage import COPY_BYTES, Folder, os_errors_as
 

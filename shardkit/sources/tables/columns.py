@@ -7,11 +7,11 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_LINE, BAD_SPLIT
-from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, ListingRow, feature_field
+from shardkit.sources.listing import GROUP, LINE, LISTING_SCHEMA, UNMEASURED, BadRecord, ListingRow, feature_field
 from shardkit.sources.tables.labels import Labels
-from shardkit.sources.tables.records import BadRecord, Record, enumerated, shown
+from shardkit.sources.tables.records import Record, enumerated, shown
 from shardkit.sources.tables.split_names import is_discard, split_of_text
-from shardkit.sources.tables.values import as_text, describe_type, reading, unfit
+from shardkit.sources.tables.values import as_text, converter, describe_type, unfit_value
 
 # Maps a record's values to its class, if it has exactly one, and the values of Columns.fields; may raise BadRecord.
 AnnotationReader = Callable[[Sequence[Any]], tuple[str | None, list[Any]]]
@@ -82,7 +82,7 @@ class Columns:
             parts.append(f"the group from {self.names[self.group]!r}")
         if self.features:
             carried = enumerated([f"{self.names[i]!r} ({describe_type(type_)})" for i, type_ in self.features])
-            parts.append(f"carried along {carried}")
+            parts.append(f"stored as features {carried}")
         if self.left_out:
             parts.append(f"left out {enumerated([repr(self.names[i]) for i in self.left_out])}")
         return "; ".join(parts)
@@ -123,7 +123,7 @@ class Columns:
     def annotation_reader(self) -> AnnotationReader:
         """Return the function that reads labels, groups and features."""
         names, labels = self.names, self.labels
-        features = [(i, type_, reading(type_, holds_text=self.holds_text)) for i, type_ in self.features]
+        features = [(i, type_, converter(type_, holds_text=self.holds_text)) for i, type_ in self.features]
         one_class = labels.field is None
 
         def annotation(values: Sequence[Any]) -> tuple[str | None, list[Any]]:
@@ -135,7 +135,7 @@ class Columns:
                 try:
                     more.append(read(values[i]))
                 except ValueError:  # noqa: PERF203 - a try block in which nothing is raised is free
-                    raise unfit(names[i], values[i], type_) from None
+                    raise unfit_value(names[i], values[i], type_) from None
             return (label if one_class else None), more
 
         return annotation
@@ -165,4 +165,4 @@ class Columns:
         try:
             return as_text(value) or None
         except ValueError:
-            raise unfit(self.names[self.group or 0], value, pa.string()) from None
+            raise unfit_value(self.names[self.group or 0], value, pa.string()) from None

@@ -1,4 +1,4 @@
-"""CSV and TSV tables, with a header or as AutoML and TFRecorder write them without one."""
+"""CSV and TSV tables, with a header or, as AutoML and TFRecorder write them, without one."""
 
 import csv
 from collections import deque
@@ -17,19 +17,19 @@ from shardkit.sources.tables.split_names import is_split
 from shardkit.sources.tables.values import kind_of_text, type_of_kinds
 from shardkit.storage import Folder
 
-_CHUNK_RECORDS = 8192  # of values that stand there more than once in so many records, the kind is found once
+_CHUNK_RECORDS = 8192  # records of which each different value is classified once
 _DELIMITERS = (",", ";", "\t", "|")
 _WITH_SPLIT = ("split", "image_uri", "label")
 
 
 @dataclass(frozen=True, slots=True)
 class CsvFile(TableFile):
-    """A text file of fields.
+    """A text file of fields with a delimiter.
 
     Attributes:
-        delimiter: between fields.
-        has_header: whether the first record names the columns.
-        spaced: whether a blank behind the delimiter does not count.
+        delimiter: Character between fields.
+        has_header: Whether the first record names the columns.
+        spaced: Whether a blank after the delimiter is ignored.
     """
 
     format_name: ClassVar[str] = "CSV"
@@ -40,11 +40,11 @@ class CsvFile(TableFile):
     spaced: bool
 
     def parts(self) -> list[int]:
-        """One: where a record begins is known only from those before it."""
+        """Return one part: the start of a record is known only from the records before it."""
         return [0]
 
     def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """See TableFile; empty lines, and those of nothing but delimiters, are left out."""
+        """See TableFile; empty lines, and lines of delimiters only, are skipped."""
         records = split_records(read_lines(self.folder, self.path), self.delimiter, spaced=self.spaced)
         if self.has_header:
             next(records)
@@ -57,7 +57,7 @@ class CsvFile(TableFile):
                 yield record
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
-        """See TableFile; guessed from the texts."""
+        """See TableFile; inferred from the texts."""
         kinds: dict[int, set[str]] = {i: set() for i in columns}
         good = (record.values for record in records if record.problem is None)
         while chunk := list(islice(good, _CHUNK_RECORDS)):
@@ -66,23 +66,23 @@ class CsvFile(TableFile):
         return {i: type_of_kinds(found) for i, found in kinds.items()}
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; every text is one."""
+        """See TableFile; no value can change a column of text."""
         return type_ is not None and not pa.types.is_string(type_)
 
 
 @dataclass(frozen=True, slots=True)
 class TsvFile(CsvFile):
-    """The same with an ending that promises tabs."""
+    """A CSV file whose ending promises tabs."""
 
     format_name: ClassVar[str] = "TSV"
 
 
 def split_records(lines: Iterator[Line], delimiter: str, *, spaced: bool) -> Iterator[Record]:
-    """Records of fields, quoted as RFC 4180 has it; a field may hold line ends.
+    """Yield records of fields, quoted according to RFC 4180; a field may contain line ends.
 
-    Where quotes do not match up, only the line that the record starts on is given up, and reading goes on behind it.
+    If quotes do not match, only the line on which the record starts is rejected, and reading continues after it.
     """
-    # Python's limit of 131,072 characters is the process's: it is raised to what a line may be, never lowered.
+    # Python's limit of 131,072 characters applies to the process: raise it to the size of a line, never lower it.
     csv.field_size_limit(max(MAX_LINE_BYTES, csv.field_size_limit()))
     again: deque[Line] = deque()
     held: list[Line] = []
@@ -121,16 +121,16 @@ def _sentence(error: csv.Error) -> str:
 
 
 def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) -> CsvFile:
-    """Find out the delimiter and whether there is a header.
+    """Open a CSV or TSV file, and detect its delimiter and whether it has a header.
 
     Args:
-        folder: where the table lies.
-        path: of the table.
-        tabs: whether the ending promises tabs.
-        known: lower-case names of which a header holds at least one.
+        folder: The folder of the table.
+        path: Path of the table.
+        tabs: Whether the file's ending promises tabs.
+        known: Lower-case names; a header contains at least one.
 
     Raises:
-        DataError: nothing in it, the first line cannot be read, or it is a record of a form that needs a header.
+        DataError: The file is empty, its first line cannot be read, or it is a record of a form that needs a header.
     """
     url = f"{folder.url}/{path}"
     lines = read_lines(folder, path)
@@ -151,8 +151,8 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
     found = _columns_without_header(names, known)
     if found is None and (record := _sign_of_record(names, known)):
         msg = (
-            f"{url}: the table has no header line: line {header.line} holds {shown(record)}, no column's name; "
-            f"put a line above it that names its {len(names)} columns, such as image,label or {','.join(_WITH_SPLIT)}"
+            f"{url}: the table has no header line: line {header.line} holds {shown(record)}, not a column name; "
+            f"add a line above it that names its {len(names)} columns, such as image,label or {','.join(_WITH_SPLIT)}"
         )
         raise DataError(msg)
     columns = found or check_columns(url, names)
@@ -161,7 +161,7 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
 
 
 def _width(text: str, delimiter: str) -> int:
-    """Fields of a header; 0 where its quotes tell that the delimiter is another one."""
+    """Return the number of fields of a header; 0 if its quotes exclude this delimiter."""
     try:
         return len(next(csv.reader([text], delimiter=delimiter, strict=True)))
     except csv.Error:
@@ -179,7 +179,7 @@ def _columns_without_header(first: list[str], known: frozenset[str]) -> tuple[st
 
 
 def _sign_of_record(first: list[str], known: frozenset[str]) -> str | None:
-    """What tells that the first line is a record: a path to an image, or a split where no column has a usual name."""
+    """Return the value that shows that the first line is a record: a path, or a split among unusual names."""
     images = (value for value in first if _is_image(value))
     split = first[0] if is_split(first[0]) and not any(value.lower() in known for value in first) else None
     return next(images, split)

@@ -1,4 +1,4 @@
-"""JSON Lines tables: one object a line."""
+"""JSON Lines tables: one object per line."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -25,29 +25,29 @@ from shardkit.storage import Folder
 
 @dataclass(frozen=True, slots=True)
 class JsonLinesFile(TableFile):
-    """A text file of JSON objects; its columns are the names in them."""
+    """A text file of JSON objects, whose names are the columns."""
 
     format_name: ClassVar[str] = "JSON Lines"
     holds_text: ClassVar[bool] = False
 
     def parts(self) -> list[int]:
-        """One: lines have to be counted."""
+        """Return one part, because lines have to be counted."""
         return [0]
 
     def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """See TableFile; empty lines are left out."""
+        """See TableFile; empty lines are skipped."""
         known = set(self.columns)
         for number, found in _objects(read_lines(self.folder, self.path)):
             if isinstance(found, str):
                 yield Record(number, (), found)
                 continue
             if not known.issuperset(found) and (others := [name for name in found if name not in known]):
-                yield Record(number, (), f"it names {shown(others[0])} beside {len(known):,} columns; put it into one")
+                yield Record(number, (), f"it names {shown(others[0])} besides {len(known):,} columns; put it into one")
                 continue
             yield Record(number, [found.get(name) for name in self.columns], None)
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
-        """See TableFile; as the values are."""
+        """See TableFile; the types of the values."""
         kinds: dict[int, set[str]] = {i: set() for i in columns}
         for record in records:
             if record.problem is None:
@@ -56,11 +56,11 @@ class JsonLinesFile(TableFile):
         return {i: type_of_kinds(found) for i, found in kinds.items()}
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; an object does not go with texts."""
+        """See TableFile; a column of text may still get an object."""
         return type_ is not None
 
 
-_MAX_COLUMNS = 1000  # beyond, names are data, such as each line's image: later lines add none
+_MAX_COLUMNS = 1000  # with more columns the names are data, such as each line's image: later lines add none
 
 
 class _NamedTwiceError(ValueError):
@@ -75,13 +75,13 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
-_NO_OBJECT = 'it is no JSON object such as {"image": "a.jpg", "label": "cat"}'
-# Made once: json.loads makes one a call where it gets a hook.
+_NO_OBJECT = 'it is not a JSON object such as {"image": "a.jpg", "label": "cat"}'
+# Created once: json.loads creates one per call if it gets a hook.
 _DECODER = json.JSONDecoder(object_pairs_hook=_object)
 
 
 def _objects(lines: Iterator[Line]) -> Iterator[tuple[int, dict[str, Any] | str]]:
-    """Of each line that is not blank its number, and the object or what is wrong."""
+    """Yield the number of each line that is not blank, and its object or what is wrong with it."""
     for number, text, problem in lines:
         if problem:
             yield number, problem
@@ -99,9 +99,9 @@ def _parse(text: str) -> dict[str, Any] | str:
     except UnicodeEncodeError:
         return "it holds half a surrogate pair, which is no character"
     except json.JSONDecodeError as error:
-        return f"it is no JSON: {error.msg} at column {error.colno}"
+        return f"it is not JSON: {error.msg} at column {error.colno}"
     except RecursionError:
-        return "its JSON is nested too deep"
+        return "its JSON is nested too deeply"
     except ValueError:  # Python refuses integers of thousands of digits
         return "it holds a number that is too long"
     if not isinstance(found, dict):
@@ -110,7 +110,7 @@ def _parse(text: str) -> dict[str, Any] | str:
 
 
 def open_json_lines(folder: Folder, path: str) -> JsonLinesFile:
-    """Find out the columns, from all lines: what one alone names is a column too.
+    """Open a JSON Lines file, and find its columns in all lines: a name in a single line is a column too.
 
     Raises:
         DataError: None of the first lines is an object with columns, or they name too many.

@@ -1,4 +1,4 @@
-"""Labels of a table: one class, several classes, or numbers to regress on."""
+"""Labels of a table: one class, several classes, or numbers for regression."""
 
 import math
 from collections.abc import Sequence
@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from shardkit.errors import CallError, DataError
 from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
-from shardkit.sources.listing import LABEL_NAMES, target_field
+from shardkit.sources.listing import LABEL_NAMES, BadRecord, target_field
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.records import BadRecord, Record, TableFile, enumerated, shown
+from shardkit.sources.tables.records import Record, TableFile, enumerated, shown
 from shardkit.sources.tables.values import as_float, as_text, is_fraction, is_number
 
 Kind = Literal["class", "classes", "indicators", "numbers"]
@@ -23,13 +23,13 @@ class Labels:
     """How labels are read.
 
     Attributes:
-        columns: their places in the table.
-        names: of the columns.
-        kind: one class; any number of them; columns that say whether the class of their name is there; numbers.
-        separator: between several classes in one field; None for none.
-        class_names: what integers stand for; none where they are their own text.
-        num_targets: numbers an image; 0 for classes.
-        may_be_classes: whether the numbers were taken for such by their decimal points, and are whole ones.
+        columns: Indexes of the columns in the table.
+        names: Names of the columns.
+        kind: One class; several classes; columns that say whether the class of their name applies; or numbers.
+        separator: Separator of several classes in one field; None for none.
+        class_names: Names that integers stand for; () if an integer is its own name.
+        num_targets: Number of values per image; 0 for classes.
+        may_be_classes: Whether the values were taken for numbers because of their decimal points, but are all whole.
     """
 
     columns: tuple[int, ...]
@@ -42,30 +42,30 @@ class Labels:
 
     @property
     def field(self) -> pa.Field | None:
-        """The listing's column besides label_name."""
+        """The column that the listing needs besides label_name; None if it needs none."""
         if self.kind == "numbers":
             return target_field(self.num_targets)
         return None if self.kind == "class" else LABEL_NAMES
 
     def describe(self) -> str:
-        """A part of a sentence."""
+        """Return a phrase for the user that says how labels are read."""
         columns = enumerated([*map(repr, self.names)])
         many = f"column{'s' * (len(self.names) > 1)} {columns}"
         if self.kind == "class":
             return f"the class from {many}"
         if self.kind == "indicators":
-            return f"several classes an image, a column each ({columns})"
+            return f"several classes per image, a column each ({columns})"
         if self.kind == "classes":
-            parted = f", parted by {self.separator!r}" if self.separator else ""
-            return f"several classes an image from {many}{parted}"
-        remark = " (whole ones: --label-type class makes classes of them)" if self.may_be_classes else ""
-        return f"{self.num_targets} number{'s' * (self.num_targets > 1)} to regress on from {many}{remark}"
+            separated = f", separated by {self.separator!r}" if self.separator else ""
+            return f"several classes per image from {many}{separated}"
+        remark = " (whole numbers: --label-type class makes them classes)" if self.may_be_classes else ""
+        return f"{self.num_targets} number{'s' * (self.num_targets > 1)} for regression from {many}{remark}"
 
     def read(self, values: Sequence[Any]) -> Any:
-        """A record's class name, names, or numbers.
+        """Return a record's class name, names, or numbers.
 
         Raises:
-            BadRecord: ``no_label`` or ``bad_label``.
+            BadRecord: NO_LABEL or BAD_LABEL.
         """
         if self.kind == "class":
             return self._name(values[self.columns[0]], self.names[0])
@@ -76,7 +76,7 @@ class Labels:
             one for i, name in zip(self.columns, self.names, strict=True) for one in self._several(values[i], name)
         ]
         if self.kind == "classes":
-            return list(dict.fromkeys(found))  # each once
+            return list(dict.fromkeys(found))  # without repetitions
         if len(found) != self.num_targets:
             msg = f"{_columns(self.names)} {len(found)} numbers where the table's first records have {self.num_targets}"
             raise BadRecord(BAD_LABEL, msg)
@@ -108,7 +108,7 @@ class Labels:
         try:
             name = as_text(value)
         except ValueError:
-            msg = f"column {column!r} holds {shown(value)}, which is no class name"
+            msg = f"column {column!r} holds {shown(value)}, which is not a class name"
             raise BadRecord(BAD_LABEL, msg) from None
         if not name or name.isspace() or (isinstance(value, float) and math.isnan(value)):
             raise _no_label(column)
@@ -137,10 +137,10 @@ def _target(value: Any, column: str) -> float:
     try:
         number = as_float(value)
     except ValueError:
-        msg = f"column {column!r} holds {shown(value)}, which is no number that float32 can hold"
+        msg = f"column {column!r} holds {shown(value)}, which is not a number that float32 can hold"
         raise BadRecord(BAD_LABEL, msg) from None
     if not math.isfinite(number):
-        msg = f"column {column!r} holds {number}, which nothing can be regressed on"
+        msg = f"column {column!r} holds {number}, which is no value for regression"
         raise BadRecord(BAD_LABEL, msg)
     return number
 
@@ -151,19 +151,19 @@ def decide_labels(
     """Decide how labels are read, from the first records.
 
     Raises:
-        CallError: label_type "number" and label_separator at once.
-        DataError: the columns hold nothing that is a label of this type.
+        CallError: There are both `label_type="number"` and `label_separator`, or the separator is empty.
+        DataError: The columns hold no labels of this type.
     """
     names = tuple(file.columns[i] for i in columns)
     found = [[record.values[i] for record in prefix] for i in columns]
     present = [value for column in found for value in column if value is not None and value != "" and _is_label(value)]
     separator = options.label_separator
     if separator is not None and (not separator or options.label_type == "number"):
-        msg = "label_separator parts class names: it is one or more characters, and goes with no label_type 'number'"
+        msg = "label_separator separates class names: it has at least one character, and excludes label_type 'number'"
         raise CallError(msg)
     class_names = file.class_names(columns[0]) if len(columns) == 1 else ()
     types = file.types(prefix, columns)
-    # Of a type that cannot be carried, Parquet's values are not even read; what is odd in a few records rejects those.
+    # Columns of types that cannot be stored are not even read; a few odd values only reject their records.
     if not present and any(types[i] is None for i in columns):
         msg = f"{file.url}: {_columns(names)} neither text nor numbers; name the label's column with --label-column"
         raise DataError(msg)
@@ -177,14 +177,14 @@ def decide_labels(
         if not separator and present and all(_is_indicator(value) for value in present):
             return Labels(columns, names, "indicators", None, (), 0)
         if options.label_type == "auto" and present and all(_is_number(value) for value in present):
-            msg = f"{file.url}: {_columns(names)} numbers that are no 0 or 1; say --label-type number or class"
+            msg = f"{file.url}: {_columns(names)} numbers other than 0 and 1; add --label-type number or class"
             raise DataError(msg)
     several = len(columns) > 1 or separator is not None or _are_lists(types[columns[0]], present)
     return Labels(columns, names, "classes" if several else "class", separator, class_names, 0)
 
 
 def _is_label(value: Any) -> bool:
-    """Whether a value can be a label, or a list of labels."""
+    """Return whether a value can be a label, or a list of labels."""
     one_by_one = value if isinstance(value, list) else [value]
     return not any(isinstance(one, list | dict) for one in one_by_one)
 
@@ -201,7 +201,7 @@ def _are_fractions(file: TableFile, present: Sequence[Any]) -> bool:
 
 
 def _is_whole(value: Any) -> bool:
-    """Whether a number could be a class, as pandas writes it beside missing ones."""
+    """Return whether a number could be a class, as pandas writes it if other classes are missing."""
     if isinstance(value, list):
         return False
     number = float(value)

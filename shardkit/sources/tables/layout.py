@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.sources.listing import Listing, ListingRow, Source, batched, count_skipped
+from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.csv_files import open_csv
@@ -17,7 +17,7 @@ from shardkit.sources.tables.json_files import open_json_lines
 from shardkit.sources.tables.lookup import ImageLocation, NameResolver, locate_images
 from shardkit.sources.tables.parquet_files import open_parquet
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form, build_keys
-from shardkit.sources.tables.records import BadRecord, TableFile
+from shardkit.sources.tables.records import TableFile
 from shardkit.sources.tables.roles import IMAGE_COLUMNS, find_columns, read_prefix
 from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.storage import Folder, open_folder, os_errors_as
@@ -119,16 +119,16 @@ def open_table(path_url: str, options: SourceOptions) -> Table:
         UnknownNameError: The options name a column that does not exist.
         MachineError: The disk or the network failed.
     """
-    beside, path = _split_url(path_url)
-    file = open_table_file(beside, path, options)
+    table_folder, path = _split_url(path_url)
+    file = open_table_file(table_folder, path, options)
     prefix = read_prefix(file)
     columns = find_columns(file, prefix, options, file.all_records)
-    first = [(record.line, text) for record in prefix if (text := _path(record.values[columns.image]))]
+    first = [NumberedPath(record.line, text) for record in prefix if (text := _path(record.values[columns.image]))]
     if not first:
         name = file.columns[columns.image]
         msg = f"{file.url}: column {name!r} holds no path in the first records; name another one with --image-column"
         raise DataError(msg)
-    folder, keys = build_keys(file.url, beside, options.root, first, _paths(file, columns.image))
+    folder, keys = build_keys(file.url, table_folder, options.root, first, _paths(file, columns.image))
     return Table(folder, file, columns, keys, locate_images(folder, _good_keys(keys, first)))
 
 
@@ -175,4 +175,4 @@ def _good_keys(keys: KeyBuilder, paths: Iterable[NumberedPath]) -> Iterator[str]
 def _paths(file: TableFile, column: int) -> Iterator[NumberedPath]:
     for record in file.all_records(frozenset({column})):
         if record.problem is None and (path := _path(record.values[column])):
-            yield record.line, path
+            yield NumberedPath(record.line, path)

@@ -1,4 +1,4 @@
-"""Lines of a text file, one at a time, whatever is in it: memory is bounded by the longest line that is let through."""
+"""Read a text file line by line, whatever it contains; the longest line that is allowed bounds the memory."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -13,7 +13,7 @@ _UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Line(NamedTuple):
-    """A line: its number from 1, its text with the line's end, and why it is not to be used, or None."""
+    """A line: its number from 1, its text with the line end, and why it cannot be used, or None."""
 
     number: int
     text: str
@@ -21,11 +21,11 @@ class Line(NamedTuple):
 
 
 def read_lines(folder: Folder, path: str) -> Iterator[Line]:
-    """Lines that end in LF, CR LF or CR; a byte order mark of UTF-8 is left out.
+    """Yield lines, which end in LF, CR LF or CR; a UTF-8 byte order mark is skipped.
 
     Raises:
-        DataError: the file is UTF-16.
-        MachineError: it cannot be read.
+        DataError: The file is UTF-16.
+        MachineError: The disk or the network failed.
     """
     url = f"{folder.url}/{path}"
     number = 0
@@ -38,7 +38,7 @@ def read_lines(folder: Folder, path: str) -> Iterator[Line]:
             raise DataError(msg)
         chunk = chunk.removeprefix(_UTF_8_MARK)
         while chunk:
-            # A line that ends in CR waits in rest as well: the next chunk may begin with its LF.
+            # A line that ends in CR also waits in `rest`: the next chunk may begin with its LF.
             pieces = (rest + chunk).splitlines(keepends=True)
             rest = b"" if pieces[-1].endswith(b"\n") else pieces.pop()
             if dropping and pieces:

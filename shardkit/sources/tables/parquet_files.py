@@ -1,4 +1,4 @@
-"""Parquet tables; each row group is listed on its own."""
+"""Parquet tables, whose row groups are listed in parallel."""
 
 import contextlib
 import json
@@ -16,11 +16,11 @@ from shardkit.sources.tables.values import kinds_of_value, widened
 from shardkit.storage import Folder, os_errors_as
 
 _BATCH_RECORDS = 8192
-_PANDAS_INDEX = "__index_level_"  # a column that pandas adds and nobody means
+_PANDAS_INDEX = "__index_level_"  # pandas writes its index as such a column; it is no data
 
 
 class _Unreadable:
-    """Stands for a text that is not UTF-8."""
+    """Placeholder for a text that is not UTF-8."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +28,9 @@ class ParquetFile(TableFile):
     """A Parquet file.
 
     Attributes:
-        arrow_types: of the columns, as stored; null of columns without a name.
-        numbered: per column, names that its integers stand for, as Hugging Face's ``datasets`` writes them.
-        num_row_groups: how many parts there are.
+        arrow_types: Stored types of the columns; null for columns without a name.
+        numbered: (column, names that its integers stand for), as Hugging Face's ``datasets`` writes them.
+        num_row_groups: Number of parts.
     """
 
     format_name: ClassVar[str] = "Parquet"
@@ -41,11 +41,11 @@ class ParquetFile(TableFile):
     num_row_groups: int
 
     def parts(self) -> list[int]:
-        """Row groups."""
+        """Return the row groups."""
         return list(range(self.num_row_groups))
 
     def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """See TableFile; columns that cannot be carried, such as bytes, are never read."""
+        """See TableFile; columns of types that cannot be stored, such as bytes, are never read."""
         carried = [i for i, type_ in enumerate(self.arrow_types) if carried_type(type_) is not None]
         read = [i for i in carried if wanted is None or i in wanted]
         with _opened(self.folder, self.path) as file:
@@ -61,7 +61,7 @@ class ParquetFile(TableFile):
                     line += 1
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
-        """See TableFile; as the file declares them, but where values are missing or too large."""
+        """See TableFile; the declared types, except for missing or too large values."""
         kinds: dict[int, set[str]] = {i: set() for i in columns}
         for record in records:
             if record.problem is None:
@@ -70,7 +70,7 @@ class ParquetFile(TableFile):
         return {i: widened(carried_type(self.arrow_types[i]), found) for i, found in kinds.items()}
 
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """See TableFile; texts are texts."""
+        """See TableFile; no value can change a column of text."""
         return type_ is not None and type_ not in (pa.string(), pa.list_(pa.string()))
 
     def class_names(self, column: int) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ class ParquetFile(TableFile):
 
 
 def carried_type(stored: pa.DataType) -> pa.DataType | None:
-    """The type that a column is carried in; times and dates as text; None where it cannot be."""
+    """Return the type of the feature that a column becomes, with times and dates as text; None if it cannot be one."""
     if pa.types.is_list(stored) or pa.types.is_large_list(stored) or pa.types.is_fixed_size_list(stored):
         inner = carried_type(stored.value_type)
         return None if inner is None or pa.types.is_list(inner) else pa.list_(inner)
@@ -93,7 +93,7 @@ def carried_type(stored: pa.DataType) -> pa.DataType | None:
     return pa.string() if is_text or pa.types.is_temporal(stored) else None
 
 
-# Decimals, and half floats before pyarrow 21, would come out as objects that are no float.
+# Without the cast, decimals and (before pyarrow 21) half floats would become objects that are not float.
 _DOUBLES = {pa.float32(): pa.float64(), pa.list_(pa.float32()): pa.list_(pa.float64())}
 
 
@@ -123,13 +123,13 @@ def _opened(folder: Folder, path: str) -> Iterator[pq.ParquetFile]:
         with os_errors_as("read the table", url), folder.open(path) as file, _damage_reported(url):
             yield pq.ParquetFile(file)
     except pa.ArrowInvalid as error:
-        msg = f"{url}: this is no Parquet file, or a damaged one: {str(error).splitlines()[0]}"
+        msg = f"{url}: this is not a Parquet file, or a damaged one: {str(error).splitlines()[0]}"
         raise DataError(msg) from error
 
 
 @contextlib.contextmanager
 def _damage_reported(url: str) -> Iterator[None]:
-    """Damage, for which pyarrow raises OSError as well, but without the system's number."""
+    """Convert pyarrow's OSError for damage, which has no error number of the operating system, to DataError."""
     try:
         yield
     except OSError as error:
@@ -140,22 +140,22 @@ def _damage_reported(url: str) -> Iterator[None]:
 
 
 def open_parquet(folder: Folder, path: str) -> ParquetFile:
-    """Read the footer.
+    """Read the footer of a Parquet file.
 
     Raises:
-        DataError: it is none.
+        DataError: The file is not a Parquet file, or damaged.
     """
     url = f"{folder.url}/{path}"
     with _opened(folder, path) as file:
         schema, num_row_groups = file.schema_arrow, file.num_row_groups
     columns = check_columns(url, ["" if name.startswith(_PANDAS_INDEX) else name for name in schema.names])
-    # What has no name is not read.
+    # Columns without a name are not read.
     types = tuple(type_ if name else pa.null() for name, type_ in zip(columns, schema.types, strict=True))
     return ParquetFile(folder, path, columns, types, _numbered_classes(schema), num_row_groups)
 
 
 def _numbered_classes(schema: pa.Schema) -> tuple[tuple[int, tuple[str, ...]], ...]:
-    """ClassLabel columns of Hugging Face's ``datasets``, alone or in lists (its Features.to_dict, kept as JSON)."""
+    """Return the ClassLabel columns of Hugging Face's ``datasets``, alone or in lists (Features.to_dict as JSON)."""
     try:
         features = json.loads((schema.metadata or {})[b"huggingface"])["info"]["features"]
     except (KeyError, ValueError, TypeError, RecursionError):
@@ -163,7 +163,7 @@ def _numbered_classes(schema: pa.Schema) -> tuple[tuple[int, tuple[str, ...]], .
     found = []
     for i, name in enumerate(schema.names):
         feature = features.get(name) if isinstance(features, dict) else None
-        if isinstance(feature, list) and feature:  # datasets 1 to 3 write a list of something so
+        if isinstance(feature, list) and feature:  # how datasets 1 to 3 write a list
             feature = feature[0]
         elif isinstance(feature, dict) and "feature" in feature:  # Sequence, later List
             feature = feature["feature"]

@@ -1,44 +1,51 @@
-"""From a table's image paths to keys: the folder that all of them lie below, and each one's path from there."""
+"""Turn a table's image paths into keys: the folder that they share, and each path below it."""
 
 import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from shardkit.errors import DataError
 from shardkit.naming import relative_path_problem
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.tables.records import BadRecord, shown
+from shardkit.sources.listing import BadRecord
+from shardkit.sources.tables.records import shown
 from shardkit.storage import Folder, open_folder
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-# Paths that are keys as they stand, found without looking at every character in Python.
+# Paths that are keys already, found without a loop over their characters in Python.
 _PLAIN = re.compile(r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_ .-]+(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_ .-]+)*")
 _MAX_PATH = 4096  # characters: Linux's PATH_MAX; object stores allow 1,024 bytes
 
-NumberedPath = tuple[int, str]  # the record's line, and its path
+
+class NumberedPath(NamedTuple):
+    """The line of a record, and its image path."""
+
+    line: int
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
 class KeyBuilder:
-    """Forms keys.
+    """Builds keys from paths.
 
     Attributes:
-        root: URL of the folder that absolute paths have to lie below, with a '/' behind it.
-        absolute_only: whether relative paths start nowhere, for the root is only what the absolute ones have in common.
+        root: URL of the folder that absolute paths must be below, with a '/' at its end.
+        absolute_only: Whether relative paths are rejected, because the root is only the common parent of absolute ones.
     """
 
     root: str
     absolute_only: bool = False
 
     def key(self, path: object) -> str:
-        """The path below the root.
+        """Return the path below the root.
 
         Raises:
-            BadRecord: ``bad_path``, it is none, or leads elsewhere.
+            BadRecord: BAD_PATH: the value is not a path, or not below the root.
         """
         if not isinstance(path, str):
-            msg = "the path of the image is missing" if path is None else f"{shown(path)} is no path of an image"
+            msg = "the path of the image is missing" if path is None else f"{shown(path)} is not the path of an image"
             raise BadRecord(BAD_PATH, msg)
         if len(path) > _MAX_PATH:
             msg = f"the path {shown(path)} has {len(path):,} characters, more than {_MAX_PATH:,}"
@@ -47,12 +54,10 @@ class KeyBuilder:
             return path
         absolute = absolute_form(path)
         if absolute is None and self.absolute_only:
-            msg = (
-                f"the path {shown(path)} is relative where those of the first records are absolute; write it like them"
-            )
+            msg = f"the path {shown(path)} is relative, those of the first records are absolute; write it like them"
             raise BadRecord(BAD_PATH, msg)
         if absolute is None:
-            relative = path.replace("\\", "/")  # of a table made on Windows
+            relative = path.replace("\\", "/")  # in tables made on Windows
             while relative.startswith("./"):
                 relative = relative[2:]
         elif absolute.startswith(self.root):
@@ -67,7 +72,7 @@ class KeyBuilder:
 
 
 def absolute_form(path: str) -> str | None:
-    """A local path without ``file://``, or a URL as it is; None for a relative path."""
+    """Return a local path without ``file://``, or a URL as it is; None for a relative path."""
     if path.startswith("/"):
         return path
     match = _URL.match(path)
@@ -79,35 +84,35 @@ def absolute_form(path: str) -> str | None:
 
 
 def build_keys(
-    url: str, beside: Folder, root: str | None, first: list[NumberedPath], every: Iterable[NumberedPath]
+    url: str, table_folder: Folder, root: str | None, first: list[NumberedPath], all_paths: Iterable[NumberedPath]
 ) -> tuple[Folder, KeyBuilder]:
-    """The folder that keys start at, and how they are formed.
+    """Return the folder that keys start at, and how keys are built.
 
-    Where over half of the first paths are of one kind (relative, of this machine, or of one bucket), a path of another
-    kind is its record's fault alone.
+    Paths are of one kind if they are all relative, all local, or all in one bucket. The kind of most of the first paths
+    counts, and paths of another kind are rejected.
 
     Args:
-        url: of the table, for messages.
-        beside: the folder that the table lies in: relative paths start there.
-        root: the folder that the user names instead; None for none.
-        first: paths of the first records, at least one of them.
-        every: paths of all records; read only where the first ones are absolute and there is no root.
+        url: Name of the table in messages.
+        table_folder: The table's folder: relative paths start there.
+        root: The folder that the user names instead; None for none.
+        first: Paths of the first records, at least one.
+        all_paths: Paths of all records; read only if the first ones are absolute and there is no root.
 
     Raises:
-        DataError: no kind of path is that of over half of the first ones.
+        DataError: No kind of path is that of more than half of the first ones.
     """
     if root is not None:
         return _keys_below(open_folder(root), absolute_only=False)
-    places = Counter(_place(path) for _, path in first)
-    place, count = places.most_common(1)[0]
+    kinds = Counter(_kind(path) for _, path in first)
+    kind, count = kinds.most_common(1)[0]
     if 2 * count <= len(first):
         raise _mixed(url, first)
-    if place is None:
-        return _keys_below(beside, absolute_only=False)
+    if kind is None:
+        return _keys_below(table_folder, absolute_only=False)
     common: list[str] | None = None
     above = ""
-    for _, path in every:
-        if (common is not None and path.startswith(above)) or _place(path) != place:
+    for _, path in all_paths:
+        if (common is not None and path.startswith(above)) or _kind(path) != kind:
             continue
         parts = (absolute_form(path) or "").split("/")[:-1]
         if ".." in parts:
@@ -122,7 +127,7 @@ def _keys_below(folder: Folder, *, absolute_only: bool) -> tuple[Folder, KeyBuil
 
 
 def root_of(folder: Folder) -> str:
-    """A folder's URL with one '/' behind it."""
+    """Return a folder's URL with one '/' at its end."""
     return folder.url.rstrip("/") + "/"
 
 
@@ -133,8 +138,8 @@ def _common(one: list[str], other: list[str]) -> list[str]:
     return min(one, other, key=len)
 
 
-def _place(path: str) -> str | None:
-    """None for a relative path, '/' for a local one, and a store's bucket as ``s3://bucket``."""
+def _kind(path: str) -> str | None:
+    """Return None for a relative path, '/' for a local one, and ``s3://bucket`` for a path in a bucket."""
     absolute = absolute_form(path)
     if absolute is None:
         return None
@@ -142,8 +147,8 @@ def _place(path: str) -> str | None:
 
 
 def _mixed(url: str, first: list[NumberedPath]) -> DataError:
-    one, other = sorted({_place(path): (line, path) for line, path in reversed(first)}.values())[:2]
+    one, other = sorted({_kind(one.path): one for one in reversed(first)}.values())[:2]
     return DataError(
-        f"{url}: line {one[0]} names {shown(one[1])} and line {other[0]} {shown(other[1])}; the paths of one table are "
-        "all relative, all absolute, or all in one bucket"
+        f"{url}: line {one.line} names {shown(one.path)} and line {other.line} {shown(other.path)}; paths of a table "
+        "are all relative, all absolute, or all in one bucket"
     )

@@ -1,4 +1,4 @@
-"""What every kind of table file gives: its columns, their types, and its records one by one."""
+"""The interface of table files: columns, their types, and records."""
 
 import abc
 import reprlib
@@ -9,10 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.sources.listing import encodable_path
 from shardkit.storage import Folder
 
-PREFIX_RECORDS = 1000  # so many records from the beginning decide how columns are read
-MAX_COLUMNS = 5000  # of a table: each that is carried is a feature of every example; listing takes about a second then
+PREFIX_RECORDS = 1000  # records from the beginning that decide how columns are read
+MAX_COLUMNS = 5000  # of a table: each may become a feature of every example; listing 5,000 takes about a second
 _NAMES_SHOWN = 20
 
 
@@ -20,9 +21,9 @@ class Record(NamedTuple):
     """One record of a table.
 
     Attributes:
-        line: its number, from 1: of text files the line that it starts on.
-        values: in the order of the columns: text in CSV and TSV, else Python values; None for a missing one.
-        problem: why the line cannot be read; then there are no values.
+        line: Its number, from 1; in text files the number of the line that it starts on.
+        values: Values in the order of the columns: text in CSV and TSV, else Python values; None for a missing one.
+        problem: Why the record cannot be read; then there are no values.
     """
 
     line: int
@@ -30,35 +31,27 @@ class Record(NamedTuple):
     problem: str | None
 
 
-class BadRecord(ValueError):  # noqa: N818 - what is found in the data, not what goes wrong here
-    """A record that leads to no example: a reason code, and a sentence without the record's place."""
-
-    def __init__(self, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.reason = reason
-
-
 _SHORT = reprlib.Repr()
 _SHORT.maxstring = _SHORT.maxother = 100
 
 
 def shown(value: object) -> str:
-    """A value as it may stand in a message: shortened, on one line, whatever it holds and however deep it is."""
+    """Return a value for a message: shortened, on one line, whatever it is and however deeply it is nested."""
     return _SHORT.repr(value)
 
 
 @dataclass(frozen=True, slots=True)
 class TableFile(abc.ABC):
-    """A file of records; small, and pickled into the pipeline's graph.
+    """A file of records; small, because it is pickled into the pipeline's graph.
 
     Attributes:
-        folder: where the file lies.
-        path: of the file below folder.
-        columns: their names, no two alike.
+        folder: The folder that the path starts at.
+        path: Path of the file.
+        columns: Names of the columns, all different.
     """
 
     format_name: ClassVar[str]
-    holds_text: ClassVar[bool]  # whether every value is text, so that types are a guess
+    holds_text: ClassVar[bool]  # whether every value is text, so that types are inferred
 
     folder: Folder
     path: str
@@ -66,58 +59,58 @@ class TableFile(abc.ABC):
 
     @property
     def url(self) -> str:
-        """What the user calls the file."""
+        """The file's URL, for messages."""
         return f"{self.folder.url}/{self.path}"
 
     @property
     def name(self) -> str:
-        """The file's name as it can stand in a key or a message."""
-        return self.path.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+        """The file's path, for keys and messages."""
+        return encodable_path(self.path)
 
     @abc.abstractmethod
     def parts(self) -> list[int]:
-        """What can be read in parallel, by number."""
+        """Return the numbers of the parts that can be read in parallel."""
 
     @abc.abstractmethod
     def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """Records in the file's order; with wanted, only those columns need have values.
+        """Yield records in the file's order; with `wanted`, only these columns need values.
 
         Raises:
-            DataError: the file cannot be read on from some place.
-            MachineError: the disk or the network fails.
+            DataError: The file cannot be read from some position on.
+            MachineError: The disk or the network failed.
         """
 
     @abc.abstractmethod
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
-        """Of these columns the type that fits all these records, as in ``feature_field``; None where none does.
+        """Return for each of the columns the type that fits all these records, as in feature_field; None if none does.
 
-        Records with a problem do not count.
+        Records with a problem are ignored.
         """
 
     @abc.abstractmethod
     def may_widen(self, type_: pa.DataType | None) -> bool:
-        """Whether further records may change the type of a column that has this one so far."""
+        """Return whether further records may change the type of a column from this one."""
 
     def class_names(self, column: int) -> tuple[str, ...]:
-        """Names that the column's integers stand for, where the file says so; else none."""
+        """Return the names that the column's integers stand for, if the file defines them; else ()."""
         return ()
 
     def all_records(self, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """Records of all parts."""
+        """Yield the records of all parts."""
         for part in self.parts():
             yield from self.records(part, wanted)
 
 
 def check_columns(url: str, columns: Sequence[str]) -> tuple[str, ...]:
-    """The columns' names.
+    """Return the column names.
 
     Raises:
-        DataError: There are too many, or a name is there twice.
+        DataError: There are too many, or a name occurs twice.
     """
     refuse_many_columns(url, len(columns))
     twice = first_repeated(name for name in columns if name)
     if twice is not None:
-        msg = f"{url}: the column {twice!r} is there twice; rename one of them"
+        msg = f"{url}: the column {twice!r} occurs twice; rename one of them"
         raise DataError(msg)
     return tuple(columns)
 
@@ -147,6 +140,6 @@ def first_repeated(names: Iterable[str]) -> str | None:
 
 
 def enumerated(parts: Sequence[str]) -> str:
-    """Return the parts of a sentence one after the other, only the first ones of many."""
+    """Return the parts joined by commas; only the first ones if there are many."""
     more = f" and {len(parts) - _NAMES_SHOWN:,} more" if len(parts) > _NAMES_SHOWN else ""
     return ", ".join(parts[:_NAMES_SHOWN]) + more

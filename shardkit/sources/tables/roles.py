@@ -1,4 +1,4 @@
-"""Finding out which column of a table is what, from its name, the first records and the user's options."""
+"""Decide the role of each column of a table, from its name, the first records and the user's options."""
 
 from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
@@ -18,10 +18,10 @@ SPLIT_COLUMNS = ("split", "ml_use", "set", "partition", "subset")
 
 
 def read_prefix(file: TableFile) -> list[Record]:
-    """The first records that can be read, out of the first 1,000.
+    """Return the good records among the first 1,000.
 
     Raises:
-        DataError: there is none.
+        DataError: There is none.
     """
     first = list(islice(file.all_records(), PREFIX_RECORDS))
     good = [record for record in first if record.problem is None]
@@ -32,20 +32,20 @@ def read_prefix(file: TableFile) -> list[Record]:
     return good
 
 
-_BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case do not count
+_BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case are ignored
 _USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
 _NO_BOXES = "boxes are read from COCO JSON, Pascal VOC and YOLO, not from tables: convert them to one of these"
 
-# All records of a source, with values of the columns wanted: what types of columns are found in.
+# Yields all records of a source, with values of the given columns.
 ReadAll = Callable[[frozenset[int]], Iterable[Record]]
 
 
 def find_columns(file: TableFile, prefix: Sequence[Record], options: SourceOptions, read_all: ReadAll) -> Columns:
-    """Decide what each column is, from its name and the first records, and the types of those carried along, from all.
+    """Decide the role of each column from its name and the first records, and types of features from all records.
 
     Raises:
-        UnknownNameError: the user names a column that is not there.
-        DataError: there is no column of paths, or none of labels.
+        UnknownNameError: The user names a column that does not exist.
+        DataError: There is no column of paths, or none of labels.
     """
     if not options.label_columns:
         _refuse_boxes(file)
@@ -61,19 +61,19 @@ def find_other_columns(
     *,
     usual_splits: bool = True,
 ) -> Columns:
-    """Decide what the columns are besides that of images.
+    """Decide the roles of the columns other than the column of images.
 
     Args:
-        image: the column of images.
-        file: the table.
-        prefix: its first records.
-        options: names of columns, if not the usual ones.
-        read_all: gives all records.
-        usual_splits: whether a column that is called like splits tells them, unless the user says so.
+        image: The column of images.
+        file: The table.
+        prefix: Its first records.
+        options: Options of the source, such as names of columns.
+        read_all: Yields all records.
+        usual_splits: Whether a column with a usual name gives the splits, if the user names none.
 
     Raises:
-        UnknownNameError: the user names a column that is not there.
-        DataError: there is no column of labels.
+        UnknownNameError: The user names a column that does not exist.
+        DataError: There is no column of labels.
     """
     chosen = tuple(_named(file, name) for name in options.label_columns)
     usual = _usual(file, LABEL_COLUMNS)
@@ -109,11 +109,11 @@ def find_other_columns(
 
 
 def _refuse_boxes(file: TableFile) -> None:
-    """Refuse a table of boxes: it has a record a box, and of each image all but the first would be rejected."""
+    """Refuse a table with one record per box: all records of an image but the first would be rejected."""
     plain = {name.lower().replace("_", ""): name for name in file.columns}
     if found := next((sides for sides in _BOX_COLUMNS if plain.keys() >= set(sides)), None):
         named = ", ".join(repr(plain[side]) for side in found)
-        msg = f"{file.url}: {named} are boxes; {_NO_BOXES}, or name what is the whole image's class with --label-column"
+        msg = f"{file.url}: {named} are boxes; {_NO_BOXES}, or name the column of the image's class with --label-column"
         raise DataError(msg)
 
 
@@ -128,7 +128,7 @@ def _image(file: TableFile, options: SourceOptions) -> int:
 
 
 def _assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
-    # Usually the first record tells; a table of UNASSIGNED is read to its end.
+    # Usually the first record has a split; a table of UNASSIGNED is read to its end.
     if any(_is_assigned(record.values[column]) for record in prefix):
         return True
     records = file.all_records(frozenset({column}))
@@ -138,7 +138,7 @@ def _assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> b
 def _is_assigned(value: Any) -> bool:
     try:
         return not is_discard(value) and split_of_text(as_text(value)) is not None
-    except ValueError:  # a bad one is meant as one
+    except ValueError:  # a bad name of a split assigns one too
         return True
 
 
@@ -150,7 +150,7 @@ def _named(file: TableFile, name: str) -> int:
 
 
 def _usual(file: TableFile, usual: Sequence[str]) -> int | None:
-    """The first usual name that is there, in this or any other case."""
+    """Return the first of the usual names that is a column, preferring the exact case."""
     lower = [name.lower() for name in file.columns]
     return next((where.index(name) for name in usual for where in (file.columns, lower) if name in where), None)
 

@@ -1,8 +1,8 @@
-"""Values of a table's columns: which type a column has, and whether a value fits it.
+"""Types of a table's columns, and conversion of values to them.
 
-The type is the narrowest of int64, float32 and string that fits every record of the table, so that no image is lost to
-a column that is only carried along. Missing values: in a column of texts '', in a list column the empty list, in a
-float32 column NaN. There is none for int64, so a column of integers with a missing value is carried as text.
+The type is the narrowest of int64, float32 and string that fits every record of the table, so that no image is rejected
+because of a column that only becomes a feature. A missing value is '' in a column of texts, [] in a column of
+lists, and NaN in a float32 column. int64 has no missing value, so integers with missing values become text.
 """
 
 import math
@@ -14,11 +14,12 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_VALUE
-from shardkit.sources.tables.records import BadRecord, shown
+from shardkit.sources.listing import BadRecord
+from shardkit.sources.tables.records import shown
 
 LARGEST_FLOAT32 = 3.4028235677973366e38  # halfway to what would round to infinity (IEEE 754)
 _INT64 = range(-(2**63), 2**63)
-# 007 is a name, not a number: written back as 7 it would be another one.
+# 007 is a name and not a number: as an integer it would become 7.
 _INTEGER = re.compile(r"-?(?:0|[1-9][0-9]{0,18})")
 _NUMBER = re.compile(
     r"[+-]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:e[+-]?[0-9]+)?|[+-]?(?:nan|inf|infinity)", re.IGNORECASE
@@ -26,20 +27,20 @@ _NUMBER = re.compile(
 
 
 def kind_of_text(text: str) -> str:
-    """What a field of a text file holds, in one word: see ``type_of_kinds``."""
+    """Return the kind of a field of a text file, in one word: see ``type_of_kinds``."""
     if not text:
         return "missing"
     if _INTEGER.fullmatch(text) and int(text) in _INT64:
         return "integer"
-    # Integers too large for int64 are identifiers; as floats they would run into each other.
+    # Integers too large for int64 are identifiers; as floats, different ones would become equal.
     return "number" if not text.isdecimal() and _fits_float32(text) else "text"
 
 
 def kinds_of_value(value: Any) -> set[str]:
-    """What a value holds; of a list ``[``, and each element's kind behind one."""
+    """Return the kind of a value; for a list ``[``, and the kind of each element with ``[`` before it."""
     if not isinstance(value, list):
         return {_kind(value)}
-    # Not by calling itself: lists may be nested deeper than functions can call themselves.
+    # Not recursive: lists may be nested deeper than Python's recursion limit.
     return {"[", *("[object" if isinstance(one, list) else f"[{_kind(one)}" for one in value)}
 
 
@@ -64,7 +65,7 @@ def _fits_float32(value: Any) -> bool:
 
 
 def type_of_kinds(kinds: AbstractSet[str]) -> pa.DataType | None:
-    """The type of a column of these kinds of values; None where there is none for all of them, as for objects."""
+    """Return the type of a column with these kinds of values; None if no type fits all of them, such as objects."""
     present = kinds - {"missing"}
     if "[" in present:
         inner = {kind[1:] for kind in present} - {""}
@@ -78,7 +79,7 @@ def type_of_kinds(kinds: AbstractSet[str]) -> pa.DataType | None:
 
 
 def widened(type_: pa.DataType | None, kinds: AbstractSet[str]) -> pa.DataType | None:
-    """The type that a column which is declared as this one is carried in, where it holds these kinds of values."""
+    """Return the type for a column that is declared with a type and holds these kinds of values."""
     if type_ is None:
         return None
     if pa.types.is_list(type_):
@@ -89,20 +90,20 @@ def widened(type_: pa.DataType | None, kinds: AbstractSet[str]) -> pa.DataType |
 
 
 def is_fraction(text: str) -> bool:
-    """Whether a text is a number with a decimal point or an exponent."""
+    """Return whether a text is a number with a decimal point or an exponent."""
     return is_number(text) and any(char in text for char in ".eE") and text[-1] not in "fFyY"
 
 
 def is_number(text: str) -> bool:
-    """Whether a text is a decimal number, nan or inf."""
+    """Return whether a text is a decimal number, nan or inf."""
     return _NUMBER.fullmatch(text) is not None
 
 
 def as_text(value: Any) -> str:
-    """Text, and numbers and truth values as JSON writes them; '' for None.
+    """Return text as it is, numbers and booleans as JSON writes them, and '' for None.
 
     Raises:
-        ValueError: a list or an object.
+        ValueError: The value is a list or an object.
     """
     if type(value) is str:
         return value
@@ -116,10 +117,10 @@ def as_text(value: Any) -> str:
 
 
 def as_float(value: Any) -> float:
-    """A number, or a text of one, that float32 can hold; NaN and infinities too.
+    """Return a number that float32 can hold, from a number or text; NaN and infinities are allowed.
 
     Raises:
-        ValueError: it is none.
+        ValueError: The value is not such a number.
     """
     if isinstance(value, str) and not is_number(value):
         raise ValueError
@@ -158,13 +159,13 @@ def _float_of_text(value: Any) -> float:
     return as_float(value) if value else math.nan
 
 
-Reading = Callable[[Any], Any]
+Converter = Callable[[Any], Any]
 
 
-def reading(type_: pa.DataType, *, holds_text: bool) -> Reading:
-    """The function that turns a table's value into one of the column's type, or raises ValueError."""
+def converter(type_: pa.DataType, *, holds_text: bool) -> Converter:
+    """Return the function that converts a table's value to the column's type, or raises ValueError."""
     if pa.types.is_list(type_):
-        inner = reading(type_.value_type, holds_text=False)
+        inner = converter(type_.value_type, holds_text=False)
 
         def read_list(value: Any) -> list[Any]:
             if value is None:
@@ -181,12 +182,12 @@ def reading(type_: pa.DataType, *, holds_text: bool) -> Reading:
     return as_text
 
 
-def unfit(name: str, value: Any, type_: pa.DataType) -> BadRecord:
-    """What is said of a value that the column's reading refuses."""
+def unfit_value(name: str, value: Any, type_: pa.DataType) -> BadRecord:
+    """Return the error for a value that the column's conversion refuses."""
     found = "nothing" if value is None or value == "" else f"{shown(value)}"
     return BadRecord(BAD_VALUE, f"column {name!r} holds {found} where the table has {describe_type(type_)}")
 
 
 def describe_type(type_: pa.DataType) -> str:
-    """A type in one word or three."""
+    """Return the name of a type for messages."""
     return f"lists of {type_.value_type}" if pa.types.is_list(type_) else str(type_)

@@ -101,14 +101,16 @@ def test_a_function_that_can_be_called_with_both_will_do(found):
         make_dataset_fn("nowhere", "train", global_batch_size=8, map_fn=found)
 
 
-def test_words_and_paths_are_short_for_values():
+def arguments(**given):
     defaults = {name: one.default for name, one in inspect.signature(make_dataset_fn).parameters.items()}
-    given = {"dataset": "OUT", "split": "train", "global_batch_size": 8, "image_size": [8, 9], "order": "block"}
-    given |= {"on_corrupt": "skip", "cache": Path("cache"), "service": "grpc://host:1"}
-    arguments = ReadArguments(**(defaults | given))
-    assert arguments.images == Images((8, 9))
-    assert (arguments.order, arguments.on_corrupt) == (BlockOrder(), Skip())
-    assert (arguments.cache, arguments.service) == (Cache("cache"), Service("grpc://host:1"))
+    return ReadArguments(**(defaults | {"dataset": "OUT", "split": "train", "global_batch_size": 8} | given))
+
+
+def test_words_and_paths_are_short_for_values():
+    short = arguments(image_size=[8, 9], order="block", on_corrupt="skip", cache=Path("cache"))
+    assert short.images == Images((8, 9))
+    assert (short.order, short.on_corrupt, short.cache) == (BlockOrder(), Skip(), Cache("cache"))
+    assert arguments(service="grpc://host:1").service == Service("grpc://host:1")
 
 
 def test_a_tensor_is_not_shown_but_named():

@@ -15,25 +15,13 @@ from shardkit.reader.cache import copying
 from shardkit.reader.cache.shards import ShardCache
 from shardkit.storage import LocalFolder
 
-from .test_shards import (  # noqa: F401 - fixtures
-    SHARD_BYTES,
-    Dataset,
-    directory,
-    fetch,
-    num_bytes,
-    numbers_of,
-    source,
-    temporaries,
-    use,
-    users,
-    whole_shards,
-)
+from .cache_users import SHARD_BYTES, Dataset, fetch, num_bytes, numbers_of, temporaries, use, users, whole_shards
 
 NOBODY = 65534
 DISK_BYTES = 4 * SHARD_BYTES  # a shard for each of three processes, and their leases
 
 
-def test_three_processes_share_a_full_disk_and_one_is_killed(source, directory):  # noqa: F811
+def test_three_processes_share_a_full_disk_and_one_is_killed(source, directory):
     with users(3, source, directory, 100 * SHARD_BYTES, seconds_a_read=0.001) as all_of_them:
         for user in all_of_them:
             user.order("disk", DISK_BYTES)
@@ -57,7 +45,7 @@ def test_three_processes_share_a_full_disk_and_one_is_killed(source, directory):
 
 @contextlib.contextmanager
 def another_user():
-    """Without the rights of root and of the owner of the files."""
+    """Run the block without the rights of root and of the files' owner."""
     if os.geteuid() != 0:
         yield
         return
@@ -72,7 +60,7 @@ def another_user():
 
 @pytest.fixture
 def everyones():
-    """A folder that every user may enter: pytest's own are closed to others."""
+    """A folder that every user may enter, unlike pytest's temporary folders."""
     path = Path(tempfile.mkdtemp())
     path.chmod(0o755)
     yield path
@@ -104,7 +92,7 @@ def test_a_folder_that_cannot_be_written_to_is_named_with_the_remedy(everyones, 
         (errno.EIO, "another disk"),
     ],
 )
-def test_a_disk_that_takes_no_locks_or_files_is_told_with_the_remedy(monkeypatch, source, directory, code, remedy):  # noqa: F811
+def test_a_disk_without_locks_or_room_for_files_is_named_with_the_remedy(monkeypatch, source, directory, code, remedy):
     cache = ShardCache(str(directory), SHARD_BYTES)
     open_file = os.open
 
@@ -121,7 +109,7 @@ def test_a_disk_that_takes_no_locks_or_files_is_told_with_the_remedy(monkeypatch
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs files of two users")
 @pytest.mark.parametrize("mode", [0o777, 0o1777])
 def test_users_share_a_folder_that_both_may_write_to(everyones, mode):
-    """With the sticky bit, as of /tmp, each removes their own files only."""
+    """With the sticky bit, as on /tmp, users can remove only their own files."""
     made = Dataset(everyones / "source")
     cache_dir = everyones / "cache"
     cache = ShardCache(str(cache_dir), 2 * SHARD_BYTES)
@@ -159,7 +147,7 @@ class CutShort(LocalFolder):
 
 
 @pytest.mark.parametrize("times", [1, 100])
-def test_a_copy_that_others_cut_short_is_not_published(monkeypatch, source, directory, times):  # noqa: F811
+def test_a_copy_that_others_cut_short_is_not_published(monkeypatch, source, directory, times):
     monkeypatch.setattr(copying, "CHUNK_BYTES", SHARD_BYTES // 2 + 1)
     monkeypatch.setattr(copying, "CHUNKS_OF_A_SHARD", 1)
     monkeypatch.setattr(CutShort, "times", times)

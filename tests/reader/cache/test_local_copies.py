@@ -8,7 +8,7 @@ import pytest
 
 from shardkit import read_manifest, reader
 from shardkit.errors import CallError
-from shardkit.reader.cache.local_copies import reachable
+from shardkit.reader.cache.local_copies import check_remote_reading
 from shardkit.reader.table.records import load_table
 from shardkit.storage import open_folder
 from shardkit.testing import files_of
@@ -96,7 +96,7 @@ def test_slow_ways_to_read_are_warned_of_with_the_remedy(url, in_blocks, variabl
     table = load_table(read_manifest(noise), "train")
     # Only its name is asked for: opening a folder of gs:// would look for credentials.
     table = dataclasses.replace(table, roots=[SimpleNamespace(url=url)] * len(table.shards))
-    assert reachable(table, None, in_blocks=in_blocks) is None
+    check_remote_reading(table, in_blocks=in_blocks)
     assert len(caplog.messages) == len(said)
     for message, part in zip(caplog.messages, said, strict=True):
         assert message.startswith(url)

@@ -1,12 +1,12 @@
-"""A process that uses a shard cache; prints a line a deed, and reads its orders from standard input.
+"""A process that uses a shard cache; it reads orders from standard input and prints a line for each shard.
 
-cache_user.py CACHE LIMIT_BYTES SOURCE SECONDS_A_READ, where SOURCE holds shards.json, shards as a manifest lists them.
-Reading from the source is slowed down, in pieces of 64 KiB, and every read is noted in SOURCE.reads. Orders:
+cache_user.py CACHE LIMIT_BYTES SOURCE SECONDS_A_READ, where SOURCE holds shards.json with the shards of a manifest.
+Reads from the source are slowed down, in pieces of 64 KiB, and each is noted in SOURCE.reads. Orders:
 
-    hold 3 4 ...     one after the other, for good
-    use 3 4 ...      hold and release, one after the other, for ever
+    hold 3 4 ...     fetch shards one after the other, and keep them
+    use 3 4 ...      fetch and release shards one after the other, endlessly
     die replace 2    kill this process before the second call of os.replace from now on
-    disk 1000000     the cache's disk has that many bytes, from now on
+    disk 1000000     the cache's disk has that many bytes from now on
     quit
 """
 
@@ -23,7 +23,7 @@ from pathlib import Path
 
 import shardkit
 
-# The cache needs no TensorFlow, whose import takes ten times as long as all else here.
+# The cache needs no TensorFlow, and importing it takes ten times as long as the rest.
 package = types.ModuleType("shardkit.reader")
 package.__path__ = [str(Path(shardkit.__file__).parent / "reader")]
 sys.modules["shardkit.reader"] = package

@@ -1,4 +1,4 @@
-"""Under ParameterServerStrategy each worker reads an endless order of its own."""
+"""Under ParameterServerStrategy each worker reads a separate endless order."""
 
 import itertools
 import json
@@ -22,7 +22,7 @@ BATCH = 12
 
 @pytest.fixture(scope="module")
 def facts(shapes, tmp_path_factory):
-    """What the coordinator of two workers and a ps wrote down."""
+    """The facts that the coordinator of two workers and a parameter server wrote."""
     result = tmp_path_factory.mktemp("parameter_server") / "result.json"
     tasks = [("worker", 0), ("worker", 1), ("ps", 0), ("chief", 0)]
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in tasks]
@@ -35,7 +35,7 @@ def facts(shapes, tmp_path_factory):
         for kind, index in tasks:
             config = json.dumps({"cluster": addresses, "task": {"type": kind, "index": index}})
             words = command("parameter_server.py", shapes, result, BATCH)
-            # stderr of all to nowhere but the coordinator's, which comes last.
+            # Only the stderr of the coordinator, which is started last, is kept.
             stderr = PIPE if kind == "chief" else DEVNULL
             started.append(Process(words, environment(TF_CONFIG=config), stderr=stderr))
         _, error = started[-1].communicate(timeout=TIMEOUT_SECONDS)
@@ -66,7 +66,7 @@ def test_workers_are_shuffled_independently_and_neither_as_without_a_strategy(fa
     orders = [list(itertools.chain(*stream[first : first + 16])) for stream in facts["streams"] for first in (0, 16)]
     orders.append(list(itertools.chain(*map(plain.batch_keys, range(16)))))
     for one, other in itertools.combinations(orders, 2):
-        # Of two independent permutations one place agrees on average; more than 12 do once in 10**10 times.
+        # Two independent permutations agree in one place on average, and in more than 12 once in 10**10 times.
         assert sum(a == b for a, b in zip(one, other, strict=True)) <= 12
 
 
@@ -76,7 +76,7 @@ def test_scheduled_steps_learn(facts):
     assert sum(losses[-20:]) < 0.5 * sum(losses[:20])
 
 
-def test_without_independent_workers_it_is_refused_since_all_would_read_the_same(facts):
+def test_it_is_refused_without_independent_workers_because_all_would_read_the_same(facts):
     assert "give independent_workers=True" in facts["refusal"]
 
 
@@ -89,11 +89,11 @@ def test_streams_start_where_an_epoch_does_and_never_end(num_examples, global_ba
         assert step * global_batch_size % num_examples == 0
         assert 0 <= step < start.end_step // 2
     assert start.end_step * global_batch_size <= 2**61
-    # As many starts as the docstring says.
+    # The number of starts that the docstring gives.
     assert start._num_choices == (1 << 60) // math.lcm(num_examples, global_batch_size)
 
 
-def test_a_seed_of_the_coordinators_does_not_set_the_start():
+def test_the_coordinators_seed_does_not_set_the_start():
     start = RandomStart(192, 12)
     drawn = set()
     try:
@@ -101,11 +101,11 @@ def test_a_seed_of_the_coordinators_does_not_set_the_start():
             tf.random.set_seed(7)
             drawn.add(int(tf.function(start.read_value)()))
     finally:
-        tf.random.set_seed(None)  # later tests are to draw as programs do that set no seed
+        tf.random.set_seed(None)  # later tests must draw like programs without a seed
     assert len(drawn) == 3
 
 
-def test_each_iterator_reads_an_order_of_its_own(noise):
+def test_each_iterator_reads_a_separate_order(noise):
     dataset = reader.make_dataset_fn(noise, "train", global_batch_size=307, independent_workers=True)()
     first, second = (texts(next(iter(dataset))["key"].numpy()) for _ in range(2))
     assert sorted(first) == sorted(second)

@@ -1,4 +1,4 @@
-"""A tf.data service of a dispatcher and two workers, processes of their own, gives each global batch exactly once."""
+"""A tf.data service of a dispatcher and two workers, in separate processes, returns each global batch exactly once."""
 
 import contextlib
 import itertools
@@ -20,13 +20,13 @@ from ..conftest import global_batches, texts
 from ..training_fixtures import command, environment
 
 BATCH = 12
-STEPS_PER_BLOCK = 4  # what a worker is dealt at a time
+STEPS_PER_BLOCK = 4  # what a worker receives at a time
 
 
 @contextlib.contextmanager
 def started(*words):
     process = subprocess.Popen(
-        # A new interpreter: what the processes of a service import must not be the tests'.
+        # A new interpreter: the processes of a service must not inherit the tests' imports.
         [sys.executable, *command("data_service.py", *words)],
         env=environment(),
         stdout=subprocess.PIPE,
@@ -47,7 +47,7 @@ def free_port():
 
 @contextlib.contextmanager
 def cluster(*folder):
-    """The dispatcher's address, and two workers by what they were started with."""
+    """Yield the dispatcher's address, and two workers by their start arguments."""
     port = free_port()
     with contextlib.ExitStack() as stack:
         stack.enter_context(started("dispatcher", port, *folder))
@@ -63,7 +63,7 @@ def address():
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch):
-    """So that 307 examples are blocks enough for both workers."""
+    """With these, 307 examples are enough blocks for both workers."""
     monkeypatch.setattr(pipeline_spec, "BLOCK_EXAMPLES", STEPS_PER_BLOCK * BATCH)
 
 
@@ -76,14 +76,14 @@ def make(dataset, split="train", **options):
 
 
 def step_of(dataset_fn, steps):
-    """To be looked up in: the keys of a batch to its step."""
+    """Return the step of each batch by the batch's keys."""
     known = {tuple(dataset_fn.batch_keys(step)): step for step in steps}
     assert len(known) == len(steps)
     return known
 
 
 def until_all_seen(dataset, known, wanted):
-    """Batches by step, read until all of the wanted ones were there; none may come twice."""
+    """Read until all wanted steps have come, none of them twice; return the batches by step."""
     seen = {}
     for *parts, keys in dataset.as_numpy_iterator():
         step = known[tuple(texts(keys))]
@@ -176,7 +176,7 @@ def test_batches_are_mixed_as_without_the_service(noise, address):
     assert compared >= 10
 
 
-def test_a_start_step_assigned_before_the_input_is_made_is_kept_and_one_after_it_is_refused(noise, address):
+def test_a_start_step_is_used_if_assigned_before_the_input_is_made_and_refused_if_after(noise, address):
     dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)
     dataset_fn.start_step.assign(1000)
     dataset = dataset_fn()
@@ -212,7 +212,7 @@ def test_an_address_where_no_dispatcher_answers_is_refused_with_it(noise, is_sil
     ("options", "message"),
     [
         ({"service": "localhost:5000"}, "service must be the dispatcher's address"),
-        # The count of damaged records would be each worker's own.
+        # Each worker would have its own count of damaged records.
         ({"service": "grpc://localhost:1", "on_corrupt": "skip"}, "on_corrupt='skip' counts damaged records in this"),
         ({"service": "grpc://localhost:1", "cache": "here"}, "cache= is a folder of this host"),
         ({"service": "grpc://localhost:1", "independent_workers": True}, "leave one out"),
@@ -221,7 +221,7 @@ def test_an_address_where_no_dispatcher_answers_is_refused_with_it(noise, is_sil
         ({"independent_workers": True, "on_corrupt": "skip"}, "with independent_workers= others read them"),
     ],
 )
-def test_what_cannot_be_honoured_elsewhere_is_refused(options, message, noise):
+def test_arguments_that_other_processes_cannot_honour_are_refused(options, message, noise):
     with pytest.raises(CallError, match=message):
         make(noise, **options)
 
@@ -233,7 +233,7 @@ def test_an_index_too_large_for_a_message_is_refused(noise, monkeypatch):
 
 
 @pytest.mark.parametrize("fault_tolerant", [False, True])
-def test_training_goes_on_after_the_loss_of_a_worker_and_repeats_nothing(fault_tolerant, noise, tmp_path):
+def test_training_continues_after_the_loss_of_a_worker_and_repeats_nothing(fault_tolerant, noise, tmp_path):
     with cluster(*[tmp_path] * fault_tolerant) as (address, workers):
         dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)
         known = step_of(dataset_fn, range(2000))
@@ -242,7 +242,7 @@ def test_training_goes_on_after_the_loss_of_a_worker_and_repeats_nothing(fault_t
             seen.append(known[tuple(texts(keys))])
             if len(seen) == 50:
                 next(iter(workers.values())).kill()
-        assert len(set(seen)) == 400  # at most once is all that TensorFlow promises; figures are in service.py
+        assert len(set(seen)) == 400  # TensorFlow guarantees only at most once; service.py has figures
 
 
 def test_an_evaluation_that_lost_a_worker_ends_with_an_error_and_not_with_fewer_examples(noise, monkeypatch):
@@ -252,7 +252,7 @@ def test_an_evaluation_that_lost_a_worker_ends_with_an_error_and_not_with_fewer_
         options = {"training": False, "image_size": (8, 8), "service": address}
         batches = iter(reader.make_dataset_fn(noise, "train", global_batch_size=2, **options)())
         next(batches)
-        # Both are killed: on a busy machine one alone may not have begun, and then nothing is lost.
+        # Both are killed: on a busy machine, one of them may not have started, and then nothing is lost.
         for words, worker in workers.items():
             worker.kill()
             worker.wait()

@@ -134,7 +134,7 @@ def test_trees_are_read_as_the_readme_says(paths, expected, tmp_path):
         (
             ["train/a/1.jpg", "bus/2.jpg"],
             "class folders",
-            "read as <label>/…/image; note: 'train' read as label, not as split, because of 'bus' beside them",
+            "read as <label>/…/image; note: 'train' read as label, not as split, because of 'bus' next to them",
         ),
         (
             ["train/1.jpg"],

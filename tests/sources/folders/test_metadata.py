@@ -273,7 +273,7 @@ def test_the_source_says_how_it_was_read(tmp_path):
     assert source.layout == "Hugging Face metadata"
     assert source.describe() == (
         f"{root}: read as Hugging Face metadata (test/metadata.jsonl, train/metadata.jsonl): the image from column "
-        "'file_name'; the class from column 'label'; carried along 'age' (string); the split from the first folder"
+        "'file_name'; the class from column 'label'; stored as features 'age' (string); the split from the first folder"
     )
 
 

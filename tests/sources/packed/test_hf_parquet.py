@@ -141,7 +141,7 @@ def test_further_columns_are_carried_along_and_what_is_not_is_named(tmp_path):
     found = listed(source)
     assert found["feature:age"].to_pylist() == [30, 40, 50]
     assert found["group"].to_pylist() == ["p", None, "q"]
-    assert source.describe().endswith("the group from 'patient'; carried along 'age' (int64); left out 'objects'")
+    assert source.describe().endswith("the group from 'patient'; stored as features 'age' (int64); left out 'objects'")
 
 
 def test_a_column_tells_splits_where_no_path_does_or_where_it_is_named(tmp_path):

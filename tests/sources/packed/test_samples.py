@@ -14,7 +14,8 @@ import tensorflow as tf
 from PIL import Image, ImageOps
 
 from shardkit import images
-from shardkit.archives.zip_folder import ZipFolder, archive_root
+from shardkit.archives.member_tree import archive_root
+from shardkit.archives.zip_folder import ZipFolder
 from shardkit.images.masks import check_mask, normalise_mask
 from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names

@@ -256,7 +256,7 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ("image,label\na.jpg,x\n".encode("utf-16-le"), {}, "line 1 cannot be read: it holds a NUL character"),
         (b"im\xe4ge,label\na.jpg,x\n", {}, "line 1 cannot be read: it is not UTF-8"),
         ('"image,label\na.jpg,x\n', {}, "line 1 cannot be read: a quote that opens here is never closed"),
-        ("image,label,label\na.jpg,x,y\n", {}, "the column 'label' is there twice; rename one of them"),
+        ("image,label,label\na.jpg,x,y\n", {}, "the column 'label' occurs twice; rename one of them"),
         (
             "image,colour\na.jpg,x\n",
             {},
@@ -268,10 +268,10 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ("image,label\na.jpg,x\n", {"label_columns": ("y",)}, "there is no column 'y'"),
         ("image,label\na.jpg,x\n", {"split_column": "y"}, "there is no column 'y'"),
         ("image,label\na.jpg,x\n/b.jpg,x\n", {}, r"line 3 names '/b.jpg' and line 2 'a.jpg'|line 2 .* and line 3"),
-        ("image,label\n/a.jpg,x\ns3://b/c.jpg,x\n", {}, "the paths of one table"),
+        ("image,label\n/a.jpg,x\ns3://b/c.jpg,x\n", {}, "paths of a table"),
         ("image,label\ns3://a/a.jpg,x\ns3://b/c.jpg,x\n", {}, "all in one bucket"),
         ("image,label\nhttp://a/b.jpg,x\n", {}, "not http://"),
-        ("image,label\na.jpg,x\n", {"label_separator": ""}, "one or more characters"),
+        ("image,label\na.jpg,x\n", {"label_separator": ""}, "at least one character"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused_with_the_remedy(content, options, message, tmp_path):
@@ -297,7 +297,7 @@ def test_the_source_says_what_became_of_each_column(tmp_path):
     assert source.layout == "table (CSV)"
     assert source.describe() == (
         f"{path}: read as table (CSV): the image from column 'image'; the class from column 'label'; "
-        "the split from 'subset'; the group from 'patient'; carried along 'age' (int64)"
+        "the split from 'subset'; the group from 'patient'; stored as features 'age' (int64)"
     )
 
 

@@ -14,7 +14,7 @@ from ..table_reading import opened, rows, write
 
 
 def table(tmp_path, names, files, **options):
-    """A table of those names beside those files."""
+    """A table of those names next to those files."""
     write_tree(tmp_path, dict.fromkeys(files, b"x"))
     return write(tmp_path, "image,label\n" + "".join(f"{name},x\n" for name in names), **options)
 

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def write_certificate(path, hosts):
-    """A key and a certificate of these hosts, signed by itself: who trusts this file trusts this server."""
+    """Write a key and a self-signed certificate for these hosts; clients that trust the file trust this server."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, hosts[0])])
     now = dt.datetime.now(dt.timezone.utc)

@@ -1,4 +1,4 @@
-"""What makes the server slow and broken, and what is known of it afterwards."""
+"""Make the server slow and faulty, and count its requests."""
 
 import re
 import threading
@@ -6,7 +6,7 @@ import time
 
 
 class Link:
-    """A line of so many bytes a second; who sends waits until all before it are through."""
+    """A link with a rate in bytes a second; a response waits until those before it are sent."""
 
     def __init__(self, bytes_per_second):
         self._bytes_per_second, self._lock, self._free_at = bytes_per_second, threading.Lock(), 0.0
@@ -50,18 +50,18 @@ class Counts:
 
 
 class Faults:
-    """Which requests fail, and how: those where the pattern is found in `METHOD path?query Content-Range`, decoded."""
+    """Requests that fail: those whose `METHOD path?query Content-Range`, decoded, contains a pattern."""
 
     def __init__(self):
         self._lock, self._given = threading.Lock(), []
 
     def set(self, given):
-        """Of each: `pattern`, `status` of the answer (0: the connection breaks in the request), `times` or None."""
+        """Set the faults: dicts with `pattern`, `status` (0 breaks the connection during the request) and `times`."""
         with self._lock:
             self._given = given
 
     def status(self, request):
-        """How this request fails; None where it does not."""
+        """Return the status with which a request fails; None if it does not fail."""
         with self._lock:
             for fault in self._given:
                 if fault["times"] != 0 and re.search(fault["pattern"], request):

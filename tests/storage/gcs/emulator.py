@@ -11,16 +11,16 @@ SERVER = Path(__file__).with_name("server.py")
 
 
 class GcsEmulator:
-    """The server in a process of its own, as long as the `with` block; a measured program shares no lock with it."""
+    """The server in a separate process during a `with` block, so that a measured program shares no lock with it."""
 
     def __init__(self, root, *, latency_seconds=0.0, bytes_per_second=None, page_size=1000):
-        """Name what is served.
+        """Configure the server.
 
         Args:
-            root: local folder; its folders are the buckets.
-            latency_seconds: from the arrival of a request to the first byte of its answer.
-            bytes_per_second: of the link that all answers' bodies share; None for no limit.
-            page_size: names in an answer of a listing at most; the store's own is 1000.
+            root: Local folder, whose folders are the buckets.
+            latency_seconds: Time from the arrival of a request to the first byte of its response.
+            bytes_per_second: Rate of the link that all response bodies share; None for no limit.
+            page_size: Maximum number of names in a page of a listing; the store's own is 1000.
         """
         self._words = [sys.executable, str(SERVER), str(root), "--latency-seconds", str(latency_seconds)]
         self._words += ["--page-size", str(page_size)]
@@ -39,33 +39,33 @@ class GcsEmulator:
         self._process.communicate()  # closes its standard input, and waits
 
     def environment(self):
-        """The variables with which a child process's TensorFlow and pyarrow find this server, under gs://."""
+        """Return the variables with which TensorFlow and pyarrow of a child process use this server for gs://."""
         return dict(self._environment)
 
     def counts(self):
-        """What was asked for since the start.
+        """Return what was requested since the start.
 
         Returns:
-            `requests` in all, `body_bytes` sent in all; of these `reads` and `read_bytes` of objects' contents, `lists`
-            of folders, `stats` of objects and buckets; `connections` opened; `most_at_once`, requests side by side;
-            `uploads` begun and `writes` and `written_bytes` of those finished, `copies` and `removals` of objects;
-            `failed` on purpose; and `unfinished`, the uploads that are not objects now.
+            `requests` and `body_bytes` sent, in total; `reads` and `read_bytes` of objects' contents, `lists` of
+            folders, `stats` of objects and buckets; `connections` opened; `most_at_once`, the largest number of
+            simultaneous requests; `uploads` begun, `writes` and `written_bytes` of those finished, `copies` and
+            `removals` of objects; `failed`, on purpose; and `unfinished` uploads.
         """
         return self._ask("/counts")
 
     def fail(self, pattern, *, status, times=None):
-        """Let requests fail from now on, and none any more that failed before.
+        """Make requests fail from now on; this replaces earlier faults.
 
         Args:
-            pattern: regular expression, looked for in `METHOD path?query Content-Range`, percents decoded. What is
-                written has a temporary name while it is sent, and its own when it is rewritten: `rewriteTo/.*/out/a`.
-            status: of the answer; 0 breaks the connection when half of the request has arrived.
-            times: how many requests at most; None for all.
+            pattern: Regular expression, searched in `METHOD path?query Content-Range`, percent-decoded. An object is
+                sent under a temporary name, and gets its own name by a rewrite: `rewriteTo/.*/out/a`.
+            status: Status of the response; 0 breaks the connection when half of the request has arrived.
+            times: Maximum number of requests that fail; None for all.
         """
         self._ask("/faults", json.dumps([{"pattern": pattern, "status": status, "times": times}]).encode())
 
     def recover(self):
-        """Let no request fail any more."""
+        """Make no request fail any more."""
         self._ask("/faults", b"[]")
 
     def _ask(self, path, data=None):

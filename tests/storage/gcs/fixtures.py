@@ -1,4 +1,4 @@
-"""Google Cloud Storage for tests in this process; imported by the files whose tests are given a bucket."""
+"""Google Cloud Storage for tests in this process; imported by the files whose tests use a bucket."""
 
 import os
 import uuid
@@ -13,14 +13,14 @@ PAGE_SIZE = 5  # small folders are listed in several pages, too
 
 
 class Bucket(NamedTuple):
-    """An empty one: what users call it, where its objects lie, and the server that it is on."""
+    """A bucket that is empty at first: its URL, the folder of its objects, and its server."""
 
     url: str
     folder: Path
     server: GcsEmulator
 
     def objects(self):
-        """Names of all objects that are there, seen without any client."""
+        """Return the names of all objects, without a client."""
         paths = (os.path.join(folder, name) for folder, _, names in os.walk(self.folder) for name in names)
         return {os.path.relpath(path, self.folder) for path in paths}
 
@@ -34,7 +34,7 @@ def google_server(tmp_path_factory):
 
 @pytest.fixture
 def bucket(google_server, monkeypatch):
-    """An empty bucket; the environment says where the server is."""
+    """An empty bucket; environment variables name the server."""
     server, root = google_server
     variables = server.environment()
     # Not its proxy: that is for TensorFlow.

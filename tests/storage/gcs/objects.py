@@ -1,4 +1,4 @@
-"""The objects that the server serves: files of this machine, and uploads that are no objects before they are whole."""
+"""The objects that the server serves: local files, and uploads, which become objects when they are complete."""
 
 import base64
 import contextlib
@@ -9,19 +9,19 @@ import threading
 import time
 from dataclasses import dataclass, field
 
-# `a/` is an object too, which consoles make for an empty folder; a file system has no such name.
+# `a/` is an object too, which web consoles create for an empty folder; a file system has no such name.
 FOLDER_OBJECT = ".folder-object"
-UPLOAD_QUANTUM = 256 << 10  # 256 KiB; what an upload keeps of a broken request is a multiple of it
+UPLOAD_QUANTUM = 256 << 10  # 256 KiB: of a broken request, an upload keeps a multiple of it
 
 
 class Objects:
-    """Root's folders are the buckets. The store has an object `a` beside an object `a/b`; file systems have not."""
+    """Objects below a local folder, whose folders are the buckets. Unlike a store, no `a` next to `a/b`."""
 
     def __init__(self, root):
         self._root, self._lock = root, threading.Lock()
 
     def path(self, bucket, name=""):
-        """The local path; a path that leaves the root is one of nothing."""
+        """Return the local path; one that does not exist for a name that would leave the root."""
         parts = [bucket, *(name + FOLDER_OBJECT if name.endswith("/") else name).split("/")]
         return os.path.join(self._root, "nothing" if ".." in parts else os.path.join(*parts))
 
@@ -32,7 +32,7 @@ class Objects:
         return os.path.isfile(self.path(bucket, name))
 
     def metadata(self, bucket, name):
-        """What the store says of an object, in its own words; FileNotFoundError where there is none."""
+        """Return an object's metadata as the store formats it; raise FileNotFoundError if there is none."""
         found = os.stat(self.path(bucket, name))
         changed = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(found.st_mtime))
         return {
@@ -50,11 +50,11 @@ class Objects:
         }
 
     def page(self, bucket, *, prefix, delimiter, with_folder_objects, token, most):
-        """One page of a listing.
+        """Return one page of a listing.
 
         Returns:
             The objects' names, the prefixes that end with the delimiter, and the next page's token, empty at the end.
-            A token is the last name before the page: objects that are removed meanwhile make none be left out.
+            A token is the last name before the page, so that no name is skipped if objects are removed in between.
         """
         last = base64.urlsafe_b64decode(token).decode()
         names, prefixes = set(), set()
@@ -79,7 +79,7 @@ class Objects:
                 yield name.removesuffix(FOLDER_OBJECT) if file == FOLDER_OBJECT else name
 
     def put(self, bucket, name, data):
-        """Make or replace an object, in one step."""
+        """Create or replace an object in one step."""
         path = self.path(bucket, name)
         with self._lock, tempfile.NamedTemporaryFile(dir=self._root, delete=False) as file:
             file.write(data)
@@ -91,7 +91,7 @@ class Objects:
             self.put(to_bucket, to_name, file.read())
 
     def remove(self, bucket, name):
-        """FileNotFoundError where there is none. The store has no folders, so empty ones go too."""
+        """Remove an object, and folders left empty: a store has none. Raise FileNotFoundError if there is no object."""
         path = self.path(bucket, name)
         with self._lock:
             os.remove(path)
@@ -110,20 +110,20 @@ class Upload:
     is_finished: bool = False
 
     def add(self, start, data):
-        """Keep bytes from `start` on, None where they are none; false where those before them are missing."""
+        """Keep bytes from `start` on (None if there are none); return False if the bytes before them are missing."""
         if self.is_finished or start is None:
             return True
         if start > len(self.data):
             return False
-        self.data[start:] = data  # who missed the answer sends bytes again
+        self.data[start:] = data  # a client that missed the response sends bytes again
         return True
 
     def add_broken(self, data):
-        """Keep what had arrived when the connection broke."""
+        """Keep the bytes that arrived before the connection broke."""
         self.data += data[: len(data) // UPLOAD_QUANTUM * UPLOAD_QUANTUM]
 
     def finish(self):
-        """It is an object now."""
+        """Note that the upload has become an object."""
         self.is_finished, self.data = True, bytearray()
 
 
@@ -132,7 +132,7 @@ class Uploads:
         self._lock, self._open = threading.Lock(), {}
 
     def begin(self, bucket, name):
-        """The identifier of a new one."""
+        """Begin an upload, and return its identifier."""
         identifier = secrets.token_hex(16)
         with self._lock:
             self._open[identifier] = Upload(bucket, name)

@@ -1,16 +1,16 @@
 """A Google Cloud Storage server on the loopback device: slow and broken on purpose, every request counted.
 
-TensorFlow's gs:// knows no address but https://storage.googleapis.com and https://www.googleapis.com. But its libcurl
-goes through `https_proxy` and trusts `CURL_CA_BUNDLE`. So this server is also an HTTP proxy which, asked to CONNECT to
-those, speaks TLS itself, under a certificate made at its start. pyarrow comes without TLS, by
-`CLOUD_STORAGE_EMULATOR_ENDPOINT`, and asks for a token at `GCE_METADATA_ROOT`: here too.
+TensorFlow's gs:// uses only https://storage.googleapis.com and https://www.googleapis.com. But its libcurl respects
+`https_proxy` and `CURL_CA_BUNDLE`. So this server is also an HTTP proxy: when a client asks it to CONNECT to those
+hosts, it speaks TLS itself, with a certificate made at its start. pyarrow connects without TLS, because of
+`CLOUD_STORAGE_EMULATOR_ENDPOINT`, and gets a token from `GCE_METADATA_ROOT`, which is this server too.
 
     python tests/storage/gcs/server.py ROOT [--latency-seconds S] [--bytes-per-second N] [--page-size N]
 
 prints its environment as one line of JSON, and ends with its standard input. ROOT's folders are the buckets.
 
-Both read; pyarrow also writes, and of all ways to do so it uses resumable uploads, which it never cancels, rewriting
-and deleting only. What else it may ask for is answered with 501. Broken requests: see Faults.
+Both read; pyarrow also writes, with resumable uploads (which it never cancels), rewrites and deletions only. Other
+requests get status 501. Broken requests: see Faults.
 
 Not imitated: TensorFlow opens a connection for every request, and opening one takes no round trip here.
 """
@@ -61,7 +61,7 @@ class Server(ThreadingHTTPServer):
         self.tls.load_cert_chain(certificate)
 
     def handle_error(self, request, client_address):
-        """Clients hang up in the middle of an answer when they have what they want: no reason to print anything."""
+        """Print nothing if a client closes the connection during a response, which is normal."""
         if not isinstance(sys.exc_info()[1], OSError):
             super().handle_error(request, client_address)
 

@@ -1,4 +1,4 @@
-"""HTTP of the server: requests that come plainly or through a tunnel, and answers as the store words them."""
+"""HTTP of the server: requests with and without a tunnel, and responses in the store's format."""
 
 import json
 from http.server import BaseHTTPRequestHandler

@@ -1,19 +1,17 @@
 """Workers that do not see what the driver sees: they fail by name, nothing vanishes."""
 
-import contextlib
 import platform
 import shutil
-import threading
 
 import pytest
 
-from pipelines import inventory
-from pipelines.watching import run_watched
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory.parts import read_parts
 from shardkit.sources import SourceOptions, open_source
 from shardkit.storage import open_folder
 from shardkit.testing import picture, write_tree
+from shardkit.writing import inventory_tasks
+from shardkit.writing.inventory_tasks import InventoryJob
 from shardkit.writing.run_token import claimed
 
 IMAGE = picture(1)
@@ -29,16 +27,16 @@ class Workers:
         self.work = open_folder(str(root / "work"))
         self.work.create()
         self.source = open_source(str(self.root), options, work=self.work)
-        self.groups = inventory.part_groups(self.source)
+        self.groups = inventory_tasks.part_groups(self.source)
         self.check = check
 
     def take(self, run, *, between=lambda: None):
-        job = inventory._Job(self.source, self.work, self.check, run.token, is_filled=True)
-        listed = [found for index, group in self.groups for found in inventory._list((index, [group]), job)]
+        job = InventoryJob(self.source, self.work, self.check, run.token, is_filled=True)
+        listed = [found for index, group in self.groups for found in inventory_tasks.list_groups(index, [group], job)]
         between()
-        checked = [found for batch_id, listing in listed for found in inventory._check((batch_id, [listing]), job)]
-        inventory._write_names((0, [name for _, name in checked]), job)
-        return read_parts(self.work, inventory.part_names(self.work, len(self.groups)))[0]
+        checked = [found for batch in listed for found in inventory_tasks.check_listing(*batch, job)]
+        inventory_tasks.write_part_names(checked, job)
+        return read_parts(self.work, inventory_tasks.read_part_names(self.work, len(self.groups)))[0]
 
     def hide(self, path):
         """Leave an empty folder, as a mount point is that nothing is mounted on."""
@@ -93,11 +91,11 @@ def test_batches_that_no_worker_checked_are_missed(tmp_path):
             workers.groups = workers.groups[1:]
             num_groups = len(workers.groups) + len(groups)
             if lost == "all":
-                workers.work.remove(inventory.PART_NAMES)
+                workers.work.remove(inventory_tasks.PART_NAMES)
             else:
                 workers.take(run)
-            with pytest.raises(MachineError, match="none said why"):
-                inventory.part_names(workers.work, num_groups)
+            with pytest.raises(MachineError, match="parts of the source, "):
+                inventory_tasks.read_part_names(workers.work, num_groups)
 
 
 def test_workers_of_an_ended_inventory_write_nothing(tmp_path):
@@ -105,42 +103,9 @@ def test_workers_of_an_ended_inventory_write_nothing(tmp_path):
     with claimed(workers.work) as run:
         stale = run
     with claimed(workers.work):
-        with pytest.raises(MachineError, match="none said why"):
+        with pytest.raises(MachineError, match="parts of the source, "):
             workers.take(stale)
         assert [entry.name for entry in workers.work.scan(".shardkit")] == ["run"]
-
-
-class Quiet:
-    """A watch that shows nothing."""
-
-    def say(self, text): ...
-
-    def phase(self, name, total):
-        return contextlib.nullcontext(lambda done: None)
-
-
-@pytest.mark.parametrize("in_process", [True, False])
-def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(in_process, monkeypatch):
-    polled_twice, polls = threading.Event(), []
-
-    class Running:
-        def run(self, _):
-            assert polled_twice.wait(30), "one failure ended the polling"
-
-    Running.in_process = in_process
-
-    def count():
-        polls.append(1)
-        if len(polls) == 1:
-            raise OSError(5, "SlowDown")
-        if len(polls) == 2:
-            raise ValueError("a stranger's file")
-        polled_twice.set()
-        return 1
-
-    monkeypatch.setattr("pipelines.watching.POLL_SECONDS", 0.01)
-    run_watched(Running(), None, Quiet(), phase="writing", total=1, count=count)
-    assert len(polls) >= 3
 
 
 def test_a_damaged_list_of_labels_is_still_the_datas_fault(tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Where workers leave what `plan` and `verify` collect: these two write nothing beside the user's data."""
+"""A temporary folder in which workers leave what `plan` and `verify` collect: these write nothing next to user data."""
 
 import contextlib
 import os
@@ -11,7 +11,11 @@ from shardkit.storage import Folder, LocalFolder, open_folder
 
 @contextlib.contextmanager
 def work_folder(location: str | None) -> Iterator[Folder]:
-    """A folder that is removed at the end; below Beam's --temp_location where one was given: all workers reach that."""
+    """Make a folder that is removed at the end.
+
+    Args:
+        location: A folder that all workers reach, Beam's --temp_location; None for a local one.
+    """
     if location is None:
         folder = open_folder(tempfile.mkdtemp(prefix="shardkit-"))
     else:
@@ -24,7 +28,7 @@ def work_folder(location: str | None) -> Iterator[Folder]:
 
 
 def _removable(folder: Folder) -> Folder:
-    # After Ctrl-C, workers write until the process ends. Under another name they do not find the folder.
+    # After Ctrl-C, workers write until the process ends. After a rename they do not find the folder.
     if not isinstance(folder, LocalFolder):
         return folder
     renamed = LocalFolder(f"{folder.path}-ended")

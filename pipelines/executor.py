@@ -1,0 +1,46 @@
+"""The executor that runs a conversion's parallel steps on Beam."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import apache_beam as beam
+
+from shardkit.pipelines.inventory import TakeInventory
+from shardkit.pipelines.options import RunnerConfig
+from shardkit.pipelines.progress import run_with_progress
+from shardkit.pipelines.write import WriteShards
+from shardkit.planning.plan_file import ShardTask
+from shardkit.writing.executor import WriteJob
+from shardkit.writing.inventory_tasks import InventoryJob, PartGroup
+from shardkit.writing.progress import Phase
+
+
+@dataclass(frozen=True, slots=True)
+class BeamExecutor:
+    """Runs each step as a pipeline; see `writing.executor.Executor`.
+
+    Attributes:
+        runner: The runner and its options.
+    """
+
+    runner: RunnerConfig
+
+    def take_inventory(self, job: InventoryJob, groups: Sequence[tuple[int, PartGroup]], phase: Phase) -> None:
+        """See Executor."""
+        pipeline = self.runner.pipeline()
+        _ = (
+            pipeline
+            | "Parts" >> beam.Create(groups, reshuffle=False)  # (index, PartGroup)
+            | "TakeInventory" >> TakeInventory(job)
+        )
+        run_with_progress(self.runner, pipeline, phase)
+
+    def write_shards(self, job: WriteJob, tasks: Sequence[ShardTask], phase: Phase) -> None:
+        """See Executor."""
+        pipeline = self.runner.pipeline()
+        _ = (
+            pipeline
+            | "Shards" >> beam.Create(list(enumerate(tasks)), reshuffle=False)  # (index, ShardTask)
+            | "WriteShards" >> WriteShards(job)
+        )
+        run_with_progress(self.runner, pipeline, phase)

@@ -1,0 +1,77 @@
+"""Run a pipeline while its progress is polled: `run()` blocks, so one of the two needs a thread of its own."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable
+
+from apache_beam import Pipeline
+
+from shardkit.pipelines.options import RunnerConfig
+from shardkit.writing.progress import Phase
+
+POLL_SECONDS = 0.5
+# Counting lists folders, which is slow on object stores: it may take one twentieth of the time.
+POLL_SHARE = 20
+
+
+def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
+    """Run a pipeline to its end and report its progress.
+
+    Raises:
+        MachineError: See RunnerConfig.run.
+    """
+    if runner.in_process:
+        _run_in_thread(runner, pipeline, phase)
+    else:
+        _poll_in_thread(runner, pipeline, phase)
+
+
+def _run_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
+    # The main thread polls, so it answers Ctrl-C at once.
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            runner.run(pipeline)
+        except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name="pipeline", daemon=True)
+    with phase.listener.phase(phase.name, phase.total) as show:
+        thread.start()
+        _show_until(lambda pause: not _ended(thread, pause), show, phase.count)
+    if failures:
+        raise failures[0]
+
+
+def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
+    # Runners that start a job server set signal handlers, which Python allows in the main thread only.
+    done = threading.Event()
+    with phase.listener.phase(phase.name, phase.total) as show:
+        poll = threading.Thread(
+            target=_show_until,
+            args=(lambda pause: not done.wait(pause), show, phase.count),
+            name="progress",
+            daemon=True,
+        )
+        poll.start()
+        try:
+            runner.run(pipeline)
+        finally:
+            done.set()
+            poll.join()
+
+
+def _ended(thread: threading.Thread, pause: float) -> bool:
+    thread.join(pause)
+    return not thread.is_alive()
+
+
+def _show_until(goes_on: Callable[[float], bool], show: Callable[[int], None], count: Callable[[], int]) -> None:
+    pause = POLL_SECONDS
+    while goes_on(pause):
+        started = time.monotonic()
+        with contextlib.suppress(Exception):  # a listing may fail where the job does not
+            show(count())
+        pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - started))

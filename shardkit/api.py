@@ -1,0 +1,301 @@
+"""The Python interface of the conversion: `shardkit.convert` and `shardkit.plan`.
+
+The commands of the same names call these functions and take their defaults and permitted values from here. Beam and
+everything else that is heavy is imported inside the functions.
+"""
+
+import difflib
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from shardkit.errors import CallError
+from shardkit.naming import LAYOUTS
+
+if TYPE_CHECKING:
+    from shardkit.planning.options import ConvertOptions
+    from shardkit.planning.plan import Plan
+    from shardkit.sources import SourceOptions
+    from shardkit.writing.conversion import Outcome
+    from shardkit.writing.progress import ProgressListener
+
+__all__ = ["convert", "plan"]
+
+Layout = Literal[
+    "class-folders",
+    "file-names",
+    "table",
+    "metadata",
+    "coco",
+    "voc",
+    "yolo",
+    "masks",
+    "webdataset",
+    "hf-parquet",
+]
+LabelType = Literal["auto", "class", "number"]
+SplitBy = Literal["hash", "stratified"]
+Dedupe = Literal["group", "drop", "ignore"]
+Check = Literal["decode", "header"]
+
+# The permitted values of the arguments that are words.
+CHOICES: dict[str, tuple[str, ...]] = {
+    "layout": LAYOUTS,
+    "label_type": get_args(LabelType),
+    "split_by": get_args(SplitBy),
+    "dedupe": get_args(Dedupe),
+    "check": get_args(Check),
+}
+
+
+def convert(
+    source: str | os.PathLike[str],
+    output: str | os.PathLike[str],
+    *,
+    overwrite: bool = False,
+    layout: Layout | None = None,
+    root: str | None = None,
+    image_column: str | None = None,
+    label_columns: Sequence[str] = (),
+    label_separator: str | None = None,
+    label_type: LabelType = "auto",
+    label_pattern: str | None = None,
+    classes: Sequence[str] | None = None,
+    splits: Mapping[str, float] | str | None = None,
+    split_by: SplitBy = "hash",
+    split_column: str | None = None,
+    group_by: str | None = None,
+    dedupe: Dedupe = "group",
+    seed: int = 0,
+    shards: int | Mapping[str, int] | str | None = None,
+    shard_size: int | str = "128MiB",
+    input_pipelines: int = 1,
+    check: Check = "decode",
+    max_rejected: int | str = "5%",
+    resize: int | None = None,
+    quality: int = 95,
+    name: str = "dataset",
+    workers: int | None = None,
+    beam_options: Sequence[str] = (),
+    listener: "ProgressListener | None" = None,
+) -> "Outcome":
+    """Convert labelled images into balanced TFRecord shards with a manifest; the same as ``shardkit convert``.
+
+    An interrupted conversion is resumed when it is called again. If the output holds the finished conversion already,
+    nothing is written.
+
+    Args:
+        source: A folder, table or archive; local, s3:// or gs://.
+        output: A new or empty folder; local, s3:// or gs://.
+        overwrite: Whether to replace a different dataset in the output.
+        layout: Layout of the source; None to detect it.
+        root: Folder that relative paths in a table, COCO file or data.yaml start from.
+        image_column: Column of a table with the image paths; None to detect it.
+        label_columns: Columns of a table with labels; several make multi-label examples, none detects the column.
+        label_separator: Separator of several labels in one column.
+        label_type: Whether labels are classes or numbers for regression.
+        label_pattern: Regular expression on file names; the label is the first group, or the group named ``label``.
+        classes: Label names in label order; None for the names found, sorted.
+        splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``; None for the source's own splits.
+        split_by: ``hash`` keeps an image in its split as data grows; ``stratified`` is exact within each class.
+        split_column: Column of a table with the split; None to detect it.
+        group_by: Column of a table, or regular expression on keys, whose values stay in one split.
+        dedupe: Exact duplicates: ``group`` keeps them in one split, ``drop`` removes all but the first, ``ignore``
+            treats them like other images.
+        seed: Seed for splits and for the assignment to shards.
+        shards: Number of shards of every split, or of each, such as ``{"train": 64, "test": 8}``; None for a number
+            that follows from `shard_size`.
+        shard_size: Target size of a shard, in bytes or as text such as ``"128MiB"``.
+        input_pipelines: Number of input pipelines that will read; the number of shards is a multiple of it.
+        check: ``decode`` reads and decodes every image before planning; ``header`` opens no image before writing.
+        max_rejected: Maximum number of rejected images, or their maximum share such as ``"5%"``.
+        resize: Maximum length of the shorter side in pixels; None keeps all sizes. Images are never enlarged.
+        quality: Quality of JPEGs that have to be re-encoded, 1 to 100.
+        name: Name of the dataset.
+        workers: Number of threads of the in-process runner; None for one per core.
+        beam_options: Options of Apache Beam, such as ``["--runner=FlinkRunner", "--flink_master=flink:8081"]``.
+        listener: Receives messages and progress; None for no output.
+
+    Returns:
+        The manifest, and what this run did.
+
+    Raises:
+        CallError: An argument is wrong or does not fit the source, or the output holds files of others.
+        DataError: Too many images are bad, the source changed meanwhile, there is nothing to convert, or the output
+            holds a different dataset and `overwrite` is off.
+        MachineError: The disk, the network or the runner failed. Finished shards are kept for the next call.
+    """
+    given = dict(locals())
+    source_url, output_url = _location("SOURCE", source), _location("OUTPUT", output)
+    source_options, options = _options(given)
+    from shardkit.pipelines.executor import BeamExecutor
+    from shardkit.pipelines.options import runner_config
+    from shardkit.writing.conversion import Conversion
+    from shardkit.writing.progress import Silent
+    from shardkit.writing.reject_limit import RejectLimit
+
+    runner = runner_config(beam_options, workers)
+    return Conversion(
+        source_url,
+        output_url,
+        options,
+        BeamExecutor(runner),
+        source_options=source_options,
+        limit=RejectLimit.parse(str(max_rejected)),
+        overwrite=overwrite,
+        listener=listener or Silent(),
+    ).run()
+
+
+def plan(
+    source: str | os.PathLike[str],
+    *,
+    layout: Layout | None = None,
+    root: str | None = None,
+    image_column: str | None = None,
+    label_columns: Sequence[str] = (),
+    label_separator: str | None = None,
+    label_type: LabelType = "auto",
+    label_pattern: str | None = None,
+    classes: Sequence[str] | None = None,
+    splits: Mapping[str, float] | str | None = None,
+    split_by: SplitBy = "hash",
+    split_column: str | None = None,
+    group_by: str | None = None,
+    dedupe: Dedupe = "group",
+    seed: int = 0,
+    shards: int | Mapping[str, int] | str | None = None,
+    shard_size: int | str = "128MiB",
+    input_pipelines: int = 1,
+    check: Check = "decode",
+    resize: int | None = None,
+    quality: int = 95,
+    name: str = "dataset",
+    workers: int | None = None,
+    beam_options: Sequence[str] = (),
+    listener: "ProgressListener | None" = None,
+) -> "Plan":
+    """Plan a conversion without writing anything; the same as ``shardkit plan``.
+
+    Args:
+        source: A folder, table or archive; local, s3:// or gs://.
+        layout: See `convert`, as for all following arguments.
+        root: See `convert`.
+        image_column: See `convert`.
+        label_columns: See `convert`.
+        label_separator: See `convert`.
+        label_type: See `convert`.
+        label_pattern: See `convert`.
+        classes: See `convert`.
+        splits: See `convert`.
+        split_by: See `convert`.
+        split_column: See `convert`.
+        group_by: See `convert`.
+        dedupe: See `convert`.
+        seed: See `convert`.
+        shards: See `convert`.
+        shard_size: See `convert`.
+        input_pipelines: See `convert`.
+        check: See `convert`.
+        resize: See `convert`.
+        quality: See `convert`.
+        name: See `convert`.
+        workers: See `convert`.
+        beam_options: See `convert`.
+        listener: See `convert`.
+
+    Returns:
+        The plan: splits with the sizes and classes of their shards, rejected images, reasons and notes.
+
+    Raises:
+        CallError: An argument is wrong or does not fit the source.
+        DataError: There is nothing to convert.
+        MachineError: The disk, the network or the runner failed.
+    """
+    given = dict(locals())
+    source_url = _location("SOURCE", source)
+    source_options, options = _options(given)
+    from shardkit.pipelines.executor import BeamExecutor
+    from shardkit.pipelines.options import runner_config
+    from shardkit.writing.progress import Silent
+    from shardkit.writing.source_plan import plan_source
+
+    runner = runner_config(beam_options, workers)
+    return plan_source(
+        source_url,
+        source_options,
+        options,
+        BeamExecutor(runner),
+        listener or Silent(),
+        temp_location=runner.temp_location,
+    )
+
+
+def _location(what: str, path: str | os.PathLike[str]) -> str:
+    location = os.fspath(path)
+    if not location:  # for example an undefined variable of a shell; not the working directory
+        msg = f"{what} may not be empty; for the working directory write ."
+        raise CallError(msg)
+    return location
+
+
+def _options(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOptions]":
+    """Return the option values of a call.
+
+    Args:
+        given: The arguments of `convert` or `plan`, by name.
+
+    Raises:
+        CallError: An argument is wrong.
+    """
+    from dataclasses import fields
+
+    from shardkit.naming import check_split_name
+    from shardkit.planning.options import ConvertOptions
+    from shardkit.planning.sizing import parse_shards, parse_size
+    from shardkit.planning.splitting import parse_ratios
+    from shardkit.sources import SourceOptions
+
+    for argument in ("label_columns", "classes"):
+        if isinstance(given[argument], str):
+            msg = f"{argument} must be a list of names; found the text {given[argument]!r}; write [{given[argument]!r}]"
+            raise CallError(msg)
+    for argument, choices in CHOICES.items():
+        _check_choice(argument, given[argument], choices)
+    splits, shards = given["splits"], given["shards"]
+    if splits is not None:
+        splits = {check_split_name(split): share for split, share in parse_ratios(_as_text(splits)).items()}
+    if shards is not None:
+        shards = parse_shards(_as_text(shards))
+        if isinstance(shards, dict):
+            shards = {check_split_name(split): count for split, count in shards.items()}
+    source_options = {field.name: given[field.name] for field in fields(SourceOptions)}
+    options = ConvertOptions(
+        name=given["name"],
+        splits=splits,
+        split_by=given["split_by"],
+        shards=shards,
+        shard_bytes=parse_size(str(given["shard_size"])),
+        pipelines=given["input_pipelines"],
+        seed=given["seed"],
+        classes=None if given["classes"] is None else tuple(given["classes"]),
+        resize=given["resize"],
+        quality=given["quality"],
+        check=given["check"],
+        group_by=given["group_by"],
+        dedupe=given["dedupe"],
+    )
+    return SourceOptions(**{**source_options, "label_columns": tuple(given["label_columns"])}), options
+
+
+def _check_choice(argument: str, value: str | None, choices: tuple[str, ...]) -> None:
+    if value is None or value in choices:
+        return
+    close = difflib.get_close_matches(str(value), choices, n=1)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    msg = f"{argument} must be one of {', '.join(map(repr, choices))}; found {value!r}{hint}"
+    raise CallError(msg)
+
+
+def _as_text(value: Any) -> str:
+    return ",".join(f"{name}={one}" for name, one in value.items()) if isinstance(value, Mapping) else str(value)

@@ -1,0 +1,187 @@
+"""The whole conversion: inventory, plan, write, check, publish. It resumes a run that was interrupted.
+
+The order of its steps keeps the promises: the lock and the run token come first, so one run writes at a time; all
+refusals that need no decoding come before decoding; the manifest is written last.
+"""
+
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit import software
+from shardkit.dataset.manifest import Manifest
+from shardkit.errors import CallError, ShardkitError, StaleRunError
+from shardkit.naming import MANIFEST, WORK_FOLDER
+from shardkit.planning import plan_file
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan import Plan
+from shardkit.planning.plan_file import ShardTask
+from shardkit.reject_reasons import DUPLICATE
+from shardkit.sources import Source, SourceOptions, open_source
+from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
+from shardkit.storage.output_lock import locked
+from shardkit.writing import output_folder as outputs
+from shardkit.writing.executor import Executor, WriteJob
+from shardkit.writing.finished_shards import finished_shards
+from shardkit.writing.progress import Phase, ProgressListener, Silent, count_written
+from shardkit.writing.publishing import check_finished_shards, publish, rejected_parquet
+from shardkit.writing.refusals import ExistingDataset, refuse_output
+from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too_many_rejected
+from shardkit.writing.run_log import RunLog
+from shardkit.writing.run_token import Run, RunToken, claimed
+from shardkit.writing.shard import WriteOptions
+from shardkit.writing.shard_reports import late_rejects, raise_failures, remove_stale_reports
+from shardkit.writing.source_plan import plan_inventory, take_inventory
+
+REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """The result of a conversion.
+
+    Attributes:
+        manifest: The dataset's manifest.
+        seconds: Duration of this run.
+        finished_before: Number of shards that an earlier run had finished.
+        unchanged: Whether an earlier run had finished the whole conversion, so that nothing was written.
+    """
+
+    manifest: Manifest
+    seconds: float
+    finished_before: int
+    unchanged: bool = False
+
+
+@dataclass
+class Conversion:
+    """One run of a conversion.
+
+    Attributes:
+        source_url: The source.
+        output_url: The output folder.
+        options: Options that change the bytes written.
+        executor: Runs the inventory and the writing.
+        source_options: How the source is read.
+        limit: Maximum number or share of rejected images.
+        overwrite: Whether a different dataset in the output may be removed.
+        listener: Receives messages and progress.
+        log: The events of this run.
+    """
+
+    source_url: str
+    output_url: str
+    options: ConvertOptions
+    executor: Executor
+    source_options: SourceOptions = field(default_factory=SourceOptions)
+    limit: RejectLimit = field(default_factory=lambda: RejectLimit.parse(DEFAULT_MAX_REJECTED))
+    overwrite: bool = False
+    listener: ProgressListener = field(default_factory=Silent)
+    log: RunLog = field(default_factory=RunLog)
+
+    def run(self) -> Outcome:
+        """Convert the source.
+
+        Raises:
+            CallError: The options do not fit, or the output holds files that shardkit did not write.
+            DataError: Too many images are bad, the source changed meanwhile, there is nothing to convert, or the output
+                holds a different conversion and `overwrite` is off.
+            MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
+        """
+        output = open_folder(self.output_url)
+        if output.resolve("") == open_folder(self.source_url).resolve(""):
+            msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
+            raise CallError(msg)
+        source = open_source(self.source_url, self.source_options, output=output, work=output)
+        with os_errors_as("write into the output", output.url):
+            outputs.refuse_foreign(output)
+            # Remove temporary files only after the token is written: before, a live writer might still rename its own.
+            with locked(output), claimed(output) as run:
+                remove_temporaries(output)
+                try:
+                    outcome = self._convert(source, output, run)
+                except StaleRunError:
+                    raise
+                except ShardkitError:
+                    # Keep an existing dataset as it was, and keep the list of rejects that the message names.
+                    if output.stat(MANIFEST) is not None and output.stat(REJECTED_IN_WORK) is None:
+                        run.finish()
+                    raise
+                self.log.write(output)
+                # This also removes the lock: a process that waits for it finds a finished dataset.
+                run.finish()
+                return outcome
+
+    def _convert(self, source: Source, output: Folder, run: Run) -> Outcome:
+        self.listener.say(source.describe())
+        output.remove(REJECTED_IN_WORK)  # of an earlier run
+        existing = self._refuse_output(source, output)
+        with run.checked():
+            inventory = take_inventory(source, output, run.token, self.options, self.executor, self.listener, existing)
+        self.log.add("inventory", num_files=len(inventory), check=self.options.check)
+        plan = plan_inventory(inventory, self.options, self.listener)
+        del inventory
+        self._enforce_limit(output, plan.source.num_files, plan.rejected)
+        run.check()
+        there = self._already_there(output, plan)
+        if there is not None:
+            return Outcome(there, self.log.seconds, plan.num_shards, unchanged=True)
+        zlib = software.zlib_version()  # may differ between runs that write the same bytes
+        self.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards, zlib=zlib)
+        tasks = plan_file.shard_tasks(plan)
+        token = run.start(plan.digest)
+        with run.checked():
+            finished_before = self._write(source, output, plan, tasks, token)
+        late = late_rejects(output, plan.digest)
+        self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
+        remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
+        shards = check_finished_shards(output, [task.name for task in tasks], plan.digest)
+        run.check()
+        manifest = publish(output, plan, shards, late)
+        rate = plan.num_examples / self.log.seconds
+        self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
+        return Outcome(manifest, self.log.seconds, finished_before)
+
+    def _refuse_output(self, source: Source, output: Folder) -> ExistingDataset | None:
+        """Refuse an output that holds something else, before any image is decoded."""
+        if self.overwrite:
+            return None
+        there = refuse_output(output, source, self.options)
+        return None if there is None else ExistingDataset.of(there)
+
+    def _already_there(self, output: Folder, plan: Plan) -> Manifest | None:
+        """Return the finished dataset if it is this conversion's; otherwise prepare the output or refuse it."""
+        wanted = plan.description()
+        if not self.overwrite and (there := outputs.refuse_different(output, wanted)) is not None:
+            return there
+        pending = None if output.stat(MANIFEST) else plan_file.read_description(output)
+        if pending is not None and not outputs.difference(pending, wanted):
+            return None
+        outputs.clear(output)
+        plan_file.write_plan(output, plan)
+        return None
+
+    def _write(self, source: Source, output: Folder, plan: Plan, tasks: list[ShardTask], run: RunToken) -> int:
+        """Write the missing shards; return the number of shards that were finished before."""
+        finished = finished_shards(output, [task.name for task in tasks], run.plan_digest)
+        unfinished = [task for task in tasks if task.name not in finished]
+        if len(unfinished) < len(tasks):
+            self.listener.say(f"resuming: {len(tasks) - len(unfinished)} of {len(tasks)} shards are already finished")
+        remove_stale_reports(output, finished)
+        counts = (count for split in plan.splits for count in split.shard_counts)
+        num_examples = dict(zip((task.name for task in tasks), counts, strict=True))
+        phase = Phase(self.listener, "writing", plan.num_examples, lambda: count_written(output, num_examples))
+        options = WriteOptions(tuple(plan.classes), self.options.resize, self.options.quality)
+        self.executor.write_shards(WriteJob(source.folder, output, options, run), unfinished, phase)
+        self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))
+        raise_failures(output, [task.name for task in unfinished], run)
+        return len(tasks) - len(unfinished)
+
+    def _enforce_limit(self, output: Folder, num_files: int, rejected: pa.Table) -> None:
+        rejected = rejected.filter(pc.not_equal(rejected["reason"], DUPLICATE))
+        if self.limit.allows(len(rejected), num_files):
+            return
+        with output.atomic_write(REJECTED_IN_WORK) as file:
+            file.write(rejected_parquet(rejected))
+        raise too_many_rejected(self.limit, num_files, rejected, f"{output.url}/{REJECTED_IN_WORK}")

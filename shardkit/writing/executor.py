@@ -1,0 +1,79 @@
+"""The interface of what runs the two parallel steps of a conversion, and an executor that runs them in this thread.
+
+`pipelines` has the executor that runs them on Beam. Results and errors travel as files in the work folder, so an
+executor returns nothing and raises only for failures of the engine itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from shardkit.planning.plan_file import ShardTask
+from shardkit.storage import Folder
+from shardkit.writing import inventory_tasks
+from shardkit.writing.inventory_tasks import InventoryJob, PartGroup
+from shardkit.writing.progress import Phase
+from shardkit.writing.run_token import RunToken
+from shardkit.writing.shard import WriteOptions, write_shard
+
+
+@dataclass(frozen=True, slots=True)
+class WriteJob:
+    """What each worker needs to write shards; small and pickled into the pipeline's graph.
+
+    Attributes:
+        source: The source's folder.
+        output: The output folder.
+        options: Options of every shard.
+        run: The run that the workers belong to.
+    """
+
+    source: Folder
+    output: Folder
+    options: WriteOptions
+    run: RunToken
+
+    def write(self, task: ShardTask) -> None:
+        """Write one shard; see write_shard."""
+        write_shard(self.source, self.output, task, self.options, self.run)
+
+
+class Executor(Protocol):
+    """Runs the two parallel steps of a conversion to their end."""
+
+    def take_inventory(self, job: InventoryJob, groups: Sequence[tuple[int, PartGroup]], phase: Phase) -> None:
+        """List and check the groups of a source's parts; see `inventory_tasks`.
+
+        Raises:
+            MachineError: The engine failed.
+        """
+        ...
+
+    def write_shards(self, job: WriteJob, tasks: Sequence[ShardTask], phase: Phase) -> None:
+        """Write shards; see `write_shard`.
+
+        Raises:
+            MachineError: The engine failed.
+        """
+        ...
+
+
+class SequentialExecutor:
+    """Runs both steps in the calling thread, without progress: for tests and for small sources."""
+
+    def take_inventory(self, job: InventoryJob, groups: Sequence[tuple[int, PartGroup]], phase: Phase) -> None:
+        """See Executor."""
+        batches = [batch for index, group in groups for batch in inventory_tasks.list_groups(index, [group], job)]
+        if job.listing_check is not None:
+            summaries = [job.listing_check.summary(listing.table()) for _, listing in batches]
+            if inventory_tasks.is_refused(summaries, job):
+                return
+        names = [
+            name for batch_id, listing in batches for name in inventory_tasks.check_listing(batch_id, listing, job)
+        ]
+        inventory_tasks.write_part_names(names, job)
+
+    def write_shards(self, job: WriteJob, tasks: Sequence[ShardTask], phase: Phase) -> None:
+        """See Executor."""
+        for task in tasks:
+            job.write(task)

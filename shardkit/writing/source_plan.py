@@ -1,0 +1,92 @@
+"""Plan the conversion of a source: take its inventory and decide where each example goes."""
+
+from shardkit.inventory import parts
+from shardkit.inventory.inventory import Inventory
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan import Plan, make_plan
+from shardkit.sources import Source, SourceOptions, open_source
+from shardkit.storage import Folder
+from shardkit.writing import inventory_tasks
+from shardkit.writing.executor import Executor
+from shardkit.writing.inventory_tasks import InventoryJob
+from shardkit.writing.progress import Phase, ProgressListener
+from shardkit.writing.refusals import ExistingDataset, ListingCheck
+from shardkit.writing.run_token import RunToken, claimed
+from shardkit.writing.work_folder import work_folder
+
+
+def take_inventory(
+    source: Source,
+    work: Folder,
+    run: RunToken,
+    options: ConvertOptions,
+    executor: Executor,
+    listener: ProgressListener,
+    existing: ExistingDataset | None = None,
+) -> Inventory:
+    """List and check a source.
+
+    Args:
+        source: The source.
+        work: The folder whose work folder receives the parts.
+        run: The run that the workers belong to.
+        options: Options of the conversion.
+        executor: Runs the tasks.
+        listener: Receives the progress.
+        existing: The dataset in the output that must not be replaced; None if there is none.
+
+    Returns:
+        The inventory of the source.
+
+    Raises:
+        CallError: The options do not fit the source.
+        DataError: A file of labels cannot be read at all, or the output holds a dataset of another source.
+        MachineError: A worker does not see what the driver sees, or the disk, the network or the engine failed.
+    """
+    listing_check = ListingCheck(options, source.classes, existing)
+    listing_check.check_options(source.schema)
+    inventory_tasks.remove_earlier_results(work)
+    groups = inventory_tasks.part_groups(source)
+    job = InventoryJob.of(source, work, options.check, run, listing_check if listing_check.is_needed else None)
+    name = "checking" if options.check == "decode" else "listing"
+    executor.take_inventory(job, groups, Phase(listener, name, None, lambda: parts.count_rows(work)))
+    return Inventory.of(source, *parts.read_parts(work, inventory_tasks.read_part_names(work, len(groups))))
+
+
+def plan_inventory(inventory: Inventory, options: ConvertOptions, listener: ProgressListener) -> Plan:
+    """Plan a conversion; see make_plan. The listener receives the plan's notes."""
+    plan = make_plan(inventory, options)
+    for note in plan.notes:
+        listener.say(f"note: {note}")
+    return plan
+
+
+def plan_source(
+    source_url: str,
+    source_options: SourceOptions,
+    options: ConvertOptions,
+    executor: Executor,
+    listener: ProgressListener,
+    temp_location: str | None = None,
+) -> Plan:
+    """Plan the conversion of a source without an output folder.
+
+    Args:
+        source_url: The source.
+        source_options: How the source is read.
+        options: Options of the conversion.
+        executor: Runs the inventory.
+        listener: Receives messages and progress.
+        temp_location: A folder that all workers reach; None for a local one.
+
+    Raises:
+        CallError: The options do not fit the source.
+        DataError: There is nothing to convert.
+        MachineError: The disk, the network or the engine failed.
+    """
+    with work_folder(temp_location) as work:
+        source = open_source(source_url, source_options, work=work)
+        listener.say(source.describe())
+        with claimed(work) as run:
+            inventory = take_inventory(source, work, run.token, options, executor, listener)
+    return plan_inventory(inventory, options, listener)

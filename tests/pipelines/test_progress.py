@@ -1,0 +1,30 @@
+import threading
+
+import pytest
+
+from shardkit.pipelines.progress import run_with_progress
+from shardkit.writing.progress import Phase, Silent
+
+
+@pytest.mark.parametrize("in_process", [True, False])
+def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(in_process, monkeypatch):
+    polled_twice, polls = threading.Event(), []
+
+    class RunnerConfig:
+        def run(self, _):
+            assert polled_twice.wait(30), "one failure ended the polling"
+
+    RunnerConfig.in_process = in_process
+
+    def count():
+        polls.append(1)
+        if len(polls) == 1:
+            raise OSError(5, "SlowDown")
+        if len(polls) == 2:
+            raise ValueError("a file with an unexpected name")
+        polled_twice.set()
+        return 1
+
+    monkeypatch.setattr("shardkit.pipelines.progress.POLL_SECONDS", 0.01)
+    run_with_progress(RunnerConfig(), None, Phase(Silent(), "writing", 1, count))
+    assert len(polls) >= 3

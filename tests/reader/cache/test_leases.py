@@ -1,0 +1,150 @@
+"""Shards are held as long as the paths of their copies are referenced."""
+
+import errno
+import gc
+import os
+from pathlib import Path
+
+import pytest
+
+from shardkit.errors import DataError, MachineError
+from shardkit.reader.cache.shards import ShardCache
+
+from .cache_users import (
+    SHARD_BYTES,
+    Counted,
+    Dataset,
+    fetch,
+    numbers_of,
+    use,
+)
+
+
+def test_a_shard_counts_as_used_until_it_is_released(source, directory):
+    cache = ShardCache(str(directory), 2 * SHARD_BYTES)
+    long = fetch(cache, source, 0)
+    use(cache, source, 1)
+    long.lease.release()
+    use(cache, source, 2)
+    assert numbers_of(source, directory) == [0, 2]
+
+
+def test_what_is_held_is_not_evicted_and_what_is_released_is(source, directory):
+    cache = ShardCache(str(directory), 2 * SHARD_BYTES)
+    held = fetch(cache, source, 0)
+    use(cache, source, 1, 2, 3)
+    assert numbers_of(source, directory) == [0, 3]
+    held.lease.release()
+    held.lease.release()  # the second call does nothing
+    held = fetch(cache, source, 4, 5)
+    assert numbers_of(source, directory) == [4, 5]
+    del held
+    use(cache, source, 2, 3)
+    assert numbers_of(source, directory) == [2, 3]
+
+
+def test_shards_of_an_input_are_held_before_the_first_is_copied(source, directory):
+    """Or its copies would evict each other, and those that an earlier run left."""
+    cache = ShardCache(str(directory), 3 * SHARD_BYTES)
+    use(cache, source, 2, 3, 4)
+    fetch(cache, source, 0, 1, 2)
+    assert Counted.bytes_read == 5 * SHARD_BYTES
+
+
+def test_a_shard_held_twice_is_held_until_both_are_released(source, directory):
+    cache = ShardCache(str(directory), SHARD_BYTES)
+    first, second = (fetch(cache, source, 0) for _ in range(2))
+    first.lease.release()
+    with pytest.raises(MachineError, match="the cache is full"):
+        use(cache, source, 1)
+    second.lease.release()
+    use(cache, source, 1)
+    assert numbers_of(source, directory) == [1]
+
+
+def test_a_folder_that_was_removed_is_filled_again(source, directory):
+    cache = ShardCache(str(directory), SHARD_BYTES)
+    before = fetch(cache, source, 0)
+    for path in directory.iterdir():
+        path.unlink()
+    directory.rmdir()
+    held = fetch(cache, source, 0)
+    before.lease.release()
+    assert Path(held[0]).read_bytes() == source.raw(0)
+    with pytest.raises(MachineError, match="the cache is full"):  # and it is held there, by a lock that others see
+        fetch(ShardCache(str(directory), SHARD_BYTES), source, 1)
+
+
+def descriptors():
+    return len(os.listdir("/proc/self/fd"))
+
+
+def test_an_input_has_one_descriptor_for_any_number_of_shards(tmp_path, directory):
+    """One for each shard would reach the usual limit of a process at 1,024 shards."""
+    source = Dataset(tmp_path / "source", count=40, num_bytes=10)
+    cache = ShardCache(str(directory), SHARD_BYTES)
+    before = descriptors()
+    held = fetch(cache, source, *range(40))
+    assert descriptors() == before + 1
+    held.lease.release()
+    assert descriptors() == before
+
+
+def test_shards_are_released_with_the_last_reference_to_their_paths(source, directory):
+    gc.collect()  # what other tests left
+    before = descriptors()
+    held = fetch(ShardCache(str(directory), SHARD_BYTES), source, 0)
+    gc.collect()
+    other = ShardCache(str(directory), SHARD_BYTES)
+    with pytest.raises(MachineError, match="the cache is full"):
+        fetch(other, source, 1)
+    del held
+    gc.collect()
+    assert not list(directory.glob("*.lease"))
+    assert descriptors() == before
+    use(other, source, 1)
+    assert numbers_of(source, directory) == [1]
+
+
+def test_a_failed_fetch_holds_nothing(source, directory):
+    source.root.remove(source.shards[1].path)
+    cache = ShardCache(str(directory), 2 * SHARD_BYTES)
+    with pytest.raises(DataError) as kept:  # the error has a traceback, and that the call's variables
+        fetch(cache, source, 0, 1)
+    assert not list(directory.glob("*.lease"))
+    assert kept.value
+
+
+def test_a_forked_child_that_ends_does_not_release_what_its_parent_holds(source, directory):
+    cache = ShardCache(str(directory), SHARD_BYTES)
+    held = fetch(cache, source, 0)
+    child = os.fork()
+    if child == 0:
+        held.lease.release()  # as the interpreter does at its end
+        os._exit(0)
+    os.waitpid(child, 0)
+    with pytest.raises(MachineError, match="the cache is full"):
+        fetch(ShardCache(str(directory), SHARD_BYTES), source, 1)
+
+
+def test_the_lease_of_a_killed_process_has_no_effect_and_is_removed(source, directory):
+    cache = ShardCache(str(directory), SHARD_BYTES)
+    use(cache, source, 0)
+    (directory / f"{'a' * 32}.lease").write_text(f"{source.shards[0].sha256}\n")
+    use(cache, source, 1)
+    assert numbers_of(source, directory) == [1]
+    assert not list(directory.glob("*.lease"))
+
+
+def test_a_disk_without_room_for_a_lease_evicts_for_it(monkeypatch, source, directory):
+    use(ShardCache(str(directory), 2 * SHARD_BYTES), source, 0)
+    pwrite, num_shards = os.pwrite, len(list(directory.glob("*.tfrecord")))
+
+    def full(descriptor, data, start):
+        if len(data) == 65 and len(list(directory.glob("*.tfrecord"))) == num_shards:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return pwrite(descriptor, data, start)
+
+    monkeypatch.setattr(os, "pwrite", full)
+    use(ShardCache(str(directory), 2 * SHARD_BYTES), source, 1)
+    assert numbers_of(source, directory) == [1]

@@ -1,0 +1,113 @@
+"""`shardkit.convert` and `shardkit.plan`: the commands as functions."""
+
+import inspect
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+
+import shardkit
+from shardkit import api
+from shardkit.cli.convert import convert as convert_command
+from shardkit.cli.plan import plan as plan_command
+from shardkit.errors import CallError, DataError
+from shardkit.planning.options import ConvertOptions
+from shardkit.sources import SourceOptions
+from shardkit.testing import write_class_folders
+from shardkit.writing.progress import Silent
+from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED
+
+from .cli.calling import call, digests
+
+OPTIONS = {"splits": {"train": 0.8, "test": 0.2}, "shards": {"train": 3, "test": 2}, "seed": 5, "name": "pets"}
+WORDS = ["--splits", "train=0.8,test=0.2", "--shards", "train=3,test=2", "--seed", "5", "--name", "pets"]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    return write_class_folders(tmp_path_factory.mktemp("source"), {"ant": 12, "bee": 8})
+
+
+def arguments_of(function):
+    return {name: argument.default for name, argument in inspect.signature(function).parameters.items()}
+
+
+@pytest.mark.parametrize(("function", "command"), [(api.convert, convert_command), (api.plan, plan_command)])
+def test_a_function_has_the_arguments_of_its_command(function, command):
+    options = {option.name for option in command.params} - {"quiet"}
+    if function is api.plan:
+        options -= {"max_rejected"}  # it only adds a line to what the command prints
+    assert arguments_of(function).keys() == options | {"listener"}
+
+
+def test_the_defaults_are_those_of_the_option_values():
+    given = arguments_of(api.convert)
+    assert api._options(given) == (SourceOptions(), ConvertOptions())
+    assert given["max_rejected"] == DEFAULT_MAX_REJECTED
+    assert {name: given[name] for name in arguments_of(api.plan)} == arguments_of(api.plan)
+
+
+def test_the_choices_are_those_of_the_option_values():
+    found = {name: get_args(get_type_hints(ConvertOptions)[name]) for name in ("split_by", "dedupe", "check")}
+    found["label_type"] = get_args(get_type_hints(SourceOptions)["label_type"])
+    assert found | {"layout": get_args(api.Layout)} == api.CHOICES
+
+
+def test_the_function_writes_the_bytes_of_the_command(source, tmp_path):
+    outcome = shardkit.convert(source, tmp_path / "a", **OPTIONS)
+    assert call("convert", source, tmp_path / "b", *WORDS).exit_code == 0
+    assert digests(tmp_path / "a") == digests(tmp_path / "b")
+    assert outcome.manifest.digest == shardkit.read_manifest(str(tmp_path / "b")).digest
+    assert (outcome.unchanged, outcome.finished_before) == (False, 0)
+    again = shardkit.convert(source, tmp_path / "a", **OPTIONS)
+    assert (again.unchanged, again.finished_before) == (True, 5)
+    with pytest.raises(DataError, match="--overwrite"):
+        shardkit.convert(source, tmp_path / "a")
+
+
+def test_the_plan_is_a_value(source):
+    planned = shardkit.plan(source, **OPTIONS)
+    assert (planned.num_examples, planned.num_shards, planned.options.name) == (20, 5, "pets")
+
+
+def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
+    heard = []
+
+    class Listener(Silent):
+        def say(self, text):
+            heard.append(text)
+
+        def phase(self, name, total):
+            heard.append((name, total))
+            return super().phase(name, total)
+
+    shardkit.convert(source, tmp_path / "out", listener=Listener())
+    assert heard[1:] == [("checking", None), ("writing", 20)]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        ({"check": "decoed"}, "check must be one of 'decode', 'header'; found 'decoed'; did you mean 'decode'"),
+        ({"layout": "folder"}, "layout must be one of"),
+        ({"label_columns": "label"}, r"label_columns must be a list .* write \['label'\]"),
+        ({"classes": "ant"}, "classes must be a list"),
+        ({"splits": {"train": 0.8, "test": 0.1}}, "must add to exactly 1"),
+        ({"splits": {"val": 0.5, "validation": 0.5}}, "names the split validation twice"),
+        ({"shards": 0}, "--shards"),
+        ({"shard_size": 5}, "is not between 10 MiB and 1 GiB"),
+        ({"workers": 0}, "--workers must be at least 1"),
+        ({"max_rejected": "many"}, "--max-rejected is a count"),
+        ({"beam_options": ["--runer=x"]}, "--runner"),
+    ],
+)
+def test_a_wrong_argument_is_refused_before_anything_is_written(wrong, sentence, source, tmp_path):
+    with pytest.raises(CallError, match=sentence):
+        shardkit.convert(source, tmp_path / "out", **wrong)
+    assert not Path(tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ["source", "output"])
+def test_an_empty_path_is_refused(name, source, tmp_path):
+    with pytest.raises(CallError, match=f"{name.upper()} may not be empty"):
+        shardkit.convert(**{"source": source, "output": tmp_path / "out", name: ""})
