@@ -64,7 +64,7 @@ def retry_failed_steps(
     batches: Callable[[Any], Any],
     find_causes: Callable[[Any], Any],
     check: Callable[[], Any],
-    last_step: int,
+    end_step: int,
     batches_per_step: int,
 ) -> Any:
     """Return the batches of some steps; after an error, its step starts again if its causes were found.
@@ -77,14 +77,14 @@ def retry_failed_steps(
         find_causes: Function from a step, int64[], to the number of causes found among its examples, int64[]; the same
             batches do not fail again for these. It may raise.
         check: Returns an operation that runs before each batch is given; it may fail.
-        last_step: End of the steps, exclusive.
+        end_step: End of the steps, exclusive.
         batches_per_step: Number of batches that the dataset gives for every step.
     """
 
     def attempts(handle: Any, first: Any) -> Any:
         def is_left(_: Any) -> Any:
             given, _, _ = _State(handle).read()
-            return first + given // batches_per_step < last_step
+            return first + given // batches_per_step < end_step
 
         return tf.data.Dataset.range(_FOREVER).take_while(is_left).map(lambda _: (handle, first))
 

@@ -17,6 +17,7 @@ from shardkit.reader.table.records import load_table, with_frame_bytes
 from shardkit.testing import convert_without_beam, picture, write_tree
 
 from ..conftest import global_batches, texts
+from .damaging import damage
 
 NUM_EXAMPLES = 307
 BLOCKS = {"order": BlockOrder(block_records=8, window_blocks=2, lanes=4)}
@@ -109,34 +110,25 @@ def test_what_lies_far_apart_is_not_read_along(noise, table):
     assert bytes_read() - before < int(table.frame_bytes[spread].sum()) + 1000
 
 
-def damage(folder, table, example_ids):
-    for example_id in example_ids:
-        shard, _ = table.location(example_id)
-        path = folder / shard.path
-        raw = bytearray(path.read_bytes())
-        raw[int(table.offset[example_id]) + int(table.image_start[example_id]) + 20] ^= 0xFF
-        path.write_bytes(raw)
-
-
 @pytest.mark.parametrize("training", [True, False])
 def test_a_damaged_record_costs_itself_and_no_other(training, copied, noise, table):
     victims = [3, 4, 170]
-    damage(copied, table, victims)
+    damage(table, victims, copied)
     options = {"global_batch_size": 4, "training": training, **BLOCKS}
     dataset_fn = make_dataset_fn(str(copied), "train", on_corrupt="skip", **options)
     plain = make_dataset_fn(noise, "train", global_batch_size=1, training=False)
-    bad = {plain.batch_keys(i)[0] for i in victims}
+    damaged_keys = {plain.batch_keys(i)[0] for i in victims}
     replaced = 0
     for step, batch in enumerate(dataset_fn().take(76)):
         for key, wanted in zip(texts(batch["key"].numpy()), dataset_fn.batch_keys(step), strict=True):
-            assert key == wanted or wanted in bad
-            replaced += wanted in bad
+            assert key == wanted or wanted in damaged_keys
+            replaced += wanted in damaged_keys
     assert replaced >= 2
-    assert {record.key for record in dataset_fn.damaged_records} == bad
+    assert {record.key for record in dataset_fn.damaged_records} == damaged_keys
 
 
 def test_a_damaged_record_is_named(copied, table):
-    damage(copied, table, [170])
+    damage(table, [170], copied)
     dataset_fn = make_dataset_fn(str(copied), "train", global_batch_size=4, **BLOCKS)
     with pytest.raises(tf.errors.OpError, match=r"train-\d+-of-00003.tfrecord: record \d+, key '\w+/\d+.png'"):
         list(dataset_fn().take(80))

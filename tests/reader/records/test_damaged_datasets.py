@@ -10,6 +10,8 @@ from shardkit.dataset.manifest import digest_of, parse_manifest
 from shardkit.errors import DataError, ManifestError
 from shardkit.reader import make_dataset_fn
 
+from .damaging import damage as damage_records
+
 
 def shard_of(folder, number=1):
     return read_manifest(str(folder)).split("train").shards[number]
@@ -108,7 +110,7 @@ def test_the_index_of_another_conversion_is_told(copied, noise):
     mixed_up = [first, second.model_copy(update={"index": third.index}), third]
     changed = manifest.model_copy(update={"splits": {"train": split.model_copy(update={"shards": mixed_up})}})
     (copied / "manifest.json").write_bytes(changed.model_copy(update={"digest": digest_of(changed)}).to_bytes())
-    parse_manifest((copied / "manifest.json").read_bytes(), where="the manifest itself is sound")
+    parse_manifest((copied / "manifest.json").read_bytes(), where="the manifest itself is intact")
     with pytest.raises(DataError, match=r"index\.parquet: this is the index of another shard or another conversion"):
         make(copied)
 
@@ -122,11 +124,7 @@ class Damaged:
         table = self.dataset_fn._table
         (example_id,) = (i for i, key in enumerate(table.keys(np.arange(307))) if key == self.key)
         shard, number = table.location(example_id)
-        with open(folder / shard.path, "r+b") as file:
-            file.seek(int(table.offset[example_id]) + 100)
-            byte = file.read(1)[0]
-            file.seek(-1, 1)
-            file.write(bytes([byte ^ 1]))
+        damage_records(table, [example_id])
         self.named = f"{shard.path}: record {number}, key {self.key!r}: "
 
 

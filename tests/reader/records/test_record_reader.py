@@ -8,6 +8,8 @@ from shardkit.reader.records.record_reader import RecordReader
 from shardkit.reader.records.recovery import RecordRecovery
 from shardkit.reader.table.records import load_table
 
+from .damaging import flip_bits
+
 
 class Reading:
     """The record reader of a dataset, called as the graph calls it."""
@@ -62,11 +64,7 @@ EXAMPLE = 150  # in the middle of the second shard
 def test_a_damaged_byte_is_told_with_shard_record_and_key_and_hurts_no_other(copied, noise, at, found):
     reading, whole = Reading(copied), Reading(noise)
     start, end = (int(reading.table.offset[i]) for i in (EXAMPLE, EXAMPLE + 1))
-    with open(reading.file(EXAMPLE), "r+b") as file:
-        file.seek(start + at if at >= 0 else end + at)
-        byte = file.read(1)[0]
-        file.seek(-1, 1)
-        file.write(bytes([byte ^ 0x40]))
+    flip_bits(reading.file(EXAMPLE), start + at if at >= 0 else end + at, 0x40)
     message = reading.error(EXAMPLE)
     assert f"{reading.named(EXAMPLE)}: {found}" in message.replace("the record's length", "length")
     assert "run `shardkit verify`" in message

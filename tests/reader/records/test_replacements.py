@@ -1,4 +1,4 @@
-"""What takes the place of a damaged record, and what is no damage: files that cannot be read, shards replaced."""
+"""What replaces a damaged record, and what is not damage: files that cannot be read, and replaced shards."""
 
 import errno
 import itertools
@@ -22,12 +22,14 @@ from shardkit.reader.table.selection import select
 from shardkit.storage import LocalFolder
 from shardkit.testing import convert_without_beam, write_class_folders
 
+from .damaging import damage
+
 SIZES = {"ant": 20, "bee": 9, "cat": 1}
 BLOCKS = {"order": reader.BlockOrder(block_records=4, window_blocks=2, lanes=4)}
 
 
 @pytest.fixture(scope="module")
-def sound(tmp_path_factory):
+def intact(tmp_path_factory):
     """Folders of two datasets of the same classes, two shards each; not to be changed."""
     root, found = tmp_path_factory.mktemp("pair"), []
     for name, sizes in (("one", SIZES), ("two", {"ant": 8, "bee": 6, "cat": 3})):
@@ -38,23 +40,13 @@ def sound(tmp_path_factory):
 
 
 @pytest.fixture
-def pair(sound, tmp_path):
+def pair(intact, tmp_path):
     """Copies that a test may damage."""
-    return [shutil.copytree(folder, tmp_path / str(number)) for number, folder in enumerate(sound)]
+    return [shutil.copytree(folder, tmp_path / str(number)) for number, folder in enumerate(intact)]
 
 
 def table_of(folder):
     return load_table(read_manifest(str(folder)), "train")
-
-
-def damage(table, example_ids):
-    for example_id in example_ids:
-        shard, _ = table.location(example_id)
-        with open(f"{table.root(example_id).path}/{shard.path}", "r+b") as file:
-            file.seek(int(table.offset[example_id]) + 40)
-            byte = file.read(1)[0]
-            file.seek(-1, 1)
-            file.write(bytes([byte ^ 1]))
 
 
 def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
@@ -82,7 +74,7 @@ def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
             assert other not in victims
             assert table.label[other] == table.label[victim]
             assert dataset[other] == dataset[victim]
-        damage(table, victims)  # mends it
+        damage(table, victims)  # repairs it
 
 
 def test_where_a_class_has_no_other_example_that_is_told(pair):
@@ -135,15 +127,15 @@ def refusing(monkeypatch, method, path, number):
 @pytest.mark.parametrize(
     ("method", "path"), [("read", "manifest.json"), ("read", ".index.parquet"), ("stat", ".tfrecord")]
 )
-def test_what_the_machine_cannot_read_is_told_with_file_and_remedy(sound, monkeypatch, method, path, number):
+def test_what_the_machine_cannot_read_is_told_with_file_and_remedy(intact, monkeypatch, method, path, number):
     refusing(monkeypatch, method, path, number)
     with pytest.raises(MachineError, match=rf"{path}: cannot be read: refused by the test; check its permissions"):
-        reader.make_dataset_fn(str(sound[0]), "train", global_batch_size=2)
+        reader.make_dataset_fn(str(intact[0]), "train", global_batch_size=2)
 
 
 @pytest.mark.parametrize("damaged", [None, DamagedRecords(100)])
-def test_a_shard_that_cannot_be_read_is_not_replaced(sound, monkeypatch, damaged):
-    recovery = RecordRecovery(table_of(sound[0]), damaged, seed=0)
+def test_a_shard_that_cannot_be_read_is_not_replaced(intact, monkeypatch, damaged):
+    recovery = RecordRecovery(table_of(intact[0]), damaged, seed=0)
     refusing(monkeypatch, "open", ".tfrecord", errno.EACCES)
     with pytest.raises(MachineError, match=r"train-0.*\.tfrecord: cannot be read"):
         recovery.reread_or_raise(3) if damaged is None else recovery.replace(3, False)
@@ -182,7 +174,7 @@ def test_a_shard_replaced_by_another_is_named_and_stops_block_order(pair, on_cor
     assert dataset_fn.damaged_records == []
 
 
-def test_decoding_is_a_map_without_state(sound, monkeypatch):
+def test_decoding_is_a_map_without_state(intact, monkeypatch):
     """Stateful maps run on one thread where TensorFlow is told to be deterministic."""
     graphs, traced = [], pipeline._MakeElement.__call__
 
@@ -192,17 +184,17 @@ def test_decoding_is_a_map_without_state(sound, monkeypatch):
 
     monkeypatch.setattr(pipeline._MakeElement, "__call__", remember)
     options = {"global_batch_size": 4, "image_size": (8, 8), "on_corrupt": "skip"}
-    reader.make_dataset_fn(str(sound[0]), "train", **options)()
+    reader.make_dataset_fn(str(intact[0]), "train", **options)()
     (graph,) = graphs
     assert [op.type for op in graph.get_operations() if op.op_def.is_stateful] == []
 
 
-def test_tf_data_in_debug_mode_gives_the_same(sound):
+def test_tf_data_in_debug_mode_gives_the_same(intact):
     options = {"global_batch_size": 4, "image_size": (8, 8), "on_corrupt": "skip"}
-    expected = next(iter(reader.make_dataset_fn(str(sound[0]), "train", **options)()))
+    expected = next(iter(reader.make_dataset_fn(str(intact[0]), "train", **options)()))
     debug_mode.toggle_debug_mode(True)
     try:
-        found = next(iter(reader.make_dataset_fn(str(sound[0]), "train", **options)()))
+        found = next(iter(reader.make_dataset_fn(str(intact[0]), "train", **options)()))
     finally:
         debug_mode.toggle_debug_mode(False)
     for one, other in zip(found, expected, strict=True):

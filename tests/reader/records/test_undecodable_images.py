@@ -15,7 +15,7 @@ OPTIONS = {"global_batch_size": BATCH, "image_size": (8, 8)}
 
 
 def spoilt(encoded):
-    """Headers as they were, so that the index knows the size; pixels that do not decode."""
+    """Return an image with its headers, so that the index has its size, and pixels that do not decode."""
     middle = len(encoded) // 2
     return encoded[:middle] + bytes(byte ^ 0x5A for byte in encoded[middle : middle + 40]) + encoded[middle + 40 :]
 
@@ -56,9 +56,9 @@ def test_an_image_that_does_not_decode_is_told_with_shard_record_and_key(dataset
 def test_batches_before_the_one_that_fails_are_given(dataset):
     folder, victims = dataset
     dataset_fn = made(folder, seed=3)
-    sound = next(step for step in range(20) if set(dataset_fn.batch_keys(step)) & victims)
+    num_intact = next(step for step in range(20) if set(dataset_fn.batch_keys(step)) & victims)
     iterator = iter(dataset_fn())
-    for _ in range(sound):
+    for _ in range(num_intact):
         next(iterator)
     with pytest.raises(tf.errors.OpError, match="its image does not decode"):
         next(iterator)
