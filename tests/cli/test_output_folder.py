@@ -26,7 +26,8 @@ def test_shards_of_unknown_origin_are_removed_by_overwrite_only(source, tmp_path
     before = digests(output)
     result = call("convert", source, output)
     assert result.exit_code == 1
-    assert "of a dataset without a manifest; remove it with --overwrite" in result.stderr
+    assert "of a dataset without a manifest" in result.stderr
+    assert "--overwrite" in result.stderr
     assert digests(output, but=(".shardkit/lock", "run-log.jsonl")) == before
     assert call("convert", source, output, "--overwrite", "--shards", "2").exit_code == 0
     assert not (output / "train-00000-of-00001.tfrecord").exists()
@@ -112,7 +113,7 @@ def test_a_label_folder_is_no_output(tmp_path):
 @pytest.mark.parametrize(
     ("below", "found", "code"),
     [
-        ("", "choose a new or an empty folder", 2),
+        ("", "is not a folder; choose a new or an empty folder", 2),
         ("/deeper", "cannot write into the output: Not a directory", 3),
     ],
 )
