@@ -22,16 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["convert", "plan"]
 
 Layout = Literal[
-    "class-folders",
-    "file-names",
-    "table",
-    "metadata",
-    "coco",
-    "voc",
-    "yolo",
-    "masks",
-    "webdataset",
-    "hf-parquet",
+    "class-folders", "file-names", "table", "metadata", "coco", "voc", "yolo", "masks", "webdataset", "hf-parquet"
 ]
 LabelType = Literal["auto", "class", "number"]
 SplitBy = Literal["hash", "stratified"]
