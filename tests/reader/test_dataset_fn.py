@@ -3,8 +3,6 @@ import io
 import re
 import subprocess
 import sys
-import time
-import weakref
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from PIL import Image
 
 from shardkit import read_manifest
 from shardkit.errors import CallError, DataError, UnknownNameError
-from shardkit.reader import BlockOrder, Images, make_dataset, make_dataset_fn
+from shardkit.reader import Images, make_dataset, make_dataset_fn
 
 from ..cli.calling import CHECKOUT, environment
 from .conftest import COUNTS, global_batches, texts
@@ -183,22 +181,31 @@ def test_a_split_without_examples_is_refused(noise):
         make_dataset_fn(hollow, "train", global_batch_size=1)
 
 
-@pytest.mark.parametrize("options", [{}, {"on_corrupt": "skip"}, {"order": BlockOrder(lanes=4, block_records=16)}])
-def test_nothing_of_an_input_function_outlives_it_and_its_iterators(noise, options):
-    """Where functions are made by the dozen, fold by fold, one table for each of them would fill the memory."""
-    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, image_size=(8, 8), **options)
+OUTLIVING = """
+import gc, sys, time, weakref
+from shardkit.reader import BlockOrder, make_dataset_fn
+
+for options in ({}, {"on_corrupt": "skip"}, {"order": BlockOrder(lanes=4, block_records=16)}):
+    dataset_fn = make_dataset_fn(sys.argv[1], "train", global_batch_size=16, image_size=(8, 8), **options)
     iterator = iter(dataset_fn())
     columns = [weakref.ref(dataset_fn._table.offset), weakref.ref(dataset_fn._table.key_hash)]
     del dataset_fn
     gc.collect()
     next(iterator)
-    assert all(column() is not None for column in columns)  # read from where they are, not from copies
+    assert all(column() is not None for column in columns), "read from copies"
     del iterator
     deadline = time.monotonic() + 20  # TensorFlow's threads end some time after their iterator
     while any(column() is not None for column in columns) and time.monotonic() < deadline:
         gc.collect()
         time.sleep(0.05)
-    assert all(column() is None for column in columns)
+    assert all(column() is None for column in columns), options
+"""
+
+
+def test_nothing_of_an_input_function_outlives_it_and_its_iterators(noise):
+    """Where functions are made by the dozen, fold by fold, one table for each of them would fill the memory."""
+    command = [sys.executable, "-c", OUTLIVING, noise]  # a process without what other tests keep alive
+    subprocess.run(command, check=True, cwd=CHECKOUT, env=environment())
 
 
 def test_a_damaged_record_is_named_when_only_the_iterator_is_left(copied):
@@ -240,7 +247,7 @@ def test_make_dataset_refuses_workers_that_cannot_be(noise, num_workers, worker_
 
 
 def test_importing_the_reader_loads_no_beam():
-    program = "import sys, shardkit.reader; print(sorted({'apache_beam', 'pipelines'} & set(sys.modules)))"
+    program = "import sys, shardkit.reader; print(sorted({'apache_beam', 'shardkit.pipelines'} & set(sys.modules)))"
     command = [sys.executable, "-c", program]
     found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CHECKOUT, env=environment())
     assert found.stdout.strip() == "[]"

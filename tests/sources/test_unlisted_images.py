@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.sources import unlisted_images
+from shardkit.naming import DATASET_FILES
 from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.walking import parent_of
 from shardkit.storage import LocalFolder, open_folder
@@ -37,7 +37,7 @@ def test_what_is_hidden_or_a_dataset_or_named_is_not_counted(tmp_path):
     root = tree(tmp_path, ".git/1.jpg", "__MACOSX/2.jpg", "._3.jpg", "a/4.jpg", "out/shardkit.json", "out/5.jpg")
     assert counted(root, named={"a/4.jpg"}, covered={"out"}) == {}
     assert counted(root, named={"a/4.jpg"}) == {"image in out/ of no use": 1}
-    write_tree(root / "out", dict.fromkeys([unlisted_images.MANIFEST, unlisted_images.RUN_LOG], b""))
+    write_tree(root / "out", dict.fromkeys(DATASET_FILES, b""))
     assert counted(root, named={"a/4.jpg"}) == {}
 
 

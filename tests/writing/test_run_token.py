@@ -131,11 +131,12 @@ def test_a_driver_refreshes_its_file_until_it_is_replaced(s3_bucket, monkeypatch
         return writing(self, path, **more)
 
     monkeypatch.setattr(kind, "atomic_write", noting)
+    before = set(threading.enumerate())  # other tests may have left theirs
     with claimed(folder) as run:
         assert written.wait(30)
         run.check()
         other = takes_over(folder)
-        beat = next(thread for thread in threading.enumerate() if thread.name == "heartbeat")
+        [beat] = [thread for thread in {*threading.enumerate()} - before if thread.name == "heartbeat"]
         beat.join(30)
         assert not beat.is_alive()
         Fence(folder, other).check()

@@ -21,6 +21,15 @@ NOBODY = 65534
 DISK_BYTES = 4 * SHARD_BYTES  # a shard for each of three processes, and their leases
 
 
+def used_bytes(directory):
+    """Return the space that the copies take on the disk."""
+    num_bytes = 0
+    for path in directory.glob("*.tfrecord"):
+        with contextlib.suppress(FileNotFoundError):  # evicted since it was listed
+            num_bytes += path.stat().st_blocks * 512
+    return num_bytes
+
+
 def test_three_processes_share_a_full_disk_and_one_is_killed(source, directory):
     with users(3, source, directory, 100 * SHARD_BYTES, seconds_a_read=0.001) as all_of_them:
         for user in all_of_them:
@@ -35,7 +44,8 @@ def test_three_processes_share_a_full_disk_and_one_is_killed(source, directory):
         for _ in range(30):
             for user in all_of_them[1:]:
                 user.line()
-            assert sum(path.stat().st_blocks * 512 for path in directory.glob("*.tfrecord")) <= DISK_BYTES
+            # More than once: a copy that goes while the files are counted, and the next one, would both count.
+            assert any(used_bytes(directory) <= DISK_BYTES for _ in range(5))
     assert whole_shards(directory)
     cache = ShardCache(str(directory), 2 * SHARD_BYTES)
     use(cache, source, *range(6))
