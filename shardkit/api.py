@@ -4,39 +4,19 @@ The commands of the same names call these functions and take their defaults and 
 everything else that is heavy is imported inside the functions.
 """
 
-import difflib
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING
 
-from shardkit.errors import CallError
-from shardkit.naming import LAYOUTS
+from shardkit.call_arguments import location, option_values
+from shardkit.option_values import Check, Dedupe, LabelType, Layout, SplitBy
 
 if TYPE_CHECKING:
-    from shardkit.planning.options import ConvertOptions
     from shardkit.planning.plan import Plan
-    from shardkit.sources import SourceOptions
     from shardkit.writing.conversion import Outcome
     from shardkit.writing.progress import ProgressListener
 
 __all__ = ["convert", "plan"]
-
-Layout = Literal[
-    "class-folders", "file-names", "table", "metadata", "coco", "voc", "yolo", "masks", "webdataset", "hf-parquet"
-]
-LabelType = Literal["auto", "class", "number"]
-SplitBy = Literal["hash", "stratified"]
-Dedupe = Literal["group", "drop", "ignore"]
-Check = Literal["decode", "header"]
-
-# The permitted values of the arguments that are words.
-CHOICES: dict[str, tuple[str, ...]] = {
-    "layout": LAYOUTS,
-    "label_type": get_args(LabelType),
-    "split_by": get_args(SplitBy),
-    "dedupe": get_args(Dedupe),
-    "check": get_args(Check),
-}
 
 
 def convert(
@@ -117,8 +97,8 @@ def convert(
         MachineError: The disk, the network or the runner failed. Finished shards are kept for the next call.
     """
     given = dict(locals())
-    source_url, output_url = _location("SOURCE", source), _location("OUTPUT", output)
-    source_options, options = _options(given)
+    source_url, output_url = location("SOURCE", source), location("OUTPUT", output)
+    source_options, options = option_values(given)
     from shardkit.pipelines.executor import BeamExecutor
     from shardkit.pipelines.options import runner_config
     from shardkit.writing.conversion import Conversion
@@ -204,8 +184,8 @@ def plan(
         MachineError: The disk, the network or the runner failed.
     """
     given = dict(locals())
-    source_url = _location("SOURCE", source)
-    source_options, options = _options(given)
+    source_url = location("SOURCE", source)
+    source_options, options = option_values(given)
     from shardkit.pipelines.executor import BeamExecutor
     from shardkit.pipelines.options import runner_config
     from shardkit.writing.progress import Silent
@@ -220,73 +200,3 @@ def plan(
         listener or Silent(),
         temp_location=runner.temp_location,
     )
-
-
-def _location(what: str, path: str | os.PathLike[str]) -> str:
-    location = os.fspath(path)
-    if not location:  # for example an undefined variable of a shell; not the working directory
-        msg = f"{what} may not be empty; for the working directory write ."
-        raise CallError(msg)
-    return location
-
-
-def _options(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOptions]":
-    """Return the option values of a call.
-
-    Args:
-        given: The arguments of `convert` or `plan`, by name.
-
-    Raises:
-        CallError: An argument is wrong.
-    """
-    from dataclasses import fields
-
-    from shardkit.naming import check_split_name
-    from shardkit.planning.options import ConvertOptions
-    from shardkit.planning.sizing import parse_shards, parse_size
-    from shardkit.planning.splitting import parse_ratios
-    from shardkit.sources import SourceOptions
-
-    for argument in ("label_columns", "classes"):
-        if isinstance(given[argument], str):
-            msg = f"{argument} must be a list of names; found the text {given[argument]!r}; write [{given[argument]!r}]"
-            raise CallError(msg)
-    for argument, choices in CHOICES.items():
-        _check_choice(argument, given[argument], choices)
-    splits, shards = given["splits"], given["shards"]
-    if splits is not None:
-        splits = {check_split_name(split): share for split, share in parse_ratios(_as_text(splits)).items()}
-    if shards is not None:
-        shards = parse_shards(_as_text(shards))
-        if isinstance(shards, dict):
-            shards = {check_split_name(split): count for split, count in shards.items()}
-    source_options = {field.name: given[field.name] for field in fields(SourceOptions)}
-    options = ConvertOptions(
-        name=given["name"],
-        splits=splits,
-        split_by=given["split_by"],
-        shards=shards,
-        shard_bytes=parse_size(str(given["shard_size"])),
-        pipelines=given["input_pipelines"],
-        seed=given["seed"],
-        classes=None if given["classes"] is None else tuple(given["classes"]),
-        resize=given["resize"],
-        quality=given["quality"],
-        check=given["check"],
-        group_by=given["group_by"],
-        dedupe=given["dedupe"],
-    )
-    return SourceOptions(**{**source_options, "label_columns": tuple(given["label_columns"])}), options
-
-
-def _check_choice(argument: str, value: str | None, choices: tuple[str, ...]) -> None:
-    if value is None or value in choices:
-        return
-    close = difflib.get_close_matches(str(value), choices, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
-    msg = f"{argument} must be one of {', '.join(map(repr, choices))}; found {value!r}{hint}"
-    raise CallError(msg)
-
-
-def _as_text(value: Any) -> str:
-    return ",".join(f"{name}={one}" for name, one in value.items()) if isinstance(value, Mapping) else str(value)

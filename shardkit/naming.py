@@ -15,18 +15,6 @@ RECORDS_ENDING = ".tfrecord"
 INDEX_ENDING = ".index.parquet"
 
 # Layouts of sources: the values of `--layout`.
-LAYOUTS = (
-    "class-folders",
-    "file-names",
-    "table",
-    "metadata",
-    "coco",
-    "voc",
-    "yolo",
-    "masks",
-    "webdataset",
-    "hf-parquet",
-)
 
 # With five digits, up to 100,000 shards of a split sort by name; larger numbers get more digits.
 _SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>[0-9]{5,})-of-(?P<of>[0-9]{5,})\.tfrecord")

@@ -21,11 +21,11 @@ from shardkit.storage import Folder
 from shardkit.writing import shard
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.executor import SequentialExecutor
+from shardkit.writing.output.run_token import claimed
+from shardkit.writing.output.work_folder import work_folder
 from shardkit.writing.progress import Silent
 from shardkit.writing.reject_limit import RejectLimit
-from shardkit.writing.run_token import claimed
 from shardkit.writing.source_plan import plan_inventory, take_inventory
-from shardkit.writing.work_folder import work_folder
 
 
 def picture(seed: int, *, width: int = 8, height: int = 8, kind: str = "PNG") -> bytes:

@@ -2,12 +2,12 @@
 
 import inspect
 from pathlib import Path
-from typing import get_args, get_type_hints
 
 import pytest
 
 import shardkit
 from shardkit import api
+from shardkit.call_arguments import option_values
 from shardkit.cli.convert import convert as convert_command
 from shardkit.cli.plan import plan as plan_command
 from shardkit.errors import CallError, DataError
@@ -42,15 +42,9 @@ def test_a_function_has_the_arguments_of_its_command(function, command):
 
 def test_the_defaults_are_those_of_the_option_values():
     given = arguments_of(api.convert)
-    assert api._options(given) == (SourceOptions(), ConvertOptions())
+    assert option_values(given) == (SourceOptions(), ConvertOptions())
     assert given["max_rejected"] == DEFAULT_MAX_REJECTED
     assert {name: given[name] for name in arguments_of(api.plan)} == arguments_of(api.plan)
-
-
-def test_the_choices_are_those_of_the_option_values():
-    found = {name: get_args(get_type_hints(ConvertOptions)[name]) for name in ("split_by", "dedupe", "check")}
-    found["label_type"] = get_args(get_type_hints(SourceOptions)["label_type"])
-    assert found | {"layout": get_args(api.Layout)} == api.CHOICES
 
 
 def test_the_function_writes_the_bytes_of_the_command(source, tmp_path):

@@ -9,6 +9,7 @@ import click
 
 from shardkit import api
 from shardkit.errors import CallError
+from shardkit.option_values import CHOICES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -20,8 +21,8 @@ _DEFAULTS = {name: argument.default for name, argument in inspect.signature(api.
 def _option(flag: str, help_text: str, **settings: Any) -> Callable[[Command], Command]:
     """Return a click option with the default and the choices of the argument of the same name."""
     name = settings.pop("name", flag.removeprefix("--").replace("-", "_"))
-    if name in api.CHOICES:
-        settings["type"] = click.Choice(api.CHOICES[name])
+    if name in CHOICES:
+        settings["type"] = click.Choice(CHOICES[name])
     default = _DEFAULTS[name]
     if default is not None and not settings.get("multiple"):
         settings |= {"default": default, "show_default": True}

@@ -32,7 +32,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given
     from shardkit.pipelines.verify import verify_dataset
     from shardkit.planning.sizing import format_size
     from shardkit.verification.leaks import leak_problems
-    from shardkit.writing.work_folder import work_folder
+    from shardkit.writing.output.work_folder import work_folder
 
     root = dataset_folder(dataset)
     terminal = Terminal(quiet=given["quiet"])

@@ -10,7 +10,8 @@ import pyarrow.compute as pc
 from shardkit import images
 from shardkit.images.boxes import BadBox, annotated_orientation, place_objects
 from shardkit.inventory.columns import MASK_PATH, OBJECTS
-from shardkit.inventory.schema import MASK_SHA256, Check, Reject, inventory_schema
+from shardkit.inventory.schema import MASK_SHA256, Reject, inventory_schema
+from shardkit.option_values import Check
 from shardkit.reject_reasons import BAD_BOX, UNREADABLE
 from shardkit.sources.listing import OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen

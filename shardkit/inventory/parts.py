@@ -15,8 +15,9 @@ from shardkit import naming, software
 from shardkit.errors import DataError
 from shardkit.hashing import canonical_json
 from shardkit.inventory.digests import columns_digest
-from shardkit.inventory.schema import INVENTORY_SCHEMA, Check
+from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.inventory.table import compact, concat_sorted
+from shardkit.option_values import Check
 from shardkit.sources.listing import Listing
 from shardkit.storage import Folder
 

@@ -1,13 +1,11 @@
 """Columns of an inventory, and the rows that are rejected."""
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import pyarrow as pa
 
 from shardkit.inventory.columns import MASK_PATH
 from shardkit.sources.listing import LISTING_SCHEMA
-
-Check = Literal["decode", "header"]
 
 # Null if the file was not opened (`--check header`) or is rejected.
 CHECKED_FIELDS = [

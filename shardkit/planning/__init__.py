@@ -2,8 +2,7 @@
 
 | module | decides |
 |---|---|
-| `assign_splits` | the split of each example; `splitting` and `stratifying` hold the two methods |
-| `grouping` | which examples must share a split |
+| `splits` | the split of each example, and which examples must share one |
 | `sizing` | the number of shards of a split, with the reasons |
 | `assign_shards` | the shard of each example; `balance` measures the result |
 | `plan` | all of the above, as one `Plan`; `plan_file` stores it |

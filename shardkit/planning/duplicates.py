@@ -5,8 +5,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.inventory.schema import REJECTED_SCHEMA
-from shardkit.planning.assign_splits import Relations
 from shardkit.planning.rows import Rows
+from shardkit.planning.splits.assign_splits import Relations
 from shardkit.reject_reasons import DUPLICATE, DUPLICATE_KEY
 from shardkit.sources.listing import LINE
 

@@ -3,14 +3,12 @@
 from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
-from shardkit.inventory.schema import Check
+from shardkit.option_values import Check, Dedupe, SplitBy
 from shardkit.planning.sizing import TARGET_SHARD_BYTES, check_target_bytes
-
-Dedupe = Literal["group", "drop", "ignore"]
 
 DEFAULT_QUALITY = 95  # the quality of FFCV and of ImageNet's own resized copies
 
@@ -39,7 +37,7 @@ class ConvertOptions:
 
     name: str = "dataset"
     splits: dict[str, Fraction] | None = None
-    split_by: Literal["hash", "stratified"] = "hash"
+    split_by: SplitBy = "hash"
     shards: int | dict[str, int] | None = None
     shard_bytes: int = TARGET_SHARD_BYTES
     pipelines: int = 1

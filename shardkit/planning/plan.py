@@ -23,14 +23,14 @@ from shardkit.inventory.inventory import Inventory
 from shardkit.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA, Reject
 from shardkit.inventory.table import plain_type
 from shardkit.planning.assign_shards import assign_shards, sort_by
-from shardkit.planning.assign_splits import assign_splits, find_relations, relation_notes
 from shardkit.planning.balance import measure_balance
 from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
 from shardkit.planning.labels import ExampleLabels, encode_labels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
-from shardkit.planning.unsplit import reject_unsplit
+from shardkit.planning.splits.assign_splits import assign_splits, find_relations, relation_notes
+from shardkit.planning.splits.unsplit import reject_unsplit
 from shardkit.sources.listing import GROUP, LINE
 
 PLAN_VERSION = 2

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from shardkit.errors import CallError
 from shardkit.naming import counted
-from shardkit.planning.splitting import parse_split_values
+from shardkit.planning.splits.splitting import parse_split_values
 
 TARGET_SHARD_BYTES = 128 << 20  # 128 MiB
 # TensorFlow's TFRecord tutorial: at least 10 files per reading host, each 10 MB or more and better 100 MB or more.

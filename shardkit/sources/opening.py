@@ -7,10 +7,11 @@ from shardkit.archives.member_tree import archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError
+from shardkit.option_values import Layout
 from shardkit.sources.archive_problems import with_archive_problems
-from shardkit.sources.detection.coco import is_coco, open_coco
-from shardkit.sources.detection.voc import is_voc, open_voc
-from shardkit.sources.detection.yolo import is_yolo, open_yolo
+from shardkit.sources.detection.coco.layout import is_coco, open_coco
+from shardkit.sources.detection.voc.layout import is_voc, open_voc
+from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
 from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
 from shardkit.sources.folders.masks import is_masks, open_masks
@@ -24,7 +25,7 @@ from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 # The order in which they are tried: layouts with unique files before layouts with common ones.
-_RECOGNISERS: tuple[tuple[str, Callable[[Folder], bool]], ...] = (
+_RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
     ("metadata", has_metadata),
     ("yolo", is_yolo),
     ("coco", is_coco),
@@ -36,7 +37,7 @@ _RECOGNISERS: tuple[tuple[str, Callable[[Folder], bool]], ...] = (
 
 _OF_TABLES = {"image_column", "label_columns", "label_separator", "label_type", "split_column"}
 # The options that each layout accepts, besides `layout` and `group_by`.
-_ACCEPTED = {
+_ACCEPTED: dict[Layout, set[str]] = {
     "file-names": {"label_pattern"},
     "table": {"root", *_OF_TABLES},
     "metadata": _OF_TABLES,
@@ -85,7 +86,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
     if is_tree or kind.endswith(".zip"):
         archive = archive_root(TarFolder(url) if is_tree else ZipFolder(url))
         return with_archive_problems(_open_folder(archive, options, None, work), archive)
-    openers: dict[str, tuple[tuple[str, ...], Callable[[], Source]]] = {
+    openers: dict[Layout, tuple[tuple[str, ...], Callable[[], Source]]] = {
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
         "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),
         "coco": ((".json",), lambda: open_coco(folder, options, name)),
@@ -109,13 +110,13 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
 
 
 def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, work: Folder | None) -> Source:
-    layout = options.layout
+    layout: Layout | None = options.layout
     if layout is None:
         if options.label_pattern is not None:
             layout = "file-names"
         else:
             layout = next((name for name, recognises in _RECOGNISERS if recognises(folder)), "class-folders")
-    openers: dict[str, Callable[[], Source]] = {
+    openers: dict[Layout, Callable[[], Source]] = {
         "class-folders": lambda: open_class_folders(folder, excluded, is_explicit=options.layout is not None),
         "file-names": lambda: open_file_names(folder, excluded, options),
         "metadata": lambda: open_metadata(folder, options, excluded),
@@ -133,7 +134,7 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
     return openers[layout]()
 
 
-def _refuse_unaccepted(layout: str, options: SourceOptions) -> None:
+def _refuse_unaccepted(layout: Layout, options: SourceOptions) -> None:
     """Refuse options that the layout would ignore.
 
     Raises:

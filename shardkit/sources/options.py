@@ -1,9 +1,8 @@
 """Options of a source, for what shardkit does not detect."""
 
 from dataclasses import dataclass
-from typing import Literal
 
-LabelType = Literal["auto", "class", "number"]
+from shardkit.option_values import LabelType, Layout
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,7 +10,7 @@ class SourceOptions:
     """How a source is read.
 
     Attributes:
-        layout: One of naming.LAYOUTS; None to detect it.
+        layout: Name of a layout; None to detect it.
         label_pattern: Regular expression that is searched in file names; its group ``label`` or its first group counts.
         root: Folder or URL that relative paths of a table, COCO file or data.yaml start at; None: see each layout.
         image_column: Column of a table; None: the first of the usual names.
@@ -22,7 +21,7 @@ class SourceOptions:
         group_by: Column of a table; in other layouts a regular expression over keys, which the plan applies.
     """
 
-    layout: str | None = None
+    layout: Layout | None = None
     label_pattern: str | None = None
     root: str | None = None
     image_column: str | None = None

@@ -21,17 +21,17 @@ from shardkit.reject_reasons import DUPLICATE
 from shardkit.sources import Source, SourceOptions, open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
-from shardkit.writing import output_folder as outputs
 from shardkit.writing.executor import Executor, WriteJob
-from shardkit.writing.finished_shards import finished_shards
+from shardkit.writing.output import output_folder as outputs
+from shardkit.writing.output.finished_shards import finished_shards
+from shardkit.writing.output.run_log import RunLog
+from shardkit.writing.output.run_token import Run, RunToken, claimed
+from shardkit.writing.output.shard_reports import late_rejects, raise_failures, remove_stale_reports
 from shardkit.writing.progress import Phase, ProgressListener, Silent, count_written
 from shardkit.writing.publishing import check_finished_shards, publish, rejected_parquet
 from shardkit.writing.refusals import ExistingDataset, refuse_output
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too_many_rejected
-from shardkit.writing.run_log import RunLog
-from shardkit.writing.run_token import Run, RunToken, claimed
 from shardkit.writing.shard import WriteOptions
-from shardkit.writing.shard_reports import late_rejects, raise_failures, remove_stale_reports
 from shardkit.writing.source_plan import plan_inventory, take_inventory
 
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"

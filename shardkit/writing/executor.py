@@ -12,8 +12,8 @@ from shardkit.planning.plan_file import ShardTask
 from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
 from shardkit.writing.inventory_tasks import InventoryJob, PartGroup
+from shardkit.writing.output.run_token import RunToken
 from shardkit.writing.progress import Phase
-from shardkit.writing.run_token import RunToken
 from shardkit.writing.shard import WriteOptions, write_shard
 
 

@@ -20,14 +20,14 @@ from shardkit.errors import CallError, DataError, MachineError, ShardkitError, S
 from shardkit.inventory import parts
 from shardkit.inventory.checking import check_batch, has_recovered
 from shardkit.inventory.measuring import measure_files
-from shardkit.inventory.schema import Check
+from shardkit.option_values import Check
 from shardkit.sources import Listing, Source
 from shardkit.sources.listing import merge_listings
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retrying import retried, retried_iterator
+from shardkit.writing.output.run_token import Fence, RunToken
 from shardkit.writing.refusals import ListingCheck, ListingSummary
-from shardkit.writing.run_token import Fence, RunToken
 
 # Decoding a batch takes a fraction of a second: small enough to distribute evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128

@@ -22,7 +22,7 @@ from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
 from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
 from shardkit.storage import Folder
-from shardkit.writing.finished_shards import READING_THREADS
+from shardkit.writing.output.finished_shards import READING_THREADS
 
 
 @dataclass(frozen=True, slots=True)

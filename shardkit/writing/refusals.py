@@ -15,16 +15,16 @@ import pyarrow.compute as pc
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
 from shardkit.naming import split_order
-from shardkit.planning.assign_splits import refuse_own_splits
-from shardkit.planning.grouping import compile_pattern, pattern_not_found
 from shardkit.planning.labels import classes_of, fixed_classes, label_names, sorted_names
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description
 from shardkit.planning.sizing import check_requested
+from shardkit.planning.splits.assign_splits import refuse_own_splits
+from shardkit.planning.splits.grouping import compile_pattern, pattern_not_found
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.listing import GROUP, Source
 from shardkit.storage import Folder
-from shardkit.writing import output_folder as outputs
+from shardkit.writing.output import output_folder as outputs
 
 
 def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Manifest | None:

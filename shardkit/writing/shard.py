@@ -30,9 +30,9 @@ from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder
 from shardkit.storage.retrying import retried
-from shardkit.writing.finished_shards import is_done
-from shardkit.writing.run_token import Fence, RunToken
-from shardkit.writing.shard_reports import report_error, report_rejects
+from shardkit.writing.output.finished_shards import is_done
+from shardkit.writing.output.run_token import Fence, RunToken
+from shardkit.writing.output.shard_reports import report_error, report_rejects
 
 _AT_REST = "convert again with --overwrite when the source does not change any more"
 BLOCK_BYTES = 1 << 20  # 1 MiB

@@ -9,10 +9,10 @@ from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
 from shardkit.writing.executor import Executor
 from shardkit.writing.inventory_tasks import InventoryJob
+from shardkit.writing.output.run_token import RunToken, claimed
+from shardkit.writing.output.work_folder import work_folder
 from shardkit.writing.progress import Phase, ProgressListener
 from shardkit.writing.refusals import ExistingDataset, ListingCheck
-from shardkit.writing.run_token import RunToken, claimed
-from shardkit.writing.work_folder import work_folder
 
 
 def take_inventory(

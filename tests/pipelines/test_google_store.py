@@ -9,7 +9,7 @@ import pytest
 
 from shardkit.storage import RemoteFolder, google, remote, retrying
 from shardkit.testing import write_class_folders
-from shardkit.writing import run_token
+from shardkit.writing.output import run_token
 
 from ..cli.calling import call, convert, digests, environment, is_one_sentence, run
 from ..storage.gcs.fixtures import bucket, google_server

@@ -29,7 +29,7 @@ from shardkit.verification.examples import ExampleSpec
 from shardkit.writing import shard as writing
 from shardkit.writing.executor import WriteJob
 from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
-from shardkit.writing.run_token import Run, RunToken
+from shardkit.writing.output.run_token import Run, RunToken
 
 from ..cli.calling import call
 

@@ -11,9 +11,9 @@ from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources.archive_problems import with_archive_problems
-from shardkit.sources.detection.coco import open_coco
-from shardkit.sources.detection.voc import open_voc
-from shardkit.sources.detection.yolo import open_yolo
+from shardkit.sources.detection.coco.layout import open_coco
+from shardkit.sources.detection.voc.layout import open_voc
+from shardkit.sources.detection.yolo.layout import open_yolo
 from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
 from shardkit.sources.folders.masks import open_masks

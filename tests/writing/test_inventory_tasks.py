@@ -12,7 +12,7 @@ from shardkit.storage import open_folder
 from shardkit.testing import picture, write_tree
 from shardkit.writing import inventory_tasks
 from shardkit.writing.inventory_tasks import InventoryJob
-from shardkit.writing.run_token import claimed
+from shardkit.writing.output.run_token import claimed
 
 IMAGE = picture(1)
 XML = b"<annotation><filename>a.png</filename><size><width>8</width><height>8</height></size></annotation>"

@@ -18,10 +18,10 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.sources import open_source
 from shardkit.storage import TEMPORARY, open_folder, retrying
 from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree
-from shardkit.writing import finished_shards, run_token, shard_reports
 from shardkit.writing import shard as writing
-from shardkit.writing.run_token import Run, RunToken
-from shardkit.writing.shard_reports import ShardReport, error_path, rejects_path
+from shardkit.writing.output import finished_shards, run_token, shard_reports
+from shardkit.writing.output.run_token import Run, RunToken
+from shardkit.writing.output.shard_reports import ShardReport, error_path, rejects_path
 
 FILES = {
     "cat/a.png": picture(1),

@@ -11,9 +11,15 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit.errors import CallError
-from shardkit.planning.grouping import digest_prefixes, digest_words, group_codes, merge_atomic_groups, repeated_codes
 from shardkit.planning.labels import ExampleLabels
-from shardkit.planning.stratifying import split_atomic_groups
+from shardkit.planning.splits.grouping import (
+    digest_prefixes,
+    digest_words,
+    group_codes,
+    merge_atomic_groups,
+    repeated_codes,
+)
+from shardkit.planning.splits.stratifying import split_atomic_groups
 from shardkit.reader.table.indexes import read_columns
 from shardkit.reader.table.records import RecordTable
 

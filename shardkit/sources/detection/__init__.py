@@ -1,4 +1,5 @@
-"""Layouts of object detection: COCO, Pascal VOC and YOLO.
+"""Layouts of object detection: COCO, Pascal VOC and YOLO, a package each.
 
-Each has one module with its Source, and modules that find its files, parse its labels and pair them with images.
+Its module `layout` has the Source; the others find its files, parse its labels and pair them with images. `rows` checks
+boxes for all of them.
 """

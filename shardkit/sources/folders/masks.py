@@ -19,7 +19,7 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL, NO_SPLIT
-from shardkit.sources.detection.voc_folders import IN_NO_LIST, read_lists, split_in_lists
+from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, read_lists, split_in_lists
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
     LISTING_SCHEMA,

@@ -25,11 +25,11 @@ from shardkit.sources.listing import (
 )
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.columns import Columns
-from shardkit.sources.tables.json_files import JsonLinesFile
+from shardkit.sources.tables.formats.json_files import JsonLinesFile
+from shardkit.sources.tables.formats.parquet_files import ParquetFile
+from shardkit.sources.tables.formats.records import Record, TableFile
 from shardkit.sources.tables.layout import open_table_file
-from shardkit.sources.tables.parquet_files import ParquetFile
 from shardkit.sources.tables.paths import KeyBuilder, root_of
-from shardkit.sources.tables.records import Record, TableFile
 from shardkit.sources.tables.roles import find_columns, read_prefix
 from shardkit.sources.walking import file_or_folder, is_dataset
 from shardkit.storage import Folder, os_errors_as

@@ -37,8 +37,8 @@ from shardkit.sources.packed.hf_parquet_columns import has_embedded_images, imag
 from shardkit.sources.packed.hf_parquet_paths import configurations, parquet_paths
 from shardkit.sources.path_splits import split_of_path
 from shardkit.sources.tables.columns import AnnotationReader, Columns
-from shardkit.sources.tables.parquet_files import ParquetFile, open_parquet
-from shardkit.sources.tables.records import PREFIX_RECORDS, Record
+from shardkit.sources.tables.formats.parquet_files import ParquetFile, open_parquet
+from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record
 from shardkit.sources.tables.roles import ReadAll, find_other_columns
 from shardkit.storage import COPY_BYTES, Folder, os_errors_as
 

@@ -1,4 +1,4 @@
-"""Tables that name images: the file formats CSV, TSV, JSON Lines and Parquet, and the roles of their columns.
+"""Tables that name images: the roles of their columns, and how their paths find images.
 
-The readers of table files are also used by Hugging Face's layouts in `folders` and `packed`.
+`formats` reads the files. Roles and formats are also used by Hugging Face's layouts in `folders` and `packed`.
 """

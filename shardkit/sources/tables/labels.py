@@ -12,8 +12,8 @@ from shardkit.naming import counted
 from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
 from shardkit.sources.listing import LABEL_NAMES, BadRecord, target_field
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.records import Record, TableFile, enumerated, shown
-from shardkit.sources.tables.values import as_float, as_text, is_fraction, is_number
+from shardkit.sources.tables.formats.records import Record, TableFile, enumerated, shown
+from shardkit.sources.tables.formats.values import as_float, as_text, is_fraction, is_number
 
 Kind = Literal["class", "classes", "indicators", "numbers"]
 _INDICATORS = {"": False, "0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}

@@ -12,12 +12,12 @@ from shardkit.naming import printable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.columns import Columns
-from shardkit.sources.tables.csv_files import open_csv
-from shardkit.sources.tables.json_files import open_json_lines
+from shardkit.sources.tables.formats.csv_files import open_csv
+from shardkit.sources.tables.formats.json_files import open_json_lines
+from shardkit.sources.tables.formats.parquet_files import open_parquet
+from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.lookup import ImageLocation, NameResolver, locate_images
-from shardkit.sources.tables.parquet_files import open_parquet
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form, build_keys
-from shardkit.sources.tables.records import TableFile
 from shardkit.sources.tables.roles import IMAGE_COLUMNS, find_columns, read_prefix
 from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.storage import Folder, open_folder, os_errors_as

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, ending, unicode_problem
-from shardkit.sources.tables.records import shown
+from shardkit.sources.tables.formats.records import shown
 from shardkit.sources.tables.unlisted import list_if_allowed
 from shardkit.sources.walking import file_or_folder, join
 from shardkit.storage import Folder

@@ -10,7 +10,7 @@ from shardkit.errors import DataError
 from shardkit.naming import relative_path_problem
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import BadRecord
-from shardkit.sources.tables.records import shown
+from shardkit.sources.tables.formats.records import shown
 from shardkit.storage import Folder, open_folder
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")

@@ -7,10 +7,10 @@ from typing import Any
 from shardkit.errors import DataError, UnknownNameError
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.columns import Columns
+from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile, enumerated
+from shardkit.sources.tables.formats.values import as_text
 from shardkit.sources.tables.labels import decide_labels
-from shardkit.sources.tables.records import PREFIX_RECORDS, Record, TableFile, enumerated
 from shardkit.sources.tables.split_names import is_discard, split_of_text
-from shardkit.sources.tables.values import as_text
 
 IMAGE_COLUMNS = ("image", "image_uri", "image_path", "file_name", "path", "filepath", "filename")
 LABEL_COLUMNS = ("label", "labels", "class", "class_name", "category", "target", "label_name")

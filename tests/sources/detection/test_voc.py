@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shardkit.errors import DataError
 from shardkit.sources import walking
-from shardkit.sources.detection.voc import is_voc, open_voc
+from shardkit.sources.detection.voc.layout import is_voc, open_voc
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
-from shardkit.sources.detection.coco_columns import image_names
+from shardkit.sources.detection.coco.columns import image_names
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import children, file_or_folder, folders_in, join, parent_of
 from shardkit.storage import Folder, open_folder, os_errors_as

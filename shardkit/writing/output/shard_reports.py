@@ -12,8 +12,8 @@ from shardkit.errors import DataError, MachineError
 from shardkit.inventory import parts
 from shardkit.inventory.schema import Reject
 from shardkit.storage import Folder
-from shardkit.writing.finished_shards import finished_shards
-from shardkit.writing.run_token import Fence, RunToken
+from shardkit.writing.output.finished_shards import finished_shards
+from shardkit.writing.output.run_token import Fence, RunToken
 
 REPORTS = f"{naming.WORK_FOLDER}/shards"
 _ERROR_ENDING = ".error.json"

@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 from shardkit import naming
 from shardkit.errors import CallError
 from shardkit.hashing import hash64_column
-from shardkit.planning import grouping
 from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
-from shardkit.planning.splitting import split_by_hash
-from shardkit.planning.stratifying import split_atomic_groups
+from shardkit.planning.splits import grouping
+from shardkit.planning.splits.splitting import split_by_hash
+from shardkit.planning.splits.stratifying import split_atomic_groups
 from shardkit.sources.listing import GROUP
 
 

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.planning.labels import ExampleLabels
-from shardkit.planning.splitting import split_stratified, stratified_counts
+from shardkit.planning.splits.splitting import split_stratified, stratified_counts
 
 _Ints = npt.NDArray[np.int64]
 

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError
-from shardkit.planning.splitting import parse_ratios, parse_split_values, split_by_hash, split_stratified
+from shardkit.planning.splits.splitting import parse_ratios, parse_split_values, split_by_hash, split_stratified
 
 LAST = 2**64 - 1
 

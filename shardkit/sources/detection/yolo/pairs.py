@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from shardkit.naming import printable, relative_path_problem
 from shardkit.reject_reasons import BAD_NAME, MISSING
-from shardkit.sources.detection.yolo_folders import YoloImages, is_class_file, label_folder
+from shardkit.sources.detection.yolo.image_folders import YoloImages, is_class_file, label_folder
 from shardkit.sources.listing import IMAGE_ENDINGS, RecordProblem, count_skipped, encodable_path, ending
 from shardkit.sources.walking import children, file_or_folder, files_below, is_folder, join, parent_of
 from shardkit.storage import Entry, Folder, os_errors_as

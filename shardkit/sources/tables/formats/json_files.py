@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import pyarrow as pa
 
 from shardkit.errors import DataError
-from shardkit.sources.tables.lines import Line, read_lines
-from shardkit.sources.tables.records import (
+from shardkit.sources.tables.formats.lines import Line, read_lines
+from shardkit.sources.tables.formats.records import (
     MAX_COLUMNS,
     PREFIX_RECORDS,
     Record,
@@ -19,7 +19,7 @@ from shardkit.sources.tables.records import (
     refuse_many_columns,
     shown,
 )
-from shardkit.sources.tables.values import kinds_of_value, type_of_kinds
+from shardkit.sources.tables.formats.values import kinds_of_value, type_of_kinds
 from shardkit.storage import Folder
 
 

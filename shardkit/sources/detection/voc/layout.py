@@ -18,7 +18,8 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL, NO_SPLIT
 from shardkit.sources.detection.rows import detection_schema, image_row
-from shardkit.sources.detection.voc_folders import (
+from shardkit.sources.detection.voc.annotation_xml import MAX_BYTES, Annotation, parse_annotation
+from shardkit.sources.detection.voc.image_folders import (
     IN_NO_LIST,
     ListEntry,
     VocFiles,
@@ -29,7 +30,6 @@ from shardkit.sources.detection.voc_folders import (
     scan_files,
     split_in_lists,
 )
-from shardkit.sources.detection.voc_xml import MAX_BYTES, Annotation, parse_annotation
 from shardkit.sources.listing import (
     Listing,
     ListingRow,

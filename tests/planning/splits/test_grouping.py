@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError
-from shardkit.planning import grouping
+from shardkit.planning.splits import grouping
 
 NAMES = st.sampled_from(["a", "b", "c", "d", None])
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedShuffleSplit
 
 from shardkit.planning.labels import ExampleLabels
-from shardkit.planning.splitting import split_stratified
-from shardkit.planning.stratifying import split_atomic_groups
+from shardkit.planning.splits.splitting import split_stratified
+from shardkit.planning.splits.stratifying import split_atomic_groups
 
 RATIOS = {"train": Fraction(7, 10), "validation": Fraction(1, 5), "test": Fraction(1, 10)}
 SHARES = np.array([0.7, 0.2, 0.1])

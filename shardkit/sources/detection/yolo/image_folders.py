@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.detection.yolo_darknet import darknet_data, darknet_paths, read_darknet
-from shardkit.sources.detection.yolo_yaml import base_of, base_outside, checked_names, read_yaml, resolve
+from shardkit.sources.detection.yolo.darknet import darknet_data, darknet_paths, read_darknet
+from shardkit.sources.detection.yolo.data_yaml import base_of, base_outside, checked_names, read_yaml, resolve
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join, read_label_file
 from shardkit.storage import Folder, open_folder, os_errors_as

@@ -17,9 +17,15 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, MISSING
 from shardkit.sources.detection.rows import detection_schema, image_row
-from shardkit.sources.detection.yolo_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
-from shardkit.sources.detection.yolo_labels import MAX_BYTES, parse_labels, too_many
-from shardkit.sources.detection.yolo_pairs import LabelFiles, labels_without_image, listed_images, missing_labels
+from shardkit.sources.detection.yolo.image_folders import (
+    YoloImages,
+    YoloSource,
+    is_yolo,
+    label_folder,
+    read_source,
+)
+from shardkit.sources.detection.yolo.labels import MAX_BYTES, parse_labels, too_many
+from shardkit.sources.detection.yolo.pairs import LabelFiles, labels_without_image, listed_images, missing_labels
 from shardkit.sources.listing import (
     Listing,
     ListingRow,

@@ -12,10 +12,10 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.naming import counted
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
-from shardkit.sources.tables.lines import MAX_LINE_BYTES, Line, read_lines
-from shardkit.sources.tables.records import Record, TableFile, check_columns, shown
+from shardkit.sources.tables.formats.lines import MAX_LINE_BYTES, Line, read_lines
+from shardkit.sources.tables.formats.records import Record, TableFile, check_columns, shown
+from shardkit.sources.tables.formats.values import kind_of_text, type_of_kinds
 from shardkit.sources.tables.split_names import is_split
-from shardkit.sources.tables.values import kind_of_text, type_of_kinds
 from shardkit.storage import Folder
 
 _CHUNK_RECORDS = 8192  # records of which each different value is classified once

@@ -12,7 +12,7 @@ import posixpath
 from collections.abc import Callable
 
 from shardkit.naming import split_of_folder
-from shardkit.sources.detection.yolo_yaml import resolve
+from shardkit.sources.detection.yolo.data_yaml import resolve
 from shardkit.sources.walking import children
 from shardkit.storage import Folder, os_errors_as
 

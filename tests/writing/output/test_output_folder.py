@@ -20,9 +20,9 @@ from shardkit.testing import (
     write_class_folders,
     write_tree,
 )
-from shardkit.writing import output_folder as outputs
-from shardkit.writing.run_token import RunToken
-from shardkit.writing.shard_reports import ShardReport, rejects_path
+from shardkit.writing.output import output_folder as outputs
+from shardkit.writing.output.run_token import RunToken
+from shardkit.writing.output.shard_reports import ShardReport, rejects_path
 
 
 @pytest.fixture

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from shardkit.reject_reasons import BAD_VALUE
 from shardkit.sources.listing import BadRecord
-from shardkit.sources.tables.records import shown
+from shardkit.sources.tables.formats.records import shown
 
 LARGEST_FLOAT32 = 3.4028235677973366e38  # halfway to what would round to infinity (IEEE 754)
 _INT64 = range(-(2**63), 2**63)

@@ -11,7 +11,7 @@ from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.planning import plan_file
 from shardkit.storage import TEMPORARY, Folder
-from shardkit.writing.shard_reports import REPORTS
+from shardkit.writing.output.shard_reports import REPORTS
 
 _CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
 _DATASET_FILES = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, DATASET_INFO, FEATURES, *_CLASS_NAMES}

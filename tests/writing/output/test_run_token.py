@@ -8,8 +8,8 @@ import pytest
 from shardkit.errors import MachineError, StaleRunError
 from shardkit.storage import TEMPORARY, open_folder
 from shardkit.testing import files_of
-from shardkit.writing import run_token
-from shardkit.writing.run_token import Fence, Run, RunToken, claimed
+from shardkit.writing.output import run_token
+from shardkit.writing.output.run_token import Fence, Run, RunToken, claimed
 
 
 @pytest.fixture
@@ -135,8 +135,8 @@ def test_a_driver_refreshes_its_file_until_it_is_replaced(s3_bucket, monkeypatch
     with claimed(folder) as run:
         assert written.wait(30)
         run.check()
-        other = takes_over(folder)
         [beat] = [thread for thread in {*threading.enumerate()} - before if thread.name == "heartbeat"]
+        other = takes_over(folder)
         beat.join(30)
         assert not beat.is_alive()
         Fence(folder, other).check()

@@ -17,14 +17,14 @@ import pyarrow as pa
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL
-from shardkit.sources.detection.coco_columns import (
+from shardkit.sources.detection.coco.columns import (
     CocoColumns,
     JoinedAnnotations,
     annotation_name,
     image_names,
     read_coco,
 )
-from shardkit.sources.detection.coco_files import (
+from shardkit.sources.detection.coco.files import (
     AnnotationFiles,
     CocoFile,
     find_annotation_files,

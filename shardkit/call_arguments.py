@@ -1,0 +1,82 @@
+"""Turn the arguments of `shardkit.convert` and `shardkit.plan` into option values that validate themselves."""
+
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from shardkit.errors import CallError
+from shardkit.option_values import CHOICES, check_choice
+
+if TYPE_CHECKING:
+    from shardkit.planning.options import ConvertOptions
+    from shardkit.sources import SourceOptions
+
+
+def location(what: str, path: str | os.PathLike[str]) -> str:
+    """Return a path or URL as text.
+
+    Args:
+        what: Name of the argument, for the message.
+        path: The path or URL.
+
+    Raises:
+        CallError: It is empty.
+    """
+    text = os.fspath(path)
+    if not text:  # for example an undefined variable of a shell; not the working directory
+        msg = f"{what} may not be empty; for the working directory write ."
+        raise CallError(msg)
+    return text
+
+
+def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOptions]":
+    """Return the option values of a call.
+
+    Args:
+        given: The arguments of `convert` or `plan`, by name.
+
+    Raises:
+        CallError: An argument is wrong.
+    """
+    from dataclasses import fields
+
+    from shardkit.naming import check_split_name
+    from shardkit.planning.options import ConvertOptions
+    from shardkit.planning.sizing import parse_shards, parse_size
+    from shardkit.planning.splits.splitting import parse_ratios
+    from shardkit.sources import SourceOptions
+
+    for argument in ("label_columns", "classes"):
+        if isinstance(given[argument], str):
+            msg = f"{argument} must be a list of names; found the text {given[argument]!r}; write [{given[argument]!r}]"
+            raise CallError(msg)
+    for argument in CHOICES:
+        check_choice(argument, given[argument])
+    splits, shards = given["splits"], given["shards"]
+    if splits is not None:
+        splits = {check_split_name(split): share for split, share in parse_ratios(_as_text(splits)).items()}
+    if shards is not None:
+        shards = parse_shards(_as_text(shards))
+        if isinstance(shards, dict):
+            shards = {check_split_name(split): count for split, count in shards.items()}
+    source_options = {field.name: given[field.name] for field in fields(SourceOptions)}
+    options = ConvertOptions(
+        name=given["name"],
+        splits=splits,
+        split_by=given["split_by"],
+        shards=shards,
+        shard_bytes=parse_size(str(given["shard_size"])),
+        pipelines=given["input_pipelines"],
+        seed=given["seed"],
+        classes=None if given["classes"] is None else tuple(given["classes"]),
+        resize=given["resize"],
+        quality=given["quality"],
+        check=given["check"],
+        group_by=given["group_by"],
+        dedupe=given["dedupe"],
+    )
+    return SourceOptions(**{**source_options, "label_columns": tuple(given["label_columns"])}), options
+
+
+def _as_text(value: Any) -> str:
+    return ",".join(f"{name}={one}" for name, one in value.items()) if isinstance(value, Mapping) else str(value)
