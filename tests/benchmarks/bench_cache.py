@@ -1,4 +1,4 @@
-"""How fast shards come into the cache, beside plain copying of the same files in the same round.
+"""How fast shards come into the cache, compared with plain copying of the same files in the same round.
 
     python tests/benchmarks/bench_cache.py [--work FOLDER]
 
@@ -119,7 +119,7 @@ def main() -> None:
         shutil.rmtree(source)
     against = {
         "disk: copy, sha256, fsync": "disk: copy and fsync",
-        "disk: cache": "disk: copy, sha256, fsync",  # the same work; beside plain copying a checksum costs cores
+        "disk: cache": "disk: copy, sha256, fsync",  # the same work: a checksum costs cores that plain copying does not
         "link: cache": "link: itself",
     }
     rows = [["", "wall s", "least-most", "MB/s", "ratio", "to", "target"]]

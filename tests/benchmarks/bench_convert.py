@@ -1,4 +1,4 @@
-"""How long a conversion takes, beside others' ways to turn the same folder of photographs into training files.
+"""How long a conversion takes, compared with others' ways to turn the same folder of photographs into training files.
 
     python tests/benchmarks/bench_convert.py --photos FOLDER
 

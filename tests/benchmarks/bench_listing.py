@@ -2,9 +2,9 @@
 
     python tests/benchmarks/bench_listing.py
 
-Class folders of 1 million files of a few bytes each, listed by `shardkit plan --check header`, beside a loop of
+Class folders of 1 million files of a few bytes each, listed by `shardkit plan --check header`, compared with a loop of
 `os.scandir` and `stat` over the same folders, which keeps nothing. And a COCO file of 1 million annotations of 142,857
-images, planned the same way, beside `json.load` of it. Every contender is a whole process.
+images, planned the same way, compared with `json.load` of it. Every contender is a whole process.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""How many training images a second the reader delivers, beside a hand-tuned tf.data pipeline over the same shards.
+"""Training images a second from the reader, compared with a hand-tuned tf.data pipeline over the same shards.
 
     python tests/benchmarks/bench_reader.py --photos FOLDER
 

@@ -1,4 +1,4 @@
-"""How fast records come from a store where every request takes 50 ms, beside the rate of the link to it.
+"""How fast records come from a store where every request takes 50 ms, compared with the rate of the link to it.
 
     python tests/benchmarks/bench_remote.py --dataset FOLDER [--link BYTES_A_SECOND]
 

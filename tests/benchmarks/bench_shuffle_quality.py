@@ -1,4 +1,4 @@
-"""How well each training order shuffles: block order beside the full permutation and beside a shuffle buffer.
+"""How well each training order shuffles: block order compared with the full permutation and with a shuffle buffer.
 
     python tests/benchmarks/bench_shuffle_quality.py
     python tests/benchmarks/bench_shuffle_quality.py --examples 1281167 --classes 1000 --block-records 64 256

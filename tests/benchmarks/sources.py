@@ -58,7 +58,7 @@ def num_bytes(folder: Path) -> int:
 
 
 def _made_once(target: Path, make: Callable[[], None]) -> Path:
-    done = target.with_name(f"{target.name}.made")  # beside the folder: within, it would be converted too
+    done = target.with_name(f"{target.name}.made")  # next to the folder: inside, it would be converted too
     if not done.exists():
         shutil.rmtree(target, ignore_errors=True)
         make()

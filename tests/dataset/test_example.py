@@ -119,7 +119,7 @@ def of_feature(feature, before=b"", after=b""):
 
 FIVE = field(0x1A, field(0x0A, b"\x05"))
 
-# https://protobuf.dev/programming-guides/encoding/: what every parser must take, whoever wrote it.
+# https://protobuf.dev/programming-guides/encoding/: what every parser must accept from any writer.
 LEGAL = {
     "unpacked integers": of_feature(field(0x1A, b"\x08\x05\x08\x06")),
     "unpacked floats": of_feature(field(0x12, b"\x0d\x00\x00\x80\x3f")),

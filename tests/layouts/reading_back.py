@@ -1,4 +1,4 @@
-"""A dataset read back through the reader, example by example, for holding it against an independent reading."""
+"""A dataset read back through the reader, example by example, to compare it with an independent reading."""
 
 import io
 

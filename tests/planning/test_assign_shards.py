@@ -97,7 +97,7 @@ NUM_EXAMPLES, NUM_SHARDS = 20_000, 20
     "sizes_of",
     [
         pytest.param(lambda rng, _: rng.lognormal(11.4, 0.6, NUM_EXAMPLES), id="photographs"),
-        pytest.param(lambda rng, _: rng.lognormal(11.4, 1.5, NUM_EXAMPLES), id="thumbnails beside scans"),
+        pytest.param(lambda rng, _: rng.lognormal(11.4, 1.5, NUM_EXAMPLES), id="thumbnails and scans"),
         pytest.param(lambda rng, labels: (labels % 7 + 2) * rng.lognormal(10, 0.4, NUM_EXAMPLES), id="by class"),
         pytest.param(lambda *_: np.full(NUM_EXAMPLES, 150_528), id="equal"),
     ],

@@ -1,4 +1,4 @@
-"""Every Python snippet of every page, run as it stands; see tests/pages.py.
+"""Every Python snippet of every page, run unchanged; see tests/pages.py.
 
 OUT is the converted sample_data/shapes, OTHER a copy with another name, `photos` the source. Two processes, side by
 side, run all snippets but those for clusters.

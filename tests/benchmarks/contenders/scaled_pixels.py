@@ -1,4 +1,4 @@
-"""Training crops decoded scaled beside the same ones decoded exactly: PSNR by ratio.
+"""Training crops decoded at reduced scale, compared with the same ones decoded exactly: PSNR by ratio.
 
 python scaled_pixels.py DATASET [--method bilinear|antialias] [--batches N]
 

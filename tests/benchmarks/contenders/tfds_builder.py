@@ -20,7 +20,7 @@ class Photographs(tfds.core.GeneratorBasedBuilder):  # type: ignore[misc] # unty
     beam = False
 
     def _info(self) -> Any:
-        # dataset_info_from_configs would look for a folder of configuration files beside this one.
+        # dataset_info_from_configs would look for a folder of configuration files next to this one.
         return tfds.core.DatasetInfo(
             builder=self,
             features=tfds.features.FeaturesDict(

@@ -1,4 +1,4 @@
-"""Boxes and masks follow their images: held against the pixels of pictures in which every object has its colour."""
+"""Boxes and masks follow their images: compared with the pixels of pictures in which every object has its colour."""
 
 import io
 import json

@@ -2,7 +2,7 @@
 
 keras_resume.py DATASET LOG BACKUP_FOLDER GLOBAL_BATCH_SIZE EPOCHS SAVE_FREQ KILL_AT ORDER
 
-KILL_AT 0: not killed. ORDER: `behind` or `before` is where ResumeCallback stands. Into the log go the recorder's lines,
+KILL_AT 0: not killed. ORDER: `behind` or `before` is the place of ResumeCallback. Into the log go the recorder's lines,
 and one {"epoch": …} or {"step": …} after each of them.
 """
 

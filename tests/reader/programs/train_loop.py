@@ -1,4 +1,4 @@
-"""A custom training loop with tf.train.Checkpoint; one of several workers, whose all-reduce is whoever started it.
+"""A custom training loop with tf.train.Checkpoint; one of several workers; the starting process reduces.
 
 train_loop.py DATASET CHECKPOINTS GLOBAL_BATCH_SIZE SAVE_EVERY
 
