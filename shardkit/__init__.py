@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from shardkit.dataset.manifest import Manifest
+    from shardkit.examples import Examples
 
 from shardkit.api import convert, plan
 from shardkit.software import __version__
 
-__all__ = ["__version__", "convert", "plan", "read_manifest"]
+__all__ = ["__version__", "convert", "open", "plan", "read_manifest"]
 
 
 def read_manifest(path: str) -> "Manifest":
@@ -27,3 +28,25 @@ def read_manifest(path: str) -> "Manifest":
     from shardkit.dataset.manifest import read_manifest
 
     return read_manifest(path)
+
+
+def open(dataset: str, split: str, *, where: str | None = None) -> "Examples":  # noqa: A001 - read as shardkit.open
+    """Open the examples of a split as a sequence, without TensorFlow; needs Pillow for pictures.
+
+    Args:
+        dataset: The dataset's folder, local or s3:// or gs://, or its ``manifest.json``.
+        split: Name of the split.
+        where: A condition on the index, such as ``"label_name = 'cat' and height >= 64"``; None for all examples.
+
+    Returns:
+        A sequence of mappings: ``examples[0]["label"]``, ``examples["cats/1.jpg"].image()``. It has length, slices and
+        iteration, is pickled as the dataset's path, and keeps no file open.
+
+    Raises:
+        shardkit.errors.DataError: The dataset or an index is missing or damaged.
+        shardkit.errors.UnknownNameError: There is no such split.
+        shardkit.errors.CallError: The condition is wrong.
+    """
+    from shardkit.examples import Examples
+
+    return Examples(str(dataset), split, where)

@@ -19,8 +19,11 @@ from shardkit.software import __version__
 # Each command, named like its module, with its line in `shardkit --help`: listing them loads no command.
 _COMMANDS = {
     "convert": "Convert a folder of labelled images into balanced TFRecord shards.",
+    "extract": "Write a dataset back to folders of images.",
     "info": "Show the contents of a dataset.",
     "plan": "Show what a conversion would write, and why; write nothing.",
+    "preview": "Draw a contact sheet of a dataset.",
+    "show": "Show one example.",
     "verify": "Check every byte of a dataset; exit with 1 on any problem.",
 }
 INTERRUPTED = 130  # the shell's exit code after Ctrl-C

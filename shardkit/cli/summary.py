@@ -253,3 +253,13 @@ def _sides(index: pa.Table) -> dict[str, tuple[int, int, int]]:
         for side, all_ in sides.items()
         if len(all_)
     }
+
+
+def feature_rows(rows: list[tuple[str, str]]) -> Table:
+    """Return a table of names and values, without a header."""
+    made = Table(box=None, pad_edge=False, show_header=False)
+    made.add_column(style="bold", no_wrap=True)
+    made.add_column()
+    for name, value in rows:
+        made.add_row(printable(name), printable(value))
+    return made

@@ -14,8 +14,8 @@ import tensorflow as tf
 from shardkit import naming
 from shardkit.dataset import tfrecord
 from shardkit.dataset.manifest import read_manifest
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.errors import DataError, MachineError, ManifestError, RecordError
-from shardkit.reader.table.indexes import read_columns
 from shardkit.reader.table.records import RecordTable
 from shardkit.storage import Folder, LocalFolder
 

@@ -4,7 +4,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
-from shardkit.reader.table.indexes import read_columns
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.reader.table.records import RecordTable
 
 

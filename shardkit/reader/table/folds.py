@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.errors import CallError
 from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.splits.grouping import (
@@ -20,7 +21,6 @@ from shardkit.planning.splits.grouping import (
     repeated_codes,
 )
 from shardkit.planning.splits.stratifying import split_atomic_groups
-from shardkit.reader.table.indexes import read_columns
 from shardkit.reader.table.records import RecordTable
 
 GROUP, CONTENT = "group", "content_sha256"

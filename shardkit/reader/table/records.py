@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature
 from shardkit.dataset.manifest import Manifest, Shard
+from shardkit.dataset.shard_indexes import READING_THREADS, parse_columns, read_columns, read_indexes
 from shardkit.errors import DataError
-from shardkit.reader.table.indexes import READING_THREADS, parse_columns, read_columns, read_indexes
 from shardkit.reader.table.key_columns import KeyColumns
 from shardkit.storage import Folder
 

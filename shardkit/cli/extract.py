@@ -1,0 +1,29 @@
+"""``shardkit extract DATASET FOLDER``."""
+
+import click
+
+
+@click.command()
+@click.argument("dataset")
+@click.argument("folder")
+@click.option("--split", "splits", multiple=True, help="Split to extract; repeat it for several.  [default: all]")
+@click.option("--where", help="Only examples for which a condition holds, such as \"label_name = 'cat'\".")
+def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | None) -> None:
+    """Write a dataset back to folders: images as stored, byte for byte, and tables of everything else.
+
+    FOLDER is new: <split>/<class>/<image> if every image has one class, else <split>/images/<image>; with
+    examples.csv, boxes.csv and masks/ in each split. `shardkit convert FOLDER OUT` reads it again.
+    """
+    from shardkit.cli.terminal import Terminal
+    from shardkit.dataset.manifest import read_manifest
+    from shardkit.examples import extraction
+    from shardkit.naming import counted
+
+    manifest = read_manifest(dataset)
+    total = None if where else sum(manifest.split(name).num_examples for name in splits or manifest.splits)
+    terminal, num_images = Terminal(quiet=False), 0
+    with terminal.phase("extract", total) as show:
+        for _ in extraction.extract(dataset, folder, splits, where):
+            num_images += 1
+            show(num_images)
+    click.echo(f"{folder}: {counted(num_images, 'image')}")

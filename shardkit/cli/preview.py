@@ -1,0 +1,37 @@
+"""``shardkit preview DATASET``."""
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--split", help="Split to look at.  [default: the first]")
+@click.option("--label", help="Only examples of this class.")
+@click.option("--where", help='Only examples for which a condition holds, such as "height < 100".')
+@click.option("-n", "num_examples", type=click.IntRange(1, 400), default=36, show_default=True, help="Pictures.")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("preview.png"),
+    show_default=True,
+    help="File of the contact sheet (.png, .jpg).",
+)
+def preview(
+    dataset: str, split: str | None, label: str | None, where: str | None, num_examples: int, output: Path
+) -> None:
+    """Draw a contact sheet: pictures with their classes and keys, boxes and masks drawn in.
+
+    The examples are a random choice, always the same ones.
+    """
+    from shardkit.cli.pictures import save_picture
+    from shardkit.examples.contact_sheet import contact_sheet, tile_of
+    from shardkit.examples.selection import open_chosen
+
+    chosen, num_all = open_chosen(dataset, split, num_examples, label=label, where=where)
+    conditions = "".join(f", {text}" for text in (label, where) if text)
+    heading = f"{chosen.split}{conditions}: {len(chosen):,} of {num_all:,} examples"
+    save_picture(contact_sheet(map(tile_of, chosen), heading), output)
+    click.echo(f"{output}: {heading}")

@@ -1,0 +1,41 @@
+"""``shardkit show DATASET KEY``."""
+
+from pathlib import Path
+
+import click
+
+_PICTURE_SIDE = 1600  # pixels
+
+
+@click.command()
+@click.argument("dataset")
+@click.argument("key")
+@click.option("--split", help="Split of the example.  [default: all are searched]")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write its picture, with boxes and mask, to this file (.png, .jpg).",
+)
+def show(dataset: str, key: str, split: str | None, output: Path | None) -> None:
+    """Show one example: its features, the place of its record, and its picture."""
+    from shardkit.cli.pictures import save_picture
+    from shardkit.cli.terminal import print_parts
+    from shardkit.examples.drawing import draw_annotations
+    from shardkit.examples.finding import find_example
+    from shardkit.examples.html import described
+
+    example, found_in = find_example(dataset, key, split)
+    location = example.location
+    rows = [
+        ("key", example.key),
+        ("split", found_in),
+        ("shard", f"{location.shard}, record {location.record}, bytes {location.offset:,} to {location.end:,}"),
+        ("classes", ", ".join(dict.fromkeys(example.label_names)) or "none"),
+        *((name, described(value)) for name, value in example.items() if name != "key"),
+    ]
+    from shardkit.cli.summary import feature_rows
+
+    print_parts(feature_rows(rows))
+    if output is not None:
+        save_picture(draw_annotations(example, _PICTURE_SIDE), output)

@@ -1,0 +1,17 @@
+"""Examples of a dataset without TensorFlow: read singly, drawn, and written back to folders.
+
+| module | contents |
+|---|---|
+| `sequence` | the examples of a split as a sequence, which `shardkit.open` returns |
+| `example` | one example: typed features, its picture, boxes and mask |
+| `selection` | choose examples for people to look at |
+| `drawing` | draw boxes and masks on a picture; `contact_sheet` arranges pictures with captions |
+| `extraction` | write a dataset back to folders of images and tables |
+
+Training input belongs in `reader`, the bytes of records and indexes in `dataset`.
+"""
+
+from shardkit.examples.example import Example
+from shardkit.examples.sequence import Examples
+
+__all__ = ["Example", "Examples"]

@@ -1,0 +1,95 @@
+"""A contact sheet: many pictures in one, each with a caption."""
+
+import bisect
+import math
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from shardkit.examples.drawing import Colour, draw_annotations, drawn_classes
+from shardkit.examples.example import Example
+from shardkit.naming import printable
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+    from PIL.ImageDraw import ImageDraw
+    from PIL.ImageFont import FreeTypeFont, ImageFont
+
+TILE = 192  # pixels: the longer side of a picture
+_GAP, _TEXT, _CAPTION_LINES = 12, 13, 2
+_DARKER = 0.7  # colours as text on the paper: contrast
+_PAPER, _INK, _FAINT = (250, 250, 248), (32, 33, 36), (110, 112, 116)
+
+
+class Tile(NamedTuple):
+    """A picture and the two lines below it; the first has words in colours."""
+
+    picture: "Image"
+    title: list[tuple[str, Colour]]
+    subtitle: str
+
+
+def tile_of(example: Example) -> Tile:
+    """Return the tile of an example: its classes above its key."""
+    title = [*drawn_classes(example).items()] or [(f"{value:.6g}", (0, 0, 0)) for value in example.targets]
+    return Tile(draw_annotations(example, TILE), title, example.key)
+
+
+def contact_sheet(tiles: Iterable[Tile], heading: str) -> "Image":
+    """Arrange tiles in rows, in reading order, on a sheet that is about as wide as high.
+
+    Args:
+        tiles: At least one tile.
+        heading: The line at the top.
+    """
+    from PIL import Image, ImageDraw, ImageFont
+
+    tiles = [*tiles]
+    num_columns = min(len(tiles), max(3, math.ceil(math.sqrt(len(tiles)))))
+    rows = [tiles[at : at + num_columns] for at in range(0, len(tiles), num_columns)]
+    caption = _CAPTION_LINES * (_TEXT + 5)
+    heights = [max(tile.picture.height for tile in row) for row in rows]  # panoramas leave no empty space
+    top = _GAP * 2 + _TEXT + 8
+    width = _GAP + num_columns * (TILE + _GAP)
+    sheet = Image.new("RGB", (width, top + sum(heights) + len(rows) * (caption + _GAP)), _PAPER)
+    draw = ImageDraw.Draw(sheet)
+    font, large = ImageFont.load_default(_TEXT), ImageFont.load_default(_TEXT + 4)
+    draw.text((_GAP, _GAP), _shortened(heading, width - 2 * _GAP, large), fill=_INK, font=large)
+    y = top
+    for row, height in zip(rows, heights, strict=True):
+        for column, tile in enumerate(row):
+            x = _GAP + column * (TILE + _GAP)
+            left = x + (TILE - tile.picture.width) // 2
+            sheet.paste(tile.picture, (left, y + height - tile.picture.height))
+            _draw_title(draw, (x, y + height + 5), tile.title, font)
+            line = y + height + 5 + _TEXT + 4
+            draw.text((x, line), _shortened(tile.subtitle, TILE, font, keep_end=True), fill=_FAINT, font=font)
+        y += height + caption + _GAP
+    return sheet
+
+
+def _draw_title(
+    draw: "ImageDraw", at: tuple[int, int], words: Sequence[tuple[str, Colour]], font: "FreeTypeFont | ImageFont"
+) -> None:
+    x, y = at
+    end = x + TILE
+    for number, (word, colour) in enumerate(words):
+        text = word if number == len(words) - 1 else f"{word},"
+        dark = tuple(int(part * _DARKER) for part in colour) if any(colour) else _INK
+        text = _shortened(text, end - x, font)
+        draw.text((x, y), text, fill=dark, font=font)
+        x += int(font.getlength(f"{text} "))
+        if x >= end - font.getlength("…"):
+            return
+
+
+def _shortened(text: str, width: float, font: "FreeTypeFont | ImageFont", *, keep_end: bool = False) -> str:
+    """Return as much of a text as fits; of keys, the end says more than the beginning."""
+    text = printable(text)
+    if font.getlength(text) <= width:
+        return text
+
+    def part(length: int) -> str:
+        return f"…{text[len(text) - length :]}" if keep_end else f"{text[:length]}…"
+
+    fitting = bisect.bisect_right(range(len(text)), width, key=lambda length: font.getlength(part(length)))
+    return part(max(0, fitting - 1))

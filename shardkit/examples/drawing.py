@@ -1,0 +1,105 @@
+"""Draw boxes and masks on the picture of an example."""
+
+import colorsys
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.dataset.features import MASK
+from shardkit.examples.example import Example
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
+
+_MASK_OPACITY = 0.55
+_UNDRAWN = (0, 255)  # of masks: the background, and the usual value of pixels without a class (VOC, Cityscapes)
+_GOLDEN_ANGLE = 0.38196601125  # of a full turn: hues of consecutive labels are far apart
+_MIN_BOX_LINE = 2  # pixels
+_LINE_SHARE = 1 / 150  # of the longer side
+_MIN_TEXT, _TEXT_SHARE = 10, 1 / 22  # pixels, and of the longer side
+
+
+def class_colour(label: int) -> Colour:
+    """Return the colour of a class, the same in every picture."""
+    red, green, blue = colorsys.hsv_to_rgb((0.02 + label * _GOLDEN_ANGLE) % 1, 0.85, 1 if label % 2 else 0.9)
+    return int(red * 255), int(green * 255), int(blue * 255)
+
+
+def draw_annotations(example: Example, side: int) -> "Image":
+    """Return the picture as RGB with its mask and boxes, at most `side` pixels a side.
+
+    Pictures below half of that are enlarged by a whole factor, so that single pixels of icons and masks can be seen.
+    Boxes carry the name of their class if their objects have classes.
+    """
+    from PIL.Image import Resampling
+
+    picture = example.image().convert("RGB")
+    picture.thumbnail((side, side))
+    if (factor := side // max(picture.size)) > 1:
+        picture = picture.resize((picture.width * factor, picture.height * factor), Resampling.NEAREST)
+    if MASK in example:
+        picture = _with_mask(picture, example.mask())
+    if example.boxes is not None:
+        _draw_boxes(picture, example, example.boxes)
+    return picture
+
+
+def drawn_classes(example: Example) -> dict[str, Colour]:
+    """Return the classes that an example has, with the colours of those that are drawn; black for the others."""
+    if MASK in example:
+        values = [int(value) for value in np.unique(example.mask()) if value not in _UNDRAWN]
+        known = range(len(example.classes))
+        return {example.classes[value] if value in known else str(value): class_colour(value) for value in values}
+    pairs = zip(example.label_names, example.labels, strict=True)
+    if example.boxes is None:
+        return {name: (0, 0, 0) for name, _ in pairs}
+    return {name: class_colour(label) for name, label in pairs}
+
+
+def _with_mask(picture: "Image", mask: npt.NDArray[np.int32]) -> "Image":
+    from PIL import Image
+
+    # The nearest value: a class number between two others would be another class.
+    width, height = picture.size
+    rows = np.arange(height) * mask.shape[0] // height
+    columns = np.arange(width) * mask.shape[1] // width
+    small = mask[np.ix_(rows, columns)]
+    values, inverse = np.unique(small, return_inverse=True)
+    colours = np.array([class_colour(int(value)) for value in values], np.float32)[inverse].reshape(*small.shape, 3)
+    opacity = ~np.isin(small, _UNDRAWN)[..., None] * _MASK_OPACITY
+    pixels = np.asarray(picture, np.float32) * (1 - opacity) + colours * opacity
+    return Image.fromarray(pixels.astype(np.uint8))
+
+
+def _draw_boxes(picture: "Image", example: Example, boxes: npt.NDArray[np.float32]) -> None:
+    from PIL import ImageDraw, ImageFont
+
+    width, height = picture.size
+    line = max(_MIN_BOX_LINE, round(max(picture.size) * _LINE_SHARE))
+    font = ImageFont.load_default(max(_MIN_TEXT, round(max(picture.size) * _TEXT_SHARE)))
+    draw = ImageDraw.Draw(picture)
+    labels = example.labels or [0] * len(boxes)
+    names = example.label_names or [""] * len(boxes)
+    # Large boxes first, so that the captions of small ones stay readable.
+    areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
+    for number in np.argsort(-areas, kind="stable"):
+        ymin, xmin, ymax, xmax = (float(side) for side in boxes[number])
+        left, top = xmin * width, ymin * height
+        right, bottom = max(left, xmax * width - 1), max(top, ymax * height - 1)
+        colour = class_colour(labels[number])
+        draw.rectangle((left, top, right, bottom), outline=colour, width=line)
+        if names[number]:
+            _, _, text_right, text_bottom = draw.textbbox((0, 0), names[number], font=font)
+            x = min(left, max(0, width - text_right - 2 * line))
+            # Above the box; below it at the upper edge of the picture.
+            y = top - text_bottom - line if top - text_bottom - line >= 0 else bottom
+            draw.rectangle((x, y, x + text_right + 2 * line, y + text_bottom + line), fill=colour)
+            draw.text((x + line, y), names[number], fill=_readable_on(colour), font=font)
+
+
+def _readable_on(colour: Colour) -> str:
+    red, green, blue = colour
+    return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 110 else "white"  # ITU-R BT.601 luma

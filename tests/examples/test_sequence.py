@@ -1,0 +1,160 @@
+import json
+import multiprocessing
+import pickle
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import shardkit
+from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
+
+from ..cli.calling import SAMPLE_DATA, convert
+
+
+def test_the_examples_of_a_split_are_the_files_of_the_source(sample):
+    examples = shardkit.open(sample("shapes"), "train")
+    files = {str(path.relative_to(SAMPLE_DATA / "shapes")): path for path in (SAMPLE_DATA / "shapes").rglob("*.*")}
+    assert len(examples) == len(files)
+    changed = [*shardkit.open(sample("shapes"), "train", where="changes != ''").index["key"].to_pylist()]
+    assert len(changed) < 20
+    for example in examples:
+        path = files.pop(example.key)
+        assert example["image"] == path.read_bytes() or example.key in changed
+        assert example.label_names == [path.parent.name]
+        assert (example["height"], example["width"], 3) == example.array().shape
+    assert not files
+
+
+def test_a_sequence_has_numbers_keys_slices_and_parts_of_slices(sample):
+    examples = shardkit.open(sample("shapes"), "train")
+    keys = [example.key for example in examples]
+    assert [examples[-1].key, examples[np.int64(3)].key, examples["star/star_001.jpg"].key] == [
+        keys[-1],
+        keys[3],
+        "star/star_001.jpg",
+    ]
+    part = examples[10:20][::-2]
+    assert [example.key for example in part] == keys[10:20][::-2]
+    assert part.index["key"].to_pylist() == keys[10:20][::-2]
+    assert len(examples[500:]) == 0
+    for number in (len(examples), -len(examples) - 1):
+        with pytest.raises(IndexError, match=f"{len(examples)} examples; found the number {number}"):
+            examples[number]
+
+
+def test_a_condition_chooses_examples(sample):
+    examples = shardkit.open(sample("shapes"), "train", where="label_name = 'star' and height >= 100")
+    assert 0 < len(examples) < 60
+    assert all(example.label_names == ["star"] and example["height"] >= 100 for example in examples)
+    with pytest.raises(UnknownNameError, match=r"circle/circle_000\.jpg"):
+        examples["circle/circle_000.jpg"]
+
+
+def test_an_unknown_key_is_answered_with_similar_ones(sample):
+    examples = shardkit.open(sample("shapes"), "train")
+    with pytest.raises(UnknownNameError, match=r"did you mean 'circle/circle_000\.jpg'"):
+        examples["train/circle_000.jpg"]
+    with pytest.raises(UnknownNameError, match="did you mean 'circle/circle_0"):
+        examples["circle/circle_00.jpg"]
+    with pytest.raises(UnknownNameError, match=r"'trian'.*train"):
+        shardkit.open(sample("shapes"), "trian")
+
+
+def test_boxes_texts_and_numbers_have_their_types(sample):
+    data = json.loads((SAMPLE_DATA / "coco/annotations/instances_train2017.json").read_text())
+    image = next(one for one in data["images"] if one["file_name"] == "train_04.jpg")
+    wanted = [one["bbox"] for one in data["annotations"] if one["image_id"] == image["id"]]
+    example = shardkit.open(sample("coco"), "train")["train2017/train_04.jpg"]
+    assert example.boxes.dtype == np.float32
+    ymin, xmin, ymax, xmax = (example.boxes * np.array([image["height"], image["width"]] * 2)).T
+    found = np.stack([xmin, ymin, xmax - xmin, ymax - ymin], 1)
+    np.testing.assert_allclose(sorted(found.tolist()), sorted(wanted), atol=0.01)
+    assert len(example.label_names) == len(wanted)
+    assert all(isinstance(text, str) for text in example["objects/segmentation"])
+    assert set(example) == set(example.keys()) >= {"image", "key", "height", "objects/bbox"}
+
+
+def test_a_mask_has_the_class_numbers_of_the_source(sample):
+    from PIL import Image
+
+    example = shardkit.open(sample("masks"), "train")["train/images/004.jpg"]
+    mask = np.asarray(Image.open(SAMPLE_DATA / "masks/train/masks/004.png"))
+    np.testing.assert_array_equal(example.mask(), mask)
+    assert example.mask().shape == example.array().shape[:2]
+    with pytest.raises(CallError, match="no masks"):
+        shardkit.open(sample("shapes"), "train")[0].mask()
+
+
+def test_numbers_for_regression_are_targets_and_no_labels(sample):
+    example = shardkit.open(sample("regression.parquet"), "train")[0]
+    assert example.labels == []
+    assert example.targets == [pytest.approx(example["label"])]
+
+
+def _keys_and_sizes(examples):
+    return [(example.key, len(example["image"])) for example in examples]
+
+
+def test_a_sequence_works_in_a_forked_process_and_is_pickled_small(sample):
+    part = shardkit.open(sample("shapes"), "train", where="height > 90")[3:9]
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply(_keys_and_sizes, [part]) == _keys_and_sizes(part)
+    pickled = pickle.dumps(part)
+    assert len(pickled) < 1000
+    assert _keys_and_sizes(pickle.loads(pickled)) == _keys_and_sizes(part)  # noqa: S301 - our own bytes
+
+
+def test_a_pickled_sequence_of_a_replaced_dataset_is_refused(own, tmp_path):
+    dataset = own("shapes")
+    pickled = pickle.dumps(shardkit.open(dataset, "train"))
+    shutil.rmtree(dataset)
+    convert(SAMPLE_DATA / "shapes", dataset, "--seed", "1")
+    with pytest.raises(CallError, match="was replaced"):
+        pickle.loads(pickled)  # noqa: S301 - our own bytes
+
+
+def test_a_damaged_record_is_named_and_others_are_read(own):
+    dataset = own("shapes")
+    place = shardkit.open(dataset, "train")[5].location
+    path = Path(dataset, place.shard)
+    raw = bytearray(path.read_bytes())
+    raw[place.offset + 30] ^= 1
+    path.write_bytes(raw)
+    examples = shardkit.open(dataset, "train")
+    with pytest.raises(RecordError, match=f"{place.shard}, record 5 .*{examples.index['key'][5]}.*CRC"):
+        examples[5]
+    assert examples[4].array().ndim == examples[6].array().ndim == 3
+
+
+@pytest.mark.parametrize("lost", ["train-00000-of-00001.tfrecord", "train-00000-of-00001.index.parquet"])
+def test_a_lost_file_is_named(lost, own):
+    dataset = own("coco")
+    examples = shardkit.open(dataset, "train")
+    Path(dataset, lost).unlink()
+    with pytest.raises(DataError, match=f"{lost}.*missing"):
+        shardkit.open(dataset, "train")
+    if lost.endswith(".tfrecord"):
+        with pytest.raises(DataError, match=f"{lost}.*missing"):
+            examples[0]
+
+
+def test_an_empty_selection_is_an_empty_sequence(sample):
+    examples = shardkit.open(sample("shapes"), "train", where="height > 100000")
+    assert len(examples) == 0
+    assert [*examples] == []
+    assert "0 examples" in repr(examples)
+
+
+def test_a_notebook_shows_an_example_and_runs_no_script(sample, tmp_path):
+    source = tmp_path / "in" / "<script>alert(1)</script>"
+    for label in ("a", source.name.replace("/", "")):
+        (tmp_path / "in" / label).mkdir(parents=True, exist_ok=True)
+        shutil.copy(SAMPLE_DATA / "shapes/circle/circle_000.jpg", tmp_path / "in" / label / f"{len(label)}.jpg")
+    convert(tmp_path / "in", tmp_path / "out")
+    for example in shardkit.open(str(tmp_path / "out"), "train"):
+        shown = example._repr_html_()
+        assert "<script" not in shown
+        assert "data:image/jpeg;base64," in shown
+    assert "objects/bbox" in shardkit.open(sample("coco"), "train")[0]._repr_html_()
