@@ -26,8 +26,8 @@ def preview(
 
     The examples are a random choice, always the same ones.
     """
-    from shardkit.cli.pictures import save_picture
     from shardkit.examples.contact_sheet import contact_sheet, tile_of
+    from shardkit.examples.pictures import save_picture
     from shardkit.examples.selection import open_chosen
 
     chosen, num_all = open_chosen(dataset, split, num_examples, label=label, where=where)

@@ -19,11 +19,11 @@ _PICTURE_SIDE = 1600  # pixels
 )
 def show(dataset: str, key: str, split: str | None, output: Path | None) -> None:
     """Show one example: its features, the place of its record, and its picture."""
-    from shardkit.cli.pictures import save_picture
     from shardkit.cli.terminal import print_parts
-    from shardkit.examples.drawing import draw_annotations
+    from shardkit.examples.drawing import annotations_of, draw
     from shardkit.examples.finding import find_example
     from shardkit.examples.html import described
+    from shardkit.examples.pictures import save_picture
 
     example, found_in = find_example(dataset, key, split)
     location = example.location
@@ -38,4 +38,4 @@ def show(dataset: str, key: str, split: str | None, output: Path | None) -> None
 
     print_parts(feature_rows(rows))
     if output is not None:
-        save_picture(draw_annotations(example, _PICTURE_SIDE), output)
+        save_picture(draw(example.image(), annotations_of(example), _PICTURE_SIDE), output)

@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from shardkit.examples.drawing import Colour, draw_annotations, drawn_classes
+from shardkit.examples.drawing import Colour, annotations_of, draw
 from shardkit.examples.example import Example
 from shardkit.naming import printable
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 TILE = 192  # pixels: the longer side of a picture
 _GAP, _TEXT, _CAPTION_LINES = 12, 13, 2
 _DARKER = 0.7  # colours as text on the paper: contrast
+BLACK: Colour = (0, 0, 0)  # of words without a colour; drawn in the ink of the sheet
 _PAPER, _INK, _FAINT = (250, 250, 248), (32, 33, 36), (110, 112, 116)
 
 
@@ -30,8 +31,10 @@ class Tile(NamedTuple):
 
 def tile_of(example: Example) -> Tile:
     """Return the tile of an example: its classes above its key."""
-    title = [*drawn_classes(example).items()] or [(f"{value:.6g}", (0, 0, 0)) for value in example.targets]
-    return Tile(draw_annotations(example, TILE), title, example.key)
+    annotations = annotations_of(example)
+    words = example.label_names or [f"{value:.6g}" for value in example.targets]
+    title = [*annotations.colours.items()] or [(word, BLACK) for word in dict.fromkeys(words)]
+    return Tile(draw(example.image(), annotations, TILE), title, example.key)
 
 
 def contact_sheet(tiles: Iterable[Tile], heading: str) -> "Image":

@@ -1,6 +1,8 @@
-"""Draw boxes and masks on the picture of an example."""
+"""Draw boxes and masks on a picture."""
 
 import colorsys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -28,35 +30,58 @@ def class_colour(label: int) -> Colour:
     return int(red * 255), int(green * 255), int(blue * 255)
 
 
-def draw_annotations(example: Example, side: int) -> "Image":
-    """Return the picture as RGB with its mask and boxes, at most `side` pixels a side.
+@dataclass(frozen=True, slots=True)
+class Annotations:
+    """What is drawn on a picture.
+
+    Attributes:
+        classes: Class names in label order.
+        boxes: float32[n, 4], (ymin, xmin, ymax, xmax) as fractions of height and width; None for none.
+        labels: Label of each box; [] if boxes have no classes.
+        mask: int32[height, width], class number of each pixel; None for none. Its size may differ.
+    """
+
+    classes: Sequence[str]
+    boxes: npt.NDArray[np.float32] | None = None
+    labels: Sequence[int] = ()
+    mask: npt.NDArray[np.int32] | None = None
+
+    @property
+    def colours(self) -> dict[str, Colour]:
+        """The classes that are drawn, with their colours."""
+        drawn = list(self.labels)
+        if self.mask is not None:
+            drawn = [int(value) for value in np.unique(self.mask) if value not in _UNDRAWN]
+        return {self.name(label): class_colour(label) for label in drawn}
+
+    def name(self, label: int) -> str:
+        """Return the name of a class; its number if it has none."""
+        return self.classes[label] if 0 <= label < len(self.classes) else str(label)
+
+
+def annotations_of(example: Example) -> Annotations:
+    """Return the boxes and the mask of an example."""
+    mask = example.mask() if MASK in example else None
+    return Annotations(example.classes, example.boxes, example.labels if example.boxes is not None else (), mask)
+
+
+def draw(picture: "Image", annotations: Annotations, side: int) -> "Image":
+    """Return a picture as RGB with its mask and boxes, at most `side` pixels a side.
 
     Pictures below half of that are enlarged by a whole factor, so that single pixels of icons and masks can be seen.
-    Boxes carry the name of their class if their objects have classes.
+    Boxes carry the name of their class if they have classes.
     """
     from PIL.Image import Resampling
 
-    picture = example.image().convert("RGB")
+    picture = picture.convert("RGB")
     picture.thumbnail((side, side))
     if (factor := side // max(picture.size)) > 1:
         picture = picture.resize((picture.width * factor, picture.height * factor), Resampling.NEAREST)
-    if MASK in example:
-        picture = _with_mask(picture, example.mask())
-    if example.boxes is not None:
-        _draw_boxes(picture, example, example.boxes)
+    if annotations.mask is not None:
+        picture = _with_mask(picture, annotations.mask)
+    if annotations.boxes is not None:
+        _draw_boxes(picture, annotations, annotations.boxes)
     return picture
-
-
-def drawn_classes(example: Example) -> dict[str, Colour]:
-    """Return the classes that an example has, with the colours of those that are drawn; black for the others."""
-    if MASK in example:
-        values = [int(value) for value in np.unique(example.mask()) if value not in _UNDRAWN]
-        known = range(len(example.classes))
-        return {example.classes[value] if value in known else str(value): class_colour(value) for value in values}
-    pairs = zip(example.label_names, example.labels, strict=True)
-    if example.boxes is None:
-        return {name: (0, 0, 0) for name, _ in pairs}
-    return {name: class_colour(label) for name, label in pairs}
 
 
 def _with_mask(picture: "Image", mask: npt.NDArray[np.int32]) -> "Image":
@@ -74,30 +99,30 @@ def _with_mask(picture: "Image", mask: npt.NDArray[np.int32]) -> "Image":
     return Image.fromarray(pixels.astype(np.uint8))
 
 
-def _draw_boxes(picture: "Image", example: Example, boxes: npt.NDArray[np.float32]) -> None:
+def _draw_boxes(picture: "Image", annotations: Annotations, boxes: npt.NDArray[np.float32]) -> None:
     from PIL import ImageDraw, ImageFont
 
     width, height = picture.size
     line = max(_MIN_BOX_LINE, round(max(picture.size) * _LINE_SHARE))
     font = ImageFont.load_default(max(_MIN_TEXT, round(max(picture.size) * _TEXT_SHARE)))
     draw = ImageDraw.Draw(picture)
-    labels = example.labels or [0] * len(boxes)
-    names = example.label_names or [""] * len(boxes)
+    labels = annotations.labels
     # Large boxes first, so that the captions of small ones stay readable.
     areas = (boxes[:, 2] - boxes[:, 0]) * (boxes[:, 3] - boxes[:, 1])
     for number in np.argsort(-areas, kind="stable"):
         ymin, xmin, ymax, xmax = (float(side) for side in boxes[number])
         left, top = xmin * width, ymin * height
         right, bottom = max(left, xmax * width - 1), max(top, ymax * height - 1)
-        colour = class_colour(labels[number])
+        colour = class_colour(labels[number] if labels else 0)
         draw.rectangle((left, top, right, bottom), outline=colour, width=line)
-        if names[number]:
-            _, _, text_right, text_bottom = draw.textbbox((0, 0), names[number], font=font)
+        if labels:
+            name = annotations.name(labels[number])
+            _, _, text_right, text_bottom = draw.textbbox((0, 0), name, font=font)
             x = min(left, max(0, width - text_right - 2 * line))
             # Above the box; below it at the upper edge of the picture.
             y = top - text_bottom - line if top - text_bottom - line >= 0 else bottom
             draw.rectangle((x, y, x + text_right + 2 * line, y + text_bottom + line), fill=colour)
-            draw.text((x + line, y), names[number], fill=_readable_on(colour), font=font)
+            draw.text((x + line, y), name, fill=_readable_on(colour), font=font)
 
 
 def _readable_on(colour: Colour) -> str:

@@ -6,7 +6,7 @@ import io
 
 import numpy as np
 
-from shardkit.examples.drawing import draw_annotations
+from shardkit.examples.drawing import annotations_of, draw
 from shardkit.examples.example import Example
 
 _THUMBNAIL = 256  # pixels
@@ -17,7 +17,7 @@ _TEXT_SHOWN = 200  # characters
 def example_html(example: Example) -> str:
     """Return an HTML fragment without scripts or links; all texts are escaped."""
     out = io.BytesIO()
-    draw_annotations(example, _THUMBNAIL).save(out, "JPEG", quality=85)
+    draw(example.image(), annotations_of(example), _THUMBNAIL).save(out, "JPEG", quality=85)
     picture = base64.b64encode(out.getvalue()).decode()
     rows = "".join(
         f"<tr><th style='text-align:left'>{html.escape(name)}</th>"

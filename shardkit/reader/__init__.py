@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from shardkit.reader.api import make_dataset, make_dataset_fn
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
+from shardkit.reader.batch_preview import Preview, preview
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.images.mixup import cutmix, mixup
 from shardkit.reader.input_contexts import describe_input
@@ -22,6 +23,7 @@ __all__ = [
     "Cache",
     "DatasetFn",
     "Images",
+    "Preview",
     "Service",
     "Skip",
     "cutmix",
@@ -30,6 +32,7 @@ __all__ = [
     "make_dataset_fn",
     "mixup",
     "monitor",
+    "preview",
 ]
 
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
+import numpy.typing as npt
 import tensorflow as tf
 
 from shardkit.errors import CallError
@@ -158,9 +159,35 @@ class DatasetFn:
     @property
     def element_spec(self) -> Any:
         """The spec of a whole global batch, with static shapes."""
+        return self._whole_batches(0).element_spec
+
+    def read_batch(self, step: int) -> Any:
+        """Read the whole global batch of a step, as a single replica gets it: NumPy arrays.
+
+        `start_step` and running iterators stay as they are. With `service`, this process reads the batch.
+
+        Raises:
+            CallError: See `batch_keys`.
+        """
+        self._check_step(step)
+        [element] = self._whole_batches(step).take(1).as_numpy_iterator()
+        return element
+
+    def as_pixels(self, images: Any) -> npt.NDArray[np.uint8]:
+        """Undo the normalisation of images: (value * std + mean), rounded and limited to 0..255.
+
+        Args:
+            images: [n, height, width, channels], as elements have them.
+        """
+        values = np.asarray(images, np.float32)
+        normalised = self._options.image
+        if normalised is not None and normalised.mean is not None:
+            values = values * np.asarray(normalised.std, np.float32) + np.asarray(normalised.mean, np.float32)
+        return np.clip(np.rint(values), 0, 255).astype(np.uint8)
+
+    def _whole_batches(self, start_step: int) -> Any:
         layout = BatchLayout(self._options.global_batch_size, 1, 0)
-        spec = PipelineSpec(self._table, layout, self._options, self._order, 0, self._damaged)
-        return pipeline.build(spec).element_spec
+        return pipeline.build(PipelineSpec(self._table, layout, self._options, self._order, start_step, self._damaged))
 
     def batch_keys(self, step: int) -> list[str]:
         """Return the keys of a global batch in order, without padding and without reading an image.
@@ -169,12 +196,7 @@ class DatasetFn:
             CallError: The step is not a whole number, is negative, or is after the end of an evaluation.
         """
         options = self._options
-        step = whole_number()("step", step)
-        stop = self._num_steps or MAX_STEP
-        if not 0 <= step < stop:
-            last = "" if options.training and step < 0 else f" to {stop - 1}"
-            msg = f"there is no step {step}; steps count from 0{last}"
-            raise CallError(msg)
+        self._check_step(step)
         positions = np.arange(step * options.global_batch_size, (step + 1) * options.global_batch_size)
         if self._order is not None:
             ids = self._order.ids(positions)
@@ -182,6 +204,14 @@ class DatasetFn:
             ids, weights = sequential.padded_ids(positions, num_examples=self.num_examples)
             ids = ids[weights > 0]
         return self._table.keys(ids)
+
+    def _check_step(self, step: int) -> None:
+        step = whole_number()("step", step)
+        stop = self._num_steps or MAX_STEP
+        if not 0 <= step < stop:
+            last = "" if self._options.training and step < 0 else f" to {stop - 1}"
+            msg = f"there is no step {step}; steps count from 0{last}"
+            raise CallError(msg)
 
 
 def _counted(count: int, one: str, several: str | None = None) -> str:

@@ -32,6 +32,7 @@ HOLDS = {
     "slow-storage": "next(iter(block_fn()))[0].shape == next(iter(cached_fn()))[0].shape == (64, 64, 64, 3)",
     "numpy": "images.shape == (32, 64, 64, 3)",
     "jax": "images.shape == (64, 64, 64, 3)",
+    "preview": "os.path.getsize('batch.png') > 10_000",
     "monitor": "batches.summary().num_steps == 100",
     "service": "images.shape == (64, 64, 64, 3)",
     "mixture": "train_fn.steps_per_epoch == 6",
@@ -62,7 +63,7 @@ def prepared(name, shapes, folder):  # noqa: F811 - the fixture's value
     """Put a snippet into a folder, with what it reads and what must hold after it."""
     folder.mkdir(exist_ok=True)
     code = SNIPPETS[name].code
-    (folder / "snippet.py").write_text(f"{code}\nassert {HOLDS[name]}\n", encoding="utf-8")
+    (folder / "snippet.py").write_text(f"{code}\nimport os\nassert {HOLDS[name]}\n", encoding="utf-8")
     os.symlink(shapes, folder / "OUT")
     os.symlink(SHAPES, folder / "photos")
     if "OTHER" in code:

@@ -1,4 +1,4 @@
-"""Save a picture that a command made."""
+"""Save a picture."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
