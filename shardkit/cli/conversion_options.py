@@ -34,6 +34,12 @@ max_rejected_option = _option("--max-rejected", "Maximum number or share of reje
 _OPTIONS = (
     _option("--layout", "Layout of SOURCE.  [default: detected]"),
     _option("--root", "Folder that relative paths in a table, COCO file or data.yaml start from.", metavar="FOLDER"),
+    _option(
+        "--path-prefix",
+        "Replace the beginning of a table's paths, such as 'C:\\data=/home/me/data'; repeatable.",
+        multiple=True,
+        metavar="OLD=NEW",
+    ),
     _option("--image-column", "Column of a table.  [default: image, path, file_name …]", metavar="NAME"),
     _option(
         "--label-column",

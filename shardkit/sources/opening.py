@@ -39,7 +39,7 @@ _OF_TABLES = {"image_column", "label_columns", "label_separator", "label_type", 
 # The options that each layout accepts, besides `layout` and `group_by`.
 _ACCEPTED: dict[Layout, set[str]] = {
     "file-names": {"label_pattern"},
-    "table": {"root", *_OF_TABLES},
+    "table": {"root", "path_prefix", *_OF_TABLES},
     "metadata": _OF_TABLES,
     "coco": {"root"},
     "yolo": {"root"},
@@ -141,7 +141,7 @@ def _refuse_unaccepted(layout: Layout, options: SourceOptions) -> None:
         CallError: The first such option.
     """
     for field in fields(options):
-        accepts = field.name in _ACCEPTED.get(layout, ()) or field.name in {"layout", "group_by"}
+        accepts = field.name in _ACCEPTED.get(layout, ()) or field.name in {"layout", "group_by", "classes"}
         if not accepts and getattr(options, field.name) != field.default:
             option = "--" + field.name.replace("_", "-").replace("columns", "column")
             others = ", ".join(name for name, names in _ACCEPTED.items() if field.name in names)

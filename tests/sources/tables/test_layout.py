@@ -78,20 +78,6 @@ TABLES = {
         "image,label\na.jpg,x\n/b.jpg,x\nc.jpg,x\n",
         [("a.jpg", None, "x"), ("labels.csv, line 3", "bad_path"), ("c.jpg", None, "x")],
     ),
-    "one relative path among absolute ones, and one of a store": (
-        "image,label\n/x/a.jpg,x\nb.jpg,x\n/x/c.jpg,x\ns3://b/d.jpg,x\n/x/y/e.jpg,x\n",
-        [
-            ("a.jpg", None, "x"),
-            ("labels.csv, line 3", "bad_path"),
-            ("c.jpg", None, "x"),
-            ("labels.csv, line 5", "bad_path"),
-            ("y/e.jpg", None, "x"),
-        ],
-    ),
-    "a relative path after absolute ones": (
-        "image,label\n" + "/x/a.jpg,x\n" * 1001 + "b.jpg,x\n",
-        [("a.jpg", None, "x")] * 1001 + [("labels.csv, line 1003", "bad_path")],
-    ),
     "bad paths, relative": (
         "image,label\n./a.jpg,x\n../b.jpg,x\n,x\nc\\d.jpg,x\n.\\e.jpg,x\nf/./g.jpg,x\nC:\\h.jpg,x\n..,x\nü/ 猫.jpg,x\n",
         [
@@ -147,7 +133,7 @@ TABLES = {
 def test_records_are_read_as_the_table_says(content, expected, tmp_path):
     path = write(tmp_path, content)
     if isinstance(expected, str):
-        with pytest.raises(DataError, match=expected):
+        with pytest.raises((DataError, CallError), match=expected):
             opened(path)
     else:
         assert rows(path, "key", "split", "label_name") == expected
@@ -160,8 +146,8 @@ def test_a_message_names_the_file_the_line_and_what_was_found(tmp_path):
     assert [message if message is None or ", line " in message else f"{key}: {message}" for key, message in found] == [
         None,
         (
-            "labels.csv, line 3: the path '../b.jpg' may not be followed: it holds an empty, '.' or '..' part; "
-            f"write it relative to {tmp_path}/"
+            f"labels.csv, line 3: the path '../b.jpg' leads to {tmp_path.parent}/b.jpg, which is not below {tmp_path}/; "
+            "name a folder above all images with --root"
         ),
         "labels.csv, line 4: column 'label' is empty; give the image a label or leave it out",
         "labels.csv, line 5: it has 1 field, the table 2 columns",
@@ -260,9 +246,9 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         (
             "image,colour\na.jpg,x\n",
             {},
-            "none of the columns 'image', 'colour' is called like a label; .*--label-column",
+            "(?s)none of the columns 'image', 'colour' is called like a label; run:.*--label-column colour",
         ),
-        ("photo,label\na.jpg,x\n", {}, "none of the columns 'photo', 'label' is called like a path; .*--image-column"),
+        ("photo,label\na.jpg,x\n", {}, "none of .* 'photo', 'label' is called like a path, and values of 'photo' name no files in"),
         ("image,label\n,x\n,y\n", {}, "column 'image' holds no path"),
         ("image,label\na.jpg,x\n", {"image_column": "photo"}, "there is no column 'photo'; there are 'image', 'label'"),
         ("image,label\na.jpg,x\n", {"label_columns": ("y",)}, "there is no column 'y'"),

@@ -12,6 +12,7 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.naming import counted
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.tables.column_names import plain
 from shardkit.sources.tables.formats.lines import MAX_LINE_BYTES, Line, read_lines
 from shardkit.sources.tables.formats.records import Record, TableFile, check_columns, shown
 from shardkit.sources.tables.formats.values import kind_of_text, type_of_kinds
@@ -128,7 +129,7 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
         folder: The folder of the table.
         path: Path of the table.
         tabs: Whether the file's ending promises tabs.
-        known: Lower-case names; a header contains at least one.
+        known: Names of columns in the form of `plain`; a header contains at least one.
 
     Raises:
         DataError: The file is empty, its first line cannot be read, or it is a record of a form that needs a header.
@@ -170,7 +171,7 @@ def _width(text: str, delimiter: str) -> int:
 
 
 def _columns_without_header(first: list[str], known: frozenset[str]) -> tuple[str, ...] | None:
-    if any(value.lower() in known for value in first) and not any(map(_is_image, first)):
+    if any(plain(value) in known for value in first) and not any(map(_is_image, first)):
         return None
     if len(first) == len(_WITH_SPLIT) and is_split(first[0]):
         return _WITH_SPLIT
@@ -182,7 +183,7 @@ def _columns_without_header(first: list[str], known: frozenset[str]) -> tuple[st
 def _sign_of_record(first: list[str], known: frozenset[str]) -> str | None:
     """Return the value that shows that the first line is a record: a path, or a split among unusual names."""
     images = (value for value in first if _is_image(value))
-    split = first[0] if is_split(first[0]) and not any(value.lower() in known for value in first) else None
+    split = first[0] if is_split(first[0]) and not any(plain(value) in known for value in first) else None
     return next(images, split)
 
 
