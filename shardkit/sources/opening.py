@@ -21,6 +21,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
+from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
 from shardkit.storage import Folder, open_folder, os_errors_as
 
@@ -93,7 +94,12 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
         "yolo": ((".yaml", ".yml"), lambda: open_yolo(folder, options, name)),
         "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
     }
-    layout = options.layout or next((layout for layout, (ends, _) in openers.items() if kind.endswith(ends)), None)
+    is_table = options.layout is None and kind.endswith(".json") and json_kind(folder, name) is not None
+    layout = (
+        options.layout
+        or ("table" if is_table else None)
+        or next((layout for layout, (ends, _) in openers.items() if kind.endswith(ends)), None)
+    )
     if layout == "table" and kind.endswith(".parquet") and has_embedded_images(folder, name, options.image_column):
         layout = "hf-parquet"
     if layout is None:

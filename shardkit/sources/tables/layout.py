@@ -1,4 +1,4 @@
-"""The layout `table`: SOURCE is a CSV, TSV, JSON Lines or Parquet file with columns of image paths and labels."""
+"""The layout `table`: SOURCE is a CSV, TSV, Excel, JSON or Parquet file with columns of image paths and labels."""
 
 import contextlib
 import os
@@ -14,7 +14,8 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.csv_files import open_csv
-from shardkit.sources.tables.formats.json_files import open_json_lines
+from shardkit.sources.tables.formats.excel_files import EXCEL_ENDINGS, open_excel
+from shardkit.sources.tables.formats.json_files import open_json, open_json_lines
 from shardkit.sources.tables.formats.parquet_files import open_parquet
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.images.lookup import ImageLocation
@@ -24,7 +25,8 @@ from shardkit.sources.tables.roles import find_columns, read_prefix
 from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.storage import Folder, open_folder, os_errors_as
 
-TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *EXCEL_ENDINGS)
+_OTHER_WORKBOOKS = {".xls", ".xlsb", ".ods", ".numbers"}
 _UNLISTED = -1  # the part that counts images without record; the other parts are numbers from 0
 _DISCARDED = "records of the split DISCARD"
 
@@ -64,7 +66,8 @@ class Table(Source):
 
     def describe(self) -> str:
         """See Source."""
-        return f"{self.file.url}: read as {self.layout}: {self.columns.describe()}{self.image_location.remark}"
+        roles = self.file.remark + self.columns.describe()
+        return f"{self.file.url}: read as {self.layout}: {roles}{self.image_location.remark}"
 
     def parts(self) -> list[int]:
         """Return a part for each row group of a Parquet file or the whole other file, and one for the other images."""
@@ -163,8 +166,9 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     """
     url = f"{folder.url}/{path}"
     kind = os.path.splitext(path)[1].lower()
-    if kind not in TABLE_ENDINGS:
-        msg = f"{url}: tables that shardkit reads end in {', '.join(TABLE_ENDINGS)}"
+    if kind not in {*TABLE_ENDINGS, ".json"}:
+        instead = "; save the workbook as .xlsx" if kind in _OTHER_WORKBOOKS else ""
+        msg = f"{url}: tables that shardkit reads end in {', '.join(TABLE_ENDINGS)} or .json{instead}"
         raise DataError(msg)
     with os_errors_as("read the table", url):
         found = folder.stat(path)
@@ -173,6 +177,10 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
         raise DataError(msg)
     if kind == ".parquet":
         return open_parquet(folder, path)
+    if kind in EXCEL_ENDINGS:
+        return open_excel(folder, path)
+    if kind == ".json":
+        return open_json(folder, path)
     if kind in {".jsonl", ".ndjson"}:
         return open_json_lines(folder, path)
     named = [options.image_column] if options.image_column else []

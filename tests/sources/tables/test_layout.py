@@ -238,7 +238,7 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ("TRAIN,gs://b/0,cat,0.1,0.1,,,0.5,0.5,,\n", {}, "no header line: line 1 holds 'TRAIN', .* its 11 columns"),
         ("\nk0,0.jpg,path\n", {}, "no header line: line 2 holds '0.jpg'"),
         ("image,label\na\nb\n", {}, "no records that can be read; line 2: it has 1 field"),
-        ("image,label\na.jpg,x\n".encode("utf-16"), {}, "the file is UTF-16; save it as UTF-8"),
+        ("image,label\na.jpg,x\n".encode("utf-16")[:-1], {}, "begins as UTF-16 and is damaged"),
         ("image,label\na.jpg,x\n".encode("utf-16-le"), {}, "line 1 cannot be read: it holds a NUL character"),
         (b"im\xe4ge,label\na.jpg,x\n", {}, "line 1 cannot be read: it is not UTF-8"),
         ('"image,label\na.jpg,x\n', {}, "line 1 cannot be read: a quote that opens here is never closed"),
@@ -268,10 +268,11 @@ def test_a_table_that_cannot_be_read_is_refused_with_the_remedy(content, options
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("labels.xlsx", "end in .csv"), ("none.csv", "no such file"), ("a.csv", "a folder")]
+    ("name", "message"), [("labels.xls", r"end in .csv.*; save the workbook as .xlsx"), ("labels.txt", "end in .csv"), ("none.csv", "no such file"), ("a.csv", "a folder")]
 )
 def test_what_is_no_table_is_refused(name, message, tmp_path):
-    write(tmp_path, "", "labels.xlsx")
+    write(tmp_path, "", "labels.xls")
+    write(tmp_path, "", "labels.txt")
     (tmp_path / "a.csv").mkdir()
     with pytest.raises(DataError, match=message):
         opened(tmp_path / name)
