@@ -83,6 +83,10 @@ class JsonFile(JsonLinesFile):
 
 
 _FIRST_NAME = re.compile(rb'\{\s*"((?:[^"\\]|\\.)*)"\s*:')
+# pandas' orient="columns" (the default) or "index"; "split"; and "table".
+_OTHER_PANDAS = re.compile(
+    rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"0"\s*:|\{\s*"0"\s*:\s*\{|\{\s*"columns"\s*:\s*\[|\{\s*"schema"\s*:\s*\{\s*"fields"'
+)
 _IMAGE, _LABEL = "image", "label"  # columns of an object of labels by image
 _MAX_COLUMNS = 1000  # with more columns the names are data, such as each line's image: later lines add none
 
@@ -162,10 +166,10 @@ def open_json(folder: Folder, path: str) -> JsonLinesFile:
         return open_json_lines(folder, path)
     if kind == "images":
         return JsonFile(folder, path, (_IMAGE, _LABEL))
-    if kind is None:
+    if kind in {None, "pandas"}:
         msg = (
             f'{url}: a table in JSON is a list of objects, [{{"image": "a.jpg", "label": "cat"}}, …], or an object of '
-            'labels by image, {"a.jpg": "cat", …}; from pandas, write it with to_json(…, orient="records")'
+            'labels by image, {"a.jpg": "cat", …}; in pandas, write it with to_json(…, orient="records")'
         )
         raise DataError(msg)
     return replace(file := JsonFile(folder, path, ()), columns=_columns(file, "element"))
@@ -191,8 +195,10 @@ def _columns(file: JsonLinesFile, unit: str) -> tuple[str, ...]:
     return tuple(columns)
 
 
-def json_kind(folder: Folder, path: str) -> Literal["list", "images", "lines"] | None:
+def json_kind(folder: Folder, path: str) -> Literal["list", "images", "lines", "pandas"] | None:
     """Return which table a .json file is, from its first records; None if it is none, such as COCO's object.
+
+    "pandas" is a table in a form that is not read: columns or rows by their index.
 
     Raises:
         DataError: The file is damaged at its beginning.
@@ -203,6 +209,8 @@ def json_kind(folder: Folder, path: str) -> Literal["list", "images", "lines"] |
         start = file.read(READ_BYTES).removeprefix(codecs.BOM_UTF8).lstrip()
         if start.startswith(b"["):
             return "list"
+        if _OTHER_PANDAS.match(start):
+            return "pandas"
         lines = [line for line in start.splitlines() if line.strip()][:2]
         if (
             len(lines) == 2

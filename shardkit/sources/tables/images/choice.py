@@ -36,16 +36,17 @@ def find_image(
         if usual:
             return usual[0]
         raise _none(file, "is called like a path")
-    found: dict[int, Placement] = {}
     error: ShardkitError | None = None
-    for i in [*usual, *likely]:
-        try:
-            placement = place(i)
-        except (CallError, DataError) as caught:
-            error = error or caught
-            continue
-        if placement is not None and placement.agrees and placement.files not in [one.files for one in found.values()]:
-            found[i] = placement
+    found: dict[int, Placement] = {}
+    for columns in (usual, likely):  # less usual names count only if no column of a usual name agrees
+        for i in columns if not found else ():
+            try:
+                placement = place(i)
+            except (CallError, DataError) as caught:
+                error = error or caught
+                continue
+            if placement and placement.agrees and placement.files not in [one.files for one in found.values()]:
+                found[i] = placement
     if len(found) > 1:
         names = [file.columns[i] for i in found][:_MAX_CHOICES]
         problem = f"{file.url}: the images may be named by column {' or '.join(map(repr, names))}"

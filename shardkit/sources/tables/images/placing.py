@@ -1,6 +1,7 @@
 """Find the folder of a table's images: where the paths say, near the table, or nowhere, which is refused."""
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -109,7 +110,8 @@ def place_images(
             for one in sorted(held)
         ]
         return placed(location, files, len(searched), nearby.base)
-    _refuse_elsewhere(source, folder, options, first, must=keys.absolute_only)
+    start = table_folder if options.root is None else folder
+    _refuse_elsewhere(source, start, options, first, must=keys.absolute_only)
     return placed(ImageLocation(), (), len(paths))
 
 
@@ -152,8 +154,11 @@ def _several_folders(source: str, options: SourceOptions, nearby: Nearby) -> Cal
     places = [
         join(nearby.base.url.rstrip("/"), path) for path, held in zip(nearby.folders, nearby.found, strict=True) if held
     ]
+    # train.csv more likely names images in train_images/ than in test_images/.
+    words = re.findall("[a-z]+", source.rpartition("/")[2].rpartition(".")[0].lower())
+    places.sort(key=lambda place: not any(word in place.rpartition("/")[2].lower() for word in words))
     path = min(frozenset().union(*nearby.found))
-    choices = [Choice({"root": place}, f"the images are in {place.rpartition('/')[2]}") for place in places]
+    choices = [Choice({"root": place}, f"the images are in {place.rpartition('/')[2]}/") for place in places]
     problem = f"{source}: images of the names in the table, such as {shown(path)}, are in {len(places)} folders"
     return refuse(problem, source, options, choices[:_MAX_COMMANDS])
 
