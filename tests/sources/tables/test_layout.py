@@ -1,3 +1,4 @@
+import codecs
 import pickle
 
 import pyarrow as pa
@@ -14,6 +15,15 @@ TABLES = {
     "Windows line ends": ("image,label\r\na.jpg,cat\r\n", [("a.jpg", None, "cat")]),
     "old Macintosh line ends": ("image,label\ra.jpg,cat\rb.jpg,dog", [("a.jpg", None, "cat"), ("b.jpg", None, "dog")]),
     "byte order mark": ("\ufeffimage,label\na.jpg,cat\n", [("a.jpg", None, "cat")]),
+    "Excel's Unicode text": ("image\tlabel\r\nü.jpg\tねこ\r\n".encode("utf-16"), [("ü.jpg", None, "ねこ")]),
+    "UTF-16 of the other order": (
+        codecs.BOM_UTF16_BE + "image,label\na.jpg,cat\n".encode("utf-16-be"),
+        [("a.jpg", None, "cat")],
+    ),
+    "Excel's line of the delimiter": ("sep=;\r\nimage;label\r\na.jpg;cat, small\r\n", [("a.jpg", None, "cat, small")]),
+    "the same without header": ("sep=;\na.jpg;cat\nb.jpg;dog\n", [("a.jpg", None, "cat"), ("b.jpg", None, "dog")]),
+    "an index that pandas wrote and read again": ("Unnamed: 0,image,label\n0,a.jpg,cat\n", [("a.jpg", None, "cat")]),
+    "many empty lines at the end": ("image,label\na.jpg,cat\n" + "\n" * 9 + ",\n" * 9, [("a.jpg", None, "cat")]),
     "semicolons, as a German Excel writes": ("image;label\na.jpg;cat, small\n", [("a.jpg", None, "cat, small")]),
     "tabs": ("image\tlabel\na.jpg\tcat\n", [("a.jpg", None, "cat")]),
     "bars": ("image|label\na.jpg|cat\n", [("a.jpg", None, "cat")]),
@@ -146,8 +156,8 @@ def test_a_message_names_the_file_the_line_and_what_was_found(tmp_path):
     assert [message if message is None or ", line " in message else f"{key}: {message}" for key, message in found] == [
         None,
         (
-            f"labels.csv, line 3: the path '../b.jpg' leads to {tmp_path.parent}/b.jpg, which is not below {tmp_path}/; "
-            "name a folder above all images with --root"
+            f"labels.csv, line 3: the path '../b.jpg' leads to {tmp_path.parent}/b.jpg, which is not below "
+            f"{tmp_path}/; name a folder above all images with --root"
         ),
         "labels.csv, line 4: column 'label' is empty; give the image a label or leave it out",
         "labels.csv, line 5: it has 1 field, the table 2 columns",
@@ -248,7 +258,11 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
             {},
             "(?s)none of the columns 'image', 'colour' is called like a label; run:.*--label-column colour",
         ),
-        ("photo,label\na.jpg,x\n", {}, "none of .* 'photo', 'label' is called like a path, and values of 'photo' name no files in"),
+        (
+            "photo,label\na.jpg,x\n",
+            {},
+            "none of .* 'photo', 'label' is called like a path, and values of 'photo' name no files in",
+        ),
         ("image,label\n,x\n,y\n", {}, "column 'image' holds no path"),
         ("image,label\na.jpg,x\n", {"image_column": "photo"}, "there is no column 'photo'; there are 'image', 'label'"),
         ("image,label\na.jpg,x\n", {"label_columns": ("y",)}, "there is no column 'y'"),
@@ -268,7 +282,13 @@ def test_a_table_that_cannot_be_read_is_refused_with_the_remedy(content, options
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("labels.xls", r"end in .csv.*; save the workbook as .xlsx"), ("labels.txt", "end in .csv"), ("none.csv", "no such file"), ("a.csv", "a folder")]
+    ("name", "message"),
+    [
+        ("labels.xls", r"end in .csv.*; save the workbook as .xlsx"),
+        ("labels.txt", "end in .csv"),
+        ("none.csv", "no such file"),
+        ("a.csv", "a folder"),
+    ],
 )
 def test_what_is_no_table_is_refused(name, message, tmp_path):
     write(tmp_path, "", "labels.xls")

@@ -13,7 +13,12 @@ from shardkit.storage import Folder, LocalFolder, RemoteFolder, open_folder
 
 NUM_SEARCHED = 10  # images that are searched in each folder
 _MAX_FOLDERS = 100  # folders of one level that are searched
-_FOR_IMAGES = re.compile(r"im(age|g)|photo|picture|jpe?g|png", re.IGNORECASE)
+# Siblings of the table's folder may belong to another dataset, so that only these names are searched.
+_FOR_IMAGES = re.compile(
+    r"((train|test|val|valid|validation|all|raw)[_-]?)?(images?|imgs?|photos?|pictures?|jpe?gs?|pngs?|jpegimages)"
+    r"([_-]?[a-z0-9]{1,10})?",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +51,8 @@ class Nearby:
 def search_nearby(folder: Folder, paths: Sequence[str], *, also_above: bool) -> Nearby | None:
     """Return the folders that hold a table's images; None if there are none.
 
-    Searched are the children and grandchildren of the folder; then its siblings, and folders in siblings that are
-    called like images.
+    Searched are the children and grandchildren of the folder; then its siblings that are called like images, folders
+    in them, and for paths with folders the parent.
 
     Args:
         folder: The folder that the paths start at, where they are not.
@@ -59,7 +64,10 @@ def search_nearby(folder: Folder, paths: Sequence[str], *, also_above: bool) -> 
     """
     found = _search(folder, _two_levels(folder), paths)
     above = parent_folder(folder) if also_above and found is None else None
-    return found if above is None else _search(above, _siblings(above, folder), paths)
+    if above is None:
+        return found
+    parent = [""] if all("/" in path for path in paths) else []
+    return _search(above, [*parent, *_siblings(above, folder)], paths)
 
 
 def parent_folder(folder: Folder) -> Folder | None:
@@ -120,8 +128,8 @@ def _two_levels(folder: Folder) -> list[str]:
 
 def _siblings(above: Folder, folder: Folder) -> list[str]:
     own = folder.url.rstrip("/").rpartition("/")[2]
-    siblings = [name for name in _folders_in(above, "") if name != own]
-    return ["", *siblings, *_grandchildren(above, [name for name in siblings if _FOR_IMAGES.search(name)])]
+    siblings = [name for name in _folders_in(above, "") if name != own and _FOR_IMAGES.fullmatch(name)]
+    return [*siblings, *_grandchildren(above, siblings)]
 
 
 def _grandchildren(folder: Folder, children: Iterable[str]) -> list[str]:

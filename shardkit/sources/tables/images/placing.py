@@ -94,7 +94,7 @@ def place_images(
     names = NameResolver(folder)
     if pairs := list(_named(names, paths, all_of_them=counting)):
         remark = f"; images are found by names without endings or in another case, such as {shown(pairs[0][1])}"
-        files = [f"{keys.root}{key}" for _, key in pairs]
+        files = [f"{keys.root}{found}" for found, _ in pairs]
         return placed(ImageLocation(by_name=True, remark=remark), files, len(paths) if counting else 1)
     searched = paths[:: max(1, len(paths) // NUM_SEARCHED)][:NUM_SEARCHED]
     nearby = None
@@ -130,7 +130,7 @@ def _existing(folder: Folder, keys: Iterable[str], *, all_of_them: bool) -> Iter
 
 
 def _named(names: NameResolver, keys: Iterable[str], *, all_of_them: bool) -> Iterator[tuple[str, str]]:
-    """Yield keys that mean a file, and that file's key."""
+    """Yield the keys of files, and the keys that mean them."""
     for key in keys:
         try:
             found = names.find(key)
