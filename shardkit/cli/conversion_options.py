@@ -133,4 +133,10 @@ def _read_classes(path: Path) -> tuple[str, ...]:
     except UnicodeDecodeError as error:
         msg = f"--classes {path}: the file is not UTF-8 (byte {error.start}); save it as UTF-8"
         raise CallError(msg) from None
-    return tuple(line.strip() for line in lines if line.strip())
+    names = [line.strip() for line in lines]
+    while names and not names[-1]:
+        names.pop()
+    if "" in names:  # a table's whole numbers are positions in the list
+        msg = f"--classes {path}: line {names.index('') + 1} is empty; every line is the name of a class"
+        raise CallError(msg)
+    return tuple(names)
