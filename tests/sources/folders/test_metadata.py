@@ -4,7 +4,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from shardkit.errors import DataError, UnknownNameError
+from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.listing import UNMEASURED
 from shardkit.sources.options import SourceOptions

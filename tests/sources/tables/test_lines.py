@@ -27,7 +27,11 @@ def test_lines_are_those_of_bytes_splitlines_whatever_is_read_at_once(tmp_path_f
     assert [bool(line.problem) for line in found] == [b"\xff" in piece or b"\0" in piece for piece in pieces]
 
 
-@given(st.text(max_size=20).filter(lambda text: not text.startswith("\ufeff")), st.sampled_from(["utf-16-le", "utf-16-be"]), st.integers(1, 9))
+@given(
+    st.text(max_size=20).filter(lambda text: not text.startswith("\ufeff")),
+    st.sampled_from(["utf-16-le", "utf-16-be"]),
+    st.integers(1, 9),
+)
 def test_lines_of_utf_16_are_those_of_utf_8_whatever_is_read_at_once(tmp_path_factory, text, encoding, read_bytes):
     folder = tmp_path_factory.mktemp("lines")
     (folder / "a").write_bytes(f"\ufeff{text}".encode(encoding))

@@ -93,7 +93,7 @@ def place_images(
         return placed(ImageLocation(), [f"{keys.root}{key}" for key in files], len(paths) if counting else 1)
     names = NameResolver(folder)
     if pairs := list(_named(names, paths, all_of_them=counting)):
-        remark = f"; images are found by names without endings or in another case, such as {shown(pairs[0][1])}"
+        remark = f"; images are found by names without endings or in another case, such as {shown(pairs[0][0])}"
         files = [f"{keys.root}{found}" for found, _ in pairs]
         return placed(ImageLocation(by_name=True, remark=remark), files, len(paths) if counting else 1)
     searched = paths[:: max(1, len(paths) // NUM_SEARCHED)][:NUM_SEARCHED]
