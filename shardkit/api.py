@@ -26,6 +26,7 @@ def convert(
     overwrite: bool = False,
     layout: Layout | None = None,
     root: str | None = None,
+    path_prefix: Sequence[str] = (),
     image_column: str | None = None,
     label_columns: Sequence[str] = (),
     label_separator: str | None = None,
@@ -61,6 +62,8 @@ def convert(
         overwrite: Whether to replace a different dataset in the output.
         layout: Layout of the source; None to detect it.
         root: Folder that relative paths in a table, COCO file or data.yaml start from.
+        path_prefix: Replacements ``"OLD=NEW"`` of the beginning of a table's paths, such as
+            ``"C:/Users/me/pets=/data/pets"``; the first that fits counts.
         image_column: Column of a table with the image paths; None to detect it.
         label_columns: Columns of a table with labels; several make multi-label examples, none detects the column.
         label_separator: Separator of several labels in one column.
@@ -123,6 +126,7 @@ def plan(
     *,
     layout: Layout | None = None,
     root: str | None = None,
+    path_prefix: Sequence[str] = (),
     image_column: str | None = None,
     label_columns: Sequence[str] = (),
     label_separator: str | None = None,
@@ -152,6 +156,7 @@ def plan(
         source: A folder, table or archive; local, s3:// or gs://.
         layout: See `convert`, as for all following arguments.
         root: See `convert`.
+        path_prefix: See `convert`.
         image_column: See `convert`.
         label_columns: See `convert`.
         label_separator: See `convert`.

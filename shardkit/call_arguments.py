@@ -46,7 +46,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     from shardkit.planning.splits.splitting import parse_ratios
     from shardkit.sources import SourceOptions
 
-    for argument in ("label_columns", "classes"):
+    for argument in ("label_columns", "classes", "path_prefix"):
         if isinstance(given[argument], str):
             msg = f"{argument} must be a list of names; found the text {given[argument]!r}; write [{given[argument]!r}]"
             raise CallError(msg)
@@ -75,7 +75,9 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         group_by=given["group_by"],
         dedupe=given["dedupe"],
     )
-    return SourceOptions(**{**source_options, "label_columns": tuple(given["label_columns"])}), options
+    source_options |= {name: tuple(given[name]) for name in ("label_columns", "path_prefix")}
+    source_options["classes"] = options.classes
+    return SourceOptions(**source_options), options
 
 
 def _as_text(value: Any) -> str:

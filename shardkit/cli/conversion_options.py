@@ -34,6 +34,12 @@ max_rejected_option = _option("--max-rejected", "Maximum number or share of reje
 _OPTIONS = (
     _option("--layout", "Layout of SOURCE.  [default: detected]"),
     _option("--root", "Folder that relative paths in a table, COCO file or data.yaml start from.", metavar="FOLDER"),
+    _option(
+        "--path-prefix",
+        "Replace the beginning of a table's paths, such as 'C:\\data=/home/me/data'; repeatable.",
+        multiple=True,
+        metavar="OLD=NEW",
+    ),
     _option("--image-column", "Column of a table.  [default: image, path, file_name …]", metavar="NAME"),
     _option(
         "--label-column",
@@ -127,4 +133,10 @@ def _read_classes(path: Path) -> tuple[str, ...]:
     except UnicodeDecodeError as error:
         msg = f"--classes {path}: the file is not UTF-8 (byte {error.start}); save it as UTF-8"
         raise CallError(msg) from None
-    return tuple(line.strip() for line in lines if line.strip())
+    names = [line.strip() for line in lines]
+    while names and not names[-1]:
+        names.pop()
+    if "" in names:  # a table's whole numbers are positions in the list
+        msg = f"--classes {path}: line {names.index('') + 1} is empty; every line is the name of a class"
+        raise CallError(msg)
+    return tuple(names)

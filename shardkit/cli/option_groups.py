@@ -7,6 +7,7 @@ OPTION_GROUPS = {
     "Source": (
         "--layout",
         "--root",
+        "--path-prefix",
         "--image-column",
         "--label-column",
         "--label-separator",

@@ -21,6 +21,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
+from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
 from shardkit.storage import Folder, open_folder, os_errors_as
 
@@ -39,7 +40,7 @@ _OF_TABLES = {"image_column", "label_columns", "label_separator", "label_type", 
 # The options that each layout accepts, besides `layout` and `group_by`.
 _ACCEPTED: dict[Layout, set[str]] = {
     "file-names": {"label_pattern"},
-    "table": {"root", *_OF_TABLES},
+    "table": {"root", "path_prefix", *_OF_TABLES},
     "metadata": _OF_TABLES,
     "coco": {"root"},
     "yolo": {"root"},
@@ -93,7 +94,12 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
         "yolo": ((".yaml", ".yml"), lambda: open_yolo(folder, options, name)),
         "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
     }
-    layout = options.layout or next((layout for layout, (ends, _) in openers.items() if kind.endswith(ends)), None)
+    is_table = options.layout is None and kind.endswith(".json") and json_kind(folder, name) is not None
+    layout = (
+        options.layout
+        or ("table" if is_table else None)
+        or next((layout for layout, (ends, _) in openers.items() if kind.endswith(ends)), None)
+    )
     if layout == "table" and kind.endswith(".parquet") and has_embedded_images(folder, name, options.image_column):
         layout = "hf-parquet"
     if layout is None:
@@ -141,7 +147,7 @@ def _refuse_unaccepted(layout: Layout, options: SourceOptions) -> None:
         CallError: The first such option.
     """
     for field in fields(options):
-        accepts = field.name in _ACCEPTED.get(layout, ()) or field.name in {"layout", "group_by"}
+        accepts = field.name in _ACCEPTED.get(layout, ()) or field.name in {"layout", "group_by", "classes"}
         if not accepts and getattr(options, field.name) != field.default:
             option = "--" + field.name.replace("_", "-").replace("columns", "column")
             others = ", ".join(name for name, names in _ACCEPTED.items() if field.name in names)

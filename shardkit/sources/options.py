@@ -13,20 +13,24 @@ class SourceOptions:
         layout: Name of a layout; None to detect it.
         label_pattern: Regular expression that is searched in file names; its group ``label`` or its first group counts.
         root: Folder or URL that relative paths of a table, COCO file or data.yaml start at; None: see each layout.
+        path_prefix: Replacements ``OLD=NEW`` of the beginning of a table's paths; the first that fits counts.
         image_column: Column of a table; None: the first of the usual names.
         label_columns: Columns of a table, several for several labels; (): the first of the usual names.
         label_separator: Separator of several labels in one column; None for one label.
         label_type: Whether labels are class names or numbers for regression.
         split_column: Column of a table; None: the first of the usual names that exists.
         group_by: Column of a table; in other layouts a regular expression over keys, which the plan applies.
+        classes: Class names in label order. A table's whole numbers are positions in it, from 0, unless it names them.
     """
 
     layout: Layout | None = None
     label_pattern: str | None = None
     root: str | None = None
+    path_prefix: tuple[str, ...] = ()
     image_column: str | None = None
     label_columns: tuple[str, ...] = ()
     label_separator: str | None = None
     label_type: LabelType = "auto"
     split_column: str | None = None
     group_by: str | None = None
+    classes: tuple[str, ...] | None = None

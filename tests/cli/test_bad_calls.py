@@ -87,6 +87,7 @@ def test_options_before_the_source_that_nobody_knows_are_not_taken_for_the_sourc
     ("text", "sentence"),
     [
         ("ant\nbee\n", "the source has 1 labels that --classes does not name: 'cat'; add them to the file"),
+        ("ant\n\nbee\ncat\n", "line 2 is empty; every line is the name of a class"),
         ("ant\nbee\ncat\nbee\n", "--classes names 'bee' twice"),
         ("\n \n", "the file names no class"),
         (b"ant\n\xff\xfe\n", "the file is not UTF-8 (byte 4)"),

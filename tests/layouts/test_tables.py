@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from shardkit import read_manifest, reader
+from shardkit.testing import picture, write_tree
 
 from ..cli.calling import call, convert
 from .reading_back import assert_same_images, examples
@@ -36,6 +37,24 @@ def converted(tmp_path_factory):
 def test_every_image_is_stored_as_it_is_and_verify_finds_it_sound(name, converted):
     assert_same_images(examples(converted(name)), SAMPLES)
     assert call("verify", converted(name), "--deep").exit_code == 0
+
+
+def test_a_kaggle_table_beside_its_folder_is_read_with_names_for_its_numbers(tmp_path):
+    # APTOS 2019: id_code,diagnosis and train_images/000c1434d8d7.png; here as pandas writes it with one grade missing.
+    names = ["none", "mild", "severe"]
+    source = write_tree(tmp_path / "aptos", {f"train_images/{i:04x}.png": picture(i) for i in range(24)})
+    rows = "".join(f"{i:04x},{float(i % 3) if i else ''}\n" for i in range(24))
+    (source / "train.csv").write_text("id_code,diagnosis\n" + rows)
+    (tmp_path / "names.txt").write_text("\n".join(names) + "\n\n")
+    said = convert(source / "train.csv", tmp_path / "out", "--classes", tmp_path / "names.txt", "--max-rejected", 1)
+    assert f"its images were found in {source}/train_images" in said
+    found, manifest = examples(tmp_path / "out"), read_manifest(str(tmp_path / "out"))
+    assert list(manifest.classes) == names
+    assert {key: int(one["label"]) for key, one in found.items()} == {
+        f"train_images/{i:04x}.png": i % 3 for i in range(1, 24)
+    }
+    assert_same_images(found, source)
+    assert "train_images/0000.png: no_label" in call("info", tmp_path / "out", "--rejected").output
 
 
 def test_classes_of_a_csv(converted):

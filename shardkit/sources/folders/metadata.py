@@ -202,7 +202,7 @@ def _opened(folder: Folder, paths: list[str], options: SourceOptions, excluded: 
     prefix = [record for file in files for record in _in_order(read_prefix(file), file.columns, names)]
     if options.image_column is None and _IMAGE_COLUMN in files[0].columns:
         options = replace(options, image_column=_IMAGE_COLUMN)
-    columns = find_columns(files[0], prefix, options, lambda wanted: _read_all(files, wanted))
+    columns = find_columns(files[0], prefix, options, lambda wanted: _read_all(files, wanted), source=folder.url)
     split_folders = any("/" in path for path in paths)
     if split_folders:  # the table's folder is the split, whatever its columns say
         columns = replace(columns, split=None)

@@ -39,7 +39,8 @@ from shardkit.sources.path_splits import split_of_path
 from shardkit.sources.tables.columns import AnnotationReader, Columns
 from shardkit.sources.tables.formats.parquet_files import ParquetFile, open_parquet
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record
-from shardkit.sources.tables.roles import ReadAll, find_other_columns
+from shardkit.sources.tables.labels.kinds import ReadAll
+from shardkit.sources.tables.roles import find_other_columns
 from shardkit.storage import COPY_BYTES, Folder, os_errors_as
 
 _BATCH_RECORDS = 16  # records that are decoded at once, with their images
@@ -228,8 +229,9 @@ def open_hf_parquet(folder: Folder, options: SourceOptions, spool: Folder, name:
         mtimes_ns.append(found.mtime_ns if found else 0)
     read_all: ReadAll = lambda wanted: (record for file in files for record in file.all_records(wanted))  # noqa: E731
     prefix = [record for record in islice(first.all_records(), PREFIX_RECORDS) if record.problem is None]
+    source = folder.url if name is None else f"{folder.url}/{name}"
     usual_splits = not any(map(split_of_path, paths))
     columns = find_other_columns(
-        first.columns.index(image), first, prefix, options, read_all, usual_splits=usual_splits
+        first.columns.index(image), first, prefix, options, read_all, usual_splits=usual_splits, source=source
     )
     return HfParquet(spool, tuple(files), tuple(mtimes_ns), columns)

@@ -8,9 +8,9 @@ images: list<struct{bytes, …}> or list<binary>  several images per record: ref
 import pyarrow as pa
 
 from shardkit.errors import DataError, UnknownNameError
+from shardkit.sources.tables.column_names import IMAGE_COLUMNS
 from shardkit.sources.tables.formats.parquet_files import ParquetFile, carried_type, open_parquet
 from shardkit.sources.tables.formats.records import enumerated
-from shardkit.sources.tables.roles import IMAGE_COLUMNS
 from shardkit.storage import Folder
 
 _USUAL_IMAGES = ("image", "img", "pixel_values", "image_bytes", "bytes", "jpg", "jpeg", "png", "webp")

@@ -1,8 +1,8 @@
-"""The layout `table`: SOURCE is a CSV, TSV, JSON Lines or Parquet file with columns of image paths and labels."""
+"""The layout `table`: SOURCE is a CSV, TSV, Excel, JSON or Parquet file with columns of image paths and labels."""
 
 import contextlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -11,18 +11,22 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.listing import BadRecord, Listing, ListingRow, Source, batched, count_skipped
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, plain
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.csv_files import open_csv
-from shardkit.sources.tables.formats.json_files import open_json_lines
+from shardkit.sources.tables.formats.excel_files import EXCEL_ENDINGS, open_excel
+from shardkit.sources.tables.formats.json_files import open_json, open_json_lines
 from shardkit.sources.tables.formats.parquet_files import open_parquet
 from shardkit.sources.tables.formats.records import TableFile
-from shardkit.sources.tables.lookup import ImageLocation, NameResolver, locate_images
-from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form, build_keys
-from shardkit.sources.tables.roles import IMAGE_COLUMNS, find_columns, read_prefix
+from shardkit.sources.tables.images.lookup import ImageLocation
+from shardkit.sources.tables.images.placing import Placement, place_images
+from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form
+from shardkit.sources.tables.roles import find_columns, read_prefix
 from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.storage import Folder, open_folder, os_errors_as
 
-TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet")
+TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *EXCEL_ENDINGS)
+_OTHER_WORKBOOKS = {".xls", ".xlsb", ".ods", ".numbers"}
 _UNLISTED = -1  # the part that counts images without record; the other parts are numbers from 0
 _DISCARDED = "records of the split DISCARD"
 
@@ -62,7 +66,8 @@ class Table(Source):
 
     def describe(self) -> str:
         """See Source."""
-        return f"{self.file.url}: read as {self.layout}: {self.columns.describe()}{self.image_location.remark}"
+        roles = self.file.remark + self.columns.describe()
+        return f"{self.file.url}: read as {self.layout}: {roles}{self.image_location.remark}"
 
     def parts(self) -> list[int]:
         """Return a part for each row group of a Parquet file or the whole other file, and one for the other images."""
@@ -91,10 +96,8 @@ class Table(Source):
                 yield row(record)
 
     def _key_of(self) -> Callable[[object], str]:
-        if not self.image_location.by_name:
-            return self.keys.key
-        names = NameResolver(self.folder)
-        return lambda path: names.resolve(self.keys.key(path))
+        key, find = self.keys.key, self.image_location.finder(self.folder)
+        return key if self.image_location.is_plain else lambda path: find(key(path))
 
     def _keys(self, key_of: Callable[[object], str]) -> Iterator[str]:
         """Yield the keys of all records that have one."""
@@ -108,28 +111,51 @@ class Table(Source):
 def open_table(path_url: str, options: SourceOptions) -> Table:
     """Decide how to read a table, from its first 1,000 records.
 
-    If they have absolute paths and `options.root` is not given, all records are read once to find their common parent.
+    All records are read once to find the common parent of absolute paths, the types of further columns, and whether
+    numbers are classes.
 
     Args:
         path_url: Path of the file: local, or a URL that begins with ``file://``, ``s3://`` or ``gs://``.
         options: Options of the source.
 
     Raises:
+        CallError: The table can be read in several ways, or only with an option that the message names.
         DataError: The file does not exist, or cannot be read as a table of images.
         UnknownNameError: The options name a column that does not exist.
         MachineError: The disk or the network failed.
     """
     table_folder, path = _split_url(path_url)
-    file = open_table_file(table_folder, path, options)
+    return open_table_in(table_folder, path, options)
+
+
+def open_table_in(folder: Folder, name: str, options: SourceOptions) -> Table:
+    """Decide how to read a table in a folder, which may be an archive; see open_table.
+
+    Args:
+        folder: The table's folder, where relative paths start.
+        name: The table's name in it.
+        options: Options of the source.
+    """
+    file = open_table_file(folder, name, options)
     prefix = read_prefix(file)
-    columns = find_columns(file, prefix, options, file.all_records)
-    first = [NumberedPath(record.line, text) for record in prefix if (text := _path(record.values[columns.image]))]
-    if not first:
-        name = file.columns[columns.image]
-        msg = f"{file.url}: column {name!r} holds no path in the first records; name another one with --image-column"
+    places: dict[int, Placement | None] = {}
+
+    def place(column: int, *, counting: bool = True) -> Placement | None:
+        if column not in places:
+            first = [NumberedPath(record.line, text) for record in prefix if (text := _path(record.values[column]))]
+            places[column] = (
+                first
+                and place_images(file.url, folder, options, first, lambda: _paths(file, column), counting=counting)
+            ) or None
+        return places[column]
+
+    columns = find_columns(file, prefix, options, file.all_records, place=place)
+    placement = place(columns.image, counting=False)
+    if placement is None:
+        column = file.columns[columns.image]
+        msg = f"{file.url}: column {column!r} holds no path in the first records; name another one with --image-column"
         raise DataError(msg)
-    folder, keys = build_keys(file.url, table_folder, options.root, first, _paths(file, columns.image))
-    return Table(folder, file, columns, keys, locate_images(folder, _good_keys(keys, first)))
+    return Table(placement.folder, file, columns, placement.keys, placement.location)
 
 
 def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
@@ -140,8 +166,9 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
     """
     url = f"{folder.url}/{path}"
     kind = os.path.splitext(path)[1].lower()
-    if kind not in TABLE_ENDINGS:
-        msg = f"{url}: tables that shardkit reads end in {', '.join(TABLE_ENDINGS)}"
+    if kind not in {*TABLE_ENDINGS, ".json"}:
+        instead = "; save the workbook as .xlsx" if kind in _OTHER_WORKBOOKS else ""
+        msg = f"{url}: tables that shardkit reads end in {', '.join(TABLE_ENDINGS)} or .json{instead}"
         raise DataError(msg)
     with os_errors_as("read the table", url):
         found = folder.stat(path)
@@ -150,9 +177,14 @@ def open_table_file(folder: Folder, path: str, options: SourceOptions) -> TableF
         raise DataError(msg)
     if kind == ".parquet":
         return open_parquet(folder, path)
+    if kind in EXCEL_ENDINGS:
+        return open_excel(folder, path)
+    if kind == ".json":
+        return open_json(folder, path)
     if kind in {".jsonl", ".ndjson"}:
         return open_json_lines(folder, path)
-    known = frozenset([*IMAGE_COLUMNS, *([options.image_column.lower()] if options.image_column else [])])
+    named = [options.image_column] if options.image_column else []
+    known = frozenset(map(plain, [*IMAGE_COLUMNS, *LIKELY_IMAGE_COLUMNS, *named]))
     return open_csv(folder, path, tabs=kind == ".tsv", known=known)
 
 
@@ -163,13 +195,9 @@ def _split_url(url: str) -> tuple[Folder, str]:
 
 
 def _path(value: object) -> str | None:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return str(value)  # an identifier such as 17 for 17.jpg
     return value if isinstance(value, str) and value else None
-
-
-def _good_keys(keys: KeyBuilder, paths: Iterable[NumberedPath]) -> Iterator[str]:
-    for _, path in paths:
-        with contextlib.suppress(BadRecord):
-            yield keys.key(path)
 
 
 def _paths(file: TableFile, column: int) -> Iterator[NumberedPath]:

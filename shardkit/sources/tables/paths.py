@@ -2,15 +2,23 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
 from shardkit.naming import relative_path_problem
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import BadRecord
+from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.records import shown
+from shardkit.sources.tables.images.prefixes import (
+    PathPrefix,
+    common_parts,
+    parse_prefixes,
+    replace_prefix,
+)
+from shardkit.sources.tables.refusals import Choice, refuse
 from shardkit.storage import Folder, open_folder
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
@@ -33,10 +41,15 @@ class KeyBuilder:
     Attributes:
         root: URL of the folder that absolute paths must be below, with a '/' at its end.
         absolute_only: Whether relative paths are rejected, because the root is only the common parent of absolute ones.
+        table_folder: URL of the table's folder, with a '/' at its end: paths that begin with ``../`` start there; None
+            to reject them.
+        prefixes: Replacements of the beginning of paths.
     """
 
     root: str
     absolute_only: bool = False
+    table_folder: str | None = None
+    prefixes: tuple[PathPrefix, ...] = ()
 
     def key(self, path: object) -> str:
         """Return the path below the root.
@@ -44,26 +57,32 @@ class KeyBuilder:
         Raises:
             BadRecord: BAD_PATH: the value is not a path, or not below the root.
         """
+        if isinstance(path, int) and not isinstance(path, bool):
+            path = str(path)  # an identifier such as 17 for 17.jpg
         if not isinstance(path, str):
             msg = "the path of the image is missing" if path is None else f"{shown(path)} is not the path of an image"
             raise BadRecord(BAD_PATH, msg)
         if len(path) > _MAX_PATH:
             msg = f"the path {shown(path)} has {len(path):,} characters, more than {_MAX_PATH:,}"
             raise BadRecord(BAD_PATH, msg)
-        if not self.absolute_only and _PLAIN.fullmatch(path):
+        if not self.absolute_only and not self.prefixes and _PLAIN.fullmatch(path):
             return path
-        absolute = absolute_form(path)
+        mapped = replace_prefix(path, self.prefixes)
+        absolute = absolute_form(mapped)
+        if self.table_folder and (resolved := _resolved(mapped, self.table_folder)):
+            absolute = resolved
         if absolute is None and self.absolute_only:
             msg = f"the path {shown(path)} is relative, those of the first records are absolute; write it like them"
             raise BadRecord(BAD_PATH, msg)
         if absolute is None:
-            relative = path.replace("\\", "/")  # in tables made on Windows
+            relative = mapped.replace("\\", "/")  # in tables made on Windows
             while relative.startswith("./"):
                 relative = relative[2:]
         elif absolute.startswith(self.root):
             relative = absolute[len(self.root) :]
         else:
-            msg = f"the path {shown(path)} is not below {self.root}; name a folder above all images with --root"
+            leads = f"leads to {absolute}, which is" if absolute != path else "is"
+            msg = f"the path {shown(path)} {leads} not below {self.root}; name a folder above all images with --root"
             raise BadRecord(BAD_PATH, msg)
         if not _PLAIN.fullmatch(relative) and (problem := relative_path_problem(relative)):
             msg = f"the path {shown(path)} may not be followed: {problem}; write it relative to {self.root}"
@@ -84,46 +103,88 @@ def absolute_form(path: str) -> str | None:
 
 
 def build_keys(
-    url: str, table_folder: Folder, root: str | None, first: list[NumberedPath], all_paths: Iterable[NumberedPath]
+    source: str,
+    table_folder: Folder,
+    options: SourceOptions,
+    first: list[NumberedPath],
+    all_paths: Callable[[], Iterable[NumberedPath]],
 ) -> tuple[Folder, KeyBuilder]:
     """Return the folder that keys start at, and how keys are built.
 
     Paths are of one kind if they are all relative, all local, or all in one bucket. The kind of most of the first paths
-    counts, and paths of another kind are rejected.
+    counts, and paths of another kind are rejected. Paths that begin with ``../`` are resolved from the table's folder,
+    and have to lead below the root, which is then the user's.
 
     Args:
-        url: Name of the table in messages.
+        source: URL of the table, for messages.
         table_folder: The table's folder: relative paths start there.
-        root: The folder that the user names instead; None for none.
+        options: Options of the source, such as the root.
         first: Paths of the first records, at least one.
-        all_paths: Paths of all records; read only if the first ones are absolute and there is no root.
+        all_paths: Yields the paths of all records; called only if the first ones are absolute, or lead upwards, and
+            there is no root.
 
     Raises:
+        CallError: Most of the first paths lead out of the table's folder by ``../``.
         DataError: No kind of path is that of more than half of the first ones.
     """
-    if root is not None:
-        return _keys_below(open_folder(root), absolute_only=False)
+    prefixes, start = parse_prefixes(options.path_prefix), root_of(table_folder)
+    if options.root is not None:
+        folder = open_folder(options.root)
+        return folder, KeyBuilder(root_of(folder), table_folder=start, prefixes=prefixes)
+    first = [NumberedPath(line, replace_prefix(path, prefixes)) for line, path in first]
     kinds = Counter(_kind(path) for _, path in first)
     kind, count = kinds.most_common(1)[0]
     if 2 * count <= len(first):
-        raise _mixed(url, first)
+        raise _mixed(source, first)
+    mapped = (replace_prefix(path, prefixes) for _, path in all_paths())
     if kind is None:
-        return _keys_below(table_folder, absolute_only=False)
+        resolved = [(path, _resolved(path, start)) for _, path in first]
+        upwards = [(path, leads) for path, leads in resolved if leads and not leads.startswith(start)]
+        if 2 * len(upwards) > len(first):
+            all_resolved = (_resolved(path, start) or start + path for path in mapped if _kind(path) is None)
+            raise _refuse_upwards(source, options, *upwards[0], _common_folder(all_resolved))
+        return table_folder, KeyBuilder(start, table_folder=start, prefixes=prefixes)
+    of_kind = (absolute_form(path) or "" for path in mapped if _kind(path) == kind)
+    folder = open_folder(_common_folder(path for path in of_kind if "/../" not in path))  # others are rejected later
+    return folder, KeyBuilder(root_of(folder), absolute_only=True, prefixes=prefixes)
+
+
+def _common_folder(paths: Iterable[str]) -> str:
+    """Return the deepest folder that absolute paths or URLs share."""
     common: list[str] | None = None
     above = ""
-    for _, path in all_paths:
-        if (common is not None and path.startswith(above)) or _kind(path) != kind:
+    for path in paths:
+        if common is not None and path.startswith(above):
             continue
-        parts = (absolute_form(path) or "").split("/")[:-1]
-        if ".." in parts:
-            continue  # rejected later
-        common = parts if common is None else _common(common, parts)
+        parts = path.split("/")[:-1]
+        common = parts if common is None else common_parts(common, parts)
         above = "/".join(common) + "/"
-    return _keys_below(open_folder("/".join(common or []) or "/"), absolute_only=True)
+    return "/".join(common or []) or "/"
 
 
-def _keys_below(folder: Folder, *, absolute_only: bool) -> tuple[Folder, KeyBuilder]:
-    return folder, KeyBuilder(root_of(folder), absolute_only)
+def _resolved(path: str, start: str) -> str | None:
+    """Return where a relative path that begins with ``../`` leads; None for other paths, or if it has no such folder.
+
+    Args:
+        path: The path.
+        start: URL of the folder that it starts at, with a '/' at its end.
+    """
+    rest = path.replace("\\", "/") if "/" not in path else path
+    if not rest.startswith("../"):
+        return None
+    scheme, separator, above = start.rpartition("://")
+    parts = above.rstrip("/").split("/")
+    while rest.startswith("../"):
+        if len(parts) <= 1:
+            return None
+        parts.pop()
+        rest = rest[len("../") :]
+    return f"{scheme}{separator}{'/'.join(parts)}/{rest}"
+
+
+def _refuse_upwards(source: str, options: SourceOptions, path: str, leads: str, root: str) -> CallError:
+    problem = f"{source}: paths such as {shown(path)} lead out of the table's folder, to {shown(leads)}"
+    return refuse(problem, source, options, [Choice({"root": root}, "all images are below this folder")])
 
 
 def root_of(folder: Folder) -> str:
@@ -131,15 +192,11 @@ def root_of(folder: Folder) -> str:
     return folder.url.rstrip("/") + "/"
 
 
-def _common(one: list[str], other: list[str]) -> list[str]:
-    for i, (a, b) in enumerate(zip(one, other, strict=False)):
-        if a != b:
-            return one[:i]
-    return min(one, other, key=len)
-
-
 def _kind(path: str) -> str | None:
-    """Return None for a relative path, '/' for a local one, and ``s3://bucket`` for a path in a bucket."""
+    """Return None for a relative path, '/' for a local one, and ``s3://bucket`` for a path in a bucket.
+
+    A path of Windows is a relative one here: `placing` refuses a table of them.
+    """
     absolute = absolute_form(path)
     if absolute is None:
         return None

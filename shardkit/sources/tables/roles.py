@@ -1,20 +1,19 @@
 """Decide the role of each column of a table, from its name, the first records and the user's options."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from itertools import islice
 from typing import Any
 
 from shardkit.errors import DataError, UnknownNameError
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_SPLIT_COLUMNS, SPLIT_COLUMNS, named_like, plain
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile, enumerated
 from shardkit.sources.tables.formats.values import as_text
-from shardkit.sources.tables.labels import decide_labels
-from shardkit.sources.tables.split_names import is_discard, split_of_text
-
-IMAGE_COLUMNS = ("image", "image_uri", "image_path", "file_name", "path", "filepath", "filename")
-LABEL_COLUMNS = ("label", "labels", "class", "class_name", "category", "target", "label_name")
-SPLIT_COLUMNS = ("split", "ml_use", "set", "partition", "subset")
+from shardkit.sources.tables.images.choice import PlaceColumn, find_image
+from shardkit.sources.tables.labels.choice import find_labels
+from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
+from shardkit.sources.tables.split_names import is_discard, is_split, split_of_text
 
 
 def read_prefix(file: TableFile) -> list[Record]:
@@ -36,20 +35,38 @@ _BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '
 _USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
 _NO_BOXES = "boxes are read from COCO JSON, Pascal VOC and YOLO, not from tables: convert them to one of these"
 
-# Yields all records of a source, with values of the given columns.
-ReadAll = Callable[[frozenset[int]], Iterable[Record]]
 
-
-def find_columns(file: TableFile, prefix: Sequence[Record], options: SourceOptions, read_all: ReadAll) -> Columns:
+def find_columns(
+    file: TableFile,
+    prefix: Sequence[Record],
+    options: SourceOptions,
+    read_all: ReadAll,
+    *,
+    place: PlaceColumn | None = None,
+    source: str | None = None,
+) -> Columns:
     """Decide the role of each column from its name and the first records, and types of features from all records.
 
+    Args:
+        file: The table.
+        prefix: Its first records.
+        options: Options of the source, such as names of columns.
+        read_all: Yields all records.
+        place: Returns where the images are that a column names; None if only usual names of columns count.
+        source: SOURCE for the commands of a refusal; None for the table itself.
+
     Raises:
+        CallError: Several columns may be the images or the labels.
         UnknownNameError: The user names a column that does not exist.
         DataError: There is no column of paths, or none of labels.
     """
     if not options.label_columns:
         _refuse_boxes(file)
-    return find_other_columns(_image(file, options), file, prefix, options, read_all)
+    if options.image_column:
+        image = _named(file, options.image_column)
+    else:
+        image = find_image(file, prefix, options, place, source or file.url)
+    return find_other_columns(image, file, prefix, options, read_all, source=source)
 
 
 def find_other_columns(
@@ -60,6 +77,7 @@ def find_other_columns(
     read_all: ReadAll,
     *,
     usual_splits: bool = True,
+    source: str | None = None,
 ) -> Columns:
     """Decide the roles of the columns other than the column of images.
 
@@ -70,26 +88,29 @@ def find_other_columns(
         options: Options of the source, such as names of columns.
         read_all: Yields all records.
         usual_splits: Whether a column with a usual name gives the splits, if the user names none.
+        source: SOURCE for the commands of a refusal; None for the table itself.
 
     Raises:
+        CallError: Several columns may be the labels, or they can be read in two ways.
         UnknownNameError: The user names a column that does not exist.
         DataError: There is no column of labels.
     """
     chosen = tuple(_named(file, name) for name in options.label_columns)
-    usual = _usual(file, LABEL_COLUMNS)
-    if not chosen and usual is None:
+    if not chosen and not named_like(file.columns, LABEL_COLUMNS) and _USUAL_OBJECTS & {*map(plain, file.columns)}:
         msg = f"{file.url}: none of the columns {_listed(file)} is called like a label; name it with --label-column"
-        if _USUAL_OBJECTS & {name.lower() for name in file.columns}:
-            msg += f"; {_NO_BOXES}"
-        raise DataError(msg)
-    labels = decide_labels(file, prefix, chosen or (usual or 0,), options)
+        raise DataError(f"{msg}; {_NO_BOXES}")
     if options.split_column:
         split: int | None = _named(file, options.split_column)
     else:
-        split = _usual(file, SPLIT_COLUMNS) if usual_splits else None
+        split = _split(file, prefix) if usual_splits else None
+    group = file.columns.index(options.group_by) if options.group_by in file.columns else None
+    where = source or file.url
+    if chosen:
+        labels = decide_labels(file, prefix, chosen, options, read_all, where)
+    else:
+        labels = find_labels(file, prefix, {image, split, group}, options, read_all, where)
     if split in {image, *labels.columns}:
         split = None
-    group = file.columns.index(options.group_by) if options.group_by in file.columns else None
     roles = {image, *labels.columns, split, group}
     others = [i for i, name in enumerate(file.columns) if i not in roles and name]
     types = file.types(prefix, others)
@@ -110,21 +131,23 @@ def find_other_columns(
 
 def _refuse_boxes(file: TableFile) -> None:
     """Refuse a table with one record per box: all records of an image but the first would be rejected."""
-    plain = {name.lower().replace("_", ""): name for name in file.columns}
-    if found := next((sides for sides in _BOX_COLUMNS if plain.keys() >= set(sides)), None):
-        named = ", ".join(repr(plain[side]) for side in found)
+    names = {plain(name): name for name in file.columns}
+    if found := next((sides for sides in _BOX_COLUMNS if names.keys() >= set(sides)), None):
+        named = ", ".join(repr(names[side]) for side in found)
         msg = f"{file.url}: {named} are boxes; {_NO_BOXES}, or name the column of the image's class with --label-column"
         raise DataError(msg)
 
 
-def _image(file: TableFile, options: SourceOptions) -> int:
-    if options.image_column:
-        return _named(file, options.image_column)
-    found = _usual(file, IMAGE_COLUMNS)
-    if found is None:
-        msg = f"{file.url}: none of the columns {_listed(file)} is called like a path; name it with --image-column"
-        raise DataError(msg)
-    return found
+def _split(file: TableFile, prefix: Sequence[Record]) -> int | None:
+    """Return the column with a usual name of splits, or with a less usual one that holds nothing but splits."""
+    usual = named_like(file.columns, SPLIT_COLUMNS)
+    likely = (i for i in named_like(file.columns, LIKELY_SPLIT_COLUMNS) if _holds_splits(prefix, i))
+    return usual[0] if usual else next(likely, None)
+
+
+def _holds_splits(prefix: Sequence[Record], column: int) -> bool:
+    values = [record.values[column] for record in prefix]
+    return all(isinstance(value, str) and is_split(value) for value in values)
 
 
 def _assigns_splits(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
@@ -147,12 +170,6 @@ def _named(file: TableFile, name: str) -> int:
         msg = f"{file.url}: there is no column {name!r}; there are {_listed(file)}"
         raise UnknownNameError(msg)
     return file.columns.index(name)
-
-
-def _usual(file: TableFile, usual: Sequence[str]) -> int | None:
-    """Return the first of the usual names that is a column, preferring the exact case."""
-    lower = [name.lower() for name in file.columns]
-    return next((where.index(name) for name in usual for where in (file.columns, lower) if name in where), None)
 
 
 def _listed(file: TableFile) -> str:

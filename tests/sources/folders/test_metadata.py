@@ -4,7 +4,7 @@ import pickle
 import pyarrow as pa
 import pytest
 
-from shardkit.errors import DataError, UnknownNameError
+from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.listing import UNMEASURED
 from shardkit.sources.options import SourceOptions
@@ -194,7 +194,7 @@ def test_parquet_metadata_have_their_classes(tmp_path):
     ],
 )
 def test_metadata_that_do_not_go_together_are_refused(files, message, tmp_path):
-    with pytest.raises(DataError, match=message):
+    with pytest.raises((CallError, DataError), match=message):
         metadata(tree(tmp_path, files))
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.errors import DataError, UnknownNameError
+from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
@@ -170,7 +170,9 @@ def test_columns_can_be_named(tmp_path):
     data = table([picture(0)], ["wrong"])
     data = data.append_column("breed", [["pug"]]).append_column("photo", pa.array([picture(7)], IMAGE))
     root = source_of(tmp_path, a=data)
-    assert rows(opened(root))[0][2:] == ("wrong", b"image 0")
+    assert rows(opened(root, label_columns=("label",)))[0][2:] == ("wrong", b"image 0")
+    with pytest.raises(CallError, match=rf"(?s)'label' or 'breed'.*convert {root} OUT --label-column breed"):
+        opened(root)
     assert rows(opened(root, image_column="photo", label_columns=("breed",)))[0][2:] == ("pug", b"image 7")
     with pytest.raises(UnknownNameError, match=r"'label' is not a column of image.*there is 'image', 'photo'"):
         opened(root, image_column="label")
@@ -301,7 +303,7 @@ def test_other_layouts_are_not_taken_for_parquet(tmp_path):
 
 
 def test_images_without_a_column_of_labels_are_refused(tmp_path):
-    with pytest.raises(DataError, match=r"'caption' is called like a label; name it with --label-column"):
+    with pytest.raises(CallError, match=r"(?s)'caption' is called like a label; run:.* --label-column caption"):
         opened(source_of(tmp_path, a=table([picture(0)], ["x"], column="caption")))
 
 

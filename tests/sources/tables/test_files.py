@@ -14,9 +14,10 @@ LINES = {
     "another order": ('{"image":"a","label":"x"}\n{"label":"y","image":"b"}', [("a", "x"), ("b", "y")]),
     "a column less": ('{"image":"a","label":"x"}\n{"image":"b"}', [("a", "x"), ("b", "no_label")]),
     "no path": (
-        '{"image":"a","label":"x"}\n{"label":"x"}\n{"image":3,"label":"x"}\n{"image":["b"],"label":"x"}',
+        '{"image":"a","label":"x"}\n{"label":"x"}\n{"image":0.5,"label":"x"}\n{"image":["b"],"label":"x"}',
         [("a", "x"), *[(f"labels.jsonl, line {i}", "bad_path") for i in (2, 3, 4)]],
     ),
+    "an identifier": ('{"image":"a","label":"x"}\n{"image":3,"label":"x"}', [("a", "x"), ("3", "x")]),
     "what is no JSON": (
         '{"image":"a","label":"x"}\n{"image":\nx',
         [("a", "x"), ("labels.jsonl, line 2", "bad_line"), ("labels.jsonl, line 3", "bad_line")],

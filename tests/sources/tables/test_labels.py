@@ -1,5 +1,6 @@
 import json
 import math
+from decimal import Decimal
 
 import pyarrow as pa
 import pytest
@@ -112,7 +113,8 @@ COLUMNS = {
     "integers": (pa.array([1, None, 2], pa.uint8()), ["1", "no_label", "2"]),
     "truth values": (pa.array([True]), ["true"]),
     "floats": (pa.array([0.5, None, 1.0], pa.float64()), [[0.5], "no_label", [1]]),
-    "decimals": (pa.array([1], pa.decimal128(5, 2)), [[1]]),
+    "decimals": (pa.array([1], pa.decimal128(5, 2)), ["1"]),
+    "decimals with fractions": (pa.array([Decimal("0.5")], pa.decimal128(5, 2)), [[0.5]]),
     "lists": (pa.array([["x", "y"], [], None]), [["x", "y"], [], "no_label"]),
     "empty lists": (pa.array([[], []], pa.list_(pa.string())), [[], []]),
     "lists of integers": (pa.array([[1, 2]], pa.large_list(pa.int32())), [["1", "2"]]),
@@ -195,11 +197,7 @@ def test_a_separator_and_numbers_do_not_go_together(tmp_path):
             {"label_separator": ";"},
             "several classes per image from column 'label', separated by ';'",
         ),
-        (
-            "image,label\na,1.0\nb,\nc,2.0\n",
-            {},
-            "1 number for regression from column 'label' (whole numbers: --label-type class makes them classes)",
-        ),
+        ("image,label\na,1.0\nb,\nc,2.0\n", {}, "the class from column 'label'"),
         ("image,label\na,1.0\n", {"label_type": "number"}, "1 number for regression from column 'label'"),
         ("image,label\na,0.5\n", {}, "1 number for regression from column 'label'"),
         (

@@ -1,3 +1,4 @@
+import codecs
 import pickle
 
 import pyarrow as pa
@@ -14,6 +15,15 @@ TABLES = {
     "Windows line ends": ("image,label\r\na.jpg,cat\r\n", [("a.jpg", None, "cat")]),
     "old Macintosh line ends": ("image,label\ra.jpg,cat\rb.jpg,dog", [("a.jpg", None, "cat"), ("b.jpg", None, "dog")]),
     "byte order mark": ("\ufeffimage,label\na.jpg,cat\n", [("a.jpg", None, "cat")]),
+    "Excel's Unicode text": ("image\tlabel\r\nü.jpg\tねこ\r\n".encode("utf-16"), [("ü.jpg", None, "ねこ")]),
+    "UTF-16 of the other order": (
+        codecs.BOM_UTF16_BE + "image,label\na.jpg,cat\n".encode("utf-16-be"),
+        [("a.jpg", None, "cat")],
+    ),
+    "Excel's line of the delimiter": ("sep=;\r\nimage;label\r\na.jpg;cat, small\r\n", [("a.jpg", None, "cat, small")]),
+    "the same without header": ("sep=;\na.jpg;cat\nb.jpg;dog\n", [("a.jpg", None, "cat"), ("b.jpg", None, "dog")]),
+    "an index that pandas wrote and read again": ("Unnamed: 0,image,label\n0,a.jpg,cat\n", [("a.jpg", None, "cat")]),
+    "many empty lines at the end": ("image,label\na.jpg,cat\n" + "\n" * 9 + ",\n" * 9, [("a.jpg", None, "cat")]),
     "semicolons, as a German Excel writes": ("image;label\na.jpg;cat, small\n", [("a.jpg", None, "cat, small")]),
     "tabs": ("image\tlabel\na.jpg\tcat\n", [("a.jpg", None, "cat")]),
     "bars": ("image|label\na.jpg|cat\n", [("a.jpg", None, "cat")]),
@@ -78,20 +88,6 @@ TABLES = {
         "image,label\na.jpg,x\n/b.jpg,x\nc.jpg,x\n",
         [("a.jpg", None, "x"), ("labels.csv, line 3", "bad_path"), ("c.jpg", None, "x")],
     ),
-    "one relative path among absolute ones, and one of a store": (
-        "image,label\n/x/a.jpg,x\nb.jpg,x\n/x/c.jpg,x\ns3://b/d.jpg,x\n/x/y/e.jpg,x\n",
-        [
-            ("a.jpg", None, "x"),
-            ("labels.csv, line 3", "bad_path"),
-            ("c.jpg", None, "x"),
-            ("labels.csv, line 5", "bad_path"),
-            ("y/e.jpg", None, "x"),
-        ],
-    ),
-    "a relative path after absolute ones": (
-        "image,label\n" + "/x/a.jpg,x\n" * 1001 + "b.jpg,x\n",
-        [("a.jpg", None, "x")] * 1001 + [("labels.csv, line 1003", "bad_path")],
-    ),
     "bad paths, relative": (
         "image,label\n./a.jpg,x\n../b.jpg,x\n,x\nc\\d.jpg,x\n.\\e.jpg,x\nf/./g.jpg,x\nC:\\h.jpg,x\n..,x\nü/ 猫.jpg,x\n",
         [
@@ -147,7 +143,7 @@ TABLES = {
 def test_records_are_read_as_the_table_says(content, expected, tmp_path):
     path = write(tmp_path, content)
     if isinstance(expected, str):
-        with pytest.raises(DataError, match=expected):
+        with pytest.raises((DataError, CallError), match=expected):
             opened(path)
     else:
         assert rows(path, "key", "split", "label_name") == expected
@@ -160,8 +156,8 @@ def test_a_message_names_the_file_the_line_and_what_was_found(tmp_path):
     assert [message if message is None or ", line " in message else f"{key}: {message}" for key, message in found] == [
         None,
         (
-            "labels.csv, line 3: the path '../b.jpg' may not be followed: it holds an empty, '.' or '..' part; "
-            f"write it relative to {tmp_path}/"
+            f"labels.csv, line 3: the path '../b.jpg' leads to {tmp_path.parent}/b.jpg, which is not below "
+            f"{tmp_path}/; name a folder above all images with --root"
         ),
         "labels.csv, line 4: column 'label' is empty; give the image a label or leave it out",
         "labels.csv, line 5: it has 1 field, the table 2 columns",
@@ -252,7 +248,7 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ("TRAIN,gs://b/0,cat,0.1,0.1,,,0.5,0.5,,\n", {}, "no header line: line 1 holds 'TRAIN', .* its 11 columns"),
         ("\nk0,0.jpg,path\n", {}, "no header line: line 2 holds '0.jpg'"),
         ("image,label\na\nb\n", {}, "no records that can be read; line 2: it has 1 field"),
-        ("image,label\na.jpg,x\n".encode("utf-16"), {}, "the file is UTF-16; save it as UTF-8"),
+        ("image,label\na.jpg,x\n".encode("utf-16")[:-1], {}, "begins as UTF-16 and is damaged"),
         ("image,label\na.jpg,x\n".encode("utf-16-le"), {}, "line 1 cannot be read: it holds a NUL character"),
         (b"im\xe4ge,label\na.jpg,x\n", {}, "line 1 cannot be read: it is not UTF-8"),
         ('"image,label\na.jpg,x\n', {}, "line 1 cannot be read: a quote that opens here is never closed"),
@@ -260,9 +256,13 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         (
             "image,colour\na.jpg,x\n",
             {},
-            "none of the columns 'image', 'colour' is called like a label; .*--label-column",
+            "(?s)none of the columns 'image', 'colour' is called like a label; run:.*--label-column colour",
         ),
-        ("photo,label\na.jpg,x\n", {}, "none of the columns 'photo', 'label' is called like a path; .*--image-column"),
+        (
+            "photo,label\na.jpg,x\n",
+            {},
+            "none of .* 'photo', 'label' is called like a path, and values of 'photo' name no files in",
+        ),
         ("image,label\n,x\n,y\n", {}, "column 'image' holds no path"),
         ("image,label\na.jpg,x\n", {"image_column": "photo"}, "there is no column 'photo'; there are 'image', 'label'"),
         ("image,label\na.jpg,x\n", {"label_columns": ("y",)}, "there is no column 'y'"),
@@ -282,10 +282,17 @@ def test_a_table_that_cannot_be_read_is_refused_with_the_remedy(content, options
 
 
 @pytest.mark.parametrize(
-    ("name", "message"), [("labels.xlsx", "end in .csv"), ("none.csv", "no such file"), ("a.csv", "a folder")]
+    ("name", "message"),
+    [
+        ("labels.xls", r"end in .csv.*; save the workbook as .xlsx"),
+        ("labels.txt", "end in .csv"),
+        ("none.csv", "no such file"),
+        ("a.csv", "a folder"),
+    ],
 )
 def test_what_is_no_table_is_refused(name, message, tmp_path):
-    write(tmp_path, "", "labels.xlsx")
+    write(tmp_path, "", "labels.xls")
+    write(tmp_path, "", "labels.txt")
     (tmp_path / "a.csv").mkdir()
     with pytest.raises(DataError, match=message):
         opened(tmp_path / name)

@@ -66,13 +66,13 @@ def column(listing):
     return listing.table()["message"].to_pylist()
 
 
-def test_images_one_folder_down_are_told_with_the_root(tmp_path):
+def test_images_one_folder_down_are_found_and_their_folder_is_named(tmp_path):
     for names, options in [(["0.jpg"], {}), (["0"], {}), (["0.jpg"], {"root": str(tmp_path)})]:
         path = table(tmp_path, names, ["train/0.jpg", "other/b.jpg"])
         place = tmp_path / "train"
-        note = f"; note: its images are not there but in {place}: say so with --root {place}"
-        assert opened(path, **options).describe().endswith(note)
-        assert "note" not in opened(path, root=str(place)).describe()
+        assert f"; its images were found in {place}" in opened(path, **options).describe()
+        assert keys(path, **options) == ["train/0.jpg"]
+        assert "were found" not in opened(path, root=str(place)).describe()
         assert keys(path, root=str(place)) == ["0.jpg"]
 
 

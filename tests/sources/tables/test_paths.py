@@ -28,6 +28,18 @@ ABSOLUTE = {
     "relative below the root": (["a/1.jpg", "{}/x/2.jpg"], "{}/x", "x", ["a/1.jpg", "2.jpg"]),
     "upward": (["{}/x/1.jpg", "{}/x/../y/2.jpg"], None, "x", ["1.jpg", None]),
     "one image": (["{}/x/y/1.jpg"], None, "x/y", ["1.jpg"]),
+    "one relative path among absolute ones, and one of a store": (
+        ["{}/x/a.jpg", "b.jpg", "{}/x/c.jpg", "s3://b/d.jpg", "{}/x/y/e.jpg"],
+        None,
+        "x",
+        ["a.jpg", None, "c.jpg", None, "y/e.jpg"],
+    ),
+    "a relative path after absolute ones": (
+        [*["{}/x/a.jpg"] * 1001, "b.jpg"],
+        None,
+        "x",
+        [*["a.jpg"] * 1001, None],
+    ),
 }
 
 
@@ -35,6 +47,7 @@ ABSOLUTE = {
 def test_absolute_paths_have_keys_below_the_root_or_their_common_parent(paths, root, folder, keys, tmp_path):
     content = "image,label\n" + "".join(f"{path.format(tmp_path)},x\n" for path in paths)
     table = write(tmp_path / "elsewhere", content)
+    write_tree(tmp_path, {f"{folder}/{keys[0]}": b""})
     source = opened(table, root=root and root.format(tmp_path))
     assert source.folder.url == f"{tmp_path}/{folder}"
     found = [(row["key"], row["reason"]) for row in listed(source).to_pylist()]
@@ -42,12 +55,15 @@ def test_absolute_paths_have_keys_below_the_root_or_their_common_parent(paths, r
 
 
 def test_the_common_parent_is_that_of_all_records_not_of_the_first(tmp_path):
+    write_tree(tmp_path, {"a/b/1.jpg": b""})
     table = write(tmp_path, "image,label\n" + f"{tmp_path}/a/b/1.jpg,x\n" * 1500 + f"{tmp_path}/a/2.jpg,x\n")
     assert opened(table).folder.url == f"{tmp_path}/a"
     assert rows(table, "key")[-1] == ("2.jpg",)
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):
+    with open_folder(s3_bucket).atomic_write("images/2.jpg") as file:
+        file.write(b"2")
     with open_folder(s3_bucket).atomic_write("tables/labels.csv") as file:
         file.write(f"image,label\n{s3_bucket}/images/a/1.jpg,x\n{s3_bucket}/images/2.jpg,y\n".encode())
     source = open_table(f"{s3_bucket}/tables/labels.csv", SourceOptions())

@@ -1,6 +1,7 @@
 """CSV and TSV tables, with a header or, as AutoML and TFRecorder write them, without one."""
 
 import csv
+import re
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.naming import counted
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.tables.column_names import plain
 from shardkit.sources.tables.formats.lines import MAX_LINE_BYTES, Line, read_lines
 from shardkit.sources.tables.formats.records import Record, TableFile, check_columns, shown
 from shardkit.sources.tables.formats.values import kind_of_text, type_of_kinds
@@ -20,6 +22,8 @@ from shardkit.storage import Folder
 
 _CHUNK_RECORDS = 8192  # records of which each different value is classified once
 _DELIMITERS = (",", ";", "\t", "|")
+_SEPARATOR_LINE = re.compile(r"sep=([,;\t|])\s*", re.IGNORECASE)
+_PANDAS_INDEX = re.compile(r"Unnamed: [0-9]+")  # how pandas calls the index of a file that it wrote and read again
 _WITH_SPLIT = ("split", "image_uri", "label")
 
 
@@ -29,7 +33,7 @@ class CsvFile(TableFile):
 
     Attributes:
         delimiter: Character between fields.
-        has_header: Whether the first record names the columns.
+        num_skipped: Number of records before the data: Excel's ``sep=;``, and the names of the columns.
         spaced: Whether a blank after the delimiter is ignored.
     """
 
@@ -37,7 +41,7 @@ class CsvFile(TableFile):
     holds_text: ClassVar[bool] = True
 
     delimiter: str
-    has_header: bool
+    num_skipped: int
     spaced: bool
 
     def parts(self) -> list[int]:
@@ -47,7 +51,7 @@ class CsvFile(TableFile):
     def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
         """See TableFile; empty lines, and lines of delimiters only, are skipped."""
         records = split_records(read_lines(self.folder, self.path), self.delimiter, spaced=self.spaced)
-        if self.has_header:
+        for _ in range(self.num_skipped):
             next(records)
         width = len(self.columns)
         for record in records:
@@ -128,7 +132,7 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
         folder: The folder of the table.
         path: Path of the table.
         tabs: Whether the file's ending promises tabs.
-        known: Lower-case names; a header contains at least one.
+        known: Names of columns in the form of `plain`; a header contains at least one.
 
     Raises:
         DataError: The file is empty, its first line cannot be read, or it is a record of a form that needs a header.
@@ -142,7 +146,12 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
     if first.problem:
         msg = f"{url}: line {first.number} cannot be read: {first.problem}"
         raise DataError(msg)
-    delimiter = "\t" if tabs and "\t" in first.text else max(_DELIMITERS, key=lambda one: _width(first.text, one))
+    declared = _SEPARATOR_LINE.fullmatch(first.text)
+    if declared:  # Excel's way to name the delimiter
+        first = next((line for line in lines if line.problem or line.text.strip()), first)
+        delimiter = declared[1]
+    else:
+        delimiter = "\t" if tabs and "\t" in first.text else max(_DELIMITERS, key=lambda one: _width(first.text, one))
     header = next(split_records(chain([first], lines), delimiter, spaced=False))
     if header.problem:
         msg = f"{url}: line {header.line} cannot be read: {header.problem}"
@@ -156,9 +165,10 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
             f"add a line above it that names its {len(names)} columns, such as image,label or {','.join(_WITH_SPLIT)}"
         )
         raise DataError(msg)
-    columns = found or check_columns(url, names)
+    columns = found or check_columns(url, ["" if _PANDAS_INDEX.fullmatch(name) else name for name in names])
     kind = TsvFile if tabs else CsvFile
-    return kind(folder, path, columns, delimiter, has_header=not found, spaced=spaced)
+    num_skipped = bool(declared) + (not found)
+    return kind(folder, path, columns, delimiter, num_skipped, spaced=spaced)
 
 
 def _width(text: str, delimiter: str) -> int:
@@ -170,7 +180,7 @@ def _width(text: str, delimiter: str) -> int:
 
 
 def _columns_without_header(first: list[str], known: frozenset[str]) -> tuple[str, ...] | None:
-    if any(value.lower() in known for value in first) and not any(map(_is_image, first)):
+    if any(plain(value) in known for value in first) and not any(map(_is_image, first)):
         return None
     if len(first) == len(_WITH_SPLIT) and is_split(first[0]):
         return _WITH_SPLIT
@@ -182,7 +192,7 @@ def _columns_without_header(first: list[str], known: frozenset[str]) -> tuple[st
 def _sign_of_record(first: list[str], known: frozenset[str]) -> str | None:
     """Return the value that shows that the first line is a record: a path, or a split among unusual names."""
     images = (value for value in first if _is_image(value))
-    split = first[0] if is_split(first[0]) and not any(value.lower() in known for value in first) else None
+    split = first[0] if is_split(first[0]) and not any(plain(value) in known for value in first) else None
     return next(images, split)
 
 

@@ -1,15 +1,19 @@
-"""JSON Lines tables: one object per line."""
+"""JSON tables: one object per line, a list of objects, or an object of labels by image."""
 
+import codecs
 import json
+import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
-from shardkit.sources.tables.formats.lines import Line, read_lines
+from shardkit.sources.json_stream import top_level_items
+from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.tables.formats.lines import READ_BYTES, Line, read_lines
 from shardkit.sources.tables.formats.records import (
     MAX_COLUMNS,
     PREFIX_RECORDS,
@@ -20,7 +24,7 @@ from shardkit.sources.tables.formats.records import (
     shown,
 )
 from shardkit.sources.tables.formats.values import kinds_of_value, type_of_kinds
-from shardkit.storage import Folder
+from shardkit.storage import Folder, os_errors_as
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +41,7 @@ class JsonLinesFile(TableFile):
     def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
         """See TableFile; empty lines are skipped."""
         known = set(self.columns)
-        for number, found in _objects(read_lines(self.folder, self.path)):
+        for number, found in self.objects():
             if isinstance(found, str):
                 yield Record(number, (), found)
                 continue
@@ -45,6 +49,10 @@ class JsonLinesFile(TableFile):
                 yield Record(number, (), f"it names {shown(others[0])} besides {len(known):,} columns; put it into one")
                 continue
             yield Record(number, [found.get(name) for name in self.columns], None)
+
+    def objects(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
+        """Yield the number of each record, and its object or what is wrong with it."""
+        return _objects(read_lines(self.folder, self.path))
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
         """See TableFile; the types of the values."""
@@ -60,6 +68,26 @@ class JsonLinesFile(TableFile):
         return type_ is not None
 
 
+@dataclass(frozen=True, slots=True)
+class JsonFile(JsonLinesFile):
+    """A JSON file: a list of objects, as pandas writes with ``orient="records"``, or an object of labels by image."""
+
+    format_name: ClassVar[str] = "JSON"
+
+    def objects(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
+        """See JsonLinesFile; numbers are those of the list's elements, from 1."""
+        with os_errors_as("read the table", self.url), self.folder.open(self.path) as file:
+            items = top_level_items(file, self.url, _DECODER)
+            for number, (name, value) in enumerate(items, 1):
+                yield number, _checked(value) if name is None else {_IMAGE: name, _LABEL: value}
+
+
+_FIRST_NAME = re.compile(rb'\{\s*"((?:[^"\\]|\\.)*)"\s*:')
+# pandas' orient="columns" (the default) or "index"; "split"; and "table".
+_OTHER_PANDAS = re.compile(
+    rb'\{\s*"(?:[^"\\]|\\.)*"\s*:\s*\{\s*"0"\s*:|\{\s*"0"\s*:\s*\{|\{\s*"columns"\s*:\s*\[|\{\s*"schema"\s*:\s*\{\s*"fields"'
+)
+_IMAGE, _LABEL = "image", "label"  # columns of an object of labels by image
 _MAX_COLUMNS = 1000  # with more columns the names are data, such as each line's image: later lines add none
 
 
@@ -92,18 +120,26 @@ def _objects(lines: Iterator[Line]) -> Iterator[tuple[int, dict[str, Any] | str]
 def _parse(text: str) -> dict[str, Any] | str:
     try:
         found = _DECODER.decode(text)
-        if "\\u" in text:
-            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair cannot be stored
+        return _checked(found, may_have_surrogates="\\u" in text)
     except _NamedTwiceError as error:
         return str(error)
-    except UnicodeEncodeError:
-        return "it holds half a surrogate pair, which is no character"
     except json.JSONDecodeError as error:
         return f"it is not JSON: {error.msg} at column {error.colno}"
     except RecursionError:
         return "its JSON is nested too deeply"
     except ValueError:  # Python refuses integers of thousands of digits
         return "it holds a number that is too long"
+
+
+def _checked(found: Any, *, may_have_surrogates: bool = True) -> dict[str, Any] | str:
+    """Return a record, or what is wrong with it."""
+    if may_have_surrogates:
+        try:
+            json.dumps(found, ensure_ascii=False).encode()  # half a surrogate pair cannot be stored
+        except UnicodeEncodeError:
+            return "it holds half a surrogate pair, which is no character"
+        except RecursionError:
+            return "its JSON is nested too deeply"
     if not isinstance(found, dict):
         return _NO_OBJECT
     return found if len(found) <= MAX_COLUMNS else f"it names {len(found):,} columns, more than {MAX_COLUMNS:,}"
@@ -115,22 +151,80 @@ def open_json_lines(folder: Folder, path: str) -> JsonLinesFile:
     Raises:
         DataError: None of the first lines is an object with columns, or they name too many.
     """
+    return replace(file := JsonLinesFile(folder, path, ()), columns=_columns(file, "line"))
+
+
+def open_json(folder: Folder, path: str) -> JsonLinesFile:
+    """Open a JSON file: a list of objects, an object of labels by image, or in fact JSON Lines.
+
+    Raises:
+        DataError: It is none of these, or a list of which no element is an object with columns.
+    """
     url = f"{folder.url}/{path}"
+    kind = json_kind(folder, path)
+    if kind == "lines":
+        return open_json_lines(folder, path)
+    if kind == "images":
+        return JsonFile(folder, path, (_IMAGE, _LABEL))
+    if kind in {None, "pandas"}:
+        msg = (
+            f'{url}: a table in JSON is a list of objects, [{{"image": "a.jpg", "label": "cat"}}, …], or an object of '
+            'labels by image, {"a.jpg": "cat", …}; in pandas, write it with to_json(…, orient="records")'
+        )
+        raise DataError(msg)
+    return replace(file := JsonFile(folder, path, ()), columns=_columns(file, "element"))
+
+
+def _columns(file: JsonLinesFile, unit: str) -> tuple[str, ...]:
     columns: dict[str, None] = {}
     problems: list[str] = []
-    objects = _objects(read_lines(folder, path))
+    objects = file.objects()
     for number, found in islice(objects, PREFIX_RECORDS):
         if isinstance(found, str):
-            problems.append(f"line {number}: {found}")
+            problems.append(f"{unit} {number}: {found}")
         else:
             columns.update(dict.fromkeys(found))
-            refuse_many_columns(url, len(columns))
+            refuse_many_columns(file.url, len(columns))
     for _, found in objects if columns else ():
         if len(columns) < _MAX_COLUMNS and not isinstance(found, str):
             columns.update(dict.fromkeys(found))
     if not columns:
-        msg = (
-            f"{url}: no line of the table can be read as a JSON object with columns; {(problems or ['it is empty'])[0]}"
-        )
+        why = (problems or ["it is empty"])[0]
+        msg = f"{file.url}: no {unit} of the table can be read as a JSON object with columns; {why}"
         raise DataError(msg)
-    return JsonLinesFile(folder, path, tuple(columns))
+    return tuple(columns)
+
+
+def json_kind(folder: Folder, path: str) -> Literal["list", "images", "lines", "pandas"] | None:
+    """Return which table a .json file is, from its first records; None if it is none, such as COCO's object.
+
+    "pandas" is a table in a form that is not read: columns or rows by their index.
+
+    Raises:
+        DataError: The file is damaged at its beginning.
+        MachineError: The disk or the network failed.
+    """
+    url = f"{folder.url}/{path}"
+    with os_errors_as("read the table", url), folder.open(path) as file:
+        start = file.read(READ_BYTES).removeprefix(codecs.BOM_UTF8).lstrip()
+        if start.startswith(b"["):
+            return "list"
+        if _OTHER_PANDAS.match(start):
+            return "pandas"
+        lines = [line for line in start.splitlines() if line.strip()][:2]
+        if (
+            len(lines) == 2
+            and lines[1].startswith(b"{")
+            and isinstance(_parse(lines[0].decode("utf-8", "replace")), dict)
+        ):
+            return "lines"
+        # The first name is looked at before its value is parsed: COCO's may be a list of gigabytes.
+        name = _FIRST_NAME.match(start)
+        if name is None or ending(name[1].decode("utf-8", "replace")) not in IMAGE_ENDINGS:
+            return None
+        file.seek(0)
+        first = islice(top_level_items(file, url, _DECODER), PREFIX_RECORDS)
+        are_images = all(
+            name and ending(name) in IMAGE_ENDINGS and not isinstance(value, dict) for name, value in first
+        )
+        return "images" if are_images else None

@@ -1,6 +1,8 @@
 """Read a text file line by line, whatever it contains; the longest line that is allowed bounds the memory."""
 
-from collections.abc import Iterator
+import codecs
+from collections.abc import Callable, Iterator
+from itertools import chain
 from typing import NamedTuple
 
 from shardkit.errors import DataError
@@ -21,10 +23,10 @@ class Line(NamedTuple):
 
 
 def read_lines(folder: Folder, path: str) -> Iterator[Line]:
-    """Yield lines, which end in LF, CR LF or CR; a UTF-8 byte order mark is skipped.
+    """Yield lines, which end in LF, CR LF or CR; a byte order mark says whether the file is UTF-8 or UTF-16.
 
     Raises:
-        DataError: The file is UTF-16.
+        DataError: The file is damaged UTF-16.
         MachineError: The disk or the network failed.
     """
     url = f"{folder.url}/{path}"
@@ -33,9 +35,10 @@ def read_lines(folder: Folder, path: str) -> Iterator[Line]:
     dropping = False  # inside a line that was too long
     with os_errors_as("read the table", url), folder.open(path) as file:
         chunk = file.read(READ_BYTES)
-        if chunk.startswith(_UTF_16_MARKS):
-            msg = f"{url}: the file is UTF-16; save it as UTF-8"
-            raise DataError(msg)
+        read: Callable[[], bytes] = lambda: file.read(READ_BYTES)  # noqa: E731
+        if chunk.startswith(_UTF_16_MARKS):  # Excel's "Unicode text"
+            read = _utf_8_of_utf_16(chunk, read, url)
+            chunk = read()
         chunk = chunk.removeprefix(_UTF_8_MARK)
         while chunk:
             # A line that ends in CR also waits in `rest`: the next chunk may begin with its LF.
@@ -53,10 +56,27 @@ def read_lines(folder: Folder, path: str) -> Iterator[Line]:
                 number += 1
                 yield _too_long(number)
                 dropping, rest = True, b""
-            chunk = file.read(READ_BYTES)
+            chunk = read()
     for piece in rest.splitlines(keepends=True):
         number += 1
         yield _line(number, piece)
+
+
+def _utf_8_of_utf_16(first: bytes, read: Callable[[], bytes], url: str) -> Callable[[], bytes]:
+    """Return the function that reads the same text as UTF-8; b"" at its end."""
+    decoder = codecs.getincrementaldecoder("utf-16")()
+
+    def decoded(data: bytes) -> bytes:
+        try:
+            return decoder.decode(data, final=not data).encode()
+        except UnicodeError as error:
+            msg = f"{url}: the file begins as UTF-16 and is damaged ({error}); save it as UTF-8"
+            raise DataError(msg) from None
+
+    # Half a character of a chunk waits for the next one, so that only the end gives nothing.
+    pieces = (decoded(data) for data in chain([first], iter(read, b""), [b""]))
+    texts = (piece for piece in pieces if piece)
+    return lambda: next(texts, b"")
 
 
 def _line(number: int, piece: bytes) -> Line:

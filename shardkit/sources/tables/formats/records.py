@@ -63,6 +63,11 @@ class TableFile(abc.ABC):
         return f"{self.folder.url}/{self.path}"
 
     @property
+    def remark(self) -> str:
+        """The beginning of a sentence on how the file is read, such as its sheet; '' for nothing."""
+        return ""
+
+    @property
     def name(self) -> str:
         """The file's path, for keys and messages."""
         return encodable_path(self.path)

@@ -1,22 +1,18 @@
-"""Find images that a table names without their ending, in another case, or one folder higher.
+"""Find images that a table names without their ending, in another case, or in another folder.
 
 This applies only if none of the first records' images is where the table says; otherwise names are taken literally.
 """
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, ending, unicode_problem
 from shardkit.sources.tables.formats.records import shown
 from shardkit.sources.tables.unlisted import list_if_allowed
-from shardkit.sources.walking import file_or_folder, join
+from shardkit.sources.walking import join
 from shardkit.storage import Folder
-
-NUM_LOOKED_UP = 100  # images of the first records that are looked up; usually the first one exists
-_NUM_FOLDERS = 100  # folders below the root that are searched for a hint
 
 
 @dataclass(slots=True)
@@ -30,8 +26,8 @@ class NameResolver:
     folder: Folder
     _files: dict[str, dict[str, list[str]]] = field(default_factory=dict)
 
-    def resolve(self, key: str) -> str:
-        """Return the key of the one file that a key means; the key itself if there is none.
+    def find(self, key: str) -> str | None:
+        """Return the key of the one file that a key means; None if there is none.
 
         A file of exactly that name comes first, then one whose name differs in case, then, for a name without an image
         ending, an image with that stem.
@@ -53,7 +49,7 @@ class NameResolver:
         if len(found) > 1:
             msg = f"{shown(key)} may be {found[0]} or {found[1]}; write the file's whole name"
             raise BadRecord(BAD_PATH, msg)
-        return join(above, found[0]) if found else key
+        return join(above, found[0]) if found else None
 
     def _listed(self, path: str) -> dict[str, list[str]]:
         """Return names of files by case-folded name; images also by case-folded stem with '/' behind it."""
@@ -73,48 +69,37 @@ class ImageLocation:
 
     Attributes:
         by_name: Whether keys have to be resolved by NameResolver.
+        folders: Folders that the table's paths start at; an image is in exactly one of them.
         remark: What the user should know about it; '' for nothing.
     """
 
     by_name: bool = False
+    folders: tuple[str, ...] = ("",)
     remark: str = ""
 
+    @property
+    def is_plain(self) -> bool:
+        """Whether paths are keys as they are."""
+        return not self.by_name and self.folders == ("",)
 
-def locate_images(folder: Folder, keys: Iterable[str]) -> ImageLocation:
-    """Look up the images of the first records.
+    def finder(self, folder: Folder) -> Callable[[str], str]:
+        """Return the function that maps a table's path to the image's key; it may raise BadRecord.
 
-    Args:
-        folder: The folder that keys start at.
-        keys: Keys of the first records.
-
-    Raises:
-        MachineError: A folder cannot be listed.
-    """
-    first = list(dict.fromkeys(keys))[:NUM_LOOKED_UP]
-    for key in first:
-        found = file_or_folder(folder, key)
-        if found is not None and not found.is_folder:
-            return ImageLocation()
-    names = NameResolver(folder)
-    if pair := _first_found(names, first):
-        remark = f"; images are found by names without endings or in another case, such as {shown(pair[1])}"
-        return ImageLocation(by_name=True, remark=remark)
-    folders = [entry.name for entry in list_if_allowed(folder, "") if entry.is_folder]
-    for name in folders[:_NUM_FOLDERS]:
-        if pair := _first_found(names, [join(name, key) for key in first]):
-            place = printable(join(folder.url.rstrip("/"), name))
-            return ImageLocation(remark=f"; note: its images are not there but in {place}: say so with --root {place}")
-    return ImageLocation()
+        Args:
+            folder: The folder that keys start at.
+        """
+        names = NameResolver(folder)
+        if len(self.folders) > 1:
+            return lambda path: _only_one(path, [names.find(join(above, path)) for above in self.folders])
+        [above] = self.folders
+        if not self.by_name:
+            return lambda path: join(above, path)
+        return lambda path: names.find(join(above, path)) or join(above, path)
 
 
-def _first_found(names: NameResolver, keys: Iterable[str]) -> tuple[str, str] | None:
-    """Return the first key that means a file, and that file's key."""
-    for key in keys:
-        try:
-            found = names.resolve(key)
-        except BadRecord:  # several files: the listing rejects the record
-            return key, key
-        there = file_or_folder(names.folder, found)
-        if there is not None and not there.is_folder:
-            return key, found
-    return None
+def _only_one(path: str, found: list[str | None]) -> str:
+    keys = [key for key in found if key is not None]
+    if len(keys) > 1:
+        msg = f"{shown(path)} may be {keys[0]} or {keys[1]}; write the image's folder into the table"
+        raise BadRecord(BAD_PATH, msg)
+    return keys[0] if keys else path  # the check reports that it is missing

@@ -1,0 +1,234 @@
+"""Find the folder of a table's images: where the paths say, near the table, or nowhere, which is refused."""
+
+import contextlib
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shardkit.errors import CallError
+from shardkit.naming import printable
+from shardkit.sources.listing import BadRecord
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.formats.records import shown
+from shardkit.sources.tables.images.lookup import ImageLocation, NameResolver
+from shardkit.sources.tables.images.nearby import NUM_SEARCHED, Nearby, is_file, search_nearby
+from shardkit.sources.tables.images.prefixes import (
+    folder_parts,
+    is_drive,
+    parse_prefixes,
+    replace_prefix,
+    shared_folder,
+)
+from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form, build_keys, root_of
+from shardkit.sources.tables.refusals import Choice, refuse
+from shardkit.sources.walking import join
+from shardkit.storage import Folder
+
+NUM_LOOKED_UP = 100  # images of the first records that are looked up; usually the first one exists
+_NUM_COUNTED = 20  # images that are looked up to find out whether a column names images at all
+_MAX_COMMANDS = 4
+_MAX_TAILS = 12  # ends of a path that are looked up
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """Where the images are that a column names.
+
+    Attributes:
+        folder: The folder that keys start at.
+        keys: How paths become keys.
+        location: How images are found.
+        files: For the first paths, the files that they name; fewer if some do not exist.
+        num_tried: Number of paths that were looked up.
+    """
+
+    folder: Folder
+    keys: KeyBuilder
+    location: ImageLocation
+    files: tuple[str, ...]
+    num_tried: int
+
+    @property
+    def agrees(self) -> bool:
+        """Whether at least half of the paths name files."""
+        return bool(self.files) and 2 * len(self.files) >= self.num_tried
+
+
+def place_images(
+    source: str,
+    table_folder: Folder,
+    options: SourceOptions,
+    first: list[NumberedPath],
+    all_paths: Callable[[], Iterable[NumberedPath]],
+    *,
+    counting: bool,
+) -> Placement:
+    """Find the folder of the images that a column names.
+
+    Args:
+        source: URL of the table.
+        table_folder: The table's folder.
+        options: Options of the source.
+        first: Paths of the first records, at least one.
+        all_paths: Yields the paths of all records.
+        counting: Whether to look up several images even if the first one is found.
+
+    Raises:
+        CallError: Images are in several folders, in a folder that only the user may name, or on another machine.
+        DataError: The paths are of several kinds.
+        MachineError: A folder cannot be listed.
+    """
+    _refuse_drives(source, table_folder, options, first)
+    folder, keys = build_keys(source, table_folder, options, first, all_paths)
+    paths = list(dict.fromkeys(_good_keys(keys, first)))[: _NUM_COUNTED if counting else NUM_LOOKED_UP]
+
+    def placed(location: ImageLocation, files: Iterable[str], tried: int, base: Folder = folder) -> Placement:
+        there = root_of(base) if base is not folder else keys.root
+        builder = KeyBuilder(there, keys.absolute_only, keys.table_folder, keys.prefixes)
+        return Placement(base, builder, location, tuple(files), tried)
+
+    if files := list(_existing(folder, paths, all_of_them=counting)):
+        return placed(ImageLocation(), [f"{keys.root}{key}" for key in files], len(paths) if counting else 1)
+    names = NameResolver(folder)
+    if pairs := list(_named(names, paths, all_of_them=counting)):
+        remark = f"; images are found by names without endings or in another case, such as {shown(pairs[0][0])}"
+        files = [f"{keys.root}{found}" for found, _ in pairs]
+        return placed(ImageLocation(by_name=True, remark=remark), files, len(paths) if counting else 1)
+    searched = paths[:: max(1, len(paths) // NUM_SEARCHED)][:NUM_SEARCHED]
+    nearby = None
+    if not keys.absolute_only:
+        nearby = search_nearby(folder, searched, also_above=options.root is None)
+    if nearby is not None:
+        if nearby.is_ambiguous:
+            raise _several_folders(source, options, nearby)
+        location = _location(nearby)
+        files = [
+            f"{nearby.base.url}/{above}/{one}"
+            for above, held in zip(nearby.folders, nearby.found, strict=True)
+            for one in sorted(held)
+        ]
+        return placed(location, files, len(searched), nearby.base)
+    start = table_folder if options.root is None else folder
+    _refuse_elsewhere(source, start, options, first, must=keys.absolute_only)
+    return placed(ImageLocation(), (), len(paths))
+
+
+def _good_keys(keys: KeyBuilder, paths: Iterable[NumberedPath]) -> Iterator[str]:
+    for _, path in paths:
+        with contextlib.suppress(BadRecord):
+            yield keys.key(path)
+
+
+def _existing(folder: Folder, keys: Iterable[str], *, all_of_them: bool) -> Iterator[str]:
+    for key in keys:
+        if is_file(folder, key):
+            yield key
+            if not all_of_them:
+                return
+
+
+def _named(names: NameResolver, keys: Iterable[str], *, all_of_them: bool) -> Iterator[tuple[str, str]]:
+    """Yield the keys of files, and the keys that mean them."""
+    for key in keys:
+        try:
+            found = names.find(key)
+        except BadRecord:  # several files: the listing rejects the record
+            found = key
+        if found is not None:
+            yield found, key
+            if not all_of_them:
+                return
+
+
+def _location(nearby: Nearby) -> ImageLocation:
+    base = nearby.base.url.rstrip("/")
+    places = [printable(join(base, path)) for path in nearby.folders]
+    inexact = ", by names without endings or in another case" if nearby.by_name else ""
+    some = ", ".join(places[:3]) + (f" and {len(places) - 3} more folders" if len(places) > 3 else "")
+    return ImageLocation(nearby.by_name, nearby.folders, f"; its images were found in {some}{inexact}")
+
+
+def _several_folders(source: str, options: SourceOptions, nearby: Nearby) -> CallError:
+    places = [
+        join(nearby.base.url.rstrip("/"), path) for path, held in zip(nearby.folders, nearby.found, strict=True) if held
+    ]
+    # train.csv more likely names images in train_images/ than in test_images/.
+    words = re.findall("[a-z]+", source.rpartition("/")[2].rpartition(".")[0].lower())
+    places.sort(key=lambda place: not any(word in place.rpartition("/")[2].lower() for word in words))
+    path = min(frozenset().union(*nearby.found))
+    choices = [Choice({"root": place}, f"the images are in {place.rpartition('/')[2]}/") for place in places]
+    problem = f"{source}: images of the names in the table, such as {shown(path)}, are in {len(places)} folders"
+    return refuse(problem, source, options, choices[:_MAX_COMMANDS])
+
+
+def _refuse_drives(source: str, table_folder: Folder, options: SourceOptions, first: Sequence[NumberedPath]) -> None:
+    prefixes = parse_prefixes(options.path_prefix)
+    mapped = [NumberedPath(line, replace_prefix(path, prefixes)) for line, path in first]
+    if 2 * sum(is_drive(path) for _, path in mapped) > len(mapped):
+        _refuse_elsewhere(source, table_folder, options, mapped, must=True)
+
+
+def _refuse_elsewhere(
+    source: str, folder: Folder, options: SourceOptions, first: Sequence[NumberedPath], *, must: bool
+) -> None:
+    """Refuse paths of which none exists, with the prefix that the user has to replace.
+
+    Args:
+        source: URL of the table.
+        folder: The folder of the table, or that the user named.
+        options: Options of the source.
+        first: Paths of the first records.
+        must: Whether to refuse too if the images are not found under the end of their paths.
+
+    Raises:
+        CallError: The images are found there, or `must`.
+    """
+    prefixes = parse_prefixes(options.path_prefix)
+    paths = [replace_prefix(path, prefixes) for _, path in first[:NUM_LOOKED_UP]]
+    usual = Counter(map(_is_absolute, paths)).most_common(1)[0][0]
+    paths = [path for path in paths if _is_absolute(path) == usual]  # the others are rejected one by one
+    shared = shared_folder(paths)
+    place = _place_of_tail(folder, paths[0], len(shared), also_above=options.root is None)
+    if place is None and not must:
+        return
+    num_parts, new = place or (len(shared), "FOLDER")
+    old = _beginning(paths[0], num_parts)
+    problem = f"{source}: none of the first images exists, such as {shown(paths[0])}"
+    meaning = "the images are there now" if place else "FOLDER: where these images are now"
+    change: dict[str, Any]
+    if not old.strip("/\\"):
+        meaning, change = "FOLDER: where these paths start", {"root": "FOLDER"}
+    else:
+        change = {"path_prefix": (*options.path_prefix, f"{old}={new}")}
+    raise refuse(problem, source, options, [Choice(change, meaning)])
+
+
+def _is_absolute(path: str) -> bool:
+    return is_drive(path) or absolute_form(path) is not None
+
+
+def _place_of_tail(folder: Folder, path: str, max_parts: int, *, also_above: bool) -> tuple[int, str] | None:
+    """Return how many parts of a path to replace, and by which folder, so that the image exists; None if none does."""
+    parts = [*folder_parts(path), path.replace("\\", "/").rpartition("/")[2]]
+    for num_parts in range(1, max_parts + 1)[-_MAX_TAILS:]:
+        tail = "/".join(parts[num_parts:])
+        if not any(parts[:num_parts]) or not parts[num_parts]:
+            continue  # before or inside of '://'
+        if is_file(folder, tail):
+            return num_parts, folder.url
+        nearby = search_nearby(folder, [tail], also_above=also_above)
+        if nearby is not None and sum(map(bool, nearby.found)) == 1:
+            [above] = [one for one, held in zip(nearby.folders, nearby.found, strict=True) if held]
+            return num_parts, join(nearby.base.url.rstrip("/"), above)
+    return None
+
+
+def _beginning(path: str, num_parts: int) -> str:
+    """Return the first parts of a path, as it is written."""
+    found = path.replace("\\", "/")
+    end = -1 if num_parts else 0
+    for _ in range(num_parts):
+        end = found.index("/", end + 1)
+    return path[:end]

@@ -1,0 +1,124 @@
+"""Find the columns of labels: by usual names if the values agree, or as one column for each class."""
+
+from collections.abc import Sequence
+
+from shardkit.errors import CallError, DataError
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
+from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
+from shardkit.sources.tables.formats.values import as_text
+from shardkit.sources.tables.labels.indicators import decide_indicators, indicator_columns
+from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
+from shardkit.sources.tables.labels.profile import Profile, profile_of
+from shardkit.sources.tables.labels.reading import Labels
+from shardkit.sources.tables.refusals import Choice, refuse
+
+_MAX_CHOICES = 4  # commands of a refusal
+_MAX_PAIRS = 100_000  # different pairs of values in two columns that are compared
+
+
+def find_labels(
+    file: TableFile,
+    prefix: Sequence[Record],
+    taken: set[int | None],
+    options: SourceOptions,
+    read_all: ReadAll,
+    source: str,
+) -> Labels:
+    """Decide which columns are labels, and how they are read.
+
+    Args:
+        file: The table.
+        prefix: Its first records.
+        taken: Columns that are no labels: of images, splits and groups.
+        options: Options of the source, without names of label columns.
+        read_all: Yields all records.
+        source: SOURCE, for commands.
+
+    Raises:
+        CallError: Several columns may be the labels, or the labels can be read in two ways.
+        DataError: There is no column of labels.
+    """
+    free = [i for i, name in enumerate(file.columns) if name and i not in taken]
+    usual = [i for i in named_like(file.columns, LABEL_COLUMNS) if i in free]
+    likely = [i for i in named_like(file.columns, LIKELY_LABEL_COLUMNS) if i in free and i not in usual]
+    if len(usual) != 1 or likely:
+        profiles = {i: profile_of(file, prefix, i) for i in [*usual, *likely]}
+        agreeing = [i for i in profiles if profiles[i].may_be_label and _fits(profiles[i], options)]
+        agreeing = _without_codes(agreeing, profiles, read_all)
+        if len(agreeing) > 1:
+            raise _several(file, agreeing, options, source)
+        usual = agreeing or usual[:1]
+    if usual:
+        return decide_labels(file, prefix, (usual[0],), options, read_all, source)
+    # One class a column, and nothing else that could be a label.
+    if options.label_type != "number" and options.label_separator is None:
+        indicators = indicator_columns(prefix, free)
+        if len(indicators) > 1 and len(indicators) == len(free):
+            labels = decide_indicators(file, prefix, indicators, options, read_all)
+            if labels:
+                return labels
+    raise _none(file, prefix, free, options, source)
+
+
+def _fits(profile: Profile, options: SourceOptions) -> bool:
+    if options.label_type == "number":
+        return not profile.numbers.has_names
+    return options.label_separator is None or profile.numbers.has_names
+
+
+def _without_codes(columns: list[int], profiles: dict[int, Profile], read_all: ReadAll) -> list[int]:
+    """Return the columns without those that only repeat another one: the same values, or a number for each name."""
+    kept: list[int] = []
+    for column in sorted(columns, key=lambda i: not profiles[i].numbers.has_names):  # names first, otherwise in order
+        whole = profiles[column].numbers.are_whole
+        if not any(
+            _repeats_column(column, other, read_all, is_code=whole and profiles[other].numbers.has_names)
+            for other in kept
+        ):
+            kept.append(column)
+    return [i for i in columns if i in kept]
+
+
+def _repeats_column(column: int, other: int, read_all: ReadAll, *, is_code: bool) -> bool:
+    """Return whether a column has the values of another one; or, as a code, exactly one number for each of them."""
+    pairs: set[tuple[str, str]] = set()
+    for record in read_all(frozenset({column, other})):
+        if record.problem is None:
+            try:
+                pair = as_text(record.values[column]), as_text(record.values[other])
+            except ValueError:
+                return False
+            pairs.add(pair)
+            if (not is_code and pair[0] != pair[1]) or len(pairs) > _MAX_PAIRS:
+                return False
+    codes, names = {code for code, _ in pairs}, {name for _, name in pairs}
+    return len(pairs) == len(codes) == len(names)
+
+
+def _several(file: TableFile, columns: Sequence[int], options: SourceOptions, source: str) -> CallError:
+    names = [file.columns[i] for i in columns]
+    problem = f"{file.url}: the labels may be in column {' or '.join(map(repr, names[:_MAX_CHOICES]))}"
+    choices = [Choice({"label_columns": (name,)}, f"the label is in column {name!r}") for name in names]
+    return refuse(problem, source, options, choices[:_MAX_CHOICES])
+
+
+def _none(
+    file: TableFile, prefix: Sequence[Record], free: Sequence[int], options: SourceOptions, source: str
+) -> CallError | DataError:
+    listed = enumerated([repr(name) for name in file.columns if name])
+    problem = f"{file.url}: none of the columns {listed} is called like a label"
+    choices = []
+    indicators = indicator_columns(prefix, free)
+    if len(indicators) > 1:
+        names = tuple(file.columns[i] for i in indicators)
+        choices.append(Choice({"label_columns": names}, "a class for each of these columns of 0 and 1"))
+    profiles = {i: profile_of(file, prefix, i) for i in free if i not in indicators or len(indicators) == 1}
+    # Fewer different values first: a class has many images.
+    for i in sorted(profiles, key=lambda i: profiles[i].num_distinct):
+        profile = profiles[i]
+        if profile.may_be_label and _fits(profile, options):
+            choices.append(Choice({"label_columns": (file.columns[i],)}, f"the label is in column {file.columns[i]!r}"))
+    if not choices:
+        return DataError(f"{problem}; name it with --label-column")
+    return refuse(problem, source, options, choices[:_MAX_CHOICES])

@@ -1,0 +1,201 @@
+"""Decide how the labels of chosen columns are read: as classes, as several classes, or as numbers for regression."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit.errors import CallError, DataError
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.column_names import is_called_like_classes
+from shardkit.sources.tables.formats.records import Record, TableFile, shown
+from shardkit.sources.tables.formats.values import is_number
+from shardkit.sources.tables.labels.indicators import decide_indicators
+from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
+from shardkit.sources.tables.labels.profile import profile_of, separator_in
+from shardkit.sources.tables.labels.reading import Labels, column_phrase
+from shardkit.sources.tables.refusals import Choice, refuse
+
+# Yields all records of a source, with values of the given columns.
+ReadAll = Callable[[frozenset[int]], Iterable[Record]]
+_FEW_CLASSES = 50  # more different whole numbers than this may be quantities, such as ages
+_RECORDS_PER_CLASS = 10  # and of a column that is called like classes, only if there are fewer records than this each
+_MANY_RECORDS = 50  # records from which on labels that all differ are names of single images, or captions
+
+
+def decide_labels(
+    file: TableFile,
+    prefix: Sequence[Record],
+    columns: tuple[int, ...],
+    options: SourceOptions,
+    read_all: ReadAll,
+    source: str,
+) -> Labels:
+    """Decide how labels are read, from the first records, and for whole numbers from all records.
+
+    Args:
+        file: The table.
+        prefix: Its first records.
+        columns: The columns of labels.
+        options: Options of the source.
+        read_all: Yields all records.
+        source: SOURCE, for commands.
+
+    Raises:
+        CallError: The labels can be read in two ways; or there are both `label_type="number"` and `label_separator`,
+            or the separator is empty.
+        DataError: The columns hold no labels of this type.
+    """
+    names = tuple(file.columns[i] for i in columns)
+    found = [[record.values[i] for record in prefix] for i in columns]
+    present = [value for column in found for value in column if value is not None and value != "" and _is_label(value)]
+    separator = options.label_separator
+    if separator is not None and (not separator or options.label_type == "number"):
+        msg = "label_separator separates class names: it has at least one character, and excludes label_type 'number'"
+        raise CallError(msg)
+    types = file.types(prefix, columns)
+    # Columns of types that cannot be stored are not even read; a few odd values only reject their records.
+    if not present and any(types[i] is None for i in columns):
+        problem = f"{file.url}: {column_phrase(names)} neither text nor numbers"
+        raise DataError(f"{problem}; name the label's column with --label-column")
+    if options.label_type == "number":
+        return _targets(columns, names, present)
+    if len(columns) > 1:
+        if not separator and (labels := decide_indicators(file, prefix, columns, options, read_all)):
+            return labels
+        if options.label_type == "auto" and present and all(_is_number(value) for value in present):
+            msg = f"{file.url}: {column_phrase(names)} numbers other than 0 and 1; add --label-type number or class"
+            raise DataError(msg)
+    several = len(columns) > 1 or separator is not None or _are_lists(types[columns[0]], present)
+    class_names = file.class_names(columns[0]) if len(columns) == 1 else ()
+    if class_names:
+        return Labels(columns, names, "classes" if several else "class", separator, class_names, 0)
+    numbers = _numbers(file, prefix, columns, separator, read_all)
+    if several:
+        if len(columns) == 1 and not separator and options.label_type == "auto" and _are_float_lists(file, present):
+            return _targets(columns, names, present)
+        lines = _lines(file, names, numbers, options) if numbers and numbers.are_whole else ()
+        return Labels(columns, names, "classes", separator, lines, 0, whole=bool(lines))
+    if options.label_type == "auto":
+        if numbers and numbers.has_fractions and not numbers.has_names:
+            return _targets(columns, names, present)
+        _refuse_unclear(file, prefix, columns[0], numbers, options, source)
+    if numbers is None or not numbers.are_whole:
+        return Labels(columns, names, "class", None, (), 0)
+    return Labels(columns, names, "class", None, _lines(file, names, numbers, options), 0, whole=True)
+
+
+def _targets(columns: tuple[int, ...], names: tuple[str, ...], present: Sequence[Any]) -> Labels:
+    width = max((len(value) if isinstance(value, list) else 1 for value in present), default=1) or 1
+    return Labels(columns, names, "numbers", None, (), width if len(columns) == 1 else len(columns))
+
+
+def _numbers(
+    file: TableFile, prefix: Sequence[Record], columns: tuple[int, ...], separator: str | None, read_all: ReadAll
+) -> Numbers | None:
+    """Return what the numbers of all records are; None if the first records hold names."""
+
+    def values(records: Iterable[Record]) -> Iterator[Any]:
+        good = (record.values for record in records if record.problem is None)
+        single = atoms((one[i] for one in good for i in columns), separator)
+        return (one for one in single if not isinstance(one, list | dict))
+
+    first = numbers_in(values(prefix), holds_text=file.holds_text)
+    if first.has_names or not first.num_present:
+        return None
+    if first.has_fractions:
+        return first
+    # Fractions and names may come late.
+    return numbers_in(values(read_all(frozenset(columns))), holds_text=file.holds_text)
+
+
+def _lines(file: TableFile, names: tuple[str, ...], numbers: Numbers, options: SourceOptions) -> tuple[str, ...]:
+    """Return the names that whole numbers stand for: the lines of `--classes`; () if the numbers are names themselves.
+
+    Raises:
+        CallError: Some number has no line.
+    """
+    classes = options.classes or ()
+    if not classes or {str(number) for number in numbers.whole} <= set(classes):
+        return ()
+    low, high = min(numbers.whole), max(numbers.whole)
+    if low >= 0 and high < len(classes):
+        return classes
+    problem = (
+        f"{file.url}: {column_phrase(names)} whole numbers from {low} to {high}, and --classes names {len(classes)} "
+        f"classes by line, from 0 to {len(classes) - 1}"
+    )
+    if (low, high) == (1, len(classes)):
+        first, last = shown(classes[0]), shown(classes[-1])
+        remedy = (
+            f"if 1 is {first} and {high} is {last}, the table counts from 1: subtract 1 from its labels, or put a line "
+            "for 0 above the first name (a class without images)"
+        )
+    else:
+        remedy = "add the missing lines, or correct the labels"
+    msg = f"{problem}; {remedy}"
+    raise CallError(msg)
+
+
+def _refuse_unclear(
+    file: TableFile, prefix: Sequence[Record], column: int, numbers: Numbers | None, options: SourceOptions, source: str
+) -> None:
+    """Refuse a column that may be classes or something else.
+
+    Raises:
+        CallError: It holds many different whole numbers, a different text in each record, or several names in one text.
+    """
+    name = file.columns[column]
+    chosen = {"label_columns": (name,)}
+    as_class = Choice({**chosen, "label_type": "class"}, "each value is a class")
+    if numbers and numbers.are_whole:
+        enough = numbers.num_present / _RECORDS_PER_CLASS if is_called_like_classes(name) else 0
+        if len(numbers.whole) > max(_FEW_CLASSES, enough):
+            as_number = Choice({**chosen, "label_type": "number"}, "a quantity, for regression")
+            problem = (
+                f"{file.url}: column {name!r} holds {len(numbers.whole):,} different whole numbers from "
+                f"{min(numbers.whole):,} to {max(numbers.whole):,}: classes, or a quantity"
+            )
+            both = [as_class, as_number] if is_called_like_classes(name) else [as_number, as_class]
+            raise refuse(problem, source, options, both)
+        return
+    profile = profile_of(file, prefix, column)
+    if profile.num_present >= _MANY_RECORDS and profile.num_distinct == profile.num_present:
+        number = f"{profile.num_present:,}"
+        problem = f"{file.url}: column {name!r} holds a different label in each of the first {number} records"
+        others = [
+            Choice({"label_columns": (other,)}, f"the class is in column {other!r}")
+            for i, other in enumerate(file.columns)
+            if other and i != column and _repeats(file, prefix, i)
+        ]
+        raise refuse(problem, source, options, [*others[:3], as_class])
+    values = [record.values[column] for record in prefix]
+    if separator := separator_in(values):
+        example = shown(next(value for value in values if isinstance(value, str) and separator in value.strip()))
+        several = Choice({**chosen, "label_separator": separator}, f"several classes, separated by {separator!r}")
+        problem = f"{file.url}: column {name!r} holds labels such as {example}: one class, or several"
+        raise refuse(problem, source, options, [several, as_class])
+
+
+def _repeats(file: TableFile, prefix: Sequence[Record], column: int) -> bool:
+    profile = profile_of(file, prefix, column)
+    return profile.repeats and profile.num_distinct > 1
+
+
+def _is_label(value: Any) -> bool:
+    """Return whether a value can be a label, or a list of labels."""
+    one_by_one = value if isinstance(value, list) else [value]
+    return not any(isinstance(one, list | dict) for one in one_by_one)
+
+
+def _are_lists(type_: pa.DataType | None, present: Sequence[Any]) -> bool:
+    return any(isinstance(value, list) for value in present) or (type_ is not None and pa.types.is_list(type_))
+
+
+def _are_float_lists(file: TableFile, present: Sequence[Any]) -> bool:
+    flat = [one for value in present for one in (value if isinstance(value, list) else [value])]
+    return all(type(one) in {int, float} for one in flat) and float in map(type, flat)
+
+
+def _is_number(value: Any) -> bool:
+    return is_number(value) if isinstance(value, str) else isinstance(value, int | float)

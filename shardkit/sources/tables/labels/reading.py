@@ -1,0 +1,171 @@
+"""Read a record's label: one class, several classes, or numbers for regression."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from shardkit.naming import counted
+from shardkit.reject_reasons import BAD_LABEL, NO_LABEL
+from shardkit.sources.listing import LABEL_NAMES, BadRecord, target_field
+from shardkit.sources.tables.formats.records import enumerated, shown
+from shardkit.sources.tables.formats.values import as_float, as_text
+from shardkit.sources.tables.labels.numbers import number_of
+
+Kind = Literal["class", "classes", "indicators", "one-hot", "numbers"]
+INDICATORS = {"": False, "0": False, "0.0": False, "false": False, "1": True, "1.0": True, "true": True}
+SIGNED_INDICATORS = {"-1": False, "-1.0": False, "1": True, "1.0": True}  # as in CelebA's table of attributes
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """How labels are read.
+
+    Attributes:
+        columns: Indexes of the columns in the table.
+        names: Names of the columns.
+        kind: One class; several classes; columns that say whether the class of their name applies; such columns of
+            which exactly one applies; or numbers.
+        separator: Separator of several classes in one field; None for none.
+        class_names: Names that integers stand for; () if an integer is its own name.
+        num_targets: Number of values per image; 0 for classes.
+        whole: Whether all classes are whole numbers, so that ``1.0`` and ``1`` are one class and ``NaN`` is none.
+        signed: Whether columns that do not apply hold -1 instead of 0.
+    """
+
+    columns: tuple[int, ...]
+    names: tuple[str, ...]
+    kind: Kind
+    separator: str | None
+    class_names: tuple[str, ...]
+    num_targets: int
+    whole: bool = False
+    signed: bool = False
+
+    @property
+    def field(self) -> pa.Field | None:
+        """The column that the listing needs besides label_name; None if it needs none."""
+        if self.kind == "numbers":
+            return target_field(self.num_targets)
+        return None if self.kind in {"class", "one-hot"} else LABEL_NAMES
+
+    def describe(self) -> str:
+        """Return a phrase for the user that says how labels are read."""
+        columns = enumerated([*map(repr, self.names)])
+        many = f"column{'s' * (len(self.names) > 1)} {columns}"
+        if self.kind == "class":
+            lines = ", whose numbers are lines of --classes from 0" if self.whole and self.class_names else ""
+            return f"the class from {many}{lines}"
+        if self.kind == "one-hot":
+            return f"one class per image, the column of {len(self.columns):,} with a 1 ({columns})"
+        if self.kind == "indicators":
+            return f"several classes per image, a column each ({columns})"
+        if self.kind == "classes":
+            separated = f", separated by {self.separator!r}" if self.separator else ""
+            return f"several classes per image from {many}{separated}"
+        return f"{counted(self.num_targets, 'number')} for regression from {many}"
+
+    def read(self, values: Sequence[Any]) -> Any:
+        """Return a record's class name, names, or numbers.
+
+        Raises:
+            BadRecord: NO_LABEL or BAD_LABEL.
+        """
+        if self.kind == "class":
+            return self._name(values[self.columns[0]], self.names[0])
+        if self.kind in {"indicators", "one-hot"}:
+            known = SIGNED_INDICATORS if self.signed else INDICATORS
+            pairs = zip(self.names, self.columns, strict=True)
+            applying = [name for name, i in pairs if _indicator(values[i], name, known)]
+            return applying if self.kind == "indicators" else self._only(applying)
+        found = [
+            one for i, name in zip(self.columns, self.names, strict=True) for one in self._several(values[i], name)
+        ]
+        if self.kind == "classes":
+            return list(dict.fromkeys(found))  # without repetitions
+        if len(found) != self.num_targets:
+            usual = f"the table's first records have {self.num_targets}"
+            raise BadRecord(BAD_LABEL, f"{column_phrase(self.names)} {len(found)} numbers where {usual}")
+        return found
+
+    def _only(self, applying: Sequence[str]) -> str:
+        if len(applying) != 1:
+            found = f"a 1 in {len(applying)} of the columns" if applying else "a 1 in none of the columns"
+            msg = f"it has {found} {enumerated([*map(repr, self.names)])}, and other records in exactly one"
+            raise BadRecord(BAD_LABEL if applying else NO_LABEL, msg)
+        return applying[0]
+
+    def _several(self, value: Any, column: str) -> list[Any]:
+        if self.kind == "numbers":
+            return [_target(one, column) for one in (value if isinstance(value, list) else [value])]
+        if isinstance(value, list):
+            return [self._name(one, column) for one in value]
+        if value is None or (isinstance(value, str) and not value.strip()):
+            if value is None and len(self.columns) == 1:
+                raise _no_label(column)
+            return []
+        if self.separator and isinstance(value, str):
+            parts = [part.strip() for part in value.split(self.separator)]
+            return [self._name(part, column) if self.whole else part for part in parts if part]
+        return [self._name(value, column)]
+
+    def _name(self, value: Any, column: str) -> str:
+        if self.whole:
+            number = number_of(value, holds_text=True)
+            if number == "missing":
+                raise _no_label(column)
+            if isinstance(number, int):
+                return self._numbered(number, column) if self.class_names else str(number)
+        elif self.class_names and isinstance(value, int):
+            return self._numbered(value, column)
+        try:
+            name = as_text(value)
+        except ValueError:
+            msg = f"column {column!r} holds {shown(value)}, which is not a class name"
+            raise BadRecord(BAD_LABEL, msg) from None
+        if not name or name.isspace() or (isinstance(value, float) and math.isnan(value)):
+            raise _no_label(column)
+        return name
+
+    def _numbered(self, number: int, column: str) -> str:
+        if number == -1:
+            msg = f"column {column!r} holds -1, Hugging Face's number for no label; give it one or leave it out"
+            raise BadRecord(NO_LABEL, msg)
+        if not 0 <= number < len(self.class_names):
+            msg = f"column {column!r} holds {number} where the file names {len(self.class_names)} classes"
+            raise BadRecord(BAD_LABEL, msg)
+        return self.class_names[number]
+
+
+def _no_label(column: str) -> BadRecord:
+    return BadRecord(NO_LABEL, f"column {column!r} is empty; give the image a label or leave it out")
+
+
+def column_phrase(names: Sequence[str]) -> str:
+    """Return the beginning of a sentence about what columns hold."""
+    return f"column {names[0]!r} holds" if len(names) == 1 else f"columns {enumerated([*map(repr, names)])} hold"
+
+
+def _indicator(value: Any, column: str, known: Mapping[str, bool]) -> bool:
+    try:
+        return known[as_text(value).strip().lower()]
+    except (KeyError, ValueError):
+        words = "0 or 1" if known is INDICATORS else "-1 or 1"
+        msg = f"column {column!r} holds {shown(value)} where the table's first records have {words}"
+        raise BadRecord(BAD_LABEL, msg) from None
+
+
+def _target(value: Any, column: str) -> float:
+    if value is None or value == "":
+        raise _no_label(column)
+    try:
+        number = as_float(value)
+    except ValueError:
+        msg = f"column {column!r} holds {shown(value)}, which is not a number that float32 can hold"
+        raise BadRecord(BAD_LABEL, msg) from None
+    if not math.isfinite(number):
+        msg = f"column {column!r} holds {number}, which is no value for regression"
+        raise BadRecord(BAD_LABEL, msg)
+    return number

@@ -1,0 +1,131 @@
+"""Excel workbooks, as Excel, pandas and people make them."""
+
+import datetime as dt
+import sys
+import zipfile
+
+import openpyxl
+import pytest
+
+from shardkit.errors import DataError, MachineError
+from shardkit.sources.tables.formats import excel_files
+
+from ..table_reading import listed, opened, rows
+
+HEADER = ["image", "label"]
+
+
+def book(folder, name="labels.xlsx", **sheets):
+    """A workbook of these sheets, each a list of rows."""
+    made = openpyxl.Workbook()
+    made.remove(made.active)
+    for title, content in sheets.items():
+        sheet = made.create_sheet(title)
+        for row in content:
+            sheet.append(row)
+    made.save(folder / name)
+    return folder / name
+
+
+# name: rows of a sheet, and key and label, or key and reason
+SHEETS = {
+    "plain": ([HEADER, ["a.jpg", "cat"], ["b.jpg", "dog"]], [("a.jpg", "cat"), ("b.jpg", "dog")]),
+    "empty rows": (
+        [[], HEADER, [], ["a.jpg", "cat"], [None, None], ["b.jpg", " "]],
+        [("a.jpg", "cat"), ("b.jpg", "no_label")],
+    ),
+    "empty columns before and between": (
+        [[None, "image", None, "label"], [None, "a.jpg", None, "cat"]],
+        [("a.jpg", "cat")],
+    ),
+    "whole numbers": (
+        [HEADER, ["a.jpg", 1.0], ["b.jpg", 2], ["c.jpg", None]],
+        [("a.jpg", "1"), ("b.jpg", "2"), ("c.jpg", "no_label")],
+    ),
+    "identifiers": ([["id", "label"], [17, "cat"]], None),
+    "an error of a formula": ([HEADER, ["a.jpg", "#N/A"], ["b.jpg", "cat"]], [("a.jpg", "no_label"), ("b.jpg", "cat")]),
+    "the index of pandas": ([[None, *HEADER], [0, "a.jpg", "cat"]], [("a.jpg", "cat")]),
+    "a remark beside the table": (
+        [HEADER, ["a.jpg", "cat"], ["b.jpg", "dog", "blurred?"]],
+        [("a.jpg", "cat"), ("labels.xlsx, line 3", "bad_line")],
+    ),
+    "text in many letters": ([HEADER, ["ü/猫.jpg", "ねこ & <cat>"]], [("ü/猫.jpg", "ねこ & <cat>")]),
+}
+
+
+@pytest.mark.parametrize(("content", "expected"), SHEETS.values(), ids=SHEETS.keys())
+def test_the_rows_of_a_sheet_are_records(content, expected, tmp_path):
+    path = book(tmp_path, Sheet1=content)
+    if expected is None:
+        (tmp_path / "17.jpg").write_bytes(b"")
+        expected = [("17.jpg", "cat")]
+    assert rows(path, "key", "label_name") == expected
+    assert opened(path).layout == "table (Excel)"
+
+
+def test_further_columns_are_carried_and_lines_are_those_of_the_sheet(tmp_path):
+    day = dt.datetime(2024, 2, 29)  # noqa: DTZ001 - Excel knows no time zones
+    path = book(tmp_path, Sheet1=[[], [*HEADER, "age", "when", "seen"], ["a.jpg", "cat", 1.5, day, True]])
+    columns = ("line", "feature:age", "feature:when", "feature:seen")
+    assert rows(path, *columns) == [(3, 1.5, "2024-02-29T00:00:00", 1)]
+
+
+def test_the_sheet_with_a_table_is_read_and_named(tmp_path):
+    path = book(tmp_path, About=[["made by hand"]], Labels=[HEADER, ["a.jpg", "cat"]], Empty=[])
+    assert "read as table (Excel): sheet 'Labels'; the image from column 'image'" in opened(path).describe()
+    assert rows(path, "key") == [("a.jpg",)]
+
+
+@pytest.mark.parametrize(
+    ("sheets", "message"),
+    [
+        ({"train": [HEADER, ["a", "b"]], "test": [HEADER, ["a", "b"]]}, "the sheets 'train', 'test' hold tables; save"),
+        ({"train": []}, "the table is empty"),
+        ({"train": [HEADER]}, "the table is empty"),
+        ({"train": [["image", "image", "label"], ["a", "b", "c"]]}, "the column 'image' occurs twice"),
+    ],
+)
+def test_a_workbook_without_one_table_is_refused(sheets, message, tmp_path):
+    with pytest.raises(DataError, match=message):
+        opened(book(tmp_path, **sheets))
+
+
+def test_a_damaged_workbook_is_refused(tmp_path):
+    path = book(tmp_path, Sheet1=[HEADER, *([f"{i}.jpg", f"class {i % 9}"] for i in range(500))])
+    whole = path.read_bytes()
+    for content in (b"", b"image,label\na,b\n", whole[: len(whole) // 2]):
+        path.write_bytes(content)
+        with pytest.raises(DataError, match=r"labels\.xlsx: this is not an Excel workbook, or a damaged one"):
+            opened(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("hello.txt", "no workbook")
+    with pytest.raises(DataError, match="not an Excel workbook"):
+        opened(path)
+
+
+def test_a_sheet_that_breaks_off_is_refused_wherever_that_is(tmp_path):
+    path = book(tmp_path, Sheet1=[HEADER, *([f"{i}.jpg", f"class {i % 9}"] for i in range(3000))])
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    sheet = "xl/worksheets/sheet1.xml"
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, data in members.items():
+            archive.writestr(name, data[: len(data) - 200] if name == sheet else data)
+    with pytest.raises(DataError, match="a damaged one"):
+        listed(opened(path))
+
+
+def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
+    path = book(tmp_path, Sheet1=[HEADER, ["a.jpg", "cat"]])
+    monkeypatch.setattr(excel_files, "_MAX_BYTES", 1000)
+    with pytest.raises(DataError, match=r"the workbook unpacks to .* save it as CSV"):
+        opened(path)
+
+
+def test_without_openpyxl_the_message_says_what_to_install(tmp_path, monkeypatch):
+    path = book(tmp_path, Sheet1=[HEADER, ["a.jpg", "cat"]])
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(
+        MachineError, match=r"labels.xlsx: reading Excel needs openpyxl: pip install 'shardkit\[excel\]'$"
+    ):
+        opened(path)

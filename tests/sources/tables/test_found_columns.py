@@ -1,0 +1,152 @@
+"""Columns of images and labels that are found without an option, or refused with the commands that name them."""
+
+import pytest
+
+from shardkit.errors import CallError, DataError
+from shardkit.sources.tables.column_names import named_like
+from shardkit.testing import write_tree
+
+from ..table_reading import listed, opened, write
+
+NUM = 30
+NAMES = ["cat", "dog", "owl"]
+
+
+def csv(header, *columns):
+    """A CSV file of NUM records; each column is a function of the record's number."""
+    lines = [",".join(str(column(i)) for column in columns) for i in range(NUM)]
+    return "\n".join([header, *lines]) + "\n"
+
+
+def image(i):
+    return f"{i}.png"
+
+
+def stem(i):
+    return f"{i}"
+
+
+def label(i):
+    return NAMES[i % 3]
+
+
+# name: a table, and the columns of its images and labels
+FOUND = {
+    "Kaggle": (csv("id_code,diagnosis", stem, lambda i: i % 5), "id_code", "diagnosis"),
+    "an identifier": (csv("id,label", stem, label), "id", "label"),
+    "in any spelling": (csv("Image ID,Class-Name", stem, label), "Image ID", "Class-Name"),
+    "a plural": (csv("filepaths,labels", image, label), "filepaths", "labels"),
+    "species": (csv("img,species", image, label), "img", "species"),
+    "a number to regress on": (csv("file,y", image, lambda i: i / 7), "file", "y"),
+    "a row's number is no image": (csv("id,image,label", lambda i: i + 100, image, label), "image", "label"),
+    "the usual name first": (csv("id,image,label", lambda i: (i + 1) % NUM, image, label), "image", "label"),
+    "two columns of the same files": (csv("img,id,label", image, stem, label), "img", "label"),
+    "a usual name without files": (csv("path,id,label", lambda i: f"x/{i}.tif", stem, label), "id", "label"),
+    "a number for each name": (csv("file,class_id,class", image, lambda i: i % 3, label), "file", "class"),
+    "the same twice": (csv("file,label,category", image, label, label), "file", "label"),
+    "a name for each image is no class": (csv("file,tag,breed", image, stem, label), "file", "breed"),
+    "an empty column": (csv("file,label,class", image, lambda _: "", label), "file", "class"),
+    "a fold is no label": (csv("file,fold,target", image, lambda i: i % 5, label), "file", "target"),
+    "few records": ("img,breed\n0.png,cat\n1.png,dog\n", "img", "breed"),
+}
+
+
+@pytest.mark.parametrize(("content", "image_column", "label_column"), FOUND.values(), ids=FOUND.keys())
+def test_columns_are_found_if_their_values_agree(content, image_column, label_column, tmp_path):
+    write_tree(tmp_path, {image(i): b"" for i in range(NUM)})
+    source = opened(write(tmp_path, content))
+    said = source.describe()
+    assert f"the image from column {image_column!r}" in said
+    assert f"from column {label_column!r}" in said.split("; ")[1]
+    rows = listed(source)
+    assert set(rows["reason"].to_pylist()) == {None}
+    assert all((tmp_path / key).is_file() for key in rows["key"].to_pylist())
+
+
+# name: a table, what the refusal says, and what its commands name
+REFUSED = {
+    "two columns of labels": (
+        csv("file,label,category", image, label, lambda i: i % 2),
+        "the labels may be in column 'label' or 'category'",
+        ["--label-column label ", "--label-column category "],
+    ),
+    "two numberings": (
+        csv("file,label,target", image, lambda i: i % 3, lambda i: 2 - i % 3),
+        "the labels may be in column 'label' or 'target'",
+        ["--label-column label ", "--label-column target "],
+    ),
+    "a class and a coarser one": (
+        csv("file,species,breed", image, lambda i: i % 2, lambda i: f"b{i % 4}"),
+        "the labels may be in column 'species' or 'breed'",
+        ["--label-column species ", "--label-column breed "],
+    ),
+    "two columns of images": (
+        csv("image,path,label", image, lambda i: image((i + 1) % NUM), label),
+        "the images may be named by column 'image' or 'path'",
+        ["--image-column image ", "--image-column path "],
+    ),
+    "an unusual column of labels": (
+        csv("file,hotel,time", image, lambda i: i % 4, lambda i: i * 1000),
+        "none of the columns 'file', 'hotel', 'time' is called like a label",
+        ["--label-column hotel "],
+    ),
+    "an unusual column of images": (
+        csv("foo,label", image, label),
+        "no column is called like a path",
+        ["--image-column foo "],
+    ),
+    "several names in one": (
+        csv("file,tags", image, lambda i: ["cat", "dog", "cat dog", "dog cat owl"][i % 4]),
+        "column 'tags' holds labels such as 'cat dog': one class, or several",
+        ["--label-column tags --label-separator ' ' ", "--label-column tags --label-type class "],
+    ),
+    "columns of 0 and 1 and another one": (
+        csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: i % 3 // 2, lambda i: i % 7),
+        "none of the columns 'file', 'cat', 'dog', 'age' is called like a label",
+        ["--label-column cat --label-column dog ", "--label-column age "],
+    ),
+}
+
+
+@pytest.mark.parametrize(("content", "problem", "options"), REFUSED.values(), ids=REFUSED.keys())
+def test_where_two_columns_are_possible_the_refusal_has_the_commands(content, problem, options, tmp_path):
+    write_tree(tmp_path, {image(i): b"" for i in range(NUM)})
+    path = write(tmp_path, content)
+    with pytest.raises(CallError) as caught:
+        opened(path)
+    first, *commands = str(caught.value).splitlines()
+    assert first.startswith(f"{path}: {problem}; ")
+    assert [f"{command.split('OUT ')[1].split('#')[0].strip()} " for command in commands] == options
+
+
+def test_a_command_repeats_the_options_that_the_user_gave(tmp_path):
+    write_tree(tmp_path, {image(i): b"" for i in range(NUM)})
+    path = write(tmp_path, csv("file,label,category,fold", image, label, lambda i: i % 2, lambda i: i % 5))
+    with pytest.raises(
+        CallError, match=f"convert {path} OUT --root {tmp_path} --label-column label --split-column fold"
+    ):
+        opened(path, split_column="fold", root=str(tmp_path))
+
+
+def test_labels_that_all_differ_are_refused_as_classes(tmp_path):
+    path = write(tmp_path, "image,label,kind\n" + "".join(f"{i}.png,caption {i},{i % 3}\n" for i in range(60)))
+    with pytest.raises(CallError, match=r"(?s)a different label in each of the first 60 records.*--label-column kind"):
+        opened(path)
+    assert listed(opened(path, label_type="class"))["label_name"].to_pylist()[7] == "caption 7"
+
+
+def test_likely_names_without_files_are_named_in_the_refusal(tmp_path):
+    path = write(tmp_path, csv("id,label", stem, label))
+    with pytest.raises(DataError, match=r"values of 'id' name no files in .* --image-column, .* --root"):
+        opened(path)
+
+
+def test_a_split_column_of_a_less_usual_name_counts_only_if_it_holds_splits(tmp_path):
+    path = write(tmp_path, csv("image,label,data set", image, label, lambda i: ["train", "valid"][i % 2]))
+    assert set(listed(opened(path))["split"].to_pylist()) == {"train", "validation"}
+    path = write(tmp_path, csv("image,label,dataset", image, label, lambda i: ["train", "coco"][i % 2]))
+    assert set(listed(opened(path))["split"].to_pylist()) == {None}
+
+
+def test_the_exact_name_comes_before_another_case():
+    assert named_like(("Label", "LABEL", "label", "class"), ("label", "class")) == [2, 0, 1, 3]

@@ -1,0 +1,206 @@
+"""Images that are not where the table says: in a folder nearby, above the table, or on another machine."""
+
+import shlex
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shardkit.errors import CallError
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
+from shardkit.sources.tables.layout import open_table
+from shardkit.storage import open_folder
+from shardkit.testing import write_tree
+
+from ..table_reading import listed, opened, write
+
+# name: the table's place, the paths in it, the files, and the keys of the first records below the test's folder
+NEARBY = {
+    "a child": ("d/train.csv", ["0.jpg", "1.jpg"], ["d/img/0.jpg", "d/img/1.jpg"], ["d/img/0.jpg", "d/img/1.jpg"]),
+    "a grandchild": ("d/train.csv", ["0.jpg"], ["d/images/train/0.jpg"], ["d/images/train/0.jpg"]),
+    "a sibling": ("d/labels/train.csv", ["0.jpg"], ["d/images/0.jpg"], ["d/images/0.jpg"]),
+    "a folder in a sibling": ("d/labels/train.csv", ["0.jpg"], ["d/images/train/0.jpg"], ["d/images/train/0.jpg"]),
+    "the table's parent": ("d/labels/train.csv", ["img/0.jpg"], ["d/img/0.jpg"], ["d/img/0.jpg"]),
+    "names without ending": ("d/train.csv", ["0", "1"], ["d/t/0.jpg", "d/t/1.png"], ["d/t/0.jpg", "d/t/1.png"]),
+    "paths with folders": (
+        "d/train.csv",
+        ["a/0.jpg", "b/0.jpg"],
+        ["d/t/a/0.jpg", "d/t/b/0.jpg"],
+        ["d/t/a/0.jpg", "d/t/b/0.jpg"],
+    ),
+    "spread over two": ("d/m.csv", ["0", "1"], ["d/p1/0.jpg", "d/p2/1.jpg"], ["d/p1/0.jpg", "d/p2/1.jpg"]),
+    "a split in each folder": (
+        "d/m.csv",
+        ["0.jpg", "1.jpg"],
+        ["d/train/0.jpg", "d/val/1.jpg"],
+        ["d/train/0.jpg", "d/val/1.jpg"],
+    ),
+    "other images beside": ("d/train.csv", ["0.jpg"], ["d/train/0.jpg", "d/test/9.jpg"], ["d/train/0.jpg"]),
+    "one is where the table says": ("d/t.csv", ["0.jpg", "1.jpg"], ["d/0.jpg", "d/img/1.jpg"], ["d/0.jpg", "d/1.jpg"]),
+}
+
+
+def table(root, place, paths, files):
+    write_tree(root, dict.fromkeys(files, b""))
+    above, _, name = place.rpartition("/")
+    return write(root / above, "image,label\n" + "".join(f"{path},x\n" for path in paths), name)
+
+
+@pytest.mark.parametrize(("place", "paths", "files", "keys"), NEARBY.values(), ids=NEARBY.keys())
+def test_images_in_one_folder_nearby_are_found_and_the_folder_is_named(place, paths, files, keys, tmp_path):
+    source = opened(table(tmp_path, place, paths, files))
+    start = f"{source.folder.url}/"
+    assert [start + key for key in listed(source)["key"].to_pylist()] == [f"{tmp_path}/{key}" for key in keys]
+    said = source.describe().partition("were found in ")[2].partition(", by")[0]
+    folders = {str((tmp_path / key).parent) for key in keys} if "/" not in paths[0] else None
+    if folders and place != "d/t.csv":
+        assert set(said.split(", ")) == folders
+
+
+def test_numbered_folders_hold_one_dataset_even_if_the_first_records_are_all_in_one(tmp_path):
+    files = [f"d/images_{i // 40:03d}/images/{i}.png" for i in range(120)]
+    path = table(tmp_path, "d/entries.csv", [f"{i}.png" for i in range(120)], files)
+    rows = listed(opened(path))
+    assert rows["key"].to_pylist() == [file.removeprefix("d/") for file in files]
+
+
+def test_a_name_in_two_of_the_folders_rejects_its_record(tmp_path):
+    files = ["d/p1/0.png", "d/p2/1.png", "d/p1/99.png", "d/p2/99.png"]
+    path = table(tmp_path, "d/t.csv", ["0.png", "1.png", *[f"{i}.png" for i in range(2, 30)], "99.png"], files)
+    [message] = [row["message"] for row in listed(opened(path)).to_pylist() if row["reason"]]
+    assert message == "'99.png' may be p1/99.png or p2/99.png; write the image's folder into the table"
+
+
+def commands(error):
+    return [shlex.split(line, comments=True) for line in str(error.value).splitlines()[1:]]
+
+
+def test_the_same_names_in_several_folders_are_refused_with_the_command_for_each(tmp_path):
+    files = ["d/test_images/0.jpg", "d/train_images/0.jpg"]
+    path = table(tmp_path, "d/train.csv", ["0.jpg"], files)
+    with pytest.raises(
+        CallError, match=r"images of the names in the table, such as '0.jpg', are in 2 folders"
+    ) as error:
+        opened(path)
+    # The folder that is called like the table comes first.
+    roots = [str(tmp_path / "d" / name) for name in ("train_images", "test_images")]
+    assert commands(error) == [["shardkit", "convert", str(path), "OUT", "--root", root] for root in roots]
+    assert listed(opened(path, root=roots[0]))["key"].to_pylist() == ["0.jpg"]
+
+
+def test_paths_that_lead_upwards_need_the_root_of_the_command(tmp_path):
+    files = ["d/pictures/0.jpg", "d/pictures/more/1.jpg"]
+    path = table(tmp_path, "d/labels/t.csv", ["../pictures/0.jpg", "..\\pictures\\more\\1.jpg"], files)
+    with pytest.raises(CallError, match=r"such as '../pictures/0.jpg' lead out of the table's folder, to") as error:
+        opened(path)
+    [[*_, flag, root]] = commands(error)
+    assert (flag, root) == ("--root", str(tmp_path / "d/pictures"))
+    assert listed(opened(path, root=root))["key"].to_pylist() == ["0.jpg", "more/1.jpg"]
+    assert listed(opened(path, root=str(tmp_path / "d")))["key"].to_pylist() == [
+        "pictures/0.jpg",
+        "pictures/more/1.jpg",
+    ]
+    rejected = listed(opened(path, root=str(tmp_path / "d/pictures/more"))).to_pylist()
+    assert [row["reason"] for row in rejected] == ["bad_path", None]
+    assert (
+        f"leads to {tmp_path}/d/pictures/0.jpg, which is not below {tmp_path}/d/pictures/more/"
+        in rejected[0]["message"]
+    )
+
+
+def test_upward_paths_that_leave_the_disk_are_rejected(tmp_path):
+    path = table(tmp_path, "d/t.csv", ["0.jpg", "1.jpg", "../" * 99 + "etc/passwd", "a/../0.jpg"], ["d/0.jpg"])
+    assert [row["reason"] for row in listed(opened(path)).to_pylist()] == [None, None, "bad_path", "bad_path"]
+
+
+# name: paths from another machine, the files, OLD, and the folder of NEW, or None if it is not found
+ELSEWHERE = {
+    "a drive": (
+        ["C:\\Users\\me\\pets\\a\\0.jpg", "C:\\Users\\me\\pets\\b\\1.jpg"],
+        ["img/a/0.jpg"],
+        "C:\\Users\\me\\pets",
+        "img",
+    ),
+    "a drive with slashes": (["D:/pets/0.jpg"], ["img/0.jpg"], "D:/pets", "img"),
+    "a share": (["\\\\server\\pets\\0.jpg"], ["0.jpg"], "\\\\server\\pets", ""),
+    "a mounted drive": (["/content/drive/MyDrive/pets/0.jpg"], ["pets/0.jpg"], "/content/drive/MyDrive", ""),
+    "a home": (["/home/me/x/0.jpg", "/home/me/x/1.jpg"], ["1.jpg", "0.jpg"], "/home/me/x", ""),
+    "a folder that has another name now": (["pets-v1/img/0.jpg"], ["img/0.jpg"], "pets-v1", ""),
+    "images that are nowhere": (
+        ["/content/drive/a/0.jpg", "/content/drive/b/1.jpg"],
+        ["x.jpg"],
+        "/content/drive",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize(("paths", "files", "old", "new"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
+def test_paths_of_another_machine_are_refused_with_the_prefix_that_they_share(paths, files, old, new, tmp_path):
+    path = table(tmp_path, "d/t.csv", paths, [f"d/{file}" for file in files])
+    with pytest.raises(CallError, match="none of the first images exists, such as") as error:
+        opened(path)
+    [[*_, flag, prefix]] = commands(error)
+    place = "FOLDER" if new is None else str(tmp_path / "d" / new)
+    assert (flag, prefix) == ("--path-prefix", f"{old}={place}")
+    if new is not None:
+        source = opened(path, path_prefix=(prefix,))
+        key = listed(source)["key"].to_pylist()[0]
+        assert f"{source.folder.url}/{key}" == str(
+            tmp_path / "d" / next(file for file in files if file.endswith("0.jpg"))
+        )
+
+
+# prefixes, a path, and what becomes of it
+MAPPED = [
+    (["C:\\data=/here"], "C:\\data\\a\\b.jpg", "/here/a/b.jpg"),
+    (["C:\\data=/here"], "c:/DATA/a.jpg", "/here/a.jpg"),
+    (["C:\\data=/here"], "C:\\database\\a.jpg", "C:\\database\\a.jpg"),
+    (["C:\\=/c", "D:\\=/d"], "D:\\a.jpg", "/d/a.jpg"),
+    (["/content/drive/=s3://bucket/x"], "/content/drive/a.jpg", "s3://bucket/x/a.jpg"),
+    (["/Content=/here"], "/content/a.jpg", "/content/a.jpg"),
+    (["/content/="], "/content/a/b.jpg", "a/b.jpg"),
+    (["data/train=/t", "data=/d"], "data/test/b.jpg", "/d/test/b.jpg"),
+    (["a=/x=y"], "a/b.jpg", "/x=y/b.jpg"),
+]
+
+
+@pytest.mark.parametrize(("prefixes", "path", "expected"), MAPPED)
+def test_the_first_prefix_that_fits_is_replaced(prefixes, path, expected):
+    assert replace_prefix(path, parse_prefixes(prefixes)) == expected
+
+
+@given(st.text("ab/\\:C", max_size=8), st.text("ab/\\:C", max_size=8))
+def test_a_prefix_replaces_whole_names_only_and_keeps_the_rest(start, rest):
+    [(old, new)] = prefixes = parse_prefixes(["ab/C=/new"])
+    assert new == "/new"
+    path = start + rest
+    mapped = replace_prefix(path, prefixes)
+    if path == old or path.startswith(f"{old}/"):
+        assert mapped == new + path[len(old) :]
+    else:
+        assert mapped == path
+
+
+@pytest.mark.parametrize("text", ["", "=", "/=x", "abc", "=abc"])
+def test_a_prefix_without_both_sides_is_refused(text):
+    with pytest.raises(CallError, match="--path-prefix is OLD=NEW"):
+        parse_prefixes([text])
+
+
+def test_a_local_replacement_starts_at_the_working_directory(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = table(tmp_path, "d/t.csv", ["C:\\x\\0.jpg"], ["img/0.jpg"])
+    source = opened(path, path_prefix=("C:\\x=img",))
+    assert (source.folder.url, listed(source)["key"].to_pylist()) == (f"{tmp_path}/img", ["0.jpg"])
+
+
+def test_folders_near_a_table_in_a_bucket_are_searched_the_same(s3_bucket):
+    folder = open_folder(f"{s3_bucket}/comp")
+    for path, data in {"labels/train.csv": b"id,label\n0,x\n1,y\n", "images/0.jpg": b"0", "images/1.png": b"1"}.items():
+        with folder.atomic_write(path) as file:
+            file.write(data)
+    source = open_table(f"{s3_bucket}/comp/labels/train.csv", SourceOptions())
+    assert source.folder.url == f"{s3_bucket}/comp"
+    assert listed(source)["key"].to_pylist() == ["images/0.jpg", "images/1.png"]
