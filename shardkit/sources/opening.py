@@ -9,6 +9,7 @@ from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError
 from shardkit.option_values import Layout
 from shardkit.sources.archive_problems import with_archive_problems
+from shardkit.sources.detection.box_tables.layout import has_box_tables, holds_boxes, open_box_tables
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
 from shardkit.sources.detection.voc.layout import is_voc, open_voc
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
@@ -30,6 +31,7 @@ _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
     ("yolo", is_yolo),
     ("coco", is_coco),
     ("voc", is_voc),
+    ("box-table", has_box_tables),
     ("masks", is_masks),
     ("webdataset", is_webdataset),
     ("hf-parquet", is_hf_parquet),
@@ -42,6 +44,7 @@ _ACCEPTED: dict[Layout, set[str]] = {
     "table": {"root", *_OF_TABLES},
     "metadata": _OF_TABLES,
     "coco": {"root"},
+    "box-table": {"root", "image_column", "label_columns", "split_column"},
     "yolo": {"root"},
     "webdataset": {"label_columns"},
     "hf-parquet": {"image_column", *_OF_TABLES},
@@ -89,6 +92,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
     openers: dict[Layout, tuple[tuple[str, ...], Callable[[], Source]]] = {
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
         "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),
+        "box-table": ((), lambda: open_box_tables(folder, options, name)),
         "coco": ((".json",), lambda: open_coco(folder, options, name)),
         "yolo": ((".yaml", ".yml"), lambda: open_yolo(folder, options, name)),
         "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
@@ -96,6 +100,8 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
     layout = options.layout or next((layout for layout, (ends, _) in openers.items() if kind.endswith(ends)), None)
     if layout == "table" and kind.endswith(".parquet") and has_embedded_images(folder, name, options.image_column):
         layout = "hf-parquet"
+    if layout == "table" and options.layout is None and holds_boxes(folder, name):
+        layout = "box-table"
     if layout is None:
         msg = (
             f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder of images, a table "
@@ -120,6 +126,7 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         "class-folders": lambda: open_class_folders(folder, excluded, is_explicit=options.layout is not None),
         "file-names": lambda: open_file_names(folder, excluded, options),
         "metadata": lambda: open_metadata(folder, options, excluded),
+        "box-table": lambda: open_box_tables(folder, options),
         "coco": lambda: open_coco(folder, options),
         "voc": lambda: open_voc(folder, options),
         "yolo": lambda: open_yolo(folder, options),

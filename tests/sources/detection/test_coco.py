@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from shardkit.errors import DataError
 from shardkit.sources import json_stream
 from shardkit.sources.detection.coco import layout as coco
-from shardkit.sources.detection.coco.files import split_of
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
+from shardkit.sources.detection.image_paths import split_of
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
 from shardkit.sources.detection.coco.columns import image_names
+from shardkit.sources.detection.image_paths import places_of, split_of
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import children, file_or_folder, folders_in, join, parent_of
+from shardkit.sources.walking import children, file_or_folder, folders_in, join
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _HEAD = 1 << 16  # 64 KiB that are read to recognise a file: in COCO's files the first of the arrays begins there
@@ -107,24 +108,6 @@ def _looks_like_coco(folder: Folder, path: str) -> bool:
     return bool(_ARRAYS.search(head)) and not _FEATURES_OF_OTHERS.search(head)
 
 
-def split_tokens(name: str) -> list[tuple[str, str]]:
-    """Return the parts of a file or folder name that mean a split, each with that split: (train2017, train)."""
-    found = []
-    for token in re.split(r"[^A-Za-z0-9]+", name):
-        split = split_of_folder(token.rstrip("0123456789"))
-        if split:
-            found.append((token, split))
-    return found
-
-
-def split_of(path: str) -> str | None:
-    """Return the split in a file's name, else in its folder's name; None for neither."""
-    for name in (posixpath.splitext(posixpath.basename(path))[0], posixpath.basename(parent_of(path))):
-        if tokens := split_tokens(name):
-            return tokens[0][1]
-    return None
-
-
 def find_image_folders(
     folder: Folder, paths: Sequence[str], options: SourceOptions, *, may_leave: bool
 ) -> tuple[Folder, tuple[CocoFile, ...]]:
@@ -144,7 +127,8 @@ def find_image_folders(
         root = open_folder(options.root)
     elif may_leave and (above := posixpath.dirname(folder.url)) and above[-1] not in "/:":
         root, prefix = open_folder(above), posixpath.basename(folder.url)
-    places = [_images_of(folder, path, root, _tried(path, prefix, is_root=options.root is not None)) for path in paths]
+    is_root = options.root is not None
+    places = [_images_of(folder, path, root, places_of(path, prefix, is_root=is_root)) for path in paths]
     if prefix and all(place == prefix or place.startswith(f"{prefix}/") for place in places):
         root, places = folder, [place[len(prefix) + 1 :] for place in places]
     files = []
@@ -152,21 +136,6 @@ def find_image_folders(
         is_shared = sum(is_within(place, other) or is_within(other, place) for other in places) > 1
         files.append(CocoFile(path, split_of(path), place, not is_shared))
     return root, tuple(files)
-
-
-def _tried(path: str, prefix: str, *, is_root: bool) -> list[str]:
-    """Return the folders below the root where a file's images may be, the most likely first."""
-    stem = posixpath.splitext(posixpath.basename(path))[0]
-    own = "" if is_root else join(prefix, parent_of(path))
-    above = parent_of(own)
-    tokens = [token for token, _ in split_tokens(stem) or split_tokens(posixpath.basename(parent_of(path)))]
-    tokens += [token.rstrip("0123456789") for token in tokens if token[-1].isdigit()]
-    places = [own]
-    for base in dict.fromkeys((above, own)):
-        places += [join(base, *way) for token in tokens for way in ((token,), ("images", token))]
-        places += [join(base, "images"), join(base, "data")]
-    places += ["", *(join(base, stem) for base in dict.fromkeys((above, own)))]
-    return list(dict.fromkeys(places))
 
 
 def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) -> str:
