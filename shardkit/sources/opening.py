@@ -11,7 +11,9 @@ from shardkit.option_values import Layout
 from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.detection.box_tables.layout import has_box_tables, holds_boxes, open_box_tables
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
+from shardkit.sources.detection.kitti.layout import is_kitti, open_kitti
 from shardkit.sources.detection.voc.layout import is_voc, open_voc
+from shardkit.sources.detection.wider_face.layout import is_wider_face, open_wider_face
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
 from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
@@ -28,9 +30,11 @@ from shardkit.storage import Folder, open_folder, os_errors_as
 # The order in which they are tried: layouts with unique files before layouts with common ones.
 _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
     ("metadata", has_metadata),
+    ("kitti", is_kitti),  # before YOLO, whose folders may have the same names
     ("yolo", is_yolo),
     ("coco", is_coco),
     ("voc", is_voc),
+    ("wider-face", is_wider_face),
     ("box-table", has_box_tables),
     ("masks", is_masks),
     ("webdataset", is_webdataset),
@@ -130,6 +134,8 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         "coco": lambda: open_coco(folder, options),
         "voc": lambda: open_voc(folder, options),
         "yolo": lambda: open_yolo(folder, options),
+        "kitti": lambda: open_kitti(folder, options),
+        "wider-face": lambda: open_wider_face(folder, options),
         "masks": lambda: open_masks(folder, excluded, options),
         "webdataset": lambda: open_webdataset(folder, excluded, options),
         "hf-parquet": lambda: open_hf_parquet(folder, options, _needed(work)),

@@ -20,6 +20,7 @@ _TRIED_PATHS = 8  # paths that are looked up, because the first image may be mis
 _MAX_FOLDERS = 64  # folders next to a label file that are searched
 _MAX_PATH = 4096  # characters: Linux's PATH_MAX
 _IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "data")
+_INSTANCES = "instances_"
 _USUAL_ENDINGS = (".jpg", ".png", ".jpeg", ".JPG", ".PNG", ".JPEG")  # tried for names without one
 _START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # of a URL, or a drive letter
 _SHOWN = 100  # characters of a bad path
@@ -135,6 +136,8 @@ def places_of(path: str, prefix: str = "", *, is_root: bool = False) -> list[str
     above = parent_of(own)
     tokens = [token for token, _ in split_tokens(stem) or split_tokens(posixpath.basename(parent_of(path)))]
     tokens += [token.rstrip("0123456789") for token in tokens if token[-1].isdigit()]
+    if stem.startswith(_INSTANCES):
+        tokens.append(stem.removeprefix(_INSTANCES))  # CVAT: instances_<subset>.json with images/<subset>/
     places = [own]
     for base in dict.fromkeys((above, own)):
         places += [join(base, *way) for token in tokens for way in ((token,), ("images", token))]

@@ -34,6 +34,12 @@ class FoundTables:
     left_out: tuple[str, ...] = ()
 
 
+def split_of_table(path: str) -> str | None:
+    """Return the split in a table's name or in the name of a folder that it is in; None for neither."""
+    folders = reversed(path.split("/")[:-1])
+    return split_of(path) or next((split for name in folders if (split := split_of_folder(name))), None)
+
+
 def holds_boxes(folder: Folder, path: str) -> bool:
     """Return whether a file is a table with one row per box, judging by its first line or its schema."""
     kind = posixpath.splitext(path)[1].lower()
@@ -61,13 +67,12 @@ def find_tables(folder: Folder) -> FoundTables:
     if not paths:
         msg = (
             f"{folder.url}: there is no table of boxes; searched for .csv and .tsv files with columns such as "
-            "filename, class, xmin, ymin, xmax, ymax in it, in annotations/ and in split folders; give the file itself as "
-            "SOURCE"
+            "filename, class, xmin, ymin, xmax, ymax in it, in annotations/, in split folders; give the file as SOURCE"
         )
         raise DataError(msg)
-    of_splits = [path for path in paths if split_of(path)]
+    of_splits = [path for path in paths if split_of_table(path)]
     if of_splits:
-        splits = [split_of(path) for path in of_splits]
+        splits = [split_of_table(path) for path in of_splits]
         if len(set(splits)) == len(splits) or not any(split_tokens(posixpath.basename(path)) for path in of_splits):
             return FoundTables(tuple(of_splits), tuple(path for path in paths if path not in of_splits))
     elif len(paths) == 1:

@@ -9,9 +9,9 @@ from itertools import islice
 from shardkit.errors import DataError
 from shardkit.sources.detection.box_tables.boxes import LARGEST_FRACTION, ONE_CLASS, has_box, number
 from shardkit.sources.detection.box_tables.columns import BoxColumns, find_columns
-from shardkit.sources.detection.box_tables.files import open_box_file
+from shardkit.sources.detection.box_tables.files import open_box_file, split_of_table
 from shardkit.sources.detection.box_tables.open_images import class_file
-from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, shown_paths, split_of
+from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, shown_paths
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile
 from shardkit.sources.walking import file_or_folder
@@ -101,7 +101,7 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
         columns=columns,
         paths=paths,
         is_fraction=_is_fraction(records, columns),
-        split=None if columns.split is not None else split_of(path),
+        split=None if columns.split is not None else split_of_table(path),
         num_slices=min(_MAX_SLICES, num_bytes // _SLICE_BYTES + 1),
         class_file=class_file(folder, path) if columns.is_open_images else None,
     )

@@ -17,7 +17,8 @@ _HEAD = 1 << 16  # 64 KiB that are read to recognise a file: in COCO's files the
 _ARRAYS = re.compile(rb'"(images|annotations|categories)"\s*:\s*\[')
 _FEATURES_OF_OTHERS = re.compile(rb'"(format_version|shapes|_via_settings)"\s*:')  # our manifest, LabelMe, VIA
 # COCO's files of other tasks over the same images.
-_OTHER_TASKS = ("captions_", "image_info_", "panoptic_", "person_keypoints_", "stuff_")
+_KEYPOINTS = "person_keypoints_"
+_OTHER_TASKS = ("captions_", "image_info_", "panoptic_", _KEYPOINTS, "stuff_")
 _OF_SPLITS = ("_annotations.coco.json", "annotations.json", "labels.json")  # in a split folder; the first: Roboflow
 _TRIED_FILES = 4  # files that are tested: LabelMe has one JSON file per image, and none is COCO's
 _TRIED_IMAGES = 8  # images that are looked up, because the first may be missing
@@ -88,6 +89,9 @@ def _candidates(folder: Folder) -> Iterator[tuple[list[str], list[str]]]:
     for paths in (in_annotations, in_splits, _jsons(folder, "")):
         left_out = [path for path in paths if path.rpartition("/")[2].startswith(_OTHER_TASKS)]
         rest = [path for path in paths if path not in left_out]
+        if not rest:  # their boxes are better than nothing
+            rest = [path for path in left_out if path.rpartition("/")[2].startswith(_KEYPOINTS)]
+            left_out = [path for path in left_out if path not in rest]
         instances = [path for path in rest if path.rpartition("/")[2].startswith("instances_")]
         if not instances:
             heads = (i for i, path in enumerate(rest[:_TRIED_FILES]) if _looks_like_coco(folder, path))
