@@ -55,13 +55,45 @@ def array_items(file: BinaryIO, url: str, wanted: Container[str]) -> Iterator[tu
         reader.fail("there is more text after the end of the object")
 
 
+def top_level_items(file: BinaryIO, url: str, decoder: json.JSONDecoder) -> Iterator[tuple[str | None, Any]]:
+    """Yield (name, value) of each member of a JSON object, or (None, element) of each element of an array.
+
+    Args:
+        file: The file.
+        url: Its name in messages.
+        decoder: Decoder of the values.
+
+    Raises:
+        DataError: The file is neither; the message names file, line and character.
+    """
+    reader = _Reader(file, url, decoder)
+    start = reader.peek()
+    if start not in {"{", "["}:
+        reader.fail("expected an object, '{', or an array, '['")
+    end = "}" if start == "{" else "]"
+    reader.step()
+    while reader.peek() != end:
+        name = None
+        if start == "{":
+            name = reader.value()
+            if not isinstance(name, str) or reader.peek() != ":":
+                reader.fail('expected a name, "…":')
+            reader.step()
+        yield name, reader.value()
+        if not reader.comma(end):
+            break
+    reader.step()
+    if reader.peek():
+        reader.fail(f"there is more text after the end, {end!r}")
+
+
 class _Reader:
     """A window of the file's text, and its position in the file."""
 
-    def __init__(self, file: BinaryIO, url: str) -> None:
+    def __init__(self, file: BinaryIO, url: str, decoder: json.JSONDecoder | None = None) -> None:
         self._file, self._url = file, url
         self._decoder = codecs.getincrementaldecoder("utf-8-sig")()
-        self._scan = json.JSONDecoder(parse_float=str).scan_once  # type: ignore[attr-defined]
+        self._scan = (decoder or json.JSONDecoder(parse_float=str)).scan_once  # type: ignore[attr-defined]
         self._text, self._at, self._ended = "", 0, False
         self._bytes = self._chars = self._lines = 0  # bytes read; characters and lines before the window
 

@@ -12,6 +12,7 @@ from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.detection.box_tables.layout import has_box_tables, holds_boxes, open_box_tables
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
 from shardkit.sources.detection.kitti.layout import is_kitti, open_kitti
+from shardkit.sources.detection.labelme.layout import has_labelme, open_labelme
 from shardkit.sources.detection.voc.layout import is_voc, open_voc
 from shardkit.sources.detection.wider_face.layout import is_wider_face, open_wider_face
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
@@ -34,6 +35,7 @@ _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
     ("yolo", is_yolo),
     ("coco", is_coco),
     ("voc", is_voc),
+    ("labelme", has_labelme),
     ("wider-face", is_wider_face),
     ("box-table", has_box_tables),
     ("masks", is_masks),
@@ -135,6 +137,7 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         "voc": lambda: open_voc(folder, options),
         "yolo": lambda: open_yolo(folder, options),
         "kitti": lambda: open_kitti(folder, options),
+        "labelme": lambda: open_labelme(folder, options),
         "wider-face": lambda: open_wider_face(folder, options),
         "masks": lambda: open_masks(folder, excluded, options),
         "webdataset": lambda: open_webdataset(folder, excluded, options),
