@@ -11,6 +11,7 @@ from shardkit.option_values import Layout
 from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.detection.box_tables.layout import has_box_tables, holds_boxes, open_box_tables
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
+from shardkit.sources.detection.cvat.layout import is_cvat, open_cvat
 from shardkit.sources.detection.kitti.layout import is_kitti, open_kitti
 from shardkit.sources.detection.labelme.layout import has_labelme, open_labelme
 from shardkit.sources.detection.voc.layout import is_voc, open_voc
@@ -35,6 +36,7 @@ _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
     ("yolo", is_yolo),
     ("coco", is_coco),
     ("voc", is_voc),
+    ("cvat", is_cvat),
     ("labelme", has_labelme),
     ("wider-face", is_wider_face),
     ("box-table", has_box_tables),
@@ -50,6 +52,7 @@ _ACCEPTED: dict[Layout, set[str]] = {
     "table": {"root", *_OF_TABLES},
     "metadata": _OF_TABLES,
     "coco": {"root"},
+    "cvat": {"root"},
     "box-table": {"root", "image_column", "label_columns", "split_column"},
     "yolo": {"root"},
     "webdataset": {"label_columns"},
@@ -99,6 +102,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
         "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),
         "box-table": ((), lambda: open_box_tables(folder, options, name)),
+        "cvat": ((".xml",), lambda: open_cvat(folder, options, name)),
         "coco": ((".json",), lambda: open_coco(folder, options, name)),
         "yolo": ((".yaml", ".yml"), lambda: open_yolo(folder, options, name)),
         "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
@@ -137,6 +141,7 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         "voc": lambda: open_voc(folder, options),
         "yolo": lambda: open_yolo(folder, options),
         "kitti": lambda: open_kitti(folder, options),
+        "cvat": lambda: open_cvat(folder, options),
         "labelme": lambda: open_labelme(folder, options),
         "wider-face": lambda: open_wider_face(folder, options),
         "masks": lambda: open_masks(folder, excluded, options),
