@@ -13,6 +13,7 @@ from shardkit.sources.detection.box_tables.layout import has_box_tables, holds_b
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
 from shardkit.sources.detection.cvat.layout import is_cvat, open_cvat
 from shardkit.sources.detection.kitti.layout import is_kitti, open_kitti
+from shardkit.sources.detection.label_studio.layout import has_label_studio, is_export, open_label_studio
 from shardkit.sources.detection.labelme.layout import has_labelme, open_labelme
 from shardkit.sources.detection.voc.layout import is_voc, open_voc
 from shardkit.sources.detection.wider_face.layout import is_wider_face, open_wider_face
@@ -38,6 +39,7 @@ _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
     ("voc", is_voc),
     ("cvat", is_cvat),
     ("labelme", has_labelme),
+    ("label-studio", has_label_studio),
     ("wider-face", is_wider_face),
     ("box-table", has_box_tables),
     ("masks", is_masks),
@@ -53,6 +55,7 @@ _ACCEPTED: dict[Layout, set[str]] = {
     "metadata": _OF_TABLES,
     "coco": {"root"},
     "cvat": {"root"},
+    "label-studio": {"root", "label_columns"},
     "box-table": {"root", "image_column", "label_columns", "split_column"},
     "yolo": {"root"},
     "webdataset": {"label_columns"},
@@ -102,6 +105,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
         "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),
         "box-table": ((), lambda: open_box_tables(folder, options, name)),
+        "label-studio": ((), lambda: open_label_studio(folder, options, name)),
         "cvat": ((".xml",), lambda: open_cvat(folder, options, name)),
         "coco": ((".json",), lambda: open_coco(folder, options, name)),
         "yolo": ((".yaml", ".yml"), lambda: open_yolo(folder, options, name)),
@@ -112,6 +116,8 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
         layout = "hf-parquet"
     if layout == "table" and options.layout is None and holds_boxes(folder, name):
         layout = "box-table"
+    if kind.endswith(".json") and options.layout is None and is_export(folder, name):
+        layout = "label-studio"
     if layout is None:
         msg = (
             f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder of images, a table "
@@ -142,6 +148,7 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         "yolo": lambda: open_yolo(folder, options),
         "kitti": lambda: open_kitti(folder, options),
         "cvat": lambda: open_cvat(folder, options),
+        "label-studio": lambda: open_label_studio(folder, options),
         "labelme": lambda: open_labelme(folder, options),
         "wider-face": lambda: open_wider_face(folder, options),
         "masks": lambda: open_masks(folder, excluded, options),

@@ -109,7 +109,8 @@ def _jsons(folder: Folder, path: str) -> list[str]:
 def _looks_like_coco(folder: Folder, path: str) -> bool:
     with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
         head: bytes = file.read(_HEAD)
-    return bool(_ARRAYS.search(head)) and not _FEATURES_OF_OTHERS.search(head)
+    is_object = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")  # Label Studio's exports are lists
+    return is_object and bool(_ARRAYS.search(head)) and not _FEATURES_OF_OTHERS.search(head)
 
 
 def find_image_folders(
