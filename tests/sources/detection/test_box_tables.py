@@ -1,5 +1,6 @@
 import csv
 import io
+import json
 import random
 
 import pyarrow as pa
@@ -8,6 +9,8 @@ import pytest
 
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.detection.box_tables.columns import is_box_table
+from shardkit.sources.detection.box_tables.files import holds_boxes
+from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
 from .reading import boxes, listed, opened, problems
@@ -265,6 +268,17 @@ def test_parquet_has_the_same_boxes(tmp_path):
     root = tree(tmp_path / "s", {})
     pq.write_table(pa.table({**texts, **numbers}), root / "boxes.parquet")
     assert boxes(listed(opened(root / "boxes.parquet"))[0]) == BOXES
+
+
+def test_json_lines_have_the_same_boxes(tmp_path):
+    records = list(csv.DictReader(io.StringIO(text(HEADER, *ROWS))))
+    lines = [
+        json.dumps({name: value if name in {"filename", "class"} else float(value) for name, value in one.items()})
+        for one in records
+    ]
+    root = tree(tmp_path / "s", {"boxes.jsonl": text(*lines), "none.jsonl": "[1]\n"})
+    assert boxes(listed(opened(root / "boxes.jsonl"))[0]) == BOXES
+    assert not holds_boxes(open_folder(str(root)), "none.jsonl")
 
 
 def test_columns_may_be_named_by_the_user(tmp_path):

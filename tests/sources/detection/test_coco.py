@@ -484,6 +484,7 @@ def test_the_samples_are_what_their_script_makes():
         for key, data in made.items():
             if not key.endswith(".jpg"):
                 assert (SAMPLES / name / key).read_bytes() == data, key
+    assert (SAMPLES / "boxes.csv").read_bytes() == samples("make_boxes")()["boxes.csv"]
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):

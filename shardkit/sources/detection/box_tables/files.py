@@ -1,5 +1,6 @@
 """Find the tables of boxes in a folder."""
 
+import json
 import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,13 +13,13 @@ from shardkit.sources.detection.image_paths import split_of, split_tokens
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.csv_files import CsvFile, open_csv, split_records
 from shardkit.sources.tables.formats.lines import read_lines
-from shardkit.sources.tables.formats.parquet_files import open_parquet
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.layout import open_table_file
 from shardkit.sources.walking import children, file_or_folder, folders_in, join
 from shardkit.storage import Folder
 
 _TEXT = (".csv", ".tsv")
+_JSON_LINES = (".jsonl", ".ndjson")
 # Tables in a split folder; the first: Roboflow, the last: Open Images by FiftyOne. A listing would list the images too.
 _OF_SPLITS = ("_annotations.csv", "annotations.csv", "labels.csv", "labels/detections.csv")
 _FOLDERS = ("annotations", "annotation", "labels", "csv_folder", "csv", "boxes", "data")
@@ -41,12 +42,14 @@ def split_of_table(path: str) -> str | None:
 
 
 def holds_boxes(folder: Folder, path: str) -> bool:
-    """Return whether a file is a table with one row per box, judging by its first line or its schema."""
+    """Return whether a table has one row per box, judging by its first line or its schema."""
     kind = posixpath.splitext(path)[1].lower()
     try:
-        if kind == ".parquet":
-            return is_box_table(open_parquet(folder, path).columns)
-        return kind in _TEXT and is_box_table(_first_fields(folder, path)[0])
+        if kind in _TEXT:
+            return is_box_table(_first_fields(folder, path)[0])
+        if kind in _JSON_LINES:  # opening it would read all lines
+            return is_box_table(_first_names(folder, path))
+        return is_box_table(open_table_file(folder, path, SourceOptions()).columns)
     except DataError:  # it is no table at all
         return False
 
@@ -107,6 +110,16 @@ def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFil
             # Every name of the header is known to be one: a class called a.jpg is no sign of a record.
             return open_csv(folder, path, tabs=kind == ".tsv", known=frozenset(name.strip().lower() for name in fields))
     return open_table_file(folder, path, options)
+
+
+def _first_names(folder: Folder, path: str) -> Sequence[str]:
+    """Return the names in the first line of a JSON Lines table."""
+    first = next((line for line in read_lines(folder, path) if line.text.strip()), None)
+    try:
+        record = json.loads(first.text) if first is not None else None
+    except (RecursionError, ValueError):
+        return ()
+    return list(record) if isinstance(record, dict) else ()
 
 
 def _first_fields(folder: Folder, path: str) -> tuple[Sequence[str], str]:
