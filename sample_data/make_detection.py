@@ -1,9 +1,10 @@
-"""Make ``coco/``, ``coco_broken/``, ``voc/`` and ``yolo/``, small sources of drawn shapes in boxes.
+"""Make ``coco/``, ``coco_broken/``, ``voc/``, ``yolo/`` and ``boxes.csv``, small sources of drawn shapes in boxes.
 
 python sample_data/make_detection.py [FOLDER]
 
 Deterministic: the same pixels and boxes on every run (the bytes may change with the versions of Pillow's JPEG encoder).
 ``coco_broken/`` has bad records; ``voc/`` and ``yolo/`` have one bad record each.
+``boxes.csv`` has the boxes of ``coco/``.
 """
 
 import io
@@ -207,9 +208,21 @@ def make_yolo() -> dict[str, bytes]:
     return files
 
 
+def make_boxes() -> dict[str, bytes]:
+    """Return boxes.csv, a row for each box of ``coco/`` and for each image without boxes; rows are not in order."""
+    rows = []
+    for picture in make_pictures("coco"):
+        image = f"coco/{picture.split}2017/{picture.name}.jpg,{picture.width},{picture.height}"
+        rows += [f"{image},{shape.name},{','.join(map(str, shape.box()))},{picture.split}" for shape in picture.shapes]
+        rows += [f"{image},,,,,,{picture.split}"] if not picture.shapes else []
+    header = "filename,width,height,class,xmin,ymin,xmax,ymax,split"
+    return {"boxes.csv": "\n".join([header, *rows[::2], *rows[1::2], ""]).encode()}
+
+
 def make(root: Path) -> None:
     """Write all sources below a folder."""
     made = {"coco": make_coco(), "coco_broken": make_coco_broken(), "voc": make_voc(), "yolo": make_yolo()}
+    made["."] = make_boxes()
     for source, files in made.items():
         for key, data in files.items():
             path = root / source / key

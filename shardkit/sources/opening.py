@@ -9,8 +9,14 @@ from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError
 from shardkit.option_values import Layout
 from shardkit.sources.archive_problems import with_archive_problems
+from shardkit.sources.detection.box_tables.layout import has_box_tables, holds_boxes, open_box_tables
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
+from shardkit.sources.detection.cvat.layout import is_cvat, open_cvat
+from shardkit.sources.detection.kitti.layout import is_kitti, open_kitti
+from shardkit.sources.detection.label_studio.layout import has_label_studio, is_export, open_label_studio
+from shardkit.sources.detection.labelme.layout import has_labelme, open_labelme
 from shardkit.sources.detection.voc.layout import is_voc, open_voc
+from shardkit.sources.detection.wider_face.layout import is_wider_face, open_wider_face
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
 from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
@@ -28,9 +34,15 @@ from shardkit.storage import Folder, open_folder, os_errors_as
 # The order in which they are tried: layouts with unique files before layouts with common ones.
 _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
     ("metadata", has_metadata),
+    ("kitti", is_kitti),  # before YOLO, whose folders may have the same names
     ("yolo", is_yolo),
     ("coco", is_coco),
     ("voc", is_voc),
+    ("cvat", is_cvat),
+    ("labelme", has_labelme),
+    ("label-studio", has_label_studio),
+    ("wider-face", is_wider_face),
+    ("box-table", has_box_tables),
     ("masks", is_masks),
     ("webdataset", is_webdataset),
     ("hf-parquet", is_hf_parquet),
@@ -43,6 +55,9 @@ _ACCEPTED: dict[Layout, set[str]] = {
     "table": {"root", "path_prefix", *_OF_TABLES},
     "metadata": _OF_TABLES,
     "coco": {"root"},
+    "cvat": {"root"},
+    "label-studio": {"root", "label_columns"},
+    "box-table": {"root", "image_column", "label_columns", "split_column"},
     "yolo": {"root"},
     "webdataset": {"label_columns"},
     "hf-parquet": {"image_column", *_OF_TABLES},
@@ -90,6 +105,9 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
     openers: dict[Layout, tuple[tuple[str, ...], Callable[[], Source]]] = {
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
         "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),
+        "box-table": ((), lambda: open_box_tables(folder, options, name)),
+        "label-studio": ((), lambda: open_label_studio(folder, options, name)),
+        "cvat": ((".xml",), lambda: open_cvat(folder, options, name)),
         "coco": ((".json",), lambda: open_coco(folder, options, name)),
         "yolo": ((".yaml", ".yml"), lambda: open_yolo(folder, options, name)),
         "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
@@ -102,6 +120,10 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
     )
     if layout == "table" and kind.endswith(".parquet") and has_embedded_images(folder, name, options.image_column):
         layout = "hf-parquet"
+    if layout == "table" and options.layout is None and holds_boxes(folder, name):
+        layout = "box-table"
+    if kind.endswith(".json") and options.layout is None and is_export(folder, name):
+        layout = "label-studio"
     if layout is None:
         msg = (
             f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder of images, a table "
@@ -126,9 +148,15 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         "class-folders": lambda: open_class_folders(folder, excluded, is_explicit=options.layout is not None),
         "file-names": lambda: open_file_names(folder, excluded, options),
         "metadata": lambda: open_metadata(folder, options, excluded),
+        "box-table": lambda: open_box_tables(folder, options),
         "coco": lambda: open_coco(folder, options),
         "voc": lambda: open_voc(folder, options),
         "yolo": lambda: open_yolo(folder, options),
+        "kitti": lambda: open_kitti(folder, options),
+        "cvat": lambda: open_cvat(folder, options),
+        "label-studio": lambda: open_label_studio(folder, options),
+        "labelme": lambda: open_labelme(folder, options),
+        "wider-face": lambda: open_wider_face(folder, options),
         "masks": lambda: open_masks(folder, excluded, options),
         "webdataset": lambda: open_webdataset(folder, excluded, options),
         "hf-parquet": lambda: open_hf_parquet(folder, options, _needed(work)),

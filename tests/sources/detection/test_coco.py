@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from shardkit.errors import DataError
 from shardkit.sources import json_stream
 from shardkit.sources.detection.coco import layout as coco
-from shardkit.sources.detection.coco.files import split_of
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
+from shardkit.sources.detection.image_paths import split_of
 from shardkit.sources.json_stream import array_items
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
@@ -484,6 +484,7 @@ def test_the_samples_are_what_their_script_makes():
         for key, data in made.items():
             if not key.endswith(".jpg"):
                 assert (SAMPLES / name / key).read_bytes() == data, key
+    assert (SAMPLES / "boxes.csv").read_bytes() == samples("make_boxes")()["boxes.csv"]
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):

@@ -52,6 +52,7 @@ class CocoColumns:
             of `boxes` are one box: x, y, width, height in pixels.
         problems: The bad records.
         num_records: Number of annotations that were read, bad ones included.
+        has_boxes: Whether annotations have boxes; else they are classes of whole images.
         code_of: Codes by image id.
         with_image: Codes that an image has.
     """
@@ -72,6 +73,7 @@ class CocoColumns:
     segmentations: list[str] = field(default_factory=list)
     problems: list[RecordProblem] = field(default_factory=list)
     num_records: int = 0
+    has_boxes: bool = True
     code_of: dict[Hashable, int] = field(default_factory=dict)
     with_image: set[int] = field(default_factory=set)
 
@@ -138,11 +140,11 @@ class CocoColumns:
             self.add_problem(self._annotation_name(get("id")), BAD_ANNOTATION, message)
             return
         try:
-            x, y, width, height = map(float, box)
+            x, y, width, height = map(float, box) if self.has_boxes else (0.0, 0.0, 0.0, 0.0)
         except (TypeError, ValueError, OverflowError):
             x = y = width = height = np.nan
         # NaN and infinity minus themselves are not 0.
-        if not (type(box) is list and x - x == y - y == width - width == height - height == 0):
+        if self.has_boxes and not (type(box) is list and x - x == y - y == width - width == height - height == 0):
             message = f"`bbox` must be 4 finite numbers, x, y, width, height; found {_shown(box)}; the image is kept"
             self.add_problem(self._annotation_name(get("id")), BAD_BOX, message)
             return
@@ -183,7 +185,7 @@ def annotation_name(number: int) -> str:
     return "an annotation without id" if number == NO_ID else f"annotation {number}"
 
 
-def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "") -> CocoColumns:
+def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "", *, has_boxes: bool = True) -> CocoColumns:
     """Read a file of object annotations.
 
     Args:
@@ -191,11 +193,12 @@ def read_coco(file: BinaryIO, url: str, path: str, root_url: str = "") -> CocoCo
         url: Name of the file in errors.
         path: Name of the file in the keys of bad records.
         root_url: URL of the folder that image paths start at.
+        has_boxes: Whether annotations have boxes; else they are classes of whole images.
 
     Raises:
         DataError: The file is not a JSON object.
     """
-    columns = CocoColumns(path, root_url)
+    columns = CocoColumns(path, root_url, has_boxes=has_boxes)
     num_images = 0
     for name, record in array_items(file, url, {"images", "annotations", "categories"}):
         if name == "annotations":

@@ -8,15 +8,17 @@ from dataclasses import dataclass
 from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
 from shardkit.sources.detection.coco.columns import image_names
+from shardkit.sources.detection.image_paths import places_of, split_of
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import children, file_or_folder, folders_in, join, parent_of
+from shardkit.sources.walking import children, file_or_folder, folders_in, join
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _HEAD = 1 << 16  # 64 KiB that are read to recognise a file: in COCO's files the first of the arrays begins there
 _ARRAYS = re.compile(rb'"(images|annotations|categories)"\s*:\s*\[')
 _FEATURES_OF_OTHERS = re.compile(rb'"(format_version|shapes|_via_settings)"\s*:')  # our manifest, LabelMe, VIA
 # COCO's files of other tasks over the same images.
-_OTHER_TASKS = ("captions_", "image_info_", "panoptic_", "person_keypoints_", "stuff_")
+_KEYPOINTS = "person_keypoints_"
+_OTHER_TASKS = ("captions_", "image_info_", "panoptic_", _KEYPOINTS, "stuff_")
 _OF_SPLITS = ("_annotations.coco.json", "annotations.json", "labels.json")  # in a split folder; the first: Roboflow
 _TRIED_FILES = 4  # files that are tested: LabelMe has one JSON file per image, and none is COCO's
 _TRIED_IMAGES = 8  # images that are looked up, because the first may be missing
@@ -87,6 +89,9 @@ def _candidates(folder: Folder) -> Iterator[tuple[list[str], list[str]]]:
     for paths in (in_annotations, in_splits, _jsons(folder, "")):
         left_out = [path for path in paths if path.rpartition("/")[2].startswith(_OTHER_TASKS)]
         rest = [path for path in paths if path not in left_out]
+        if not rest:  # their boxes are better than nothing
+            rest = [path for path in left_out if path.rpartition("/")[2].startswith(_KEYPOINTS)]
+            left_out = [path for path in left_out if path not in rest]
         instances = [path for path in rest if path.rpartition("/")[2].startswith("instances_")]
         if not instances:
             heads = (i for i, path in enumerate(rest[:_TRIED_FILES]) if _looks_like_coco(folder, path))
@@ -104,25 +109,8 @@ def _jsons(folder: Folder, path: str) -> list[str]:
 def _looks_like_coco(folder: Folder, path: str) -> bool:
     with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
         head: bytes = file.read(_HEAD)
-    return bool(_ARRAYS.search(head)) and not _FEATURES_OF_OTHERS.search(head)
-
-
-def split_tokens(name: str) -> list[tuple[str, str]]:
-    """Return the parts of a file or folder name that mean a split, each with that split: (train2017, train)."""
-    found = []
-    for token in re.split(r"[^A-Za-z0-9]+", name):
-        split = split_of_folder(token.rstrip("0123456789"))
-        if split:
-            found.append((token, split))
-    return found
-
-
-def split_of(path: str) -> str | None:
-    """Return the split in a file's name, else in its folder's name; None for neither."""
-    for name in (posixpath.splitext(posixpath.basename(path))[0], posixpath.basename(parent_of(path))):
-        if tokens := split_tokens(name):
-            return tokens[0][1]
-    return None
+    is_object = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")  # Label Studio's exports are lists
+    return is_object and bool(_ARRAYS.search(head)) and not _FEATURES_OF_OTHERS.search(head)
 
 
 def find_image_folders(
@@ -144,7 +132,8 @@ def find_image_folders(
         root = open_folder(options.root)
     elif may_leave and (above := posixpath.dirname(folder.url)) and above[-1] not in "/:":
         root, prefix = open_folder(above), posixpath.basename(folder.url)
-    places = [_images_of(folder, path, root, _tried(path, prefix, is_root=options.root is not None)) for path in paths]
+    is_root = options.root is not None
+    places = [_images_of(folder, path, root, places_of(path, prefix, is_root=is_root)) for path in paths]
     if prefix and all(place == prefix or place.startswith(f"{prefix}/") for place in places):
         root, places = folder, [place[len(prefix) + 1 :] for place in places]
     files = []
@@ -152,21 +141,6 @@ def find_image_folders(
         is_shared = sum(is_within(place, other) or is_within(other, place) for other in places) > 1
         files.append(CocoFile(path, split_of(path), place, not is_shared))
     return root, tuple(files)
-
-
-def _tried(path: str, prefix: str, *, is_root: bool) -> list[str]:
-    """Return the folders below the root where a file's images may be, the most likely first."""
-    stem = posixpath.splitext(posixpath.basename(path))[0]
-    own = "" if is_root else join(prefix, parent_of(path))
-    above = parent_of(own)
-    tokens = [token for token, _ in split_tokens(stem) or split_tokens(posixpath.basename(parent_of(path)))]
-    tokens += [token.rstrip("0123456789") for token in tokens if token[-1].isdigit()]
-    places = [own]
-    for base in dict.fromkeys((above, own)):
-        places += [join(base, *way) for token in tokens for way in ((token,), ("images", token))]
-        places += [join(base, "images"), join(base, "data")]
-    places += ["", *(join(base, stem) for base in dict.fromkeys((above, own)))]
-    return list(dict.fromkeys(places))
 
 
 def _images_of(folder: Folder, path: str, root: Folder, tried: Sequence[str]) -> str:

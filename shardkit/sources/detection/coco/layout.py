@@ -15,8 +15,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, MISSING, NO_LABEL
+from shardkit.sources.detection.coco.classes import (
+    CLASSES_SCHEMA,
+    Folders,
+    choose_kind,
+    class_rows,
+    refuse_kind,
+    scanned,
+)
 from shardkit.sources.detection.coco.columns import (
     CocoColumns,
     JoinedAnnotations,
@@ -49,8 +56,8 @@ from shardkit.sources.listing import (
 )
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
-from shardkit.sources.walking import children, join, parent_of
-from shardkit.storage import Entry, Folder, os_errors_as
+from shardkit.sources.walking import join, parent_of
+from shardkit.storage import Folder, os_errors_as
 
 __all__ = ["Coco", "is_coco", "open_coco"]
 
@@ -73,6 +80,7 @@ class Coco(Source):
         files_folder: The folder that paths of annotation files start at.
         files: The annotation files.
         is_whole: Whether images that no file names are counted: if SOURCE is a folder and has the images below it.
+        has_boxes: Whether annotations have boxes; else they are classes of whole images.
         remark: What the user should know besides; '' for nothing.
     """
 
@@ -80,17 +88,18 @@ class Coco(Source):
     files_folder: Folder
     files: tuple[CocoFile, ...]
     is_whole: bool
+    has_boxes: bool
     remark: str
 
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        return _SCHEMA
+        return _SCHEMA if self.has_boxes else CLASSES_SCHEMA
 
     @property
     def layout(self) -> str:
         """See Source."""
-        return "COCO"
+        return "COCO" if self.has_boxes else "COCO without boxes"
 
     def describe(self) -> str:
         """See Source."""
@@ -109,12 +118,13 @@ class Coco(Source):
     def list_part(self, part: CocoFile | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
         """See Source; images in the file's order, then bad records, then images without record."""
         if isinstance(part, UnlistedImages):
-            yield from batched(_SCHEMA, (), batch_rows, self._count_unlisted())
+            yield from batched(self.schema, (), batch_rows, self._count_unlisted())
             return
         url = f"{self.files_folder.url}/{part.path}"
         with os_errors_as("read", url), self.files_folder.open(part.path) as file:
-            columns = read_coco(file, url, part.path, join(self.folder.url, part.images))
-        folders, inner = _scanned(self.folder, part.images, columns.image_names)
+            images_url = join(self.folder.url, part.images)
+            columns = read_coco(file, url, part.path, images_url, has_boxes=self.has_boxes)
+        folders, inner = scanned(self.folder, part.images, columns.image_names)
         classes: dict[int, str] = {}
         for number, name in sorted(columns.categories.items()):
             if name not in classes.values():
@@ -123,8 +133,13 @@ class Coco(Source):
         joined = columns.joined()
         for start in range(0, len(columns.image_names), batch_rows):
             stop = min(start + batch_rows, len(columns.image_names))
-            table = _images_table(columns, part, folders, range(start, stop), joined)
-            yield Listing(_SCHEMA, classes=classes if start == 0 else {}, columns=table)
+            found = classes if start == 0 else {}
+            if self.has_boxes:
+                table = _images_table(columns, part, folders, range(start, stop), joined)
+                yield Listing(_SCHEMA, classes=found, columns=table)
+            else:
+                rows = list(class_rows(columns, part, folders, range(start, stop), joined))
+                yield Listing(CLASSES_SCHEMA, rows, classes=found)
         problems: Iterable[ListingRow] = (rejected_row(problem, part.split) for problem in columns.problems)
         skipped: dict[str, int] = {}
         if part.owns_images:
@@ -133,7 +148,7 @@ class Coco(Source):
                 covered = {join(part.images, path) for path in folders}
                 below = [part.images, *inner]
                 skipped |= count_unlisted_images(self.folder, _UNLISTED, below=below, covered=covered)
-        yield from batched(_SCHEMA, problems, batch_rows, skipped)
+        yield from batched(self.schema, problems, batch_rows, skipped)
 
     def _count_unlisted(self) -> dict[str, int]:
         """Count images outside of the files' folders, and images that no file names in folders of several files."""
@@ -153,25 +168,10 @@ class Coco(Source):
         return count_unlisted_images(self.folder, _UNLISTED, below=below, covered=covered, named=named)
 
 
-_Folders = dict[str, dict[str, Entry]]  # by path below the images' folder: files in it, by name
-
-
-def _scanned(folder: Folder, images: str, names: Iterable[str]) -> tuple[_Folders, list[str]]:
-    """Return the files of the folders that the names lead to, and the paths of the folders in these folders."""
-    # One listing of a folder costs far less on a remote store than a request for each image.
-    wanted = sorted({parent_of(name) for name in names if name})
-    files, inner = _Folders(), list[str]()
-    for path in wanted:
-        entries = children(folder, join(images, path))
-        files[path] = {entry.name: entry for entry in entries if not entry.is_folder}
-        inner += [join(images, path, entry.name) for entry in entries if entry.is_folder]
-    return files, inner
-
-
 def _images_table(
     columns: CocoColumns,
     part: CocoFile,
-    folders: _Folders,
+    folders: Folders,
     rows: range,
     joined: JoinedAnnotations,
 ) -> pa.Table:
@@ -232,7 +232,7 @@ def _objects(columns: CocoColumns, chosen: npt.NDArray[np.int64], counts: npt.ND
 
 
 def _without_record(
-    part: CocoFile, folders: _Folders, names: Iterable[str], skipped: dict[str, int]
+    part: CocoFile, folders: Folders, names: Iterable[str], skipped: dict[str, int]
 ) -> Iterator[ListingRow]:
     """Yield rows of images without record next to images with one; count files that are not images."""
     named = set(names)
@@ -262,8 +262,9 @@ def open_coco(folder: Folder, options: SourceOptions, json_path: str | None = No
         DataError: There are no annotations, or no images for them, or a file is not JSON.
     """
     found = find_annotation_files(folder) if json_path is None else AnnotationFiles((json_path,))
-    root, files = find_image_folders(folder, found.paths, options, may_leave=json_path is not None)
-    left_out = ", ".join(map(printable, found.left_out))
-    remark = f"; left out {left_out}, which are for other tasks" if left_out else ""
+    chosen, has_boxes, remark = choose_kind(folder, found)
+    root, files = find_image_folders(folder, chosen or found.paths, options, may_leave=json_path is not None)
+    if not chosen:
+        refuse_kind(folder, found.paths[0])  # after the files' first images, which tell more if a file is damaged
     is_whole = json_path is None and options.root is None
-    return Coco(root, folder, files, is_whole, remark)
+    return Coco(root, folder, files, is_whole, has_boxes, remark)

@@ -13,6 +13,7 @@ from shardkit.sources.walking import children, folders_in, is_folder, join
 from shardkit.storage import Entry, Folder, os_errors_as
 
 _HEAD = 4096  # bytes that are read to recognise a file; <annotation> is the first element
+_ANNOTATION = re.compile(rb"<annotation[\s>]")  # not CVAT's <annotations>
 _YEAR = re.compile(r"VOC[0-9]{4}", re.IGNORECASE)
 _IMAGES = ("jpegimages", "images")
 _LISTS = {"train": "train", "val": "validation", "test": "test"}
@@ -49,7 +50,7 @@ def is_voc(folder: Folder) -> bool:
     for found, entries in _listed(folder):
         for entry in entries:
             if _is_xml(entry) and (head := _head(folder, join(found.annotations, entry.name))) is not None:
-                return b"<annotation" in head
+                return _ANNOTATION.search(head) is not None
     return False
 
 

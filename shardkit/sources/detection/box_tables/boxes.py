@@ -1,0 +1,120 @@
+"""Read one record of a table of boxes."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.detection.box_tables.columns import BoxColumns, BoxForm
+from shardkit.sources.listing import BadRecord
+from shardkit.sources.tables.formats.records import shown
+
+# Fractions reach a little beyond 1 in tables that were converted; a box of pixels is wider.
+LARGEST_FRACTION = 2.0
+ONE_CLASS = "object"  # the class of every box of a table without classes
+_NOTHING = {"", "nan", "none", "null", "na", "n/a"}
+
+
+class TableBox(NamedTuple):
+    """The box of a record.
+
+    Attributes:
+        label: The class.
+        ymin, xmin, ymax, xmax: Sides, in the table's unit.
+    """
+
+    label: str
+    ymin: float
+    xmin: float
+    ymax: float
+    xmax: float
+
+
+def has_box(values: Sequence[Any], columns: BoxColumns) -> bool:
+    """Return whether a record has a coordinate; one without any says that the image has no box."""
+    return not all(_is_empty(values[i]) for i in (*columns.xs, *columns.ys))
+
+
+def read_box(values: Sequence[Any], columns: BoxColumns, *, is_fraction: bool) -> TableBox:
+    """Return a record's box.
+
+    Args:
+        values: The record's values.
+        columns: What the columns mean.
+        is_fraction: Whether the table's coordinates are fractions of the image's sides.
+
+    Raises:
+        BadRecord: The box has no class, a side is no number, or the box is in another unit than the table's others.
+    """
+    label = ONE_CLASS if columns.label is None else label_text(values[columns.label])
+    if not label:
+        msg = "the box has no class; add it, or remove the record"
+        raise BadRecord(BAD_ANNOTATION, msg)
+    ymin, xmin, ymax, xmax = _sides(values, columns)
+    if is_fraction and max(abs(ymin), abs(xmin), abs(ymax), abs(xmax)) > LARGEST_FRACTION:
+        msg = (
+            f"the box (xmin, ymin, xmax, ymax) = ({xmin:g}, {ymin:g}, {xmax:g}, {ymax:g}) is not in fractions of the "
+            "image's sides, as the table's first boxes are"
+        )
+        raise BadRecord(BAD_BOX, msg)
+    if not is_fraction and xmax <= 1 and ymax <= 1 and not (xmax.is_integer() and ymax.is_integer()):
+        msg = (
+            f"the box (xmin, ymin, xmax, ymax) = ({xmin:g}, {ymin:g}, {xmax:g}, {ymax:g}) is within one pixel: are "
+            "these fractions? the table's first boxes are in pixels"
+        )
+        raise BadRecord(BAD_BOX, msg)
+    return TableBox(label, ymin, xmin, ymax, xmax)
+
+
+def _sides(values: Sequence[Any], columns: BoxColumns) -> tuple[float, float, float, float]:
+    """Return ymin, xmin, ymax, xmax as written; corners are not exchanged, so that wrong ones are found."""
+    if columns.form is BoxForm.OUTLINE:
+        across = [number(values[i]) for i in columns.xs if not _is_empty(values[i])]
+        down = [number(values[i]) for i in columns.ys if not _is_empty(values[i])]
+        if len(across) == len(down) == 2:
+            return _finite(values, columns, (down[0], across[0], down[1], across[1]))
+        if len(across) != len(down) or len(across) < 2:
+            msg = f"a box needs x and y of two or four corners; found {len(across)} x and {len(down)} y"
+            raise BadRecord(BAD_BOX, msg)
+        return _finite(values, columns, (min(down), min(across), max(down), max(across)))
+    (x0, x1), (y0, y1) = (number(values[i]) for i in columns.xs), (number(values[i]) for i in columns.ys)
+    if columns.form is BoxForm.SIZE:
+        x1, y1 = x0 + x1, y0 + y1
+    elif columns.form is BoxForm.CENTRE:
+        x0, x1, y0, y1 = x0 - x1 / 2, x0 + x1 / 2, y0 - y1 / 2, y0 + y1 / 2
+    return _finite(values, columns, (y0, x0, y1, x1))
+
+
+def _finite(
+    values: Sequence[Any], columns: BoxColumns, sides: tuple[float, float, float, float]
+) -> tuple[float, float, float, float]:
+    if not all(map(math.isfinite, sides)):
+        found = ", ".join(shown(values[i]) for pair in zip(columns.xs, columns.ys, strict=True) for i in pair)
+        msg = f"the coordinates of a box must be finite numbers; found {found}"
+        raise BadRecord(BAD_BOX, msg)
+    return sides
+
+
+def number(value: Any) -> float:
+    """Return a value as a float; NaN if it is no number."""
+    # float() also accepts 1_000.
+    if isinstance(value, str) and "_" in value:
+        return math.nan
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def label_text(value: Any) -> str:
+    """Return the name of a class: whole numbers without their fraction; '' for none."""
+    if isinstance(value, float) and value.is_integer():
+        return str(int(value))
+    is_missing = value is None or (isinstance(value, float) and math.isnan(value))
+    return "" if is_missing else str(value).strip()
+
+
+def _is_empty(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip().lower() in _NOTHING
+    return value is None or (isinstance(value, float) and math.isnan(value))

@@ -1,0 +1,205 @@
+"""Decide what the columns of a table of boxes mean, from a header or from the first record of a table without one.
+
+The tables are those of TensorFlow's and Roboflow's object detection CSV, AutoML, Open Images, keras-retinanet,
+make-sense, and of Kaggle's competitions. Names are compared without case, blanks, '_' and '-'.
+"""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from shardkit.errors import DataError, UnknownNameError
+from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.split_names import is_split
+
+
+class BoxForm(Enum):
+    """What the two or more x and y of a box are."""
+
+    CORNERS = "corners"  # xmin, xmax and ymin, ymax
+    SIZE = "size"  # xmin, width and ymin, height
+    CENTRE = "centre"  # centre x, width and centre y, height
+    OUTLINE = "outline"  # x and y of two or more corners in any order, some empty
+
+
+@dataclass(frozen=True, slots=True)
+class BoxColumns:
+    """The columns of a table of boxes, by index.
+
+    Attributes:
+        image: The image's path or id.
+        xs, ys: Coordinates of the box.
+        form: What these coordinates are.
+        label: The class; None if the table has none.
+        split: The split; None for none.
+        size: Width and height of the image in pixels; None for none.
+        flags: Open Images' flags by name.
+        is_open_images: Whether the columns are those of Open Images.
+    """
+
+    image: int
+    xs: tuple[int, ...]
+    ys: tuple[int, ...]
+    form: BoxForm = BoxForm.CORNERS
+    label: int | None = None
+    split: int | None = None
+    size: tuple[int, int] | None = None
+    flags: tuple[tuple[str, int], ...] = ()
+    is_open_images: bool = False
+
+    @property
+    def is_fraction(self) -> bool | None:
+        """Whether coordinates are fractions of the image's sides; None if only the values tell."""
+        return True if self.is_open_images or self.form is BoxForm.OUTLINE else None
+
+
+# Names of xmin, ymin, xmax, ymax.
+_CORNERS = (
+    ("xmin", "ymin", "xmax", "ymax"),
+    ("x1", "y1", "x2", "y2"),
+    ("x0", "y0", "x1", "y1"),
+    ("left", "top", "right", "bottom"),
+    ("minx", "miny", "maxx", "maxy"),
+    ("xtl", "ytl", "xbr", "ybr"),
+    ("bboxxmin", "bboxymin", "bboxxmax", "bboxymax"),
+    ("bboxx1", "bboxy1", "bboxx2", "bboxy2"),
+)
+# Names of x, y, width, height of the box.
+_SIZES = (
+    ("xmin", "ymin", "width", "height"),
+    ("left", "top", "width", "height"),
+    ("bboxx", "bboxy", "bboxwidth", "bboxheight"),
+    ("x", "y", "width", "height"),
+    ("x", "y", "w", "h"),
+)
+_CENTRES = (
+    ("xcenter", "ycenter", "width", "height"),
+    ("xcentre", "ycentre", "width", "height"),
+    ("cx", "cy", "w", "h"),
+    ("xc", "yc", "w", "h"),
+)
+_IMAGE = (
+    *("image", "imagepath", "imageuri", "filename", "filepath", "path", "file", "img", "imagename", "imgname", "fname"),
+    *("imageid", "imgid", "imagefilename", "patientid", "id"),
+)
+_LABEL = (
+    *("classname", "labelname", "categoryname", "displayname", "class", "label", "category", "name", "target"),
+    *("species", "classid", "labelid", "categoryid"),
+)
+_SPLIT = ("split", "mluse", "set", "partition", "subset")
+_IMAGE_SIZES = (("width", "height"), ("imagewidth", "imageheight"), ("imgwidth", "imgheight"))
+_OPEN_IMAGES = {"imageid", "labelname", "xmin", "xmax", "ymin", "ymax"}
+_FLAGS = ("is_depiction", "is_group_of", "is_inside", "is_occluded", "is_truncated")
+
+# AutoML's corners: columns of tables without a header, so no header has these names.
+_VERTICES = tuple(f"vertex {number} {axis}" for number in range(1, 5) for axis in "xy")
+# Columns of tables without a header, and what each field of a record is: i image, l label, s split, n number or empty.
+_HEADERLESS = (
+    (("image", "x1", "y1", "x2", "y2", "class"), "innnnl"),  # keras-retinanet
+    (("split", "image", "label", *_VERTICES), "silnnnnnnnn"),  # AutoML
+    (("image", "label", *_VERTICES), "ilnnnnnnnn"),  # AutoML without sets
+    (("label", "x", "y", "w", "h", "image", "image_width", "image_height"), "lnnnninn"),  # make-sense
+)
+_NUMBER = re.compile(r"\s*[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?\s*")
+
+
+def is_box_table(names: Sequence[str]) -> bool:
+    """Return whether a table has one row per box.
+
+    Args:
+        names: The names of its columns, or the fields of the first record of a table without a header.
+    """
+    return columns_without_header(names) is not None or _by_names(names) is not None
+
+
+def columns_without_header(fields: Sequence[str]) -> tuple[str, ...] | None:
+    """Return the columns of a table whose first line is a record of a known form; None if it is not."""
+    for names, kinds in _HEADERLESS:
+        if len(fields) == len(kinds) and all(map(_fits, fields, kinds)):
+            return names
+    return None
+
+
+def _fits(field: str, kind: str) -> bool:
+    if kind == "i":
+        return ending(field) in IMAGE_ENDINGS
+    if kind == "n":
+        return not field.strip() or _NUMBER.fullmatch(field) is not None
+    return kind == "l" or not field.strip() or is_split(field)
+
+
+def find_columns(url: str, names: Sequence[str], options: SourceOptions) -> BoxColumns:
+    """Return what the columns of a table mean.
+
+    Args:
+        url: Name of the table in messages.
+        names: The names of the columns.
+        options: Options of the source, which may name columns.
+
+    Raises:
+        UnknownNameError: The user names a column that does not exist.
+        DataError: There are no columns of boxes, or none of images.
+    """
+    columns = _by_names(names, options)
+    for name in (options.image_column, *options.label_columns, options.split_column):
+        if name and name not in names:
+            msg = f"{url}: there is no column {name!r}; there are {', '.join(map(repr, names))}"
+            raise UnknownNameError(msg)
+    if columns is None:
+        msg = (
+            f"{url}: a table of boxes needs a column of images and the columns xmin, ymin, xmax, ymax (or x, y, width, "
+            f"height); found {', '.join(map(repr, names))}; rename its columns"
+        )
+        raise DataError(msg)
+    return columns
+
+
+def _by_names(names: Sequence[str], options: SourceOptions | None = None) -> BoxColumns | None:
+    at: dict[str, int] = {}
+    for i, name in enumerate(names):
+        at.setdefault(re.sub(r"[\s_-]", "", name).lower(), i)
+    form, sides = _box(at)
+    image = _first(at, _IMAGE)
+    label, split = _first(at, _LABEL), _first(at, _SPLIT)
+    if options is not None:
+        image = names.index(options.image_column) if options.image_column in names else image
+        label = next((names.index(name) for name in options.label_columns if name in names), label)
+        split = names.index(options.split_column) if options.split_column in names else split
+    if image is None or not sides:
+        return None
+    used = {*sides, image, label}
+    size = next(
+        ((at[w], at[h]) for w, h in _IMAGE_SIZES if w in at and h in at and not {at[w], at[h]} & used),
+        None,
+    )
+    is_open_images = at.keys() >= _OPEN_IMAGES
+    flags = [(name, at[name.replace("_", "")]) for name in _FLAGS if name.replace("_", "") in at]
+    return BoxColumns(
+        image=image,
+        xs=sides[::2],
+        ys=sides[1::2],
+        form=form,
+        label=label,
+        split=split,
+        size=size,
+        flags=tuple(flags) if is_open_images else (),
+        is_open_images=is_open_images,
+    )
+
+
+def _box(at: dict[str, int]) -> tuple[BoxForm, tuple[int, ...]]:
+    """Return the form of the boxes and their columns, x before y; () if there are none."""
+    vertices = [name.replace(" ", "") for name in _VERTICES]
+    if all(name in at for name in vertices):
+        return BoxForm.OUTLINE, tuple(at[name] for name in vertices)
+    for form, sets in ((BoxForm.CORNERS, _CORNERS), (BoxForm.CENTRE, _CENTRES), (BoxForm.SIZE, _SIZES)):
+        for sides in sets:
+            if all(side in at for side in sides):
+                return form, tuple(at[side] for side in sides)
+    return BoxForm.CORNERS, ()
+
+
+def _first(at: dict[str, int], usual: Sequence[str]) -> int | None:
+    return next((at[name] for name in usual if name in at), None)

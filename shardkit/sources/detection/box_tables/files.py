@@ -1,0 +1,136 @@
+"""Find the tables of boxes in a folder."""
+
+import json
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shardkit.errors import DataError
+from shardkit.naming import split_of_folder
+from shardkit.sources.commands import Command, refusal
+from shardkit.sources.detection.box_tables.columns import columns_without_header, is_box_table
+from shardkit.sources.detection.image_paths import split_of, split_tokens
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.formats.csv_files import CsvFile, open_csv, split_records
+from shardkit.sources.tables.formats.lines import read_lines
+from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.tables.layout import open_table_file
+from shardkit.sources.walking import children, file_or_folder, folders_in, join
+from shardkit.storage import Folder
+
+_TEXT = (".csv", ".tsv")
+_JSON_LINES = (".jsonl", ".ndjson")
+# Tables in a split folder; the first: Roboflow, the last: Open Images by FiftyOne. A listing would list the images too.
+_OF_SPLITS = ("_annotations.csv", "annotations.csv", "labels.csv", "labels/detections.csv")
+_FOLDERS = ("annotations", "annotation", "labels", "csv_folder", "csv", "boxes", "data")
+_MAX_TRIED = 64  # tables whose first line is read
+_SHOWN = 6  # tables that a refusal names
+
+
+@dataclass(frozen=True, slots=True)
+class FoundTables:
+    """The tables of boxes in a folder: their paths, and those of tables that are left out for them."""
+
+    paths: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def split_of_table(path: str) -> str | None:
+    """Return the split in a table's name or in the name of a folder that it is in; None for neither."""
+    folders = reversed(path.split("/")[:-1])
+    return split_of(path) or next((split for name in folders if (split := split_of_folder(name))), None)
+
+
+def holds_boxes(folder: Folder, path: str) -> bool:
+    """Return whether a table has one row per box, judging by its first line or its schema."""
+    kind = posixpath.splitext(path)[1].lower()
+    try:
+        if kind in _TEXT:
+            return is_box_table(_first_fields(folder, path)[0])
+        if kind in _JSON_LINES:  # opening it would read all lines
+            return is_box_table(_first_names(folder, path))
+        return is_box_table(open_table_file(folder, path, SourceOptions()).columns)
+    except DataError:  # it is no table at all
+        return False
+
+
+def has_box_tables(folder: Folder) -> bool:
+    """Return whether a folder has tables of boxes."""
+    return bool(_paths(folder))
+
+
+def find_tables(folder: Folder) -> FoundTables:
+    """Return the tables of boxes in a folder: those of splits if there are any, else the only one.
+
+    Raises:
+        DataError: There are none.
+        CallError: There are several, and their names tell no splits.
+    """
+    paths = _paths(folder)
+    if not paths:
+        msg = (
+            f"{folder.url}: there is no table of boxes; searched for .csv and .tsv files with columns such as "
+            "filename, class, xmin, ymin, xmax, ymax in it, in annotations/, in split folders; give the file as SOURCE"
+        )
+        raise DataError(msg)
+    of_splits = [path for path in paths if split_of_table(path)]
+    if of_splits:
+        splits = [split_of_table(path) for path in of_splits]
+        if len(set(splits)) == len(splits) or not any(split_tokens(posixpath.basename(path)) for path in of_splits):
+            return FoundTables(tuple(of_splits), tuple(path for path in paths if path not in of_splits))
+    elif len(paths) == 1:
+        return FoundTables(tuple(paths))
+    commands = [Command(f"{folder.url}/{path}", (), f"the boxes of {path}") for path in paths[:_SHOWN]]
+    raise refusal(f"{folder.url}: {len(paths)} tables of boxes may be the source", commands)
+
+
+def _paths(folder: Folder) -> list[str]:
+    names = folders_in(folder)
+    splits = [name for name in names if split_of_folder(name)]
+    in_splits = [join(split, name) for split in splits for name in _OF_SPLITS]
+    paths = [path for path in in_splits if file_or_folder(folder, path) is not None]
+    for place in ("", *(name for name in names if name.lower() in _FOLDERS)):
+        entries = children(folder, place)
+        paths += [join(place, one.name) for one in entries if not one.is_folder and one.name.lower().endswith(_TEXT)]
+    return [path for path in paths[:_MAX_TRIED] if holds_boxes(folder, path)]
+
+
+def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFile:
+    """Open a table of boxes, with a header or in a known form without one.
+
+    Raises:
+        DataError: The file does not exist, or cannot be read as a table.
+    """
+    kind = posixpath.splitext(path)[1].lower()
+    if kind in _TEXT and file_or_folder(folder, path) is not None:
+        fields, delimiter = _first_fields(folder, path)
+        if columns := columns_without_header(fields):
+            return CsvFile(folder, path, columns, delimiter, has_header=False, spaced=False)
+        if is_box_table(fields):
+            # Every name of the header is known to be one: a class called a.jpg is no sign of a record.
+            return open_csv(folder, path, tabs=kind == ".tsv", known=frozenset(name.strip().lower() for name in fields))
+    return open_table_file(folder, path, options)
+
+
+def _first_names(folder: Folder, path: str) -> Sequence[str]:
+    """Return the names in the first line of a JSON Lines table."""
+    first = next((line for line in read_lines(folder, path) if line.text.strip()), None)
+    try:
+        record = json.loads(first.text) if first is not None else None
+    except (RecursionError, ValueError):
+        return ()
+    return list(record) if isinstance(record, dict) else ()
+
+
+def _first_fields(folder: Folder, path: str) -> tuple[Sequence[str], str]:
+    """Return the fields of the first line of a text table, and its delimiter."""
+    lines = read_lines(folder, path)
+    first = next((line for line in lines if line.text.strip() and not line.problem), None)
+    if first is None:
+        return (), ","
+    found: tuple[Sequence[str], str] = (), ","
+    for delimiter in (",", "\t", ";", "|"):
+        record = next(split_records(iter([first]), delimiter, spaced=False), None)
+        if record is not None and record.problem is None and len(record.values) > len(found[0]):
+            found = [str(value).strip() for value in record.values], delimiter
+    return found

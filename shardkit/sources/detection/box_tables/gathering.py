@@ -1,0 +1,211 @@
+"""Join the rows of a table of boxes by image, whatever their order.
+
+A table of any size is read in slices of images: a slice reads all rows, and keeps those of its images as numbers, about
+70 bytes a box.
+"""
+
+import zlib
+from array import array
+from collections.abc import Callable, Container, Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LINE, NO_SPLIT
+from shardkit.sources.detection.box_tables.boxes import has_box, number, read_box
+from shardkit.sources.detection.box_tables.columns import BoxColumns
+from shardkit.sources.detection.rows import Object, encodable
+from shardkit.sources.listing import MAX_OBJECTS, BadRecord, RecordProblem, count_skipped
+from shardkit.sources.tables.formats.records import Record
+from shardkit.sources.tables.formats.values import as_text
+from shardkit.sources.tables.split_names import is_discard, split_of_text
+
+_NO_SIZE = (0, 0)
+_MAX_SIDE = 2**31
+DISCARDED = "records of the split DISCARD"
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """The images of a table that one part keeps: every `num`-th by the hash of its key."""
+
+    index: int
+    num: int
+
+    def has_key(self, key: str) -> bool:
+        """Return whether an image is in this slice."""
+        return self.num == 1 or zlib.crc32(key.encode()) % self.num == self.index
+
+    def has_line(self, line: int) -> bool:
+        """Return whether a record without image is reported by this slice."""
+        return line % self.num == self.index
+
+
+@dataclass(slots=True)
+class Image:
+    """An image of a table: the line of its first record, its split, its size in pixels or (0, 0), and what is wrong."""
+
+    line: int
+    split: str | None
+    size: tuple[int, int]
+    problem: tuple[str, str] | None = None
+
+
+@dataclass(slots=True)
+class Gathered:
+    """The images and boxes of a slice.
+
+    Attributes:
+        columns: What the columns of the table mean.
+        name: Name of the table in keys of bad records.
+        images: Images by key.
+        problems: Bad records.
+        skipped: Counts of records that give nothing, and of images that are not there.
+    """
+
+    columns: BoxColumns
+    name: str
+    images: dict[str, Image] = field(default_factory=dict)
+    problems: list[RecordProblem] = field(default_factory=list)
+    skipped: dict[str, int] = field(default_factory=dict)
+    _numbers: dict[str, int] = field(default_factory=dict)  # of the images
+    _labels: dict[str, int] = field(default_factory=dict)
+    _image_of: "array[int]" = field(default_factory=lambda: array("q"))
+    _label_of: "array[int]" = field(default_factory=lambda: array("q"))
+    _line_of: "array[int]" = field(default_factory=lambda: array("q"))
+    _sides: "array[float]" = field(default_factory=lambda: array("d"))
+    _flags: "array[int]" = field(default_factory=lambda: array("b"))
+
+    def add_problem(self, line: int, reason: str, message: str) -> None:
+        """Add a bad record."""
+        self.problems.append(RecordProblem(f"{self.name}, line {line}", reason, encodable(message)))
+
+    def add(self, key: str, record: Record, *, is_fraction: bool, label_of: Callable[[str], str]) -> None:
+        """Add a record of an image of this slice.
+
+        Raises:
+            BadRecord: The record's box is bad.
+        """
+        values, columns = record.values, self.columns
+        split, problem = None, None
+        try:
+            split = None if columns.split is None else split_of_text(as_text(values[columns.split]))
+        except BadRecord as error:
+            problem = error.reason, f"line {record.line}: {error}; correct the line"
+        size = _size(values, columns)
+        image = self.images.get(key)
+        if image is None:
+            self.images[key] = Image(record.line, split, size, problem)
+            self._numbers[key] = len(self._numbers)
+        elif image.problem is None:
+            image.problem = problem or _conflict(image, split, size, record.line)
+        if not has_box(values, columns):
+            label = "" if columns.label is None else as_text(values[columns.label])
+            if label:
+                count_skipped(self.skipped, "records with a class and without a box")
+            return
+        box = read_box(values, columns, is_fraction=is_fraction)
+        self._sides.extend(box[1:])
+        self._image_of.append(self._numbers[key])
+        self._label_of.append(self._labels.setdefault(encodable(label_of(box.label)), len(self._labels)))
+        self._line_of.append(record.line)
+        self._flags.extend(_flag(values[i]) for _, i in columns.flags)
+
+    def objects(self, keys: Iterable[str], *, is_fraction: bool) -> Iterable[list[Object] | str]:
+        """Yield the objects of each of these images, or why it has too many."""
+        image_of = np.frombuffer(self._image_of, np.int64) if self._image_of else np.zeros(0, np.int64)
+        order = np.argsort(image_of, kind="stable")
+        starts = np.searchsorted(image_of[order], np.arange(len(self._numbers) + 1))
+        labels = list(self._labels)
+        for key in keys:
+            chosen = order[starts[self._numbers[key]] : starts[self._numbers[key] + 1]]
+            if len(chosen) > MAX_OBJECTS:
+                yield f"it has {len(chosen):,} boxes, more than {MAX_OBJECTS:,}; cut it into smaller ones"
+                continue
+            width, height = self.images[key].size
+            scale = (height, width, height, width) if is_fraction and width else (1, 1, 1, 1)
+            yield [self._object(i, labels, scale) for i in chosen.tolist()]
+
+    def _object(self, i: int, labels: list[str], scale: tuple[int, ...]) -> Object:
+        sides = self._sides[4 * i : 4 * i + 4]
+        num_flags = len(self.columns.flags)
+        flags = zip(self.columns.flags, self._flags[num_flags * i : num_flags * (i + 1)], strict=True)
+        return {
+            "bbox": [side * by for side, by in zip(sides, scale, strict=True)],
+            "label_name": labels[self._label_of[i]],
+            "name": f"line {self._line_of[i]}",
+            **{name: value for (name, _), value in flags},
+        }
+
+
+def gather(
+    records: Iterable[Record],
+    gathered: Gathered,
+    key_of: Callable[[object], str],
+    part: Slice,
+    *,
+    is_fraction: bool,
+    label_of: Callable[[str], str],
+    present: Container[str] | None,
+) -> None:
+    """Add the records of a slice's images.
+
+    Args:
+        records: All records of the table.
+        gathered: The slice's images and boxes; initially empty.
+        key_of: Returns an image's key, or raises BadRecord.
+        part: The slice.
+        is_fraction: Whether the table's coordinates are fractions of the image's sides.
+        label_of: Returns the name of a class.
+        present: Keys of the slice's images that exist, if others are left out; None to keep all.
+    """
+    absent = set[str]()
+    for record in records:
+        if record.problem is not None:
+            if part.has_line(record.line):
+                gathered.add_problem(record.line, BAD_LINE, f"{record.problem}; correct the line")
+            continue
+        try:
+            key = key_of(record.values[gathered.columns.image])
+        except BadRecord as error:
+            if part.has_line(record.line):
+                gathered.add_problem(record.line, error.reason, str(error))
+            continue
+        if not part.has_key(key):
+            continue
+        if gathered.columns.split is not None and is_discard(record.values[gathered.columns.split]):
+            count_skipped(gathered.skipped, DISCARDED)
+        elif present is not None and key not in present:
+            absent.add(key)
+        else:
+            try:
+                gathered.add(key, record, is_fraction=is_fraction, label_of=label_of)
+            except BadRecord as error:
+                message = f"{error}; the image is kept; correct the record, or remove it"
+                gathered.add_problem(record.line, error.reason, message)
+    if absent:
+        count_skipped(gathered.skipped, f"images of {gathered.name} that are not there", len(absent))
+
+
+def _conflict(image: Image, split: str | None, size: tuple[int, int], line: int) -> tuple[str, str] | None:
+    if split != image.split:
+        message = f"lines {image.line} and {line} give it the splits {image.split} and {split}; leave it in one"
+        return NO_SPLIT, message
+    if size != image.size:
+        sizes = " and ".join(f"{width} x {height}" for width, height in (image.size, size))
+        return BAD_ANNOTATION, f"lines {image.line} and {line} give it the sizes {sizes}; correct them"
+    return None
+
+
+def _size(values: Any, columns: BoxColumns) -> tuple[int, int]:
+    if columns.size is None:
+        return _NO_SIZE
+    width, height = (number(values[i]) for i in columns.size)
+    return (int(width), int(height)) if 1 <= width < _MAX_SIDE and 1 <= height < _MAX_SIDE else _NO_SIZE
+
+
+def _flag(value: Any) -> int:
+    # Open Images: 1, 0, and -1 for unknown.
+    found = number(value)
+    return int(found) if found in (0, 1) else -1

@@ -1,0 +1,125 @@
+"""Open a table of boxes: what its columns mean, in which unit its boxes are, and where its images are."""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from shardkit.errors import DataError
+from shardkit.sources.detection.box_tables.boxes import LARGEST_FRACTION, ONE_CLASS, has_box, number
+from shardkit.sources.detection.box_tables.columns import BoxColumns, find_columns
+from shardkit.sources.detection.box_tables.files import open_box_file, split_of_table
+from shardkit.sources.detection.box_tables.open_images import class_file
+from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, shown_paths
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile
+from shardkit.sources.walking import file_or_folder
+from shardkit.storage import Folder, open_folder
+
+_SLICE_BYTES = 64 << 20  # 64 MiB of a table: about a million boxes, which take 100 MB while they are listed
+_MAX_SLICES = 64
+_ABSOLUTE = re.compile(r"(?:(?:s3|gs)://[^/]+)?/")
+
+
+@dataclass(frozen=True, slots=True)
+class BoxTable:
+    """A table of boxes.
+
+    Attributes:
+        file: The table.
+        columns: What its columns mean.
+        paths: How its image paths become keys.
+        is_fraction: Whether boxes are fractions of the image's sides.
+        split: The split in the table's or its folder's name, if it has no column of splits; None for neither.
+        num_slices: Number of parts in which it is listed.
+        class_file: Path of the file with the names of Open Images' classes; None if there is none.
+    """
+
+    file: TableFile
+    columns: BoxColumns
+    paths: ImagePaths
+    is_fraction: bool
+    split: str | None
+    num_slices: int
+    class_file: str | None
+
+    def describe(self) -> str:
+        """Return how the table is read, without its path."""
+        unit = "fractions of the image's sides" if self.is_fraction else "pixels"
+        label = self.columns.label
+        of_class = (
+            f", all of the class {ONE_CLASS!r}" if label is None else f", classes of {self.file.columns[label]!r}"
+        )
+        if self.columns.is_open_images:
+            of_class = ", classes named by "
+            of_class += (
+                f"{self.class_file}" if self.class_file else "their codes, without class-descriptions-boxable.csv"
+            )
+        return f"boxes in {unit}{of_class}{self.paths.remark()}"
+
+
+def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> tuple[Folder, BoxTable]:
+    """Decide how to read a table, from its first 1,000 records.
+
+    Args:
+        folder: The folder that the table's path starts at.
+        path: The table.
+        options: Options of the source; `root` is the folder of the images.
+        may_leave: Whether images may be outside `folder`: in the folder above, or at absolute paths.
+
+    Returns:
+        The folder that keys start at, and the table.
+
+    Raises:
+        DataError: The table has no boxes, or its images are not found.
+    """
+    file = open_box_file(folder, path, options)
+    columns = find_columns(file.url, file.columns, options)
+    first = list(islice(file.all_records(), PREFIX_RECORDS))
+    records = [record for record in first if record.problem is None]
+    texts = [text for record in records if isinstance(text := record.values[columns.image], str) and text.strip()]
+    if not texts:
+        why = f"; line {first[0].line}: {first[0].problem}" if first and first[0].problem else ""
+        msg = f"{file.url}: the first records of the table name no image{why}"
+        raise DataError(msg)
+    places = image_places(folder, path, options, may_leave=may_leave)
+    found = find_paths(texts, places)
+    if found is None and may_leave and options.root is None and (outside := _common_folder(texts)):
+        found = find_paths(texts, [(outside, "")])
+    if found is None:
+        msg = (
+            f"{file.url}: its first image {shown_paths(texts)} is not in {places[0][0].url}, nor in a folder near the "
+            "table; give the folder that the images are in with --root"
+        )
+        raise DataError(msg)
+    root, paths = found
+    stat = file_or_folder(folder, path)
+    num_bytes = stat.num_bytes if stat else 0
+    return root, BoxTable(
+        file=file,
+        columns=columns,
+        paths=paths,
+        is_fraction=_is_fraction(records, columns),
+        split=None if columns.split is not None else split_of_table(path),
+        num_slices=min(_MAX_SLICES, num_bytes // _SLICE_BYTES + 1),
+        class_file=class_file(folder, path) if columns.is_open_images else None,
+    )
+
+
+def _is_fraction(records: Sequence[Record], columns: BoxColumns) -> bool:
+    if columns.is_fraction is not None:
+        return columns.is_fraction
+    with_box = [record.values for record in records if has_box(record.values, columns)]
+    sides = [number(values[i]) for values in with_box for i in (*columns.xs, *columns.ys)]
+    # No table of pixels has only boxes within the first two pixels.
+    return bool(sides) and all(abs(side) <= LARGEST_FRACTION for side in sides if side == side)
+
+
+def _common_folder(texts: Sequence[str]) -> Folder | None:
+    """Return the folder above all absolute paths and URLs; None if the first path is relative."""
+    if not _ABSOLUTE.match(texts[0]):
+        return None
+    above = posixpath.commonpath([posixpath.dirname(text) for text in texts if _ABSOLUTE.match(text)])
+    # commonpath makes one slash of two.
+    return open_folder(re.sub(r"^(s3|gs):/(?=[^/])", r"\1://", above) or "/")

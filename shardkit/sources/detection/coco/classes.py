@@ -1,0 +1,89 @@
+"""Read COCO's format without boxes, as iNaturalist has it: each annotation is the class of a whole image."""
+
+from collections.abc import Iterable, Iterator
+from typing import NoReturn
+
+import pyarrow as pa
+
+from shardkit.errors import DataError
+from shardkit.naming import printable
+from shardkit.reject_reasons import BAD_LABEL, MISSING, NO_LABEL
+from shardkit.sources.detection.coco.columns import CocoColumns, JoinedAnnotations
+from shardkit.sources.detection.coco.files import AnnotationFiles, CocoFile
+from shardkit.sources.detection.coco.kinds import Kind, kind_of
+from shardkit.sources.listing import LINE, LISTING_SCHEMA, ListingRow, RecordProblem, rejected_row
+from shardkit.sources.walking import children, join, parent_of
+from shardkit.storage import Entry, Folder
+
+CLASSES_SCHEMA = pa.schema([*LISTING_SCHEMA, LINE])
+Folders = dict[str, dict[str, Entry]]  # by path below the images' folder: files in it, by name
+
+
+def scanned(folder: Folder, images: str, names: Iterable[str]) -> tuple[Folders, list[str]]:
+    """Return the files of the folders that the names lead to, and the paths of the folders in these folders."""
+    # One listing of a folder costs far less on a remote store than a request for each image.
+    wanted = sorted({parent_of(name) for name in names if name})
+    files, inner = Folders(), list[str]()
+    for path in wanted:
+        entries = children(folder, join(images, path))
+        files[path] = {entry.name: entry for entry in entries if not entry.is_folder}
+        inner += [join(images, path, entry.name) for entry in entries if entry.is_folder]
+    return files, inner
+
+
+def choose_kind(folder: Folder, found: AnnotationFiles) -> tuple[tuple[str, ...], bool, str]:
+    """Return the files with classes, else with boxes; whether they have boxes; and what the user should know.
+
+    There may be no such file.
+    """
+    kinds = {path: kind_of(folder, path) for path in found.paths}
+    with_classes = tuple(path for path, kind in kinds.items() if kind is Kind.CLASSES)
+    with_boxes = tuple(path for path, kind in kinds.items() if kind in {Kind.BOXES, Kind.KEYPOINTS})
+    chosen = with_classes or with_boxes
+    others = [*found.left_out, *(path for path in kinds if path not in chosen and path not in with_boxes)]
+    remark = f"; left out {', '.join(map(printable, others))}, which are for other tasks" if others else ""
+    if with_classes and with_boxes:
+        remark += f"; left out {', '.join(map(printable, with_boxes))}: to read the boxes, give that file as SOURCE"
+    if any(kinds[path] is Kind.KEYPOINTS for path in chosen):
+        remark += "; note: boxes only, keypoints are left out"
+    return chosen, not with_classes, remark
+
+
+def refuse_kind(folder: Folder, path: str) -> NoReturn:
+    """Refuse a file that has neither boxes nor classes.
+
+    Raises:
+        DataError: Always.
+    """
+    msg = (
+        f"{folder.url}/{path}: the file has {kind_of(folder, path).value}, and shardkit reads boxes and classes; give "
+        "the folder or the file of object annotations as SOURCE, such as instances_train2017.json"
+    )
+    raise DataError(msg)
+
+
+def class_rows(
+    columns: CocoColumns, part: CocoFile, folders: Folders, rows: range, joined: JoinedAnnotations
+) -> Iterator[ListingRow]:
+    """Yield rows of some images, each with the class of its annotations."""
+    for i in rows:
+        name = columns.image_names[i]
+        if not name:
+            continue  # reported when it was read
+        entry = folders[parent_of(name)].get(name.rpartition("/")[2])
+        key = join(part.images, name)
+        chosen = joined.order[joined.starts[i] : joined.starts[i + 1]].tolist()
+        labels = dict.fromkeys(columns.categories[columns.category_ids[one]] for one in chosen)
+        if entry is None:
+            message = f"{part.path} names the image, but it is not there; restore it, or remove its record"
+            row = rejected_row(RecordProblem(key, MISSING, message), part.split)
+        elif not labels:
+            message = f"{part.path} has no annotation of the image; add one, or remove its record"
+            row = rejected_row(RecordProblem(key, NO_LABEL, message), part.split, entry)
+        elif len(labels) > 1:
+            shown = " and ".join(repr(printable(label)) for label in list(labels)[:2])
+            message = f"{part.path} gives the image several classes, such as {shown}; keep one annotation"
+            row = rejected_row(RecordProblem(key, BAD_LABEL, message), part.split, entry)
+        else:
+            row = ListingRow(key, part.split, next(iter(labels)), entry.num_bytes, entry.mtime_ns)
+        yield row._replace(extra=(columns.image_lines[i],))

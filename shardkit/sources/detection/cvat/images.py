@@ -1,0 +1,198 @@
+"""Parse CVAT's XML image by image, without loading the file into memory.
+
+<image id="0" name="a.jpg" subset="Train" width="80" height="60">
+  <box label="cat" occluded="0" xtl="1" ytl="2" xbr="30" ybr="40" rotation="90" />
+  <polygon label="dog" occluded="0" points="5,6;9,6;7,20" />
+</image>
+"""
+
+import math
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import BinaryIO
+from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
+
+from defusedxml.common import DefusedXmlException
+from defusedxml.ElementTree import iterparse
+
+from shardkit.errors import DataError
+from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
+from shardkit.sources.detection.rows import Object
+from shardkit.sources.listing import MAX_OBJECTS, RecordProblem
+
+TAG = "tag"  # a class of the whole image
+_MAX_SIDE = 2**31
+_Points = list[tuple[float, float]]
+
+
+@dataclass(slots=True)
+class CvatImage:
+    """An image of the file.
+
+    Attributes:
+        number: Its number in the file, from 1.
+        name: Its path as written.
+        subset: The subset as written; '' for none.
+        size: Width and height in pixels; None if the file has none.
+        objects: Fields of each good shape.
+        problems: The bad shapes; the key is the shape's name.
+        left_out: Number of shapes without box, by their kind.
+    """
+
+    number: int
+    name: str
+    subset: str
+    size: tuple[int | None, int | None]
+    objects: list[Object] = field(default_factory=list)
+    problems: list[RecordProblem] = field(default_factory=list)
+    left_out: dict[str, int] = field(default_factory=dict)
+
+
+class TracksError(DataError):
+    """The file has tracks of a video."""
+
+
+def read_images(file: BinaryIO, url: str) -> Iterator[CvatImage]:
+    """Yield the images of a file.
+
+    Raises:
+        TracksError: The file has tracks of a video.
+        DataError: The file is not XML, declares a document type, or is not CVAT's.
+    """
+    try:
+        yield from _images(file, url)
+    except DefusedXmlException:
+        msg = f"{url}: it declares a document type or entities; remove the <!DOCTYPE …>"
+        raise DataError(msg) from None
+    except ParseError as error:
+        msg = f"{url}: this is not XML: {error}; correct the file, or export it again"
+        raise DataError(msg) from None
+    except (LookupError, ValueError) as error:  # an encoding that Python or expat does not support
+        if isinstance(error, DataError):
+            raise
+        msg = f"{url}: its encoding cannot be read: {error}; save the file as UTF-8"
+        raise DataError(msg) from None
+
+
+def _images(file: BinaryIO, url: str) -> Iterator[CvatImage]:
+    above: list[Element] = []
+    image, num_images, num_shapes = None, 0, 0
+    for event, element in iterparse(file, events=("start", "end"), forbid_dtd=True):
+        if event == "start":
+            if not above and element.tag != "annotations":
+                msg = f"{url}: its outermost element is <{element.tag}>, not CVAT's <annotations>"
+                raise DataError(msg)
+            if len(above) == 1 and element.tag == "track":
+                msg = f"{url}: the file is 'CVAT for video' and has tracks"
+                raise TracksError(msg)
+            if len(above) == 1 and element.tag == "image":
+                num_images, num_shapes = num_images + 1, 0
+                image = _image(element, num_images)
+            above.append(element)
+            continue
+        above.pop()
+        if image is not None and len(above) == 2:
+            num_shapes += 1
+            _add_shape(image, element, num_shapes)
+        if image is not None and len(above) == 1 and element.tag == "image":
+            yield image
+            image = None
+        if above:
+            # It is its parent's last child: nothing of the file stays in memory.
+            del above[-1][-1]
+
+
+def _image(element: Element, number: int) -> CvatImage:
+    width, height = _number(element.attrib, "width"), _number(element.attrib, "height")
+    is_size = 0 < width < _MAX_SIDE and 0 < height < _MAX_SIDE
+    size = (int(width), int(height)) if is_size else (None, None)
+    return CvatImage(number, element.get("name", ""), element.get("subset", ""), size)
+
+
+def _add_shape(image: CvatImage, element: Element, number: int) -> None:
+    name, outline_of = f"image {image.number}, shape {number}", _OUTLINES.get(element.tag)
+    if outline_of is None:
+        image.left_out[element.tag] = image.left_out.get(element.tag, 0) + 1
+        return
+    label = element.get("label", "").strip()
+    points = outline_of(element.attrib)
+    if not label:
+        message = "it has no label; add its class, or remove it"
+        image.problems.append(RecordProblem(name, BAD_ANNOTATION, message))
+    elif not points or not all(math.isfinite(value) for point in points for value in point):
+        message = f"the coordinates of this <{element.tag}> must be finite numbers; correct or remove it"
+        image.problems.append(RecordProblem(name, BAD_BOX, message))
+    elif len(image.objects) <= MAX_OBJECTS:
+        across, down = zip(*points, strict=True)
+        polygon = ",".join(f"{value:.10g}" for point in points for value in point)
+        image.objects.append(
+            {
+                # The corners of a plain box are not exchanged, so that wrong ones are found.
+                "bbox": [down[0], across[0], down[1], across[1]]
+                if len(points) == 2
+                else [min(down), min(across), max(down), max(across)],
+                "label_name": label,
+                "name": name,
+                "is_occluded": element.get("occluded") == "1",
+                "segmentation": f"[[{polygon}]]" if element.tag == "polygon" else "",
+            }
+        )
+
+
+def _box(values: Mapping[str, str]) -> _Points:
+    x0, y0, x1, y1 = (_number(values, side) for side in ("xtl", "ytl", "xbr", "ybr"))
+    return _turned([(x0, y0), (x1, y1)], _number(values, "rotation", 0.0))
+
+
+def _ellipse(values: Mapping[str, str]) -> _Points:
+    x, y, rx, ry = (_number(values, name) for name in ("cx", "cy", "rx", "ry"))
+    angle = math.radians(_number(values, "rotation", 0.0))
+    # The box that encloses a turned ellipse.
+    across = math.hypot(rx * math.cos(angle), ry * math.sin(angle)) if math.isfinite(angle) else math.nan
+    down = math.hypot(rx * math.sin(angle), ry * math.cos(angle)) if math.isfinite(angle) else math.nan
+    return [(x - across, y - down), (x + across, y + down)]
+
+
+def _mask(values: Mapping[str, str]) -> _Points:
+    x, y, width, height = (_number(values, name) for name in ("left", "top", "width", "height"))
+    return [(x, y), (x + width, y + height)]
+
+
+def _polygon(values: Mapping[str, str]) -> _Points:
+    points = [pair.split(",") for pair in values.get("points", "").split(";")]
+    if len(points) <= 2 or any(len(pair) != 2 for pair in points):
+        return []
+    return [(_float(x), _float(y)) for x, y in points]
+
+
+def _turned(corners: _Points, degrees: float) -> _Points:
+    """Return the corners of a box, all four of them if it is turned around its centre."""
+    if degrees == 0:
+        return corners
+    (x0, y0), (x1, y1) = corners
+    x, y = (x0 + x1) / 2, (y0 + y1) / 2
+    sine, cosine = math.sin(math.radians(degrees % 360)), math.cos(math.radians(degrees % 360))
+    return [
+        (x + (px - x) * cosine - (py - y) * sine, y + (px - x) * sine + (py - y) * cosine)
+        for px, py in ((x0, y0), (x1, y0), (x1, y1), (x0, y1))
+    ]
+
+
+# The points of each kind of shape, two for a box; other kinds have no area.
+_OUTLINES: dict[str, Callable[[Mapping[str, str]], _Points]] = {
+    "box": _box,
+    "polygon": _polygon,
+    "ellipse": _ellipse,
+    "mask": _mask,
+}
+
+
+def _number(values: Mapping[str, str], name: str, default: float = math.nan) -> float:
+    return _float(values[name]) if name in values else default
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text) if "_" not in text else math.nan
+    except ValueError:
+        return math.nan

@@ -1,0 +1,192 @@
+"""Find the folder that the image paths of a label file start at.
+
+Label files name images as their tool saw them: relative to the file or to a folder next to it, without an ending, or
+with the absolute path or URL of another machine. The first paths decide how all paths of the file are read.
+"""
+
+import posixpath
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shardkit.naming import printable, relative_path_problem, split_of_folder
+from shardkit.reject_reasons import BAD_PATH
+from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, encodable_path, ending
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.walking import file_or_folder, folders_in, join, parent_of
+from shardkit.storage import Folder, open_folder
+
+_TRIED_PATHS = 8  # paths that are looked up, because the first image may be missing
+_MAX_FOLDERS = 64  # folders next to a label file that are searched
+_MAX_PATH = 4096  # characters: Linux's PATH_MAX
+_IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "data")
+_INSTANCES = "instances_"
+_USUAL_ENDINGS = (".jpg", ".png", ".jpeg", ".JPG", ".PNG", ".JPEG")  # tried for names without one
+_START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # of a URL, or a drive letter
+_SHOWN = 100  # characters of a bad path
+
+
+@dataclass(frozen=True, slots=True)
+class ImagePaths:
+    """How the image paths of a label file become keys.
+
+    Attributes:
+        place: Folder that the paths start at, below the source's folder.
+        num_dropped: Number of leading folders of each path that do not exist here.
+        ending: Ending to add to names without one; '' to add none.
+    """
+
+    place: str
+    num_dropped: int = 0
+    ending: str = ""
+
+    def key(self, text: object) -> str:
+        """Return an image's path below the source's folder.
+
+        Raises:
+            BadRecord: BAD_PATH: the value is not a path below that folder.
+        """
+        if not isinstance(text, str) or not text.strip():
+            msg = "the path of the image is missing"
+            raise BadRecord(BAD_PATH, msg)
+        parts = _parts(text)
+        parts = parts[min(self.num_dropped, len(parts) - 1) :] if parts else []
+        path = posixpath.normpath("/".join([*([self.place] if self.place else []), *parts]))
+        if self.ending and ending(path) not in IMAGE_ENDINGS:
+            path += self.ending
+        problem = "it is too long" if len(text) > _MAX_PATH else relative_path_problem(path)
+        if not problem and encodable_path(path) != path:
+            problem = "it is not Unicode"
+        if problem:
+            msg = f"the path {text[:_SHOWN]!r} may not be followed: {problem}; write it relative to the image folder"
+            raise BadRecord(BAD_PATH, msg)
+        return path
+
+    def remark(self) -> str:
+        """Return what the user should know about how paths are read; '' for nothing."""
+        if self.num_dropped:
+            return f", paths without their first {self.num_dropped} {'folders' if self.num_dropped > 1 else 'folder'}"
+        return f", names with {self.ending} added" if self.ending else ""
+
+
+def _parts(text: str) -> list[str]:
+    """Return the parts of a path or URL, without drive letter, scheme and empty parts."""
+    text = _START.sub("", text.strip().replace("\\", "/"), count=1)
+    return [part for part in text.split("/") if part not in {"", "."}]
+
+
+def find_paths(texts: Sequence[str], places: Sequence[tuple[Folder, str]]) -> tuple[Folder, ImagePaths] | None:
+    """Return how the first paths of a label file lead to files, and the folder that keys start at; None if none does.
+
+    Args:
+        texts: The first paths of the label file.
+        places: Folders that the paths may start at, the most likely first: each the folder that keys start at, and a
+            path below it.
+    """
+    texts = [text for text in texts if text.strip()][:_TRIED_PATHS]
+    for added in ("", *_USUAL_ENDINGS):
+        for text in texts:
+            if added and ending(text) in IMAGE_ENDINGS:
+                continue
+            # The whole path first, in every place; then without its first folders.
+            for num_dropped in range(len(_parts(text))):
+                for folder, place in places:
+                    paths = ImagePaths(place, num_dropped, added)
+                    if _leads_to_a_file(folder, paths, text):
+                        return folder, paths
+    return None
+
+
+def _leads_to_a_file(folder: Folder, paths: ImagePaths, text: str) -> bool:
+    try:
+        found = file_or_folder(folder, paths.key(text))
+    except BadRecord:
+        return False
+    return found is not None and not found.is_folder
+
+
+def split_tokens(name: str) -> list[tuple[str, str]]:
+    """Return the parts of a file or folder name that mean a split, each with that split: (train2017, train)."""
+    found = []
+    for token in re.split(r"[^A-Za-z0-9]+", name):
+        split = split_of_folder(token.rstrip("0123456789"))
+        if split:
+            found.append((token, split))
+    return found
+
+
+def split_of(path: str) -> str | None:
+    """Return the split in a file's name, else in its folder's name; None for neither."""
+    for name in (posixpath.splitext(posixpath.basename(path))[0], posixpath.basename(parent_of(path))):
+        if tokens := split_tokens(name):
+            return tokens[0][1]
+    return None
+
+
+def places_of(path: str, prefix: str = "", *, is_root: bool = False) -> list[str]:
+    """Return the folders where the images of a label file may be, the most likely first.
+
+    Args:
+        path: The label file, below the folder that label files start at.
+        prefix: Path of that folder below the folder that images start at.
+        is_root: Whether the user gave the folder that images start at.
+    """
+    stem = posixpath.splitext(posixpath.basename(path))[0]
+    own = "" if is_root else join(prefix, parent_of(path))
+    above = parent_of(own)
+    tokens = [token for token, _ in split_tokens(stem) or split_tokens(posixpath.basename(parent_of(path)))]
+    tokens += [token.rstrip("0123456789") for token in tokens if token[-1].isdigit()]
+    if stem.startswith(_INSTANCES):
+        tokens.append(stem.removeprefix(_INSTANCES))  # CVAT: instances_<subset>.json with images/<subset>/
+    places = [own]
+    for base in dict.fromkeys((above, own)):
+        places += [join(base, *way) for token in tokens for way in ((token,), ("images", token))]
+        places += [join(base, "images"), join(base, "data")]
+    places += ["", *(join(base, stem) for base in dict.fromkeys((above, own)))]
+    return list(dict.fromkeys(places))
+
+
+def nearby_places(folder: Folder, path: str, *, is_root: bool = False) -> list[str]:
+    """Return the folders of `places_of`, and all folders next to the label file and one level higher.
+
+    Args:
+        folder: The folder that the places are below; folders next to it are not searched, because they may hold images
+            of the same names that belong to another dataset.
+        path: The label file.
+        is_root: Whether the user gave the folder that images start at.
+    """
+    usual = places_of(path, is_root=is_root)
+    near = []
+    for base in dict.fromkeys((usual[0], parent_of(usual[0]))):
+        names = folders_in(folder, base)
+        names.sort(key=lambda name: name not in _IMAGE_FOLDERS)
+        near += [join(base, name) for name in names[:_MAX_FOLDERS]]
+        # Open Images by FiftyOne: <split>/data next to <split>/labels; others: images/<split>.
+        splits = [name for name in names if name in _IMAGE_FOLDERS or split_of_folder(name)]
+        near += [join(base, name, inner) for name in splits for inner in _IMAGE_FOLDERS]
+    return list(dict.fromkeys([*usual, *near]))
+
+
+def image_places(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> list[tuple[Folder, str]]:
+    """Return where the images of a label file may be, for `find_paths`, the most likely first.
+
+    Args:
+        folder: The folder that the label file's path starts at.
+        path: The label file.
+        options: Options of the source; `root` is the folder of the images.
+        may_leave: Whether images may be in the folder above, because SOURCE is the file.
+    """
+    if options.root is not None:
+        root = open_folder(options.root)
+        return [(root, place) for place in nearby_places(root, path, is_root=True)]
+    places = [(folder, place) for place in nearby_places(folder, path)]
+    above = posixpath.dirname(folder.url)
+    if may_leave and above and above[-1] not in "/:":
+        outside = open_folder(above)
+        places += [(outside, place) for place in places_of(path, posixpath.basename(folder.url))]
+    return places
+
+
+def shown_paths(texts: Sequence[str]) -> str:
+    """Return the first of some paths, for a message."""
+    return repr(printable(texts[0])[:_SHOWN]) if texts else "none"

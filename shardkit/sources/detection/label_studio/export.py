@@ -1,0 +1,146 @@
+"""Open an export of Label Studio: decide whether it gives boxes or classes, and find its images."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import islice
+from typing import BinaryIO
+
+from shardkit.errors import DataError, SpecialFileError
+from shardkit.naming import printable
+from shardkit.sources.commands import Command, refusal
+from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, shown_paths
+from shardkit.sources.detection.label_studio.regions import choices_of, has_box, is_region
+from shardkit.sources.detection.label_studio.tasks import Task, image_path, parse_task
+from shardkit.sources.json_stream import top_level_items
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.walking import children
+from shardkit.storage import Folder, os_errors_as
+
+_HEAD = 1 << 16  # 64 KiB that are read to recognise a file
+_TRIED = 8  # JSON files that are tested
+_FIRST = 1000  # tasks that decide how the file is read
+# Of JSON, and of JSON-MIN.
+_KEYS = (
+    (re.compile(rb'"data"\s*:\s*\{'), re.compile(rb'"(annotations|completions)"\s*:\s*\[')),
+    (re.compile(rb'"annotation_id"\s*:'), re.compile(rb'"(annotator|lead_time)"\s*:')),
+)
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Export:
+    """An export.
+
+    Attributes:
+        path: The file.
+        paths: How image paths become keys.
+        without_prefix: Whether the images are there without the digits that Label Studio adds to uploaded files.
+        control: The control whose choices are the classes; None for boxes.
+        has_several: Whether an image may have several classes.
+    """
+
+    path: str
+    paths: ImagePaths
+    without_prefix: bool
+    control: str | None
+    has_several: bool
+
+    def key(self, task: Task) -> str:
+        """Return the key of a task's image; see ImagePaths.key."""
+        return self.paths.key(image_path(task.image, without_prefix=self.without_prefix))
+
+
+def is_export(folder: Folder, path: str) -> bool:
+    """Return whether a file is a JSON export of Label Studio, judging by its beginning."""
+    try:
+        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+            head: bytes = file.read(_HEAD)
+    except SpecialFileError:
+        return False
+    is_list = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
+    return is_list and any(all(key.search(head) for key in keys) for keys in _KEYS)
+
+
+def find_exports(folder: Folder) -> list[str]:
+    """Return the names of the exports in a folder."""
+    names = [one.name for one in children(folder) if not one.is_folder and one.name.lower().endswith(".json")]
+    return [name for name in names[:_TRIED] if is_export(folder, name)]
+
+
+def read_tasks(file: BinaryIO, url: str) -> Iterator[Task | int]:
+    """Yield the tasks of an export, and the numbers of the records that are none.
+
+    Raises:
+        DataError: The file is not JSON.
+    """
+    for number, (_, record) in enumerate(top_level_items(file, url, _DECODER), 1):
+        yield parse_task(record, number) or number
+
+
+def open_export(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> tuple[Folder, Export]:
+    """Decide how to read an export, from its first 1,000 tasks; return the folder that keys start at, and the export.
+
+    Args:
+        folder: The folder that the file's path starts at.
+        path: The file.
+        options: Options of the source: `root` is the folder of the images, the label column a control of choices.
+        may_leave: Whether the images may be in the folder above.
+
+    Raises:
+        DataError: The file has neither boxes nor choices, or its images are not found.
+        CallError: Several controls have choices.
+    """
+    url = f"{folder.url}/{path}"
+    with os_errors_as("read", url), folder.open(path) as file:
+        tasks = [task for task in islice(read_tasks(file, url), _FIRST) if isinstance(task, Task)]
+    control = _control(url, tasks, options)
+    several = control is not None and any(len(choices_by(task, control)) > 1 for task in tasks)
+    with_image = [task.image for task in tasks if task.image]
+    if not with_image:
+        msg = f"{url}: its first tasks name no image"
+        raise DataError(msg)
+    places = image_places(folder, path, options, may_leave=may_leave)
+    for without_prefix in (False, True):
+        texts = [image_path(text, without_prefix=without_prefix) for text in with_image]
+        if found := find_paths(texts, places):
+            return found[0], Export(path, found[1], without_prefix, control, several)
+    msg = (
+        f"{url}: its first image {shown_paths(with_image)} is not in {places[0][0].url}, nor in a folder near it: "
+        "this export has no images; give their folder with --root, or export 'COCO with images'"
+    )
+    raise DataError(msg)
+
+
+def _control(url: str, tasks: list[Task], options: SourceOptions) -> str | None:
+    """Return the control whose choices are the classes; None if the export has boxes."""
+    controls = {result.control: None for task in tasks for result in task.results if choices_of(result.value)}
+    chosen = next(iter(options.label_columns), None)
+    if chosen is not None:
+        if chosen not in controls:
+            given = ", ".join(map(repr, controls)) or "none"
+            msg = f"{url}: no control {chosen!r} has choices; there are {given}"
+            raise DataError(msg)
+        return chosen
+    if any(has_box(result.value) and is_region(result.value) for task in tasks for result in task.results):
+        return None
+    if len(controls) > 1:
+        commands = [
+            Command(url, ("--label-column", name), f"the choices of {printable(name)} are the classes")
+            for name in controls
+        ]
+        raise refusal(f"{url}: {len(controls)} controls have choices", commands)
+    if not controls:
+        msg = (
+            f"{url}: its first tasks have neither rectangles nor choices; export brushes and key points as 'COCO with "
+            "images' or 'YOLO with images'"
+        )
+        raise DataError(msg)
+    return next(iter(controls))
+
+
+def choices_by(task: Task, control: str) -> list[str]:
+    """Return the choices that a control gives a task's image, each once."""
+    found = [one for result in task.results if result.control == control for one in choices_of(result.value)]
+    return list(dict.fromkeys(found))

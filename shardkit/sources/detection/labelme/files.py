@@ -1,0 +1,129 @@
+"""Find Labelme's files in a folder, and the image of each."""
+
+import posixpath
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from shardkit.errors import SpecialFileError
+from shardkit.naming import relative_path_problem, split_of_folder
+from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.walking import children, files_below, folders_in, join, parent_of
+from shardkit.storage import Entry, Folder, os_errors_as
+
+_HEAD = 1 << 16  # 64 KiB: `shapes` comes before the image's bytes
+_KEYS = (re.compile(rb'"shapes"\s*:\s*\['), re.compile(rb'"(version|flags|imagePath|imageData|imageHeight)"\s*:'))
+_TRIED = 4  # JSON files of a folder that are tested
+_JSON_FOLDERS = frozenset({"json", "jsons", "labels", "annotations", "annotation", "ann", "labelme"})
+_IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "image")
+
+
+def is_labelme_file(folder: Folder, path: str) -> bool:
+    """Return whether a file is Labelme's, judging by its beginning."""
+    try:
+        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+            head: bytes = file.read(_HEAD)
+    except SpecialFileError:
+        return False
+    return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and all(key.search(head) for key in _KEYS)
+
+
+def has_labelme(folder: Folder) -> bool:
+    """Return whether a folder has files of Labelme, judging by names and the beginning of a few files."""
+    return any(_has_files(folder, place) for place in _places(folder))
+
+
+def _places(folder: Folder) -> Iterator[str]:
+    """Yield the folders where files of Labelme usually are; others are not listed, because there may be many."""
+    yield ""
+    names = folders_in(folder)
+    usual = [name for name in names if name.lower() in _JSON_FOLDERS or split_of_folder(name)]
+    for name in dict.fromkeys([*usual, *names[:1]]):
+        yield name
+        inner = folders_in(folder, name)
+        for one in dict.fromkeys([*(one for one in inner if one.lower() in _JSON_FOLDERS), *inner[:1]]):
+            yield join(name, one)
+
+
+def _has_files(folder: Folder, path: str) -> bool:
+    names = [one.name for one in children(folder, path) if not one.is_folder and ending(one.name) == ".json"]
+    return any(is_labelme_file(folder, join(path, name)) for name in names[:_TRIED])
+
+
+@dataclass(frozen=True, slots=True)
+class Walked:
+    """The files of a source: JSON files and images with their paths, sorted by folder; counts of others by ending."""
+
+    jsons: list[tuple[str, Entry]]
+    images: list[str]
+    skipped: dict[str, int]
+
+
+def walk(folder: Folder) -> Walked:
+    """List all files of a source."""
+    walked = Walked([], [], {})
+    for path, entry in files_below(folder, ""):
+        kind = ending(entry.name)
+        if kind == ".json":
+            walked.jsons.append((path, entry))
+        elif kind in IMAGE_ENDINGS:
+            walked.images.append(path)
+        else:
+            walked.skipped[kind] = walked.skipped.get(kind, 0) + 1
+    return walked
+
+
+@dataclass(slots=True)
+class ImageFinder:
+    """Finds the images of Labelme's files; lists each folder once."""
+
+    folder: Folder
+    _listed: dict[str, dict[str, Entry]] = field(default_factory=dict)
+
+    def find(self, json_path: str, image_path: str) -> tuple[str, Entry] | None:
+        """Return path and entry of a file's image; None if it is nowhere.
+
+        It is where the file says; else it has the name that the file says, or the file's own stem, and is next to the
+        file or in a folder of images next to the file's folder.
+        """
+        place = parent_of(json_path)
+        said = posixpath.normpath(join(place, image_path)) if image_path else ""
+        if said and not relative_path_problem(said) and (found := self._in(parent_of(said), posixpath.basename(said))):
+            return found
+        stem = posixpath.splitext(posixpath.basename(json_path))[0]
+        name = posixpath.basename(image_path)
+        for folder in (place, *_image_folders(place)):
+            # Files may have been renamed together with their images: the stem counts before the name.
+            found = self._of_stem(folder, stem) or (self._in(folder, name) if name else None)
+            if found:
+                return found
+        return None
+
+    def _in(self, path: str, name: str) -> tuple[str, Entry] | None:
+        entry = self._files(path).get(name)
+        return (join(path, name), entry) if entry else None
+
+    def _of_stem(self, path: str, stem: str) -> tuple[str, Entry] | None:
+        files = self._files(path)
+        name = next((stem + kind for kind in sorted(IMAGE_ENDINGS) if stem + kind in files), None)
+        name = name or next(
+            (stem + kind.upper() for kind in sorted(IMAGE_ENDINGS) if stem + kind.upper() in files), None
+        )
+        return (join(path, name), files[name]) if name else None
+
+    def _files(self, path: str) -> dict[str, Entry]:
+        if path not in self._listed:
+            entries = children(self.folder, path)
+            self._listed[path] = {one.name: one for one in entries if ending(one.name) in IMAGE_ENDINGS}
+        return self._listed[path]
+
+
+def _image_folders(place: str) -> list[str]:
+    """Return the folders of images next to a folder of JSON files, with the same folders below them."""
+    parts = place.split("/") if place else []
+    found = [join(parent_of(place), name) for name in _IMAGE_FOLDERS] if place else list(_IMAGE_FOLDERS)
+    for i, part in enumerate(parts):
+        if part.lower() in _JSON_FOLDERS:
+            found += ["/".join([*parts[:i], name, *parts[i + 1 :]]) for name in _IMAGE_FOLDERS]
+            found.append("/".join([*parts[:i], *parts[i + 1 :]]))
+    return list(dict.fromkeys(found))

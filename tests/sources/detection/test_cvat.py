@@ -1,0 +1,145 @@
+import io
+import math
+import tracemalloc
+import zipfile
+
+import pytest
+
+from shardkit.errors import DataError
+from shardkit.sources.detection.cvat.images import read_images
+from shardkit.testing import write_tree
+
+from .reading import boxes, listed, opened, problems
+
+# Elements and attributes of https://docs.cvat.ai/docs/dataset_management/formats/format-cvat/
+META = "<version>1.1</version><meta><task><id>1</id><labels><label><name>cat</name></label></labels></task></meta>"
+BOX = '<box label="cat" source="manual" occluded="1" xtl="1.50" ytl="2.00" xbr="30.00" ybr="40.00" z_order="0"></box>'
+CAT = ("cat", 2, 1.5, 40, 30)
+
+
+def cvat(*images):
+    return f'<?xml version="1.0" encoding="utf-8"?>\n<annotations>{META}{"".join(images)}</annotations>'.encode()
+
+
+def image(name, *shapes, number=0, more=""):
+    return f'<image id="{number}" name="{name}"{more} width="80" height="60">{"".join(shapes)}</image>'
+
+
+SHAPES = {
+    "polygon": ('<polygon label="dog" points="5.0,6.0;9.00,6.5;7,20" />', ("dog", 6, 5, 20, 9)),
+    "mask": ('<mask label="dog" rle="1, 2" left="5" top="6" width="4" height="14" />', ("dog", 6, 5, 20, 9)),
+    "ellipse": ('<ellipse label="dog" cx="20" cy="30" rx="4" ry="6" />', ("dog", 24, 16, 36, 24)),
+    "turned box": ('<box label="dog" xtl="10" ytl="20" xbr="30" ybr="30" rotation="90" />', ("dog", 15, 15, 35, 25)),
+    "turned ellipse": ('<ellipse label="dog" cx="20" cy="30" rx="4" ry="6" rotation="90"/>', ("dog", 26, 14, 34, 26)),
+}
+
+
+@pytest.mark.parametrize(("shape", "wanted"), SHAPES.values(), ids=SHAPES.keys())
+def test_shapes_become_boxes(shape, wanted, tmp_path):
+    data = cvat(image("a.jpg", BOX, shape), image("b.jpg", number=1))
+    root = write_tree(tmp_path / "s", {"annotations.xml": data, "images/a.jpg": b"x", "images/b.jpg": b"x"})
+    source = opened(root)
+    rows, skipped = listed(source)
+    found = boxes(rows)
+    assert (source.layout, problems(rows), skipped) == ("CVAT for images", [], {})
+    assert (found["images/a.jpg"][0], found["images/b.jpg"]) == (CAT, [])
+    assert found["images/a.jpg"][1][0] == wanted[0]
+    assert all(math.isclose(a, b) for a, b in zip(found["images/a.jpg"][1][1:], wanted[1:], strict=True))
+    assert (rows[0]["annotated_width"], rows[0]["objects"][0]["is_occluded"]) == (80, True)
+    segmentation = "[[5,6,9,6.5,7,20]]" if "<polygon" in shape else ""
+    assert rows[0]["objects"][1]["segmentation"] == segmentation
+
+
+def test_what_has_no_box_is_counted(tmp_path):
+    shapes = ['<points label="cat" points="1,2" />', '<polyline label="cat" points="1,2;3,4" />', '<tag label="cat" />']
+    files = {
+        "annotations.xml": cvat(image("a.jpg", BOX, *shapes)),
+        "a.jpg": b"x",
+        "more.jpg": b"x",
+        "other/b.jpg": b"x",
+    }
+    assert listed(opened(write_tree(tmp_path / "s", files)))[1] == {
+        "shapes of the kind points": 1,
+        "shapes of the kind polyline": 1,
+        "tags of whole images": 1,
+        "image next to others that no annotation names": 1,
+        "image in other/ that no annotation names": 1,
+    }
+
+
+def test_subsets_are_splits_and_may_be_folders_as_in_a_zip(tmp_path):
+    images = [
+        image(f"{i}.jpg", BOX, number=i, more=f' subset="{name}"') for i, name in enumerate(("Train", "val", "default"))
+    ]
+    with zipfile.ZipFile(tmp_path / "project.zip", "w") as archive:
+        archive.writestr("annotations.xml", cvat(*images))
+        for path in ("Train/0.jpg", "val/1.jpg", "default/2.jpg"):
+            archive.writestr(f"images/{path}", b"x")
+    rows, _ = listed(opened(tmp_path / "project.zip"))
+    assert [(row["key"], row["split"]) for row in rows] == [
+        ("images/Train/0.jpg", "train"),
+        ("images/val/1.jpg", "validation"),
+        ("images/default/2.jpg", None),
+    ]
+
+
+# name: an image element, and the keys and reasons of the problems
+BAD_IMAGES = {
+    "no label": (image("b.jpg", '<box xtl="1" ytl="1" xbr="2" ybr="2"/>'), [("image 2, shape 1", "bad_annotation")]),
+    "a side is missing": (
+        image("b.jpg", '<box label="x" xtl="1" ytl="1" xbr="2"/>'),
+        [("image 2, shape 1", "bad_box")],
+    ),
+    "a word": (image("b.jpg", '<box label="x" xtl="1" ytl="1" xbr="2" ybr="y"/>'), [("image 2, shape 1", "bad_box")]),
+    "an infinite turn": (image("b.jpg", BOX.replace("z_order", 'rotation="inf" z')), [("image 2, shape 1", "bad_box")]),
+    "two corners": (image("b.jpg", '<polygon label="x" points="1,2;3,4"/>'), [("image 2, shape 1", "bad_box")]),
+    "no name": ('<image id="2" width="8" height="8"></image>', [("image 2", "bad_path")]),
+    "a path that leaves": (image("../../b.jpg", BOX), [("image 2", "bad_path")]),
+}
+
+
+@pytest.mark.parametrize(("second", "wanted"), BAD_IMAGES.values(), ids=BAD_IMAGES.keys())
+def test_a_bad_shape_is_reported_and_the_others_stay(second, wanted, tmp_path):
+    files = {"annotations.xml": cvat(image("a.jpg", BOX), second), "images/a.jpg": b"x", "images/b.jpg": b"x"}
+    rows, _ = listed(opened(write_tree(tmp_path / "s", files)))
+    assert problems(rows) == [(f"annotations.xml, {key}", reason) for key, reason in wanted]
+    assert boxes(rows)["images/a.jpg"] == [CAT]
+
+
+# name: the file, and what the refusal says
+REFUSED = {
+    "a video": (
+        cvat('<track id="0" label="cat"><box frame="0" /></track>'),
+        "has tracks, .* export the task as 'COCO 1.0'",
+    ),
+    "tags only": (cvat(image("a.jpg", '<tag label="cat" />')), "tags of whole images and no boxes; .* 'ImageNet 1.0'"),
+    "no images": (cvat(), "names no image; .* 'COCO 1.0'"),
+    "images that are not there": (cvat(image("z.jpg", BOX)), "its first image 'z.jpg' is not in .*--root"),
+    "cut off": (cvat(image("a.jpg", BOX))[:-20], "this is not XML"),
+    "a document type": (cvat().replace(b"<annotations>", b"<!DOCTYPE a []><annotations>"), "declares a document type"),
+    "VOC": (b"<annotation><filename>a.jpg</filename></annotation>", "of Pascal VOC's XML files, give the folder"),
+}
+
+
+@pytest.mark.parametrize(("data", "message"), REFUSED.values(), ids=REFUSED.keys())
+def test_other_files_are_refused_with_the_export_to_choose(data, message, tmp_path):
+    root = write_tree(tmp_path / "s", {"annotations.xml": data, "a.jpg": b"x"})
+    with pytest.raises(DataError, match=message):
+        opened(root / "annotations.xml")
+
+
+def test_the_layout_is_refused_without_its_file(tmp_path):
+    with pytest.raises(DataError, match="there is no XML file of CVAT for images"):
+        opened(write_tree(tmp_path / "s", {"a.jpg": b"x"}), layout="cvat")
+
+
+def test_memory_does_not_grow_with_the_file():
+    def peak(num_images):
+        data = io.BytesIO(cvat(*(image(f"{i}.jpg", *[BOX] * 20, number=i) for i in range(num_images))))
+        tracemalloc.start()
+        assert sum(len(one.objects) for one in read_images(data, "x")) == 20 * num_images
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    assert peak(1600) < 1.2 * peak(400)

@@ -1,0 +1,120 @@
+import json
+
+import pytest
+
+from shardkit.errors import DataError
+from shardkit.testing import write_tree
+
+from .reading import boxes, listed, opened, problems
+
+
+# Keys and their order as labelme 5 writes them; see also examples/ in https://github.com/wkentaro/labelme
+def labelme(name="a.jpg", *shapes, **more):
+    record = {"version": "5.4.1", "flags": {}, "shapes": list(shapes), "imagePath": name, "imageData": None}
+    return json.dumps({**record, "imageHeight": 60, "imageWidth": 80, **more}).encode()
+
+
+def shape(kind, points, label="cat", group_id=None):
+    return {"label": label, "points": points, "group_id": group_id, "description": "", "shape_type": kind, "flags": {}}
+
+
+RECTANGLE = shape("rectangle", [[30.5, 40], [1, 2]])  # drawn from the lower right corner
+BOX = ("cat", 2, 1, 40, 30.5)
+
+
+def test_shapes_become_boxes(tmp_path):
+    polygon = shape("polygon", [[5, 6], [9, 6.5], [7, 20]], "dog")
+    circle = shape("circle", [[20, 30], [23, 34]], "ball")
+    others = [
+        shape("point", [[1, 1]]),
+        shape("linestrip", [[1, 1], [5, 5]]),
+        shape("rectangle", [[0, 0], [5, 5]], "__ignore__"),
+    ]
+    root = write_tree(tmp_path / "s", {"a.jpg": b"x", "a.json": labelme("a.jpg", RECTANGLE, polygon, circle, *others)})
+    source = opened(root)
+    rows, skipped = listed(source)
+    assert (source.layout, problems(rows)) == ("Labelme", [])
+    assert boxes(rows) == {"a.jpg": [BOX, ("dog", 6, 5, 20, 9), ("ball", 25, 15, 35, 25)]}
+    assert (rows[0]["annotated_width"], rows[0]["annotated_height"]) == (80, 60)
+    assert [one["segmentation"] for one in rows[0]["objects"]] == ["", "[[5.0,6.0,9.0,6.5,7.0,20.0]]", ""]
+    assert skipped == {"shapes without area (points, lines) or to be ignored": 3}
+    assert "points and lines are left out" in source.describe()
+
+
+def test_shapes_of_one_group_are_one_object(tmp_path):
+    # examples/instance_segmentation/labelme2coco.py joins shapes of one label and group_id.
+    parts = [
+        shape("polygon", [[0, 0], [4, 0], [4, 4]], group_id=1),
+        shape("polygon", [[9, 9], [12, 9], [12, 15]], group_id=1),
+    ]
+    alone = shape("polygon", [[0, 0], [4, 0], [4, 5]], group_id=2)
+    root = write_tree(tmp_path / "s", {"a.jpg": b"x", "a.json": labelme("a.jpg", *parts, alone)})
+    (row,), _ = listed(opened(root))
+    assert boxes([row]) == {"a.jpg": [("cat", 0, 0, 15, 12), ("cat", 0, 0, 5, 4)]}
+    assert len(json.loads(row["objects"][0]["segmentation"])) == 2
+
+
+# name: path of the JSON, what it says, and where the image is
+PLACES = {
+    "next to it": ("a.json", "a.jpg", "a.jpg"),
+    "in a folder of its own": ("json/a.json", "../images/a.jpg", "images/a.jpg"),
+    "as Windows writes it": ("json/a.json", "..\\images\\a.jpg", "images/a.jpg"),
+    "next to it, from another computer": ("a.json", "C:\\Users\\me\\a.jpg", "a.jpg"),
+    "renamed": ("b.json", "a.jpg", "b.png"),
+    "labels of a split": ("labels/train/a.json", "a.jpg", "images/train/a.jpg"),
+    "split folders": ("train/a.json", "a.jpg", "train/a.jpg"),
+    "upper case": ("a.json", "", "a.JPG"),
+}
+
+
+@pytest.mark.parametrize(("path", "said", "image"), PLACES.values(), ids=PLACES.keys())
+def test_images_are_found_where_people_put_them(path, said, image, tmp_path):
+    root = write_tree(
+        tmp_path / "s", {path: labelme(said, RECTANGLE), image: b"x", "spare.jpg": b"x", "notes.txt": b""}
+    )
+    rows, skipped = listed(opened(root))
+    assert boxes(rows) == {image: [BOX]}
+    assert rows[0]["split"] == ("train" if path.startswith("train/") else None)
+    assert skipped == {".txt": 1, "image without a Labelme file of their name": 1}
+
+
+# name: the file, and the key and reason of the problem
+BAD_FILES = {
+    "a shape without label": (labelme("b.jpg", {"points": [[0, 0], [1, 1]]}), "b.json, shape 1", "bad_annotation"),
+    "one point": (labelme("b.jpg", shape("rectangle", [[0, 0]])), "b.json, shape 1", "bad_box"),
+    "two corners of a polygon": (labelme("b.jpg", shape("polygon", [[0, 0], [1, 1]])), "b.json, shape 1", "bad_box"),
+    "no numbers": (labelme("b.jpg", shape("rectangle", [["x", 0], [1, 1]])), "b.json, shape 1", "bad_box"),
+    "not a number": (labelme("b.jpg", shape("rectangle", [[float("nan"), 0], [1, 1]])), "b.json, shape 1", "bad_box"),
+    "no JSON": (b'{"version": "5", "shapes": [', "b.jpg", "bad_annotation"),
+    "a list": (b"[]", "b.jpg", "bad_annotation"),
+    "nested": (b'{"shapes": ' + b"[" * 100_000, "b.jpg", "bad_annotation"),
+    "flags only": (labelme("b.jpg", flags={"cat": True}), "b.jpg", "bad_annotation"),
+    "no image": (labelme("c.jpg", RECTANGLE, imageData="QUJD"), "c.json", "missing"),
+}
+
+
+@pytest.mark.parametrize(("data", "key", "reason"), BAD_FILES.values(), ids=BAD_FILES.keys())
+def test_a_bad_file_is_reported_and_the_others_stay(data, key, reason, tmp_path):
+    files = {"a.jpg": b"x", "a.json": labelme("a.jpg", RECTANGLE), "b.jpg": b"x"}
+    name = "c.json" if key == "c.json" else "b.json"
+    rows, _ = listed(opened(write_tree(tmp_path / "s", {**files, name: data})))
+    assert problems(rows) == [(key, reason)]
+    assert boxes(rows)["a.jpg"] == [BOX]
+    assert boxes(rows).get("b.jpg", []) == []
+
+
+def test_no_path_leads_out_of_the_source(tmp_path):
+    write_tree(tmp_path, {"secret/a.jpg": b"x"})
+    rows, _ = listed(opened(write_tree(tmp_path / "s", {"a.json": labelme("../secret/a.jpg", RECTANGLE)})))
+    assert problems(rows) == [("a.json", "missing")]
+
+
+def test_files_among_the_images_of_classes_are_boxes_and_not_class_folders(tmp_path):
+    files = {"cat/a.jpg": b"x", "cat/a.json": labelme("a.jpg", RECTANGLE), "dog/b.jpg": b"x"}
+    assert opened(write_tree(tmp_path / "s", files)).layout == "Labelme"
+
+
+def test_the_layout_is_refused_without_its_files(tmp_path):
+    root = write_tree(tmp_path / "s", {"cat/a.jpg": b"x", "cat/a.json": b'{"label": "cat"}'})
+    with pytest.raises(DataError, match="there is no file of Labelme"):
+        opened(root, layout="labelme")
