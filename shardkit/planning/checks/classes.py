@@ -82,14 +82,14 @@ def check_counts(
         yield Finding(
             "class_without_image",
             "warns",
-            f"{len(unused):,} of {counted(len(classes), 'class')} have no good image: {some(unused)}",
+            f"{_some_of(len(unused), len(classes))} no good image: {some(unused)}",
         )
     single = [classes[label] for label in np.flatnonzero(totals == 1).tolist()]
     if single:
         yield Finding(
             "class_with_one_image",
             "warns",
-            f"{len(single):,} of {counted(len(classes), 'class')} have a single image: {some(single)}",
+            f"{_some_of(len(single), len(classes))} a single image: {some(single)}",
             remedy="a class needs an image in every split to be trained and measured",
         )
     for name, of_split in zip(splits, counts, strict=True):
@@ -99,7 +99,7 @@ def check_counts(
 
 
 def _absent(split: str, absent: list[str], num_classes: int, options: ConvertOptions, call: UserCall) -> Finding:
-    sentence = f"{len(absent):,} of {counted(num_classes, 'class')} have no image in {split!r}: {some(absent)}"
+    sentence = f"{_some_of(len(absent), num_classes)} no image in {split!r}: {some(absent)}"
     if options.splits is None or split not in options.splits:
         return Finding("class_absent_from_split", "warns", sentence, remedy="the source's own split lacks them")
     if options.split_by == "stratified":
@@ -107,3 +107,7 @@ def _absent(split: str, absent: list[str], num_classes: int, options: ConvertOpt
         return Finding("class_absent_from_split", "warns", sentence, remedy=remedy)
     command = call.command("every class gets its share, within one image", {"--split-by": "stratified"})
     return Finding("class_absent_from_split", "warns", sentence, commands=(command,))
+
+
+def _some_of(number: int, total: int) -> str:
+    return f"{number:,} of {counted(total, 'class')} {'has' if number == 1 else 'have'}"

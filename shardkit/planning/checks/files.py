@@ -66,7 +66,7 @@ def check_own_splits(
         yield Finding(
             "split_without_image",
             "warns",
-            f"none of the {counted(counts[name], 'image')} of the split {name!r} is good, so it is not written",
+            f"the split {name!r} has no good image among {counted(counts[name], 'image')}, so it is not written",
         )
     if options.splits is None and "train" in names and "validation" not in names:
         own = {"--splits-of": "train"} if counts else {}

@@ -42,15 +42,15 @@ def find_wrong_reading(
             "classes_are_splits",
             "stops",
             f"the only classes are named like splits: {some(classes)}",
-            remedy="give the folder or the column that holds the classes, or choose one of these",
-            commands=_other_readings(classes[0], layout, splits, example, call),
+            remedy="SOURCE is the folder that holds the folders of the classes",
+            commands=_other_readings("each of them is a class", layout, splits, example, call),
         )
     if len(classes) == 1:
         return Finding(
             "one_class",
             "stops",
             f"there is only one class, {classes[0]!r}, from which nothing can be learned",
-            commands=_other_readings(classes[0], layout, splits, example, call),
+            commands=_other_readings(f"{classes[0]!r} is the only class", layout, splits, example, call),
         )
     return None
 
@@ -62,7 +62,18 @@ def names_split(name: str) -> bool:
     return any(found) and all(ok or word in _FILLERS for ok, word in zip(found, words, strict=True))
 
 
-def _other_readings(name: str, layout: str, splits: Sequence[str], example: str, call: UserCall) -> tuple[Command, ...]:
+def _other_readings(
+    meaning: str, layout: str, splits: Sequence[str], example: str, call: UserCall
+) -> tuple[Command, ...]:
+    """Return the commands of other readings, and of this one for users who mean it.
+
+    Args:
+        meaning: What this reading takes the source for.
+        layout: See find_wrong_reading, as for all following arguments.
+        splits: See find_wrong_reading.
+        example: See find_wrong_reading.
+        call: See find_wrong_reading.
+    """
     folders, file_name = posixpath.split(example)
     commands = []
     if layout.endswith("class folders"):
@@ -76,5 +87,4 @@ def _other_readings(name: str, layout: str, splits: Sequence[str], example: str,
             commands.append(call.command(f"the file's name has the label, such as {start[1]!r}", pattern))
     if layout.startswith("table"):
         commands.append(call.command("another column has the labels", {"--label-column": "NAME"}))
-    meaning = f"{name!r} is a class" if commands else f"{name!r} is a class, and that is right"
     return (*commands, call.confirmation(layout, meaning))
