@@ -34,7 +34,7 @@ REFUSED = [
     ({"shards": 4}, OWN, "4 shards .*train, which has only 3"),
     ({"shards": 6}, NONE, "train, which has only 5"),
     ({"shards": 6, "splits": HALVES}, NONE, "which has only 5"),
-    ({"splits": HALVES}, OWN, "its own splits \\(test, train\\); leave out --splits"),
+    ({"splits": HALVES}, OWN, "its own splits \\(train, test\\), and --splits would mix"),
     ({"classes": ("cat", "cow")}, NONE, "--classes does not name: 'dog'"),
     ({"group_by": "patient([0-9]+)"}, NONE, "found in none of the 5 keys, such as 'cat/000000.jpg'"),
 ]

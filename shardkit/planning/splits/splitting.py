@@ -92,9 +92,10 @@ def _unnamed_values(text: str) -> dict[str, str]:
     values = [value.strip() for value in re.split("[,/]", text)]
     names = UNNAMED_SPLITS.get(len(values))
     if names is None:
+        found = counted(len(values) if text.strip() else 0, "part")
         raise CallError(
-            f"--splits {text!r} has {counted(len(values), 'number')}: two are for train and validation, three for "
-            "train, validation and test; for other splits write names, such as train=0.7,a=0.2,b=0.1."
+            f"--splits {text!r} has {found}: two numbers are for train and validation, three for train, validation "
+            "and test; for other splits write names, such as train=0.7,a=0.2,b=0.1."
         )
     return dict(zip(names, values, strict=True))
 
