@@ -100,6 +100,22 @@ def test_split_names_are_canonical_or_refused():
             naming.check_split_name(name)
 
 
+@pytest.mark.parametrize(
+    ("name", "names", "found"),
+    [
+        ("validation", ["train", "validation"], "validation"),
+        ("val", ["train", "validation"], "validation"),
+        ("Eval", ["train", "validation"], "validation"),
+        ("val", ["val", "validation"], "val"),  # a split of that very name comes first
+        ("validation", ["val"], None),
+        ("val", ["train"], None),
+        ("dev2", ["dev2"], "dev2"),
+    ],
+)
+def test_a_split_is_found_by_its_name_or_else_by_a_word_for_it(name, names, found):
+    assert naming.find_split(name, names) == found
+
+
 def test_splits_are_ordered_as_people_expect():
     assert naming.split_order({"b", "test", "a", "validation", "train"}) == ["train", "validation", "test", "a", "b"]
     assert naming.split_order({"test", "train"}) == ["train", "test"]
