@@ -1,11 +1,14 @@
 """Each finding by what is printed of it, and its absence where there is nothing to find."""
 
+import re
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 
 from shardkit.errors import CallError
 from shardkit.inventory.inventory import Inventory
+from shardkit.planning import checks
 from shardkit.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
@@ -213,3 +216,20 @@ def test_findings_are_json_values():
     assert json.loads(json.dumps(stop)) == stop
     assert (stop["code"], stop["kind"]) == ("one_class", "stops")
     assert stop["commands"] == ["shardkit convert photos OUT --layout class-folders"]
+
+
+def test_the_page_has_every_code_with_its_effect():
+    package = Path(checks.__file__).parent
+    found = {}
+    for path in package.glob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        found |= dict(re.findall(r'Finding\(\s*"(\w+)",\s*"(\w+)"', text))
+        found |= dict.fromkeys(re.findall(r'\("(class_named_\w+)"', text), "warns")
+    page = (package.parents[1] / "sources" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(
+        r"^\| (`\w+`(?:, `\w+`)*) \| .* \| (.+) \|$", page.partition("\n## Check these\n")[2], re.MULTILINE
+    )
+    named = {code: effect for codes, effect in rows for code in re.findall(r"`(\w+)`", codes)}
+    section = {code: named[code] for code in named if code in found}
+    assert section == {code: {"hints": "one line of the summary"}.get(kind, kind) for code, kind in found.items()}
+    assert len(found) == 14
