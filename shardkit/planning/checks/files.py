@@ -76,7 +76,7 @@ def check_own_splits(
         yield Finding(
             "no_validation_split",
             "hints",
-            everything if len(names) == 1 else "there is no validation split",
+            everything if len(names) == 1 else f"the splits are {' and '.join(names)}",
             remedy=f"for a validation split add {wanted}",
             commands=(call.command("a tenth of the images is for validation", added),),
         )

@@ -34,6 +34,8 @@ def check_splits(own: Collection[str], options: ConvertOptions, call: UserCall) 
     if not options.splits_of:
         if own:
             problem = f"the source has its own splits ({', '.join(names)}), and --splits would mix them"
+            if len(names) == 1:
+                problem = f"the source has a split of its own, {names[0]!r}: --splits-of says whether to divide it"
             raise refusal(problem, _commands(names, options.splits, call))
         return
     if not own:
@@ -62,9 +64,10 @@ def written_splits(own: Collection[str], options: ConvertOptions) -> list[str]:
 
 
 def _commands(own: list[str], wanted: dict[str, Fraction], call: UserCall) -> list[Command]:
-    keep = call.command(f"keep the splits {', '.join(own)}", {"--splits": None})
+    keep = call.command(f"keep {', '.join(own)}", {"--splits": None})
     largest = "train" if "train" in own else own[0]
-    return [keep, *_dividing((largest,), own, wanted, call), _mixing(own, wanted, call)]
+    others = _dividing((largest,), own, wanted, call) if len(own) > 1 else []
+    return [keep, *others, _mixing(own, wanted, call)]
 
 
 def _dividing(divided: Sequence[str], own: list[str], wanted: dict[str, Fraction], call: UserCall) -> list[Command]:

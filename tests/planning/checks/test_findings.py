@@ -194,7 +194,7 @@ def test_a_split_of_the_source_without_a_good_image_is_named():
     [
         (None, "all 4 images are in 'train'", "--splits train=0.9,validation=0.1"),
         (["train"] * 4, "all 4 images are in 'train'", "--splits-of train --splits train=0.9,validation=0.1"),
-        (["train", "train", "test", "test"], "there is no validation split", "--splits-of train --splits train=0.9,"),
+        (["train", "train", "test", "test"], "the splits are train and test", "--splits-of train --splits train=0.9,"),
         (["train", "train", "validation", "test"], None, None),
     ],
 )

@@ -140,6 +140,15 @@ OWN = inventory_table(["a", "b"] * 20, splits=["train"] * 30 + ["test"] * 10)
             ],
         ),
         (
+            inventory_table(["a", "b"] * 20, splits=["train"] * 40),
+            {"splits": SHARES},
+            "the source has a split of its own, 'train': --splits-of says whether to divide it",
+            [
+                "shardkit convert s OUT",
+                "shardkit convert s OUT --splits-of train --splits train=0.6,validation=0.4",
+            ],
+        ),
+        (
             OWN,
             {"splits": {"train": Fraction(4, 5), "test": Fraction(1, 5)}, "splits_of": ("train",)},
             "--splits names 'test', which the source has already and which --splits-of train leaves as it is",
