@@ -33,7 +33,8 @@ def convert(
     label_type: LabelType = "auto",
     label_pattern: str | None = None,
     classes: Sequence[str] | None = None,
-    splits: Mapping[str, float] | str | None = None,
+    splits: Mapping[str, float] | Sequence[float] | str | None = None,
+    splits_of: str | Sequence[str] | None = None,
     split_by: SplitBy = "hash",
     split_column: str | None = None,
     group_by: str | None = None,
@@ -70,7 +71,9 @@ def convert(
         label_type: Whether labels are classes or numbers for regression.
         label_pattern: Regular expression on file names; the label is the first group, or the group named ``label``.
         classes: Label names in label order; None for the names found, sorted.
-        splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``; None for the source's own splits.
+        splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``, ``"80/10/10"`` or ``[0.8, 0.2]``: two
+            numbers are train and validation, three train, validation and test. None for the source's own splits.
+        splits_of: The source's own split, or splits, that `splits` divides; its other splits stay as they are.
         split_by: ``hash`` keeps an image in its split as data grows; ``stratified`` is exact within each class.
         split_column: Column of a table with the split; None to detect it.
         group_by: Column of a table, or regular expression on keys, whose values stay in one split.
@@ -91,10 +94,11 @@ def convert(
         listener: Receives messages and progress; None for no output.
 
     Returns:
-        The manifest, and what this run did.
+        The manifest, what this run did, and findings: facts about the source to check before training.
 
     Raises:
-        CallError: An argument is wrong or does not fit the source, or the output holds files of others.
+        CallError: An argument is wrong or does not fit the source, the source looks misread (one class only), or the
+            output holds files of others.
         DataError: Too many images are bad, the source changed meanwhile, there is nothing to convert, or the output
             holds a different dataset and `overwrite` is off.
         MachineError: The disk, the network or the runner failed. Finished shards are kept for the next call.
@@ -133,7 +137,8 @@ def plan(
     label_type: LabelType = "auto",
     label_pattern: str | None = None,
     classes: Sequence[str] | None = None,
-    splits: Mapping[str, float] | str | None = None,
+    splits: Mapping[str, float] | Sequence[float] | str | None = None,
+    splits_of: str | Sequence[str] | None = None,
     split_by: SplitBy = "hash",
     split_column: str | None = None,
     group_by: str | None = None,
@@ -164,6 +169,7 @@ def plan(
         label_pattern: See `convert`.
         classes: See `convert`.
         splits: See `convert`.
+        splits_of: See `convert`.
         split_by: See `convert`.
         split_column: See `convert`.
         group_by: See `convert`.
@@ -181,10 +187,10 @@ def plan(
         listener: See `convert`.
 
     Returns:
-        The plan: splits with the sizes and classes of their shards, rejected images, reasons and notes.
+        The plan: splits with the sizes and classes of their shards, rejected images, reasons and findings.
 
     Raises:
-        CallError: An argument is wrong or does not fit the source.
+        CallError: An argument is wrong or does not fit the source, or the source looks misread (one class only).
         DataError: There is nothing to convert.
         MachineError: The disk, the network or the runner failed.
     """

@@ -40,7 +40,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     """
     from dataclasses import fields
 
-    from shardkit.naming import check_split_name
+    from shardkit.naming import check_split_name, split_order
     from shardkit.planning.options import ConvertOptions
     from shardkit.planning.sizing import parse_shards, parse_size
     from shardkit.planning.splits.splitting import parse_ratios
@@ -55,6 +55,9 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     splits, shards = given["splits"], given["shards"]
     if splits is not None:
         splits = {check_split_name(split): share for split, share in parse_ratios(_as_text(splits)).items()}
+    splits_of = given["splits_of"] or ()
+    if isinstance(splits_of, str):
+        splits_of = splits_of.split(",")
     if shards is not None:
         shards = parse_shards(_as_text(shards))
         if isinstance(shards, dict):
@@ -63,6 +66,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     options = ConvertOptions(
         name=given["name"],
         splits=splits,
+        splits_of=tuple(split_order({check_split_name(split.strip()) for split in splits_of})),
         split_by=given["split_by"],
         shards=shards,
         shard_bytes=parse_size(str(given["shard_size"])),
@@ -81,4 +85,6 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
 
 
 def _as_text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
     return ",".join(f"{name}={one}" for name, one in value.items()) if isinstance(value, Mapping) else str(value)

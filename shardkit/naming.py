@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from shardkit.errors import CallError, ManifestError
@@ -27,6 +28,8 @@ _SPLIT_ALIASES = {
     "val": "validation",
     "valid": "validation",
     "dev": "validation",
+    "eval": "validation",
+    "validate": "validation",
     "validation": "validation",
     "test": "test",
     "testing": "test",
@@ -106,6 +109,19 @@ def check_split_name(name: str) -> str:
         msg = f"the split {name[:_SPLIT_SHOWN]!r}… has {len(name):,} characters; at most {_MAX_SPLIT} are allowed"
         raise CallError(msg)
     return split_of_folder(name) or name
+
+
+def find_split(name: str, names: Collection[str]) -> str | None:
+    """Return the one of some splits that a name means: the split of exactly this name, else the one of its alias.
+
+    Args:
+        name: A name, such as ``val``.
+        names: Names of the splits.
+    """
+    if name in names:
+        return name
+    alias = split_of_folder(name)
+    return alias if alias in names else None
 
 
 def split_order(names: set[str]) -> list[str]:

@@ -16,6 +16,7 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
+from shardkit.planning.user_call import UserCall
 from shardkit.sources import Source, SourceOptions
 from shardkit.storage import Folder
 from shardkit.writing import shard
@@ -26,6 +27,8 @@ from shardkit.writing.output.work_folder import work_folder
 from shardkit.writing.progress import Silent
 from shardkit.writing.reject_limit import RejectLimit
 from shardkit.writing.source_plan import plan_inventory, take_inventory
+
+_EXPLICIT = UserCall(is_explicit=True)
 
 
 def picture(seed: int, *, width: int = 8, height: int = 8, kind: str = "PNG") -> bytes:
@@ -106,11 +109,11 @@ def inventory_table(
 
 
 def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
-    """Return the plan of a small source, made in this thread."""
+    """Return the plan of a small source, made in this thread. One class is enough."""
     executor, listener = SequentialExecutor(), Silent()
     with work_folder(None) as work, claimed(work) as run:
-        inventory = take_inventory(source, work, run.token, options, executor, listener)
-    return plan_inventory(inventory, options, listener)
+        inventory = take_inventory(source, work, run.token, options, executor, listener, call=_EXPLICIT)
+    return plan_inventory(inventory, options, listener, _EXPLICIT)
 
 
 def write_options(plan: Plan) -> shard.WriteOptions:
@@ -128,7 +131,7 @@ def convert_without_beam(
 ) -> Manifest:
     """Convert a small source in this thread; the files are those of ``shardkit convert``, except the log.
 
-    Any number of images may be bad.
+    Any number of images may be bad, and one class is enough.
 
     Args:
         source_url: The source.
@@ -145,6 +148,7 @@ def convert_without_beam(
             SequentialExecutor(),
             source_options=source_options,
             limit=RejectLimit.parse("100%"),
+            call=_EXPLICIT,
         )
         .run()
         .manifest

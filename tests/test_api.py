@@ -64,6 +64,16 @@ def test_the_plan_is_a_value(source):
     assert (planned.num_examples, planned.num_shards, planned.options.name) == (20, 5, "pets")
 
 
+def test_findings_travel_with_the_plan_and_the_outcome(source, tmp_path):
+    planned = shardkit.plan(source, splits=[0.9, 0.1])
+    codes = {finding.code for finding in planned.findings}
+    assert "class_absent_from_split" in codes
+    outcome = shardkit.convert(source, tmp_path / "out", splits="90/10")
+    assert outcome.findings == planned.findings
+    again = shardkit.convert(source, tmp_path / "out", splits={"train": 0.9, "val": 0.1})
+    assert (again.unchanged, again.findings) == (True, planned.findings)
+
+
 def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
     heard = []
 
@@ -87,6 +97,8 @@ def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
         ({"label_columns": "label"}, r"label_columns must be a list .* write \['label'\]"),
         ({"classes": "ant"}, "classes must be a list"),
         ({"splits": {"train": 0.8, "test": 0.1}}, "must add to exactly 1"),
+        ({"splits": [0.8, 0.1, 0.05, 0.05]}, "has 4 parts: two numbers are for train and validation"),
+        ({"splits_of": ["train"]}, "--splits-of needs the shares"),
         ({"splits": {"val": 0.5, "validation": 0.5}}, "names the split validation twice"),
         ({"shards": 0}, "--shards"),
         ({"shard_size": 5}, "is not between 10 MiB and 1 GiB"),

@@ -82,7 +82,8 @@ def test_only_shards_and_indexes_are_shard_files(file_name, is_ours):
         ("TEST", "test"),
         ("testing", "test"),
         ("trains", None),
-        ("eval", None),
+        ("eval", "validation"),
+        ("Validate", "validation"),
         ("train ", None),
         ("", None),
     ],
@@ -97,6 +98,22 @@ def test_split_names_are_canonical_or_refused():
     for name in ["", "2train", "_a", "a-b", "a.b", "a/b", "tr\u00e4in", "a b", "a\n"]:
         with pytest.raises(CallError, match="a split's name is a letter followed by"):
             naming.check_split_name(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "names", "found"),
+    [
+        ("validation", ["train", "validation"], "validation"),
+        ("val", ["train", "validation"], "validation"),
+        ("Eval", ["train", "validation"], "validation"),
+        ("val", ["val", "validation"], "val"),  # a split of that very name comes first
+        ("validation", ["val"], None),
+        ("val", ["train"], None),
+        ("dev2", ["dev2"], "dev2"),
+    ],
+)
+def test_a_split_is_found_by_its_name_or_else_by_a_word_for_it(name, names, found):
+    assert naming.find_split(name, names) == found
 
 
 def test_splits_are_ordered_as_people_expect():

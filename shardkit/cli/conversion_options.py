@@ -57,7 +57,12 @@ _OPTIONS = (
         type=click.Path(dir_okay=False, exists=True, path_type=Path),
         metavar="FILE",
     ),
-    _option("--splits", "Share of each split, such as train=0.8,validation=0.1,test=0.1.", metavar="SHARES"),
+    _option(
+        "--splits",
+        "Shares: train=0.8,test=0.2, or 80/10/10 for train, validation and test, or 80/20 for train and validation.",
+        metavar="SHARES",
+    ),
+    _option("--splits-of", "Divide only this split of SOURCE by --splits; its other splits stay.", metavar="SPLIT"),
     _option("--split-by", "hash: an image keeps its split as data grows. stratified: exact within each class."),
     _option("--split-column", "Column of a table.  [default: split, if it exists]", metavar="NAME"),
     _option(

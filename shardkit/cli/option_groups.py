@@ -15,7 +15,7 @@ OPTION_GROUPS = {
         "--label-pattern",
         "--classes",
     ),
-    "Splits": ("--splits", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),
+    "Splits": ("--splits", "--splits-of", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),
     "Shards": ("--shards", "--shard-size", "--input-pipelines"),
     "Images": ("--check", "--max-rejected", "--resize", "--quality"),
     "Run": ("--name", "--overwrite", "--workers", "--quiet"),

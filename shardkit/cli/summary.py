@@ -2,22 +2,26 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from rich.box import SIMPLE_HEAD
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from shardkit.cli.shares import SplitCounts, shares_parts
+from shardkit.cli.tables import table
 from shardkit.dataset.index import read_index
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import REJECTED, counted, printable
+from shardkit.planning.checks.finding import Finding
 from shardkit.planning.plan import Plan
 from shardkit.planning.sizing import format_size
 from shardkit.writing.reject_limit import REJECTED_SHOWN, RejectLimit
@@ -31,14 +35,6 @@ CLASSES_LISTED = 40  # in a table
 
 def _line(text: str) -> Text:
     return Text(printable(text))
-
-
-def table(*columns: str) -> Table:
-    """Return an empty table: the first column is text, the others are numbers."""
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style="bold")
-    for i, column in enumerate(columns):
-        made.add_column(column, justify="left" if i == 0 else "right", no_wrap=True)
-    return made
 
 
 def splits_table(manifest: Manifest) -> Table:
@@ -146,6 +142,7 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
         # No rates after a resume: the shards of earlier runs took no time of this one.
         before = f"{counted(outcome.finished_before, 'shard')} finished before"
         lines.append(f"{outcome.seconds:.1f} s, {before if outcome.finished_before else rates}")
+    lines += hint_lines(outcome.findings)
     first = next(iter(manifest.splits))
     lines += [
         "",
@@ -154,7 +151,19 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
         f"  shardkit info {shlex.quote(output)}",
         f"  python: reader.make_dataset_fn({output!r}, {first!r}, global_batch_size=…, image_size=(224, 224))",
     ]
-    return Group("", splits_table(manifest), *map(_line, lines))
+    wanted, splits_of = manifest.options["splits"], manifest.options.get("splits_of", ())
+    shares = shares_parts(
+        {name: SplitCounts(split.num_examples, split.class_counts) for name, split in manifest.splits.items()},
+        manifest.classes,
+        None if wanted is None else {name: Fraction(share) for name, share in wanted.items()},
+        splits_of,
+    )
+    return Group("", splits_table(manifest), *shares, *map(_line, lines))
+
+
+def hint_lines(findings: Iterable[Finding]) -> list[str]:
+    """Return a line for each finding that the summary mentions."""
+    return [f"{finding.sentence}; {finding.remedy}" for finding in findings if finding.kind == "hints"]
 
 
 def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
@@ -185,25 +194,10 @@ def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
         lines.append(f"more than --max-rejected {limit.text} allows: `convert` would stop here")
     lines += _ties_lines(plan.source.groups, plan.source.duplicates)
     why = ["", "Why so many shards:", *(f"  {reason}" for reason in reasons)]
-    shares: list[Table | str] = ["", shares_table(plan)] if len(plan.splits) > 1 else []
+    lines += hint_lines(plan.findings)
+    counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}
+    shares = shares_parts(counts, plan.classes, plan.options.splits, plan.options.splits_of)
     return Group("", made, *shares, *map(_line, [*why, *lines]))
-
-
-def shares_table(plan: Plan) -> Table:
-    """Return a table with the share of each class in each split, next to the requested share."""
-    wanted = plan.options.splits or {}
-    heads = [f"{split.name}\n{float(wanted[split.name]):.1%}" if wanted else split.name for split in plan.splits]
-    made = table("share of" if not wanted else "share of\nwanted", *heads, "examples")
-    rows = [("all", [split.num_examples for split in plan.splits])]
-    rows += [
-        (repr(name), [split.class_counts[label] for split in plan.splits]) for label, name in enumerate(plan.classes)
-    ]
-    for name, counts in rows[: CLASSES_LISTED + 1]:
-        total = sum(counts)
-        made.add_row(name, *(f"{part / total:.1%}" if total else "" for part in counts), f"{total:,}")
-    if len(rows) > CLASSES_LISTED + 1:
-        made.add_row(f"… {len(rows) - CLASSES_LISTED - 1:,} more")
-    return made
 
 
 def info_summary(manifest: Manifest) -> Group:

@@ -140,15 +140,24 @@ class Manifest(_Part):
         return self._root
 
     def split(self, name: str) -> Split:
-        """Return a split by name.
+        """Return a split by name; see `split_name`.
 
         Raises:
             UnknownNameError: There is no such split; the message lists the existing ones.
         """
-        if name not in self.splits:
+        return self.splits[self.split_name(name)]
+
+    def split_name(self, name: str) -> str:
+        """Return the name of the split that a word means: ``val`` is ``validation`` unless a split has that very name.
+
+        Raises:
+            UnknownNameError: There is no such split; the message lists the existing ones.
+        """
+        found = naming.find_split(name, self.splits)
+        if found is None:
             msg = f"there is no split {name!r}; the dataset has {', '.join(self.splits)}"
             raise UnknownNameError(msg)
-        return self.splits[name]
+        return found
 
     def shards(self) -> Iterator[tuple[str, Shard]]:
         """Iterate over (split name, shard), in order."""

@@ -59,13 +59,22 @@ class ExampleLabels:
             differ: npt.NDArray[np.bool_] = self.strata[rows] != self.strata[others]
             return differ
         flat, starts = self.flat, self.starts
-        return np.array(
-            [
-                flat[starts[one] : starts[one + 1]].tolist() != flat[starts[other] : starts[other + 1]].tolist()
-                for one, other in zip(rows.tolist(), others.tolist(), strict=True)
-            ],
-            np.bool_,
-        )
+        lengths = starts[rows + 1] - starts[rows]
+        differ = lengths != starts[others + 1] - starts[others]
+        # Of the pairs with equally many labels, compare these one by one: both are sorted.
+        alike = np.flatnonzero(~differ)
+        ones, twos = rows[alike], others[alike]
+        is_other = flat[_ranges(starts[ones], starts[ones + 1])] != flat[_ranges(starts[twos], starts[twos + 1])]
+        differ[np.repeat(alike, lengths[alike])[is_other]] = True
+        return differ
+
+    def take(self, rows: npt.NDArray[np.intp]) -> "ExampleLabels":
+        """Return the labels of some of the examples."""
+        if self.flat is None or self.starts is None:
+            return ExampleLabels(self.classes, self.strata[rows])
+        starts, ends = self.starts[rows], self.starts[rows + 1]
+        new_starts = np.concatenate(([0], np.cumsum(ends - starts)))
+        return ExampleLabels(self.classes, self.strata[rows], self.flat[_ranges(starts, ends)], new_starts)
 
 
 def _ranges(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:

@@ -20,6 +20,8 @@ class ConvertOptions:
     Attributes:
         name: Name of the dataset, for the manifest and TFDS.
         splits: Ratio of each split; None to keep the source's splits.
+        splits_of: The source's own splits that `splits` divides, in the usual order; the others stay as they are. Empty
+            if the source has no splits.
         split_by: ``hash`` keeps an example in its split when data is added; ``stratified`` is exact within each class.
         shards: Number of shards of every split, or by split; None to choose from the sizes.
         shard_bytes: Target size of a shard in bytes.
@@ -37,6 +39,7 @@ class ConvertOptions:
 
     name: str = "dataset"
     splits: dict[str, Fraction] | None = None
+    splits_of: tuple[str, ...] = ()
     split_by: SplitBy = "hash"
     shards: int | dict[str, int] | None = None
     shard_bytes: int = TARGET_SHARD_BYTES
@@ -61,7 +64,10 @@ class ConvertOptions:
         if self.classes is not None:
             self._check_classes(self.classes)
         check_target_bytes(self.shard_bytes)
-        if self.splits is not None:
+        if self.splits_of and self.splits is None:
+            msg = "--splits-of needs the shares to divide by, such as --splits train=0.9,validation=0.1"
+            raise CallError(msg)
+        if self.splits is not None and not self.splits_of:  # with it, the source's other splits are written too
             self.check_split_names(self.splits)
         if self.dedupe == "drop" and self.check == "header":
             msg = "--dedupe drop needs to know the contents; leave out --check header"
@@ -101,6 +107,8 @@ class ConvertOptions:
         """Return the options as in the manifest and the fingerprint; the manifest stores `classes` separately."""
         return {
             "splits": None if self.splits is None else {name: str(share) for name, share in self.splits.items()},
+            # Only if it is used, so that the digests of datasets from before this option stay valid.
+            **({"splits_of": list(self.splits_of)} if self.splits_of else {}),
             "split_by": self.split_by,
             "shards": self.shards,
             "shard_bytes": self.shard_bytes,

@@ -24,13 +24,19 @@ from shardkit.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA, Reject
 from shardkit.inventory.table import plain_type
 from shardkit.planning.assign_shards import assign_shards, sort_by
 from shardkit.planning.balance import measure_balance
+from shardkit.planning.checks.classes import check_counts, check_names
+from shardkit.planning.checks.files import check_own_splits, check_unread
+from shardkit.planning.checks.finding import Finding
+from shardkit.planning.checks.readings import find_wrong_reading
+from shardkit.planning.checks.repeated import check_repeated
 from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
 from shardkit.planning.labels import ExampleLabels, encode_labels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
-from shardkit.planning.splits.assign_splits import assign_splits, find_relations, relation_notes
+from shardkit.planning.splits.assign_splits import assign_splits, find_relations, own_splits
 from shardkit.planning.splits.unsplit import reject_unsplit
+from shardkit.planning.user_call import UserCall
 from shardkit.sources.listing import GROUP, LINE
 
 PLAN_VERSION = 2
@@ -105,7 +111,7 @@ class Plan:
         rejected: Rejected rows, with REJECTED_SCHEMA, sorted by key.
         source: The source, as the manifest describes it.
         options: Options of the conversion.
-        notes: Sentences that the user should see.
+        findings: Facts about the source that the user should check; see `shardkit.planning.checks`.
     """
 
     schema: pa.Schema
@@ -116,7 +122,7 @@ class Plan:
     rejected: pa.Table
     source: Source
     options: ConvertOptions
-    notes: tuple[str, ...] = field(default=())
+    findings: tuple[Finding, ...] = field(default=())
 
     @property
     def num_examples(self) -> int:
@@ -161,19 +167,24 @@ def known_description(options: ConvertOptions, layout: str, classes: list[str] |
     return known if classes is None else {**known, "classes": classes}
 
 
-def make_plan(inventory: Inventory, options: ConvertOptions) -> Plan:
+def make_plan(
+    inventory: Inventory,
+    options: ConvertOptions,
+    call: UserCall = UserCall(),  # noqa: B008 - frozen
+) -> Plan:
     """Decide the split, shard and position of every good file.
 
     Args:
         inventory: The inventory of the source.
         options: Options of the conversion.
+        call: The user's call, for the commands in errors and findings.
 
     Raises:
         DataError: No good image is left.
         CallError: The options do not fit the source.
     """
     table = reject_repeated_keys(inventory.table)
-    if options.splits is None:  # with `--splits`, the source must have no splits at all
+    if options.splits is None or options.splits_of:  # with `--splits` alone, the source must have no splits at all
         table = reject_unsplit(table)
     bad = pc.is_valid(table["reason"])
     rejected = table.select(REJECTED_SCHEMA.names).filter(bad).cast(REJECTED_SCHEMA)
@@ -187,9 +198,10 @@ def make_plan(inventory: Inventory, options: ConvertOptions) -> Plan:
         good, rejected = drop_duplicates(good, rejected, relations)
         relations = find_relations(good, options)
     labels = encode_labels(table, good, options, inventory.classes)
-    split_of, names = assign_splits(good, labels, relations, options)
+    wrong_reading = _wrong_reading(inventory, good, labels, call)
+    split_of, names = assign_splits(good, labels, relations, options, call)
     options.check_split_names(names)
-    notes = (*_notes(good, labels), *relation_notes(good, labels, relations, split_of))
+    repeated = tuple(check_repeated(good, labels, relations, split_of, options, call))
     groups, num_groups = relations.groups, relations.num_groups
     del relations
     # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.
@@ -201,6 +213,15 @@ def make_plan(inventory: Inventory, options: ConvertOptions) -> Plan:
     for name, start, end in zip(names, [0, *ends], ends, strict=False):
         splits.append(_plan_split(name, order[start:end], good, labels, hashes, options))
     del hashes
+    has_own_names = options.classes is None and inventory.classes is None
+    findings = (
+        *wrong_reading,
+        *(check_names(labels.classes, call) if has_own_names else ()),
+        *check_counts(labels.classes, names, np.array([split.class_counts for split in splits]), options, call),
+        *repeated,
+        *check_unread(rejected, len(table), inventory.skipped),
+        *check_own_splits(table, names, len(good), options, call),
+    )
     examples = table.append_column("label", pa.array(good.scatter(labels.strata)))
     if groups is not None:
         examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])
@@ -225,8 +246,21 @@ def make_plan(inventory: Inventory, options: ConvertOptions) -> Plan:
             fingerprint=fingerprint(table),
         ),
         options=options,
-        notes=notes,
+        findings=findings,
     )
+
+
+def _wrong_reading(inventory: Inventory, good: Rows, labels: ExampleLabels, call: UserCall) -> tuple[Finding, ...]:
+    if features_of(inventory.table.schema).get(LABEL) != CLASS_LABEL:
+        return ()
+    found = find_wrong_reading(
+        labels.classes,
+        layout=inventory.layout,
+        splits=own_splits(good),
+        example=good.lazy_column("key").slice(0, 1)[0].as_py(),
+        call=call,
+    )
+    return () if found is None else (found,)
 
 
 def _plan_split(
@@ -263,24 +297,6 @@ def _plan_split(
     )
     sort_by(rows, shards, hashes)
     return planned
-
-
-def _notes(good: Rows, labels: ExampleLabels) -> tuple[str, ...]:
-    classes = labels.classes
-    similar: dict[str, list[str]] = {}
-    for name in classes:
-        similar.setdefault("".join(name.casefold().split()), []).append(name)
-    notes = [
-        f"classes {', '.join(map(repr, names))} differ only by case or blanks; should they be one class?"
-        for names in similar.values()
-        if len(names) > 1
-    ]
-    empty = [name for name, count in zip(classes, labels.counts(np.arange(len(good))), strict=True) if not count]
-    if empty:
-        notes.append(f"no good image in {len(empty)} of {len(classes)} classes: {', '.join(map(repr, empty[:5]))}")
-    if len(good) and len(classes) == 1:
-        notes.append(f"there is only one class, {classes[0]!r}; is SOURCE the folder that holds the label folders?")
-    return tuple(notes)
 
 
 def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:

@@ -65,7 +65,7 @@ def make_dataset_fn(
             of them again. Evaluation reads every example of all of them once. Labels are the first dataset's classes,
             then the new ones of the others; classes are matched by name. `where`, `fold` and `take` choose from each
             dataset separately; `order` and `sampling` must be left out.
-        split: Name of the split.
+        split: Name of the split; ``val``, ``valid``, ``dev`` and ``eval`` find ``validation``.
         global_batch_size: Examples of a step over all workers and replicas; a multiple of the number of replicas.
         image_size: (height, width), short for images=Images((height, width)).
         images: How images are decoded, cropped and resized: elements are (images, labels), in evaluation (images,

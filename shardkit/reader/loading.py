@@ -43,7 +43,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     else:
         table = with_local_copies(table, given.cache)
     options = ReadOptions(
-        split=given.split,
+        split=(source.manifests[0] if isinstance(source, Mixture) else source).split_name(given.split),
         global_batch_size=given.global_batch_size,
         training=given.training,
         seed=given.seed,

@@ -14,9 +14,11 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, ShardkitError, StaleRunError
 from shardkit.naming import MANIFEST, WORK_FOLDER
 from shardkit.planning import plan_file
+from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.plan_file import ShardTask
+from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import DUPLICATE
 from shardkit.sources import Source, SourceOptions, open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
@@ -46,12 +48,14 @@ class Outcome:
         seconds: Duration of this run.
         finished_before: Number of shards that an earlier run had finished.
         unchanged: Whether an earlier run had finished the whole conversion, so that nothing was written.
+        findings: Facts about the source that the user should check; see `shardkit.planning.checks`.
     """
 
     manifest: Manifest
     seconds: float
     finished_before: int
     unchanged: bool = False
+    findings: tuple[Finding, ...] = ()
 
 
 @dataclass
@@ -68,6 +72,7 @@ class Conversion:
         overwrite: Whether a different dataset in the output may be removed.
         listener: Receives messages and progress.
         log: The events of this run.
+        call: The user's call, for the commands in errors; None to make it from the options.
     """
 
     source_url: str
@@ -79,6 +84,7 @@ class Conversion:
     overwrite: bool = False
     listener: ProgressListener = field(default_factory=Silent)
     log: RunLog = field(default_factory=RunLog)
+    call: UserCall | None = None
 
     def run(self) -> Outcome:
         """Convert the source.
@@ -117,16 +123,19 @@ class Conversion:
         self.listener.say(source.describe())
         output.remove(REJECTED_IN_WORK)  # of an earlier run
         existing = self._refuse_output(source, output)
+        call = self.call or UserCall.of(self.source_url, self.source_options, self.options)
         with run.checked():
-            inventory = take_inventory(source, output, run.token, self.options, self.executor, self.listener, existing)
+            inventory = take_inventory(
+                source, output, run.token, self.options, self.executor, self.listener, existing, call
+            )
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
-        plan = plan_inventory(inventory, self.options, self.listener)
+        plan = plan_inventory(inventory, self.options, self.listener, call)
         del inventory
         self._enforce_limit(output, plan.source.num_files, plan.rejected)
         run.check()
         there = self._already_there(output, plan)
         if there is not None:
-            return Outcome(there, self.log.seconds, plan.num_shards, unchanged=True)
+            return Outcome(there, self.log.seconds, plan.num_shards, unchanged=True, findings=plan.findings)
         zlib = software.zlib_version()  # may differ between runs that write the same bytes
         self.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards, zlib=zlib)
         tasks = plan_file.shard_tasks(plan)
@@ -141,7 +150,7 @@ class Conversion:
         manifest = publish(output, plan, shards, late)
         rate = plan.num_examples / self.log.seconds
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
-        return Outcome(manifest, self.log.seconds, finished_before)
+        return Outcome(manifest, self.log.seconds, finished_before, findings=plan.findings)
 
     def _refuse_output(self, source: Source, output: Folder) -> ExistingDataset | None:
         """Refuse an output that holds something else, before any image is decoded."""

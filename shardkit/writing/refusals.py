@@ -12,15 +12,19 @@ from typing import NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
-from shardkit.naming import split_order
+from shardkit.inventory.columns import features_of
+from shardkit.planning.checks.finding import refuse_stopping
+from shardkit.planning.checks.readings import find_wrong_reading
 from shardkit.planning.labels import classes_of, fixed_classes, label_names, sorted_names
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description
 from shardkit.planning.sizing import check_requested
-from shardkit.planning.splits.assign_splits import refuse_own_splits
 from shardkit.planning.splits.grouping import compile_pattern, pattern_not_found
+from shardkit.planning.splits.own_splits import check_splits, written_splits
+from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.listing import GROUP, Source
 from shardkit.storage import Folder
@@ -99,18 +103,31 @@ class ListingCheck:
         options: Options of the conversion.
         classes: Classes in label order, if the source's format lists them.
         existing: The dataset in the output that must not be replaced; None if there is none.
+        call: The user's call.
+        layout: Name of the source's layout if its images have one label each; None for other layouts.
     """
 
     options: ConvertOptions
     classes: tuple[str, ...] | None
     existing: ExistingDataset | None = None
+    call: UserCall = UserCall()  # noqa: RUF009 - frozen
+    layout: str | None = None
+
+    @classmethod
+    def of(
+        cls, source: Source, options: ConvertOptions, existing: ExistingDataset | None, call: UserCall
+    ) -> "ListingCheck":
+        """Return the checks of a source's listing."""
+        is_labelled = features_of(source.schema).get(LABEL) == CLASS_LABEL
+        return cls(options, source.classes, existing, call, source.layout if is_labelled else None)
 
     @property
     def is_needed(self) -> bool:
         """Whether images are decoded after the listing and some option may not fit the listing."""
         options = self.options
         asked = (options.splits, options.shards, options.classes, options.group_by, self.existing)
-        return options.check == "decode" and any(one is not None for one in asked)
+        may_be_wrong = self.layout is not None and not self.call.is_explicit
+        return options.check == "decode" and (may_be_wrong or any(one is not None for one in asked))
 
     def check_options(self, schema: pa.Schema) -> None:
         """Check the options that need no listing.
@@ -154,26 +171,34 @@ class ListingCheck:
             DataError: The output holds a dataset of another source.
         """
         whole = merge_summaries(list(parts))
-        given = split_order({name for name in whole.split_counts if name is not None})
+        own = sorted(name for name in whole.split_counts if name is not None)
         total = sum(whole.split_counts.values())
         if not total:
             return  # nothing to convert: make_plan reports it
-        if self.options.splits is not None:
-            refuse_own_splits(sorted(given))
-            counts = dict.fromkeys(self.options.splits, total)
-        else:
-            counts = {name: whole.split_counts[name] for name in given} or {"train": total}
-        self.options.check_split_names(list(counts))
+        check_splits(own, self.options, self.call)
+        # A split that is divided off may get all images.
+        divided = sum(whole.split_counts[name] for name in self.options.splits_of) if self.options.splits_of else total
+        names = written_splits(own, self.options)
+        made = self.options.splits or (() if own else names)
+        counts = {name: divided if name in made else whole.split_counts[name] for name in names}
+        self.options.check_split_names(names)
         for name, count in counts.items():
             if (requested := self.options.requested_shards(name)) is not None:
                 check_requested(name, count, requested)
         if whole.labels:
-            classes_of(sorted_names(whole.labels), self.options, self.classes)
+            self._refuse_reading(classes_of(sorted_names(whole.labels), self.options, self.classes), own, whole.example)
         if self.existing is not None:
             self.existing.refuse(whole)
         if self.options.group_by is not None and not whole.is_grouped:
             compile_pattern(self.options.group_by)
             raise pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
+
+    def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
+        """Refuse classes that cannot be right."""
+        if self.layout is None:
+            return
+        found = find_wrong_reading(classes, layout=self.layout, splits=own_splits, example=example, call=self.call)
+        refuse_stopping(() if found is None else (found,))
 
 
 def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:

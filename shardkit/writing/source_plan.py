@@ -2,8 +2,10 @@
 
 from shardkit.inventory import parts
 from shardkit.inventory.inventory import Inventory
+from shardkit.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
+from shardkit.planning.user_call import UserCall
 from shardkit.sources import Source, SourceOptions, open_source
 from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
@@ -23,6 +25,7 @@ def take_inventory(
     executor: Executor,
     listener: ProgressListener,
     existing: ExistingDataset | None = None,
+    call: UserCall = UserCall(),  # noqa: B008 - frozen
 ) -> Inventory:
     """List and check a source.
 
@@ -34,6 +37,7 @@ def take_inventory(
         executor: Runs the tasks.
         listener: Receives the progress.
         existing: The dataset in the output that must not be replaced; None if there is none.
+        call: The user's call, for the commands in errors.
 
     Returns:
         The inventory of the source.
@@ -43,7 +47,7 @@ def take_inventory(
         DataError: A file of labels cannot be read at all, or the output holds a dataset of another source.
         MachineError: A worker does not see what the driver sees, or the disk, the network or the engine failed.
     """
-    listing_check = ListingCheck(options, source.classes, existing)
+    listing_check = ListingCheck.of(source, options, existing, call)
     listing_check.check_options(source.schema)
     inventory_tasks.remove_earlier_results(work)
     groups = inventory_tasks.part_groups(source)
@@ -53,11 +57,22 @@ def take_inventory(
     return Inventory.of(source, *parts.read_parts(work, inventory_tasks.read_part_names(work, len(groups))))
 
 
-def plan_inventory(inventory: Inventory, options: ConvertOptions, listener: ProgressListener) -> Plan:
-    """Plan a conversion; see make_plan. The listener receives the plan's notes."""
-    plan = make_plan(inventory, options)
-    for note in plan.notes:
-        listener.say(f"note: {note}")
+def plan_inventory(
+    inventory: Inventory,
+    options: ConvertOptions,
+    listener: ProgressListener,
+    call: UserCall = UserCall(),  # noqa: B008 - frozen
+) -> Plan:
+    """Plan a conversion; see make_plan. The listener receives the findings that warn.
+
+    Raises:
+        DataError: No good image is left.
+        CallError: The options do not fit the source, or a finding stops the conversion.
+    """
+    plan = make_plan(inventory, options, call)
+    if text := findings_text(plan.findings):
+        listener.say(text)
+    refuse_stopping(plan.findings)
     return plan
 
 
@@ -84,9 +99,10 @@ def plan_source(
         DataError: There is nothing to convert.
         MachineError: The disk, the network or the engine failed.
     """
+    call = UserCall.of(source_url, source_options, options)
     with work_folder(temp_location) as work:
         source = open_source(source_url, source_options, work=work)
         listener.say(source.describe())
         with claimed(work) as run:
-            inventory = take_inventory(source, work, run.token, options, executor, listener)
-    return plan_inventory(inventory, options, listener)
+            inventory = take_inventory(source, work, run.token, options, executor, listener, call=call)
+    return plan_inventory(inventory, options, listener, call)

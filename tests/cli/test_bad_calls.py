@@ -10,17 +10,22 @@ from .calling import call, is_one_sentence
 
 # options, what the sentence must say
 WRONG_VALUES = [
-    (["--splits", "train=0.8"], "adds to 0.8: the ratios must add to exactly 1"),
+    (["--splits", "train=0.8"], "adds to 0.8: the shares must add to exactly 1 or 100"),
     (["--splits", "train=0.8,validation=0.3"], "adds to 1.1"),
     (["--splits", "train=0.8,validation"], "the part 'validation', which is not of the form name=value"),
-    (["--splits", "train=80%,validation=20%"], "write a decimal such as 0.8"),
+    (["--splits", "train=80%,validation=30%"], "adds to 110: the shares must add to exactly 100 %"),
+    (["--splits", "80/10/5/5"], "has 4 parts: two numbers are for train and validation"),
+    (["--splits-of", "train"], "--splits-of needs the shares to divide by"),
     (["--splits", "train=1.0,validation=0.0"], "it must be above 0"),
-    (["--splits", "train=-1,validation=2"], "write a decimal such as 0.8"),
-    (["--splits", "train=nan"], "write a decimal such as 0.8"),
+    (["--splits", "train=-1,validation=2"], "write a number such as 0.8 or 80"),
+    (["--splits", "train=nan"], "write a number such as 0.8 or 80"),
     (["--splits", "val=0.5,validation=0.5"], "names the split validation twice, as 'val' and 'validation'"),
     (["--splits", "tr/ain=0.5,x=0.5"], "a split's name is a letter followed by letters, digits or '_'; found 'tr/ain'"),
     (["--splits", ""], "--splits"),
-    (["--splits", "train=0.999999999,test=0.000000001", "--split-by", "stratified"], "share, or leave that split out"),
+    (
+        ["--splits", "train=0.999999999,test=0.000000001", "--split-by", "stratified"],
+        "share, or leave that split out",
+    ),
     # A share so small that nobody is in it is a mistake of the call, not an empty split.
     (["--splits", "train=0.999999999,test=0.000000001"], "split 'test' would get none of the 60 examples"),
     (["--split-by", "label"], "'label' is not one of 'hash', 'stratified'"),
@@ -105,7 +110,10 @@ def test_splits_beside_those_of_the_source_are_refused(tmp_path):
     source = write_class_folders(tmp_path / "source", {"train/a": 2, "val/a": 2})
     result = call("convert", source, tmp_path / "out", "--splits", "train=1")
     assert result.exit_code == 2
-    assert "the source has its own splits (train, validation); leave out --splits" in result.stderr
+    assert (
+        "the source has its own splits (train, validation), and --splits would mix them; choose one of:"
+        in result.stderr
+    )
 
 
 def make_nothing(_):
@@ -129,7 +137,7 @@ def make_texts(path):
 
 
 def make_only_bad(path):
-    write_tree(path, {"a/1.jpg": b"", "a/2.jpg": b"x"})
+    write_tree(path, {"a/1.jpg": b"", "b/2.jpg": b"x"})
 
 
 @pytest.mark.parametrize(
@@ -155,7 +163,7 @@ def test_a_source_without_anything_to_convert_is_refused_with_1_and_a_sentence(c
 
 
 def test_a_source_that_vanishes_meanwhile_is_said_so(tmp_path, monkeypatch):
-    source = write_class_folders(tmp_path / "source", {"ant": 4})
+    source = write_class_folders(tmp_path / "source", {"ant": 4, "bee": 1})
     write_plan = plan_file.write_plan
 
     def vanishing(output, plan):

@@ -95,7 +95,8 @@ def test_duplicates_are_left_out_on_demand_and_count_against_no_limit(patients, 
 def test_duplicates_with_different_labels_are_told(tmp_path):
     files = {"cat/a.png": picture(1), "dog/b.png": picture(1), "dog/c.png": picture(2), "dog/d.png": picture(2)}
     said = convert(write_tree(tmp_path / "source", files), tmp_path / "out")
-    assert "note: exact duplicates with different labels: 1, first cat/a.png and dog/b.png" in said
+    assert "1 image with exact duplicates that have different labels" in said
+    assert "      cat/a.png and dog/b.png\n" in said
 
 
 def test_a_groups_column_of_a_table_is_taken_and_the_sources_own_splits_are_checked_against_it(tmp_path):
@@ -104,7 +105,8 @@ def test_a_groups_column_of_a_table_is_taken_and_the_sources_own_splits_are_chec
         "image,label,split,scene\n0.png,a,train,x\n1.png,a,test,x\n2.png,b,train,y\n3.png,b,test,\n"
     )
     said = convert(tmp_path / "t.csv", tmp_path / "out", "--group-by", "scene")
-    assert "note: groups in more than one split: 1, first 0.png and 1.png" in said
+    assert "1 group with images in more than one split" in said
+    assert "      0.png and 1.png\n" in said
     manifest = json.loads((tmp_path / "out/manifest.json").read_text())
     assert manifest["source"]["groups"] == 2
     assert call("verify", tmp_path / "out", "--leaks").exit_code == 1

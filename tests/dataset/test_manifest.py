@@ -261,10 +261,12 @@ def test_a_missing_manifest_is_told_from_an_interrupted_conversion(files, senten
 def test_a_split_is_found_by_name_and_an_unknown_one_told_with_those_there_are():
     manifest = small()
     assert manifest.split("test").num_examples == 3
-    with pytest.raises(UnknownNameError) as raised:
-        manifest.split("validation")
-    assert str(raised.value) == "there is no split 'validation'; the dataset has train, test"
-    assert isinstance(raised.value, KeyError)
+    assert manifest.split_name("testing") == "test"
+    for name in ("validation", "val"):
+        with pytest.raises(UnknownNameError) as raised:
+            manifest.split(name)
+        assert str(raised.value) == f"there is no split {name!r}; the dataset has train, test"
+        assert isinstance(raised.value, KeyError)
 
 
 def test_shards_come_in_order_with_their_split():

@@ -47,7 +47,7 @@ def test_a_table_may_name_images_in_an_object_store(s3_bucket, tmp_path):
             file.write((SAMPLES / "shapes/circle" / name).read_bytes())
     lines = [f"{s3_bucket}/photos/circle_00{i}.jpg,round" for i in range(2)]
     (tmp_path / "t.csv").write_text("image_uri,label\n" + "\n".join(lines) + "\n")
-    convert(tmp_path / "t.csv", tmp_path / "out")
+    convert(tmp_path / "t.csv", tmp_path / "out", "--layout", "table")
     assert sorted(examples(tmp_path / "out")) == ["circle_000.jpg", "circle_001.jpg"]
 
 

@@ -138,7 +138,8 @@ def test_the_work_is_shared_out_over_the_threads(workers, monkeypatch, tmp_path)
     monkeypatch.setattr(images, "check", checking)
     # In one folder, which one thread lists.
     write_tree(tmp_path / "source", {f"a/{i}.png": picture(i) for i in range(DECODE_BATCH_ROWS * workers)})
-    result = call("convert", tmp_path / "source", tmp_path / "out", "--workers", workers)
+    options = ["--workers", workers, "--layout", "class-folders"]
+    result = call("convert", tmp_path / "source", tmp_path / "out", *options)
     assert result.exit_code == 0, result.output
     assert len(threads) == workers
 

@@ -8,6 +8,9 @@ from shardkit.testing import picture, write_class_folders, write_tree
 
 from ..cli.calling import call, convert
 
+# Accepts one class, and classes that are named like splits.
+EXPLICIT = ("--layout", "class-folders")
+
 
 def converted(source, tmp_path, *options, exit_code=0):
     """Splits of a conversion, each with its number of examples by label name, and what was said."""
@@ -41,7 +44,7 @@ def converted(source, tmp_path, *options, exit_code=0):
     ids=str,
 )
 def test_the_tree_says_splits_and_labels(folders, wanted, tmp_path):
-    found, said = converted(write_class_folders(tmp_path / "source", folders), tmp_path)
+    found, said = converted(write_class_folders(tmp_path / "source", folders), tmp_path, *EXPLICIT)
     assert found == wanted
     assert list(found) == [name for name in ("train", "validation", "test") if name in found]
     how = "<split>/<label>/…/image" if set(wanted) - {"train"} or "TRAIN/a" in folders else "<label>/…/image"
@@ -62,7 +65,7 @@ def test_images_outside_of_label_folders_are_rejected_and_other_files_are_counte
         source, {"loose.png": picture(50), "train/loose.png": picture(51), "train/a/notes.TXT": b"", "x.csv": b""}
     )
     write_tree(source, {".hidden/b/1.png": picture(52), "train/a/.DS_Store": b"", "train/a/Thumbs.db": b""})
-    found, _ = converted(source, tmp_path, "--max-rejected", "2")
+    found, _ = converted(source, tmp_path, "--max-rejected", "2", *EXPLICIT)
     assert found == {"train": {"a": 5}, "test": {"a": 5}}
     rows = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
     assert [(row["key"], row["reason"]) for row in rows] == [("loose.png", "no_label"), ("train/loose.png", "no_label")]
@@ -74,7 +77,7 @@ def test_a_record_that_repeats_a_key_is_rejected_where_nothing_else_is_wrong(tmp
     write_class_folders(tmp_path, {"a": 4})
     lines = ["image,label", *(f"a/{i:03d}.png,a" for i in (0, 1, 2, 3, 1))]
     (tmp_path / "table.csv").write_text("\n".join(lines))
-    found, _ = converted(tmp_path / "table.csv", tmp_path, "--max-rejected", "1")
+    found, _ = converted(tmp_path / "table.csv", tmp_path, "--max-rejected", "1", "--layout", "table")
     assert found == {"train": {"a": 4}}
     (row,) = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
     assert (row["key"], row["reason"]) == ("a/001.png", "duplicate_key")
@@ -106,21 +109,23 @@ def test_a_source_given_by_a_link_and_a_relative_path_is_the_same_source(tmp_pat
 
 def test_the_output_inside_the_source_is_no_part_of_it_at_the_first_and_at_every_later_call(tmp_path):
     source = write_class_folders(tmp_path / "source", {"train/a": 4, "test/a": 2})
-    found, _ = converted(source, source)
+    found, _ = converted(source, source, *EXPLICIT)
     assert found == {"train": {"a": 4}, "test": {"a": 2}}
-    assert "nothing to do" in convert(source, source / "out")
-    convert(source, source / "second", "--seed", "1")
+    assert "nothing to do" in convert(source, source / "out", *EXPLICIT)
+    convert(source, source / "second", "--seed", "1", *EXPLICIT)
     second = json.loads((source / "second" / "manifest.json").read_text())
     assert list(second["splits"]) == ["train", "test"], "the first dataset must not be taken for a label"
     assert second["classes"] == ["a"]
-    assert "read as <split>/<label>" in call("plan", source).stderr
+    assert "read as <split>/<label>" in call("plan", source, *EXPLICIT).stderr
 
 
 def test_one_image_is_enough(tmp_path):
     source = write_class_folders(tmp_path / "source", {"only": 1})
-    found, said = converted(source, tmp_path)
+    _, said = converted(source, tmp_path, exit_code=2)
+    assert "there is only one class, 'only'" in said
+    found, said = converted(source, tmp_path, *EXPLICIT)
     assert found == {"train": {"only": 1}}
-    assert "note: there is only one class, 'only'; is SOURCE the folder that holds the label folders?" in said
+    assert "1 of 1 class has a single image: 'only'" in said
     assert call("verify", tmp_path / "out", "--deep").exit_code == 0
 
 
@@ -129,7 +134,7 @@ def test_the_label_order_of_a_file_is_kept_and_classes_without_images_have_a_lab
     (tmp_path / "classes.txt").write_bytes("\ufeffcat\n\n  bee \r\nzebra\nant\n".encode())
     found, said = converted(source, tmp_path, "--classes", tmp_path / "classes.txt")
     assert found == {"train": {"cat": 9, "bee": 20, "ant": 31}}
-    assert "note: no good image in 1 of 4 classes: 'zebra'" in said
+    assert "1 of 4 classes has no good image: 'zebra'" in said
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert manifest["classes"] == ["cat", "bee", "zebra", "ant"]
     assert (tmp_path / "out" / "label.labels.txt").read_text() == "cat\nbee\nzebra\nant\n"
@@ -144,7 +149,7 @@ def test_resize_reduces_the_shorter_side_and_never_enlarges(tmp_path):
             for i, (name, (width, height)) in enumerate(sizes.items())
         },
     )
-    converted(source, tmp_path, "--resize", "24")
+    converted(source, tmp_path, "--resize", "24", *EXPLICIT)
     [index] = (tmp_path / "out").glob("*.index.parquet")
     rows = {row["key"]: row for row in pq.read_table(index).to_pylist()}
     found = {key.removeprefix("a/"): (row["width"], row["height"]) for key, row in rows.items()}
@@ -157,7 +162,7 @@ def test_lower_quality_makes_fewer_bytes_of_images_that_are_encoded_anew(tmp_pat
     source = write_class_folders(tmp_path / "source", {"a": 3}, width=64, height=64, kind="JPEG")
     sizes = []
     for quality in (60, 95):
-        convert(source, tmp_path / str(quality), "--resize", "32", "--quality", quality)
+        convert(source, tmp_path / str(quality), "--resize", "32", "--quality", quality, *EXPLICIT)
         sizes.append(sum(path.stat().st_size for path in (tmp_path / str(quality)).glob("*.tfrecord")))
     assert sizes[0] < 0.8 * sizes[1]
 
@@ -185,7 +190,7 @@ def test_shards_follow_the_size_aimed_at(tmp_path):
     source = write_tree(tmp_path / "source", {f"a/{i}.jpg": one for i in range(9)})
     for path in source.rglob("*.jpg"):
         os.truncate(path, 5 << 20)
-    converted(source, tmp_path, "--shard-size", "10MiB", "--check", "header")
+    converted(source, tmp_path, "--shard-size", "10MiB", "--check", "header", *EXPLICIT)
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
     assert len(manifest["splits"]["train"]["shards"]) == 4  # 45 MiB: 5 of 10 MiB would be under the floor of 10
 

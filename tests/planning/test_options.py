@@ -26,6 +26,7 @@ from shardkit.planning.options import ConvertOptions
             {"splits": {"train": 1}, "shards": {"test": 2}},
             "--shards names the split 'test'; the conversion writes train",
         ),
+        ({"splits_of": ("train",)}, "--splits-of needs the shares to divide by, such as --splits train=0.9"),
         ({"classes": ()}, "--classes: the file names no class"),
         ({"classes": ("cat", "dog", "cat")}, "--classes names 'cat' twice"),
     ],
@@ -70,5 +71,8 @@ def test_every_option_that_changes_bytes_is_in_the_json(name):
 
 
 def test_no_option_is_forgotten_in_the_json():
-    # The name and the classes stand in the manifest by themselves.
-    assert set(ConvertOptions().as_json()) == set(ConvertOptions.__slots__) - {"name", "classes"} == set(CHANGED)
+    # The name and the classes stand in the manifest by themselves; splits_of is there only if it is used.
+    used = ConvertOptions(splits=CHANGED["splits"], splits_of=("train",)).as_json()
+    assert set(used) == set(ConvertOptions.__slots__) - {"name", "classes"}
+    assert set(ConvertOptions().as_json()) == set(used) - {"splits_of"} == set(CHANGED)
+    assert used["splits_of"] == ["train"]

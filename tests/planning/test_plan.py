@@ -154,7 +154,7 @@ def test_classes_are_sorted_names_unless_an_order_is_given():
     assert plan.classes == ["dog", "cat", "Cat", "\u00e4", "bird"]
     assert {row["key"].split("/")[0]: row["label"] for row in whole(plan).to_pylist()}["cat"] == 1
     assert plan.splits[0].class_counts == [1, 1, 1, 1, 0]
-    assert any("no good image in 1 of 5 classes: 'bird'" in note for note in plan.notes)
+    assert "1 of 5 classes has no good image: 'bird'" in [finding.sentence for finding in plan.findings]
 
 
 @pytest.mark.parametrize(
@@ -183,23 +183,6 @@ def test_a_class_keeps_its_label_when_its_last_good_image_goes_bad():
     plan = plan_of(inventory_table(["bat", "cat"], reasons=["empty", None]))
     assert plan.classes == ["bat", "cat"]
     assert whole(plan)["label"].to_pylist() == [1]
-
-
-@pytest.mark.parametrize(
-    ("names", "note"),
-    [
-        (["Cat", "cat"], "classes 'Cat', 'cat' differ only by case or blanks"),
-        (["black cat", "blackcat"], "classes 'black cat', 'blackcat' differ only by case or blanks"),
-        (["cat", "cat"], "there is only one class, 'cat'; is SOURCE the folder that holds the label folders?"),
-    ],
-)
-def test_suspicious_classes_are_noted(names, note):
-    keys = [f"{i}.jpg" for i in range(len(names))]
-    assert any(found.startswith(note) for found in plan_of(inventory_table(names, keys=keys)).notes)
-
-
-def test_ordinary_classes_need_no_note():
-    assert plan_of(inventory_table(["cat", "dog"])).notes == ()
 
 
 def test_without_splits_everything_is_train():
@@ -238,7 +221,7 @@ def test_a_split_that_only_bad_images_have_rejects_no_good_one():
 
 
 def test_splits_cannot_be_asked_for_where_the_source_has_its_own():
-    with pytest.raises(CallError, match=r"the source has its own splits \(test, train\); leave out --splits"):
+    with pytest.raises(CallError, match=r"the source has its own splits \(train, test\), and --splits would mix them"):
         plan_of(inventory_table(["cat"] * 2, splits=["train", "test"]), splits=SPLITS)
 
 

@@ -12,6 +12,7 @@ from PIL import Image
 from shardkit import read_manifest
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.reader import Images, make_dataset, make_dataset_fn
+from shardkit.testing import convert_without_beam, write_class_folders
 
 from ..cli.calling import CHECKOUT, environment
 from .conftest import COUNTS, global_batches, texts
@@ -159,6 +160,15 @@ def test_a_step_that_there_is_not_is_refused_whenever_it_is_assigned(noise, star
 def test_an_unknown_split_is_refused_with_those_there_are(noise):
     with pytest.raises(UnknownNameError, match=r"there is no split 'test'; the dataset has train$"):
         make_dataset_fn(noise, "test", global_batch_size=16)
+
+
+def test_words_for_validation_find_the_split(tmp_path):
+    source = write_class_folders(tmp_path / "source", {"train/a": 8, "train/b": 8, "val/a": 4, "val/b": 4})
+    convert_without_beam(str(source), str(tmp_path / "out"))
+    wanted = make_dataset_fn(str(tmp_path / "out"), "validation", global_batch_size=4)
+    found = make_dataset_fn(str(tmp_path / "out"), "val", global_batch_size=4)
+    assert found.batch_keys(0) == wanted.batch_keys(0)
+    assert repr(found) == repr(wanted)
 
 
 @pytest.mark.parametrize("global_batch_size", [NUM_EXAMPLES + 1, 1024])

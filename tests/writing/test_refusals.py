@@ -7,10 +7,12 @@ import pytest
 
 from shardkit.errors import CallError, DataError
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.user_call import UserCall
 from shardkit.sources.listing import GROUP, LISTING_SCHEMA
 from shardkit.testing import inventory_table
 from shardkit.writing.refusals import ExistingDataset, ListingCheck
 
+TO_VALIDATION = {"train": Fraction(1, 2), "validation": Fraction(1, 2)}
 HALVES = {"train": Fraction(1, 2), "test": Fraction(1, 2)}
 
 
@@ -34,7 +36,11 @@ REFUSED = [
     ({"shards": 4}, OWN, "4 shards .*train, which has only 3"),
     ({"shards": 6}, NONE, "train, which has only 5"),
     ({"shards": 6, "splits": HALVES}, NONE, "which has only 5"),
-    ({"splits": HALVES}, OWN, "its own splits \\(test, train\\); leave out --splits"),
+    ({"splits": HALVES}, OWN, "its own splits \\(train, test\\), and --splits would mix"),
+    ({"splits": HALVES, "splits_of": ("train",)}, OWN, "names 'test', which the source has already"),
+    ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"validation": 4}}, OWN, "has only 3 examples"),
+    ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"test": 3}}, OWN, "test, which has only 2"),
+    ({"splits": TO_VALIDATION, "splits_of": ("train",)}, NONE, "--splits-of has nothing to divide"),
     ({"classes": ("cat", "cow")}, NONE, "--classes does not name: 'dog'"),
     ({"group_by": "patient([0-9]+)"}, NONE, "found in none of the 5 keys, such as 'cat/000000.jpg'"),
 ]
@@ -49,6 +55,7 @@ def test_a_listing_that_the_options_do_not_fit_is_refused(options, parts, said):
 ALLOWED = [
     ({"shards": {"train": 3, "test": 2}}, OWN),
     ({"shards": 5}, NONE),
+    ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"test": 2, "validation": 3}}, OWN),
     ({"shards": {"train": 5, "test": 5}, "splits": HALVES}, NONE),  # a share of either may be all of it
     ({"classes": ("cow", "dog", "cat")}, NONE),
     ({"group_by": "/0*([0-9]+)"}, NONE),
@@ -66,6 +73,22 @@ def test_rows_that_are_bad_as_listed_count_for_no_shard():
     table = inventory_table(["cat"] * 3, reasons=[None, None, "no_label"]).select(LISTING_SCHEMA.names)
     with pytest.raises(CallError, match="has only 2"):
         refuse(ConvertOptions(shards=3), table)
+
+
+@pytest.mark.parametrize(("labels", "said"), [(("cat",), "only one class"), (("train", "test"), "named like splits")])
+def test_classes_that_show_a_wrong_reading_are_refused_unless_the_reading_was_chosen(labels, said):
+    table = listing([None] * 4, labels)
+    options = ConvertOptions()
+    check = ListingCheck(options, None, call=UserCall("s"), layout="class folders")
+    assert check.is_needed
+    with pytest.raises(CallError, match=said):
+        check.refuse([check.summary(table)])
+    chosen = ListingCheck(options, None, call=UserCall("s", is_explicit=True), layout="class folders")
+    assert not chosen.is_needed, "nothing can be refused"
+    chosen.refuse([chosen.summary(table)])
+    # The only label that was found, of several that the format lists.
+    check = ListingCheck(options, ("cat", "train", "test", "dog"), call=UserCall("s"), layout="class folders")
+    check.refuse([check.summary(table)])
 
 
 def test_a_column_of_groups_needs_no_regular_expression():

@@ -1,22 +1,24 @@
 """Assign every example to a split: the source's own, or by ratio; and find the examples that must share one."""
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit import naming
 from shardkit.errors import CallError
 from shardkit.hashing import hash64_column
+from shardkit.naming import split_order
 from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits import grouping
+from shardkit.planning.splits.own_splits import check_splits, written_splits
 from shardkit.planning.splits.splitting import split_by_hash
 from shardkit.planning.splits.stratifying import split_atomic_groups
+from shardkit.planning.user_call import UserCall
+from shardkit.sources.commands import refusal
 from shardkit.sources.listing import GROUP
 
 
@@ -59,6 +61,18 @@ class Relations:
             return duplicates if groups is None else groups
         return grouping.merge_atomic_groups(groups, duplicates)
 
+    def take(self, rows: npt.NDArray[np.intp]) -> "Relations":
+        """Return the relations among some of the examples, as if there were no others."""
+        duplicates = None if self.duplicate_codes is None else self.duplicate_codes[rows]
+        if duplicates is not None and len(duplicates):
+            # A content that is left once is unique.
+            counts = np.bincount(duplicates + 1, minlength=2)
+            duplicates = np.where(counts[duplicates + 1] > 1, duplicates, -1)
+        groups = None if self.groups is None else self.groups.take(pa.array(rows))
+        if groups is None or self.group_codes is None or groups.null_count == len(groups):
+            return Relations(None, None, duplicates)
+        return Relations(groups, self.group_codes[rows], duplicates)
+
 
 def contents_known(good: Rows) -> bool:
     """Return whether every file was read before planning."""
@@ -85,22 +99,8 @@ def find_relations(good: Rows, options: ConvertOptions) -> Relations:
     return Relations(groups, group_codes, grouping.duplicate_codes(contents) if contents_known(good) else None)
 
 
-def refuse_own_splits(given: list[str]) -> None:
-    """Refuse `--splits` for a source that has splits of its own.
-
-    Args:
-        given: Names of the source's splits.
-
-    Raises:
-        CallError: There are such splits; the message names them.
-    """
-    if given:
-        msg = f"the source has its own splits ({', '.join(given)}); leave out --splits, or convert one of its folders"
-        raise CallError(msg)
-
-
 def assign_splits(
-    good: Rows, labels: ExampleLabels, relations: Relations, options: ConvertOptions
+    good: Rows, labels: ExampleLabels, relations: Relations, options: ConvertOptions, call: UserCall
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
     """Assign every good row to a split.
 
@@ -109,23 +109,46 @@ def assign_splits(
         labels: Labels of the rows.
         relations: Groups and duplicates among the rows.
         options: Options of the conversion.
+        call: The user's call.
 
     Returns:
         int32[n], index of each row's split; and the names of the splits.
 
     Raises:
-        CallError: The source has splits and `--splits` is given, or a split would be empty.
+        CallError: `--splits` or `--splits-of` does not fit the source's own splits, or a split would be empty.
     """
-    given = sorted({name for name in pc.unique(good["split"]).to_pylist() if name is not None})
+    own = own_splits(good)
+    check_splits(own, options, call)
+    names = written_splits(own, options)
     if options.splits is None:
-        names = naming.split_order(set(given)) or ["train"]
-        if not given:
+        if not own:
             return np.zeros(len(good), np.int32), names
         return pc.index_in(good["split"], pa.array(names)).to_numpy().astype(np.int32), names
-    refuse_own_splits(given)
+    if not options.splits_of:
+        return _divide(good, labels, relations, options, call), names
+    given = good["split"].cast(pa.string())
+    is_divided = pc.is_in(given, pa.array(options.splits_of)).to_numpy()
+    split_of = pc.fill_null(pc.index_in(given, pa.array(names)), 0).to_numpy().astype(np.int32)
+    rows = np.flatnonzero(is_divided)
+    # Only the divided rows decide, so the result is that of a source without the other splits.
+    divided = _divide(good.filter(is_divided), labels.take(rows), relations.take(rows), options, call)
+    split_of[rows] = np.array([names.index(name) for name in split_order(set(options.splits))], np.int32)[divided]
+    return split_of, names
+
+
+def own_splits(good: Rows) -> list[str]:
+    """Return the names of the splits that the rows have, sorted."""
+    return sorted({name for name in pc.unique(good["split"]).to_pylist() if name is not None})
+
+
+def _divide(
+    good: Rows, labels: ExampleLabels, relations: Relations, options: ConvertOptions, call: UserCall
+) -> npt.NDArray[np.int32]:
+    """Return int32[n], each row's index into the wanted splits in their usual order."""
+    wanted = options.splits or {}
     # A fixed order, not the user's: the plan's description has no order, and equal descriptions must give equal plans.
-    names = naming.split_order(set(options.splits))
-    ratios = {name: options.splits[name] for name in names}
+    names = split_order(set(wanted))
+    ratios = {name: wanted[name] for name in names}
     group_duplicates = options.dedupe != "ignore"
     atomic_groups = relations.atomic_groups(with_duplicates=group_duplicates)
     if options.split_by == "hash":
@@ -138,58 +161,12 @@ def assign_splits(
     counts = np.bincount(split_of, minlength=len(names))
     if not counts.all():
         empty = names[int(np.argmin(counts))]
-        remedy = "leave that split out" if options.group_by is None else "leave out --group-by"
-        remedy = "use --split-by stratified" if options.split_by == "hash" else remedy
-        msg = f"split {empty!r} would get none of the {len(good)} examples; raise its share, or {remedy}"
-        raise CallError(msg)
-    return split_of, names
-
-
-def relation_notes(
-    good: Rows, labels: ExampleLabels, relations: Relations, split_of: npt.NDArray[np.int32]
-) -> list[str]:
-    """Return notes for the user: groups and duplicates in several splits, and duplicates with different labels.
-
-    Args:
-        good: The rows.
-        labels: Labels of the rows.
-        relations: Groups and duplicates among the rows.
-        split_of: int32[n], index of each row's split.
-    """
-    notes = []
-    for codes, what, remedy in (
-        (relations.group_codes, "groups", "do not use the source's splits, or correct them"),
-        (relations.duplicate_codes, "exact duplicates", "drop all but the first with --dedupe drop"),
-    ):
-        leaking = np.zeros(0, np.int64) if codes is None else grouping.groups_in_several_splits(codes, split_of)
-        if codes is not None and len(leaking):
-            rows = np.flatnonzero(codes == leaking[0])
-            one, other = rows[0], rows[split_of[rows] != split_of[rows[0]]][0]
-            keys = f"{good['key'][int(one)]} and {good['key'][int(other)]}"
-            notes.append(f"{what} in more than one split: {len(leaking)}, first {keys}; {remedy}")
-    if relations.duplicate_codes is not None:
-        conflict = _find_label_conflict(relations.duplicate_codes, labels)
-        if conflict is not None:
-            keys = f"{good['key'][conflict.row]} and {good['key'][conflict.other_row]}"
-            notes.append(f"exact duplicates with different labels: {conflict.num_sets}, first {keys}; which is right?")
-    return notes
-
-
-class _LabelConflict(NamedTuple):
-    num_sets: int  # sets of duplicates with different labels
-    row: int  # two rows of the first set
-    other_row: int
-
-
-def _find_label_conflict(codes: npt.NDArray[np.int64], labels: ExampleLabels) -> _LabelConflict | None:
-    rows = np.flatnonzero(codes >= 0)
-    if not len(rows):
-        return None
-    order = rows[np.argsort(codes[rows], kind="stable")]
-    is_first = np.concatenate(([True], codes[order[1:]] != codes[order[:-1]]))
-    first_of = order[is_first][np.cumsum(is_first) - 1]
-    differs = labels.differ(order, first_of)
-    if not differs.any():
-        return None
-    at = int(np.flatnonzero(differs)[0])
-    return _LabelConflict(len(np.unique(codes[order[differs]])), int(first_of[at]), int(order[at]))
+        problem = (
+            f"split {empty!r} would get none of the {len(good)} examples; raise its share, or leave that split out"
+        )
+        if options.split_by == "hash":
+            raise refusal(problem, [call.command("every split gets its share", {"--split-by": "stratified"})])
+        if options.group_by is not None:
+            raise refusal(problem, [call.command("groups are divided", {"--group-by": None})])
+        raise CallError(problem)
+    return split_of

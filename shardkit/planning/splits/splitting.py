@@ -15,11 +15,14 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.errors import CallError
-from shardkit.naming import check_split_name
+from shardkit.naming import check_split_name, counted
 
 # Keeps ratio * count exact in 64 bits for up to 9e9 examples.
 MAX_RATIO_DECIMALS = 9
 MAX_RATIO_DENOMINATOR = 10**MAX_RATIO_DECIMALS
+
+# The splits of shares without names, by their number.
+UNNAMED_SPLITS = {2: ("train", "validation"), 3: ("train", "validation", "test")}
 
 _DECIMAL = re.compile(r"(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)")
 # 2**64 / golden ratio (Knuth, TAOCP vol. 3, 6.4): consecutive multiples of it are evenly distributed mod 2**64.
@@ -52,28 +55,59 @@ def parse_split_values(text: str, *, option: str) -> dict[str, str]:
 
 
 def parse_ratios(text: str) -> dict[str, Fraction]:
-    """Parse ``train=0.8,validation=0.1,test=0.1`` as exact fractions, keeping order and names.
+    """Parse the value of `--splits` as exact fractions, keeping order and names.
+
+    ``train=0.8,validation=0.1,test=0.1``, ``train=80%,val=20%`` and, without names, ``80/10/10`` or ``0.8,0.2``: two
+    numbers are train and validation, three are train, validation and test.
 
     Raises:
-        CallError: A part is malformed (see `parse_split_values`), a ratio is not a decimal above 0 with at most nine
-            decimals, or the ratios do not add to exactly 1.
+        CallError: A part is malformed (see `parse_split_values`), a number is not a decimal above 0 with at most nine
+            decimals, or the numbers add to neither 1 nor 100.
     """
-    ratios: dict[str, Fraction] = {}
-    for name, value in parse_split_values(text, option="--splits").items():
-        if not _DECIMAL.fullmatch(value):
-            raise CallError(f"--splits {text!r} gives {name} the ratio {value!r}: write a decimal such as 0.8.")
-        if len(value.partition(".")[2]) > MAX_RATIO_DECIMALS:
+    values = parse_split_values(text, option="--splits") if "=" in text else _unnamed_values(text)
+    numbers = {}
+    for name, value in values.items():
+        number = value.removesuffix("%").strip()
+        if not _DECIMAL.fullmatch(number):
+            raise CallError(f"--splits {text!r} gives {name} the share {value!r}: write a number such as 0.8 or 80.")
+        numbers[name] = Fraction(number)
+        if numbers[name] == 0:
+            raise CallError(f"--splits {text!r} gives {name} the share {value}: it must be above 0, or left out.")
+    total, in_percent = sum(numbers.values()), any(value.endswith("%") for value in values.values())
+    if total != 100 and (total != 1 or in_percent):
+        wanted = "100 %" if in_percent else "1 or 100"
+        raise CallError(f"--splits {text!r} adds to {decimal_text(total)}: the shares must add to exactly {wanted}.")
+    ratios = {name: number / total for name, number in numbers.items()}
+    for name, ratio in ratios.items():
+        if MAX_RATIO_DENOMINATOR % ratio.denominator:
             raise CallError(
-                f"--splits {text!r} gives {name} the ratio {value}: write at most {MAX_RATIO_DECIMALS} decimals."
+                f"--splits {text!r} gives {name} the share {decimal_text(ratio)}: write at most {MAX_RATIO_DECIMALS} "
+                "decimals."
             )
-        ratios[name] = Fraction(value)
-        if ratios[name] == 0:
-            raise CallError(f"--splits {text!r} gives {name} the ratio {value}: it must be above 0, or left out.")
-    total = sum(ratios.values())
-    if total != 1:
-        found = (Decimal(total.numerator) / Decimal(total.denominator)).normalize()
-        raise CallError(f"--splits {text!r} adds to {found:f}: the ratios must add to exactly 1.")
     return ratios
+
+
+def _unnamed_values(text: str) -> dict[str, str]:
+    """Return the numbers of ``80/10/10`` by the split that each is for."""
+    values = [value.strip() for value in re.split("[,/]", text)]
+    names = UNNAMED_SPLITS.get(len(values))
+    if names is None:
+        found = counted(len(values) if text.strip() else 0, "part")
+        raise CallError(
+            f"--splits {text!r} has {found}: two numbers are for train and validation, three for train, validation "
+            "and test; for other splits write names, such as train=0.7,a=0.2,b=0.1."
+        )
+    return dict(zip(names, values, strict=True))
+
+
+def decimal_text(number: Fraction | int) -> str:
+    """Return a decimal fraction as text without superfluous zeros."""
+    return f"{(Decimal(number.numerator) / Decimal(number.denominator)).normalize():f}"
+
+
+def shares_text(shares: Mapping[str, Fraction]) -> str:
+    """Return shares as a value of `--splits`, such as ``train=0.8,test=0.2``."""
+    return ",".join(f"{name}={decimal_text(share)}" for name, share in shares.items())
 
 
 def split_by_hash(hashes: npt.NDArray[np.uint64], ratios: Mapping[str, Fraction]) -> npt.NDArray[np.int32]:

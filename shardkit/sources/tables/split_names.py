@@ -9,13 +9,12 @@ from shardkit.sources.listing import BadRecord
 
 _UNASSIGNED = {"", "unassigned"}  # TFRecorder's and AutoML's word
 _DISCARD = "discard"  # TFRecorder's word for records that are left out
-_ALSO = {"validate": "validation"}  # AutoML's word
 
 
 def is_split(text: str) -> bool:
     """Return whether a text is a usual name of a split, UNASSIGNED or DISCARD; an empty text is not."""
     word = text.strip().lower()
-    return word in {"unassigned", _DISCARD} or word in _ALSO or split_of_folder(word) is not None
+    return word in {"unassigned", _DISCARD} or split_of_folder(word) is not None
 
 
 def is_discard(value: object) -> bool:
@@ -34,8 +33,6 @@ def split_of_text(text: str) -> str | None:
     word = name.lower()
     if word in _UNASSIGNED:
         return None
-    if word in _ALSO:
-        return _ALSO[word]
     try:
         return check_split_name(name)
     except CallError as error:

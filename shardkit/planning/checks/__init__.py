@@ -1,0 +1,12 @@
+"""Look for signs that a source was read in another way than its owner means: pure functions, numpy and Arrow.
+
+| module | looks at |
+|---|---|
+| `finding` | nothing: a `Finding` is what the other modules return |
+| `readings` | class names that show a wrong reading; these stop the conversion, before images are decoded |
+| `classes` | names and counts of classes, and classes that are absent from a split |
+| `files` | files that are not read, and splits without a good image |
+| `repeated` | groups and exact duplicates in several splits, and duplicates with different labels |
+
+Not here: images and records that are rejected one by one, and options that contradict each other.
+"""

@@ -1,0 +1,113 @@
+"""Check the names of the classes, and their numbers of images in each split."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.naming import counted
+from shardkit.planning.checks.finding import EXAMPLES_SHOWN, Finding, some
+from shardkit.planning.checks.readings import names_split
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.user_call import UserCall
+
+_BETWEEN_WORDS = re.compile(r"[\s_]+")
+# Folders that operating systems, tools and people leave behind, in lower case without blanks and underscores.
+_JUNK = frozenset(
+    {
+        *("$recycle.bin", "@eadir", "backup", "lost+found", "neuerordner", "newfolder", "nouveaudossier"),
+        *("pycache", "systemvolumeinformation", "temp", "thumbnails", "thumbs", "tmp", "untitledfolder"),
+    }
+)
+
+
+def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
+    """Yield findings about the names of classes that were found in the source.
+
+    Args:
+        classes: Names of the classes, none of them chosen by the user or listed by the source's format.
+        call: The user's call.
+    """
+    alike: dict[str, list[str]] = {}
+    for name in classes:
+        alike.setdefault(_normal(name), []).append(name)
+    groups = [names for names in alike.values() if len(names) > 1]
+    if groups:
+        yield Finding(
+            "similar_classes",
+            "warns",
+            f"{counted(sum(map(len, groups)), 'class')} differ only by case, blanks, underscores or Unicode form",
+            tuple(" and ".join(map(repr, names)) for names in groups[:EXAMPLES_SHOWN]),
+            "if they mean the same, give their folders or labels one name",
+        )
+    if call.is_explicit:
+        return
+    for code, what, odd in (
+        ("class_named_like_split", "a split", [name for name in classes if names_split(name)]),
+        ("class_named_like_junk", "leftovers", [name for name in classes if _normal(name) in _JUNK]),
+    ):
+        if odd:
+            yield Finding(
+                code, "warns", f"{counted(len(odd), 'class')} named like {what}: {some(odd)}", remedy="is it a class?"
+            )
+
+
+def _normal(name: str) -> str:
+    return _BETWEEN_WORDS.sub("", unicodedata.normalize("NFKC", name).casefold())
+
+
+def check_counts(
+    classes: Sequence[str],
+    splits: Sequence[str],
+    counts: npt.NDArray[np.int64],
+    options: ConvertOptions,
+    call: UserCall,
+) -> Iterator[Finding]:
+    """Yield findings about classes with few images, and about classes that a split lacks.
+
+    Args:
+        classes: Names of the classes in label order.
+        splits: Names of the splits.
+        counts: int64[num_splits, num_classes], number of examples with each label.
+        options: Options of the conversion.
+        call: The user's call.
+    """
+    if not classes:
+        return
+    totals = counts.sum(axis=0)
+    unused = [classes[label] for label in np.flatnonzero(totals == 0).tolist()]
+    if unused and totals.any():
+        yield Finding(
+            "class_without_image",
+            "warns",
+            f"{_some_of(len(unused), len(classes))} no good image: {some(unused)}",
+        )
+    single = [classes[label] for label in np.flatnonzero(totals == 1).tolist()]
+    if single:
+        yield Finding(
+            "class_with_one_image",
+            "warns",
+            f"{_some_of(len(single), len(classes))} a single image: {some(single)}",
+            remedy="a class needs an image in every split to be trained and measured",
+        )
+    for name, of_split in zip(splits, counts, strict=True):
+        absent = np.flatnonzero((of_split == 0) & (totals > 0)).tolist()
+        if absent:
+            yield _absent(name, [classes[label] for label in absent], int((totals > 0).sum()), options, call)
+
+
+def _absent(split: str, absent: list[str], num_classes: int, options: ConvertOptions, call: UserCall) -> Finding:
+    sentence = f"{_some_of(len(absent), num_classes)} no image in {split!r}: {some(absent)}"
+    if options.splits is None or split not in options.splits:
+        return Finding("class_absent_from_split", "warns", sentence, remedy="the source's own split lacks them")
+    if options.split_by == "stratified":
+        remedy = "they have too few images or groups for its share: add some, or raise the share"
+        return Finding("class_absent_from_split", "warns", sentence, remedy=remedy)
+    command = call.command("every class gets its share, within one image", {"--split-by": "stratified"})
+    return Finding("class_absent_from_split", "warns", sentence, commands=(command,))
+
+
+def _some_of(number: int, total: int) -> str:
+    return f"{number:,} of {counted(total, 'class')} {'has' if number == 1 else 'have'}"

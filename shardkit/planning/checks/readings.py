@@ -1,0 +1,90 @@
+"""Find class names that show that the source was read in a wrong way.
+
+They are known from the listing, so hours of decoding do not come first. The user overrules them by choosing the reading
+(`UserCall.is_explicit`).
+"""
+
+import posixpath
+import re
+from collections.abc import Sequence
+
+from shardkit.naming import split_of_folder
+from shardkit.planning.checks.finding import Finding, some
+from shardkit.planning.user_call import UserCall
+from shardkit.sources.commands import Command
+
+_WORDS = re.compile(r"[^\W\d_]+")
+# Words for images that are predicted or held out, next to those for splits.
+_LIKE_SPLITS = {"predict", "prediction", "predictions", "pred", "holdout", "unlabeled", "unlabelled", "submission"}
+_FILLERS = {"data", "dataset", "folder", "image", "images", "img", "imgs", "part", "photos", "pics", "set", "split"}
+# The start of a file's name that may be its label: letters before the first digit or separator.
+_NAME_START = re.compile(r"([^\W\d_]{2,})[ ._-]*\d")
+_CAMERA_WORDS = {"dsc", "dscn", "frame", "image", "images", "img", "mvimg", "photo", "pic", "picture", "pxl", "scan"}
+_ARCHIVES = (".zip", ".tar")
+
+
+def find_wrong_reading(
+    classes: Sequence[str], *, layout: str, splits: Sequence[str], example: str, call: UserCall
+) -> Finding | None:
+    """Return the finding that the classes cannot be right, or None.
+
+    Args:
+        classes: Names of the classes; the layout is one with one label an image.
+        layout: Name of the layout.
+        splits: Names of the source's own splits.
+        example: The key of an image; empty if there is none.
+        call: The user's call.
+    """
+    if call.is_explicit or not classes:
+        return None
+    if all(map(names_split, classes)):
+        return Finding(
+            "classes_are_splits",
+            "stops",
+            f"the only classes are named like splits: {some(classes)}",
+            remedy="SOURCE is the folder that holds the folders of the classes",
+            commands=_other_readings("each of them is a class", layout, splits, example, call),
+        )
+    if len(classes) == 1:
+        return Finding(
+            "one_class",
+            "stops",
+            f"there is only one class, {classes[0]!r}, from which nothing can be learned",
+            commands=_other_readings(f"{classes[0]!r} is the only class", layout, splits, example, call),
+        )
+    return None
+
+
+def names_split(name: str) -> bool:
+    """Return whether a name is a split's, such as ``Train_set``, ``test1`` or ``validation images``."""
+    words = [word.lower() for word in _WORDS.findall(name)]
+    found = [word in _LIKE_SPLITS or split_of_folder(word) is not None for word in words]
+    return any(found) and all(ok or word in _FILLERS for ok, word in zip(found, words, strict=True))
+
+
+def _other_readings(
+    meaning: str, layout: str, splits: Sequence[str], example: str, call: UserCall
+) -> tuple[Command, ...]:
+    """Return the commands of other readings, and of this one for users who mean it.
+
+    Args:
+        meaning: What this reading takes the source for.
+        layout: See find_wrong_reading, as for all following arguments.
+        splits: See find_wrong_reading.
+        example: See find_wrong_reading.
+        call: See find_wrong_reading.
+    """
+    folders, file_name = posixpath.split(example)
+    commands = []
+    if layout.endswith("class folders"):
+        inner = folders.split("/")
+        if not splits and len(inner) > 1 and not call.source.lower().endswith(_ARCHIVES):
+            below = f"{call.source.rstrip('/')}/{inner[0]}"
+            commands.append(call.command(f"the folders in {inner[0]!r} are the classes", source=below))
+        start = _NAME_START.match(file_name)
+        if start and start[1].lower() not in _CAMERA_WORDS:
+            pattern = {"--label-pattern": r"^([^\W\d_]+)"}
+            commands.append(call.command(f"the file's name has the label, such as {start[1]!r}", pattern))
+    if layout.startswith("table"):
+        commands.append(call.command("another column has the labels", {"--label-column": "NAME"}))
+    return (*commands, call.confirmation(layout, meaning))

@@ -1,0 +1,100 @@
+"""Check groups and exact duplicates: in several splits they leak, with several labels some of them are wrong."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.naming import counted
+from shardkit.planning.checks.finding import EXAMPLES_SHOWN, Finding
+from shardkit.planning.labels import ExampleLabels
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.rows import Rows
+from shardkit.planning.splits import grouping
+from shardkit.planning.splits.assign_splits import Relations
+from shardkit.planning.user_call import UserCall
+
+_Ints = npt.NDArray[np.int64]
+
+
+def check_repeated(
+    good: Rows,
+    labels: ExampleLabels,
+    relations: Relations,
+    split_of: npt.NDArray[np.int32],
+    options: ConvertOptions,
+    call: UserCall,
+) -> Iterator[Finding]:
+    """Yield findings about groups and duplicates.
+
+    Args:
+        good: The rows.
+        labels: Labels of the rows.
+        relations: Groups and duplicates among the rows.
+        split_of: int32[n], index of each row's split.
+        options: Options of the conversion.
+        call: The user's call.
+    """
+    if relations.group_codes is not None:
+        leaking = grouping.groups_in_several_splits(relations.group_codes, split_of)
+        if len(leaking):
+            yield Finding(
+                "group_in_several_splits",
+                "warns",
+                f"{counted(len(leaking), 'group')} with images in more than one split",
+                _pairs(good, relations.group_codes, leaking, split_of),
+                "correct the source's splits: the other split does not measure what is learned",
+            )
+    codes = relations.duplicate_codes
+    if codes is None:
+        return
+    leaking = grouping.groups_in_several_splits(codes, split_of)
+    if len(leaking):
+        drop = () if options.dedupe == "drop" else (call.command("keep the first of each", {"--dedupe": "drop"}),)
+        yield Finding(
+            "duplicate_in_several_splits",
+            "warns",
+            f"{counted(len(leaking), 'image')} with exact duplicates in another split (a leak)",
+            _pairs(good, codes, leaking, split_of),
+            commands=drop,
+        )
+    rows, others = _label_conflicts(codes, labels)
+    if len(rows):
+        yield Finding(
+            "duplicate_with_other_label",
+            "warns",
+            f"{counted(len(rows), 'image')} with exact duplicates that have different labels",
+            _named(good, rows[:EXAMPLES_SHOWN], others[:EXAMPLES_SHOWN]),
+            "which label is right? Remove the others",
+        )
+
+
+def _pairs(good: Rows, codes: _Ints, leaking: _Ints, split_of: npt.NDArray[np.int32]) -> tuple[str, ...]:
+    """Return the first two keys, of different splits, of the first groups or sets of duplicates."""
+    shown = leaking[:EXAMPLES_SHOWN]
+    members = np.flatnonzero(np.isin(codes, shown))
+    ones, others = [], []
+    for code in shown:
+        rows = members[codes[members] == code]
+        ones.append(int(rows[0]))
+        others.append(int(rows[split_of[rows] != split_of[rows[0]]][0]))
+    return _named(good, np.array(ones), np.array(others))
+
+
+def _named(good: Rows, rows: _Ints, others: _Ints) -> tuple[str, ...]:
+    keys = good.lazy_column("key")
+    pairs = zip(keys.take(rows).to_pylist(), keys.take(others).to_pylist(), strict=True)
+    return tuple(f"{one} and {other}" for one, other in pairs)
+
+
+def _label_conflicts(codes: _Ints, labels: ExampleLabels) -> tuple[_Ints, _Ints]:
+    """Return the first row of each set of duplicates with different labels, and the first row with another label."""
+    rows = np.flatnonzero(codes >= 0)
+    if not len(rows):
+        return rows, rows
+    order = rows[np.argsort(codes[rows], kind="stable")]
+    is_first = np.concatenate(([True], codes[order[1:]] != codes[order[:-1]]))
+    first_of = order[is_first][np.cumsum(is_first) - 1]
+    differing = np.flatnonzero(labels.differ(order, first_of))
+    _, at = np.unique(codes[order[differing]], return_index=True)
+    return first_of[differing[at]], order[differing[at]]

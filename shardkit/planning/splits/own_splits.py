@@ -1,0 +1,89 @@
+"""Decide what `--splits` and `--splits-of` mean for a source with splits of its own.
+
+Without `--splits-of` such a source is never split anew: mixing its test images into a new training split would be a
+leak that nobody sees. With it, only the named splits are divided, and all others stay as they are.
+"""
+
+from collections.abc import Collection, Sequence
+from fractions import Fraction
+
+from shardkit.errors import CallError
+from shardkit.naming import split_order
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.splits.splitting import shares_text
+from shardkit.planning.user_call import UserCall
+from shardkit.sources.commands import Command, refusal
+
+USUAL_SHARES = {"train": Fraction(9, 10), "validation": Fraction(1, 10)}  # what a hint suggests
+
+
+def check_splits(own: Collection[str], options: ConvertOptions, call: UserCall) -> None:
+    """Refuse `--splits` and `--splits-of` that do not fit the source's own splits.
+
+    Args:
+        own: Names of the source's own splits; empty if it has none.
+        options: Options of the conversion.
+        call: The user's call.
+
+    Raises:
+        CallError: They do not fit; the message has the commands that do.
+    """
+    if options.splits is None:
+        return
+    names = split_order(set(own))
+    if not options.splits_of:
+        if own:
+            problem = f"the source has its own splits ({', '.join(names)}), and --splits would mix them"
+            if len(names) == 1:
+                problem = f"the source has a split of its own, {names[0]!r}: --splits-of says whether to divide it"
+            raise refusal(problem, _commands(names, options.splits, call))
+        return
+    if not own:
+        msg = "the source has no splits of its own, so --splits-of has nothing to divide"
+        raise refusal(msg, [call.command("divide all images", {"--splits-of": None})])
+    unknown = [name for name in options.splits_of if name not in own]
+    if unknown:
+        msg = f"--splits-of names the split {unknown[0]!r}; the source has {', '.join(names)}"
+        raise CallError(msg)
+    taken = [name for name in names if name in options.splits and name not in options.splits_of]
+    if taken:
+        problem = (
+            f"--splits names {taken[0]!r}, which the source has already and which --splits-of "
+            f"{','.join(options.splits_of)} leaves as it is"
+        )
+        divided = [*options.splits_of, *taken]
+        commands = [*_dividing(options.splits_of, names, options.splits, call), _mixing(divided, options.splits, call)]
+        raise refusal(problem, commands)
+
+
+def written_splits(own: Collection[str], options: ConvertOptions) -> list[str]:
+    """Return the names of the splits that are written, in order; see `check_splits`."""
+    if options.splits is None:
+        return split_order(set(own)) or ["train"]
+    return split_order({*set(own).difference(options.splits_of), *options.splits})
+
+
+def _commands(own: list[str], wanted: dict[str, Fraction], call: UserCall) -> list[Command]:
+    keep = call.command(f"keep {', '.join(own)}", {"--splits": None})
+    largest = "train" if "train" in own else own[0]
+    others = _dividing((largest,), own, wanted, call) if len(own) > 1 else []
+    return [keep, *others, _mixing(own, wanted, call)]
+
+
+def _dividing(divided: Sequence[str], own: list[str], wanted: dict[str, Fraction], call: UserCall) -> list[Command]:
+    """Return the command that divides these splits only; none if all wanted splits exist already, or ten are new."""
+    kept = [name for name in own if name not in divided]
+    new = [name for name in wanted if name not in own]
+    if not 0 < len(new) < 10:
+        return []
+    shares = {name: share for name, share in wanted.items() if name not in kept}
+    if sum(shares.values()) != 1:  # tenths for the new splits, whatever the kept splits' shares were
+        shares = {divided[0]: 1 - Fraction(len(new), 10), **dict.fromkeys(new, Fraction(1, 10))}
+    meaning = f"divide {' and '.join(divided)}" + (f", keep {', '.join(kept)} as it is" if kept else "")
+    return [call.command(meaning, {"--splits-of": ",".join(divided), "--splits": shares_text(shares)})]
+
+
+def _mixing(divided: Sequence[str], wanted: dict[str, Fraction], call: UserCall) -> Command:
+    names = split_order(set(divided))
+    meaning = f"mix {', '.join(names)} and split them anew" if len(names) > 1 else f"divide {names[0]}"
+    return call.command(meaning, {"--splits-of": ",".join(names), "--splits": shares_text(wanted)})

@@ -1,0 +1,105 @@
+"""The user's call: SOURCE and the options given, which ready commands repeat."""
+
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, dataclass, field, fields
+from typing import Any
+
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.splits.splitting import shares_text
+from shardkit.sources.commands import Command
+from shardkit.sources.options import SourceOptions
+
+# Fields whose option has another name.
+_FLAGS = {"label_columns": "--label-column", "shard_bytes": "--shard-size", "pipelines": "--input-pipelines"}
+_CLASSES_FILE = "FILE"  # the call holds the names, not the path of the file that they were read from
+# The values of `--layout` by the names of layouts in manifests; a table's name continues with its format.
+_LAYOUT_OPTIONS = {
+    "class folders": "class-folders",
+    "split and class folders": "class-folders",
+    "file names": "file-names",
+    "table": "table",
+    "Hugging Face metadata": "metadata",
+    "images and masks": "masks",
+    "WebDataset": "webdataset",
+    "Hugging Face Parquet": "hf-parquet",
+    "YOLO": "yolo",
+    "COCO": "coco",
+    "Pascal VOC": "voc",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UserCall:
+    """A call of `convert` or `plan`.
+
+    Attributes:
+        source: SOURCE as the user wrote it.
+        options: The options that are not the defaults, each with its value: ``(("--split-by", "stratified"),)``.
+        is_explicit: Whether the user chose how the source is read, by `--layout` or `--classes`: then a reading that
+            looks wrong is not refused.
+    """
+
+    source: str = "SOURCE"
+    options: tuple[tuple[str, ...], ...] = field(default=())
+    is_explicit: bool = False
+
+    @classmethod
+    def of(cls, source: str, source_options: SourceOptions, options: ConvertOptions) -> "UserCall":
+        """Return the call with these options."""
+        given = {**_given(options), **_given(source_options)}  # both have group_by
+        is_explicit = source_options.layout is not None or options.classes is not None
+        return cls(source, tuple(pair for pairs in given.values() for pair in pairs), is_explicit)
+
+    def command(self, meaning: str, changed: Mapping[str, str | None] = {}, *, source: str | None = None) -> Command:
+        """Return the same call with other options, as a ready command.
+
+        Args:
+            meaning: What the command takes the source for.
+            changed: New values of options; None leaves the option out.
+            source: Another SOURCE.
+        """
+        kept = [pair for pair in self.options if pair[0] not in changed]
+        added = [(flag, value) for flag, value in changed.items() if value is not None]
+        words = tuple(word for pair in (*kept, *added) for word in pair)
+        return Command(source or self.source, words, meaning)
+
+    def confirmation(self, layout: str, meaning: str) -> Command:
+        """Return the command that reads the source in the same way without asking.
+
+        Args:
+            layout: Name of the layout that the source was read as.
+            meaning: What the command takes the source for.
+        """
+        option = _LAYOUT_OPTIONS.get(layout.partition(" (")[0])
+        return self.command(meaning, {"--classes": _CLASSES_FILE} if option is None else {"--layout": option})
+
+
+def _given(options: SourceOptions | ConvertOptions) -> dict[str, list[tuple[str, ...]]]:
+    """Return the option and value of every field that differs from its default; several for a repeated option."""
+    given = {}
+    for one in fields(options):
+        value = getattr(options, one.name)
+        if value != _default(one):
+            flag = _FLAGS.get(one.name, "--" + one.name.replace("_", "-"))
+            given[one.name] = _pairs(flag, value)
+    return given
+
+
+def _default(one: "Field[Any]") -> Any:
+    return one.default_factory() if one.default_factory is not MISSING else one.default
+
+
+def _pairs(flag: str, value: Any) -> list[tuple[str, ...]]:
+    if flag == "--classes":
+        return [(flag, _CLASSES_FILE)]
+    if flag == "--splits":
+        return [(flag, shares_text(value))]
+    if flag == "--splits-of":
+        return [(flag, ",".join(value))]
+    if value is True:
+        return [(flag,)]
+    if isinstance(value, Mapping):
+        return [(flag, ",".join(f"{name}={one}" for name, one in value.items()))]
+    if isinstance(value, tuple):
+        return [(flag, str(one)) for one in value]
+    return [(flag, str(value))]

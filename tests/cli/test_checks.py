@@ -1,0 +1,74 @@
+"""`Check these:` and the shares of splits, as a user sees them on folders of images."""
+
+import json
+
+import pytest
+
+from shardkit.testing import picture, write_class_folders, write_tree
+
+from .calling import call, convert, is_one_sentence
+from .test_splits import split_of_keys
+
+
+@pytest.mark.parametrize("command", ["plan", "convert"])
+def test_one_class_is_refused_before_anything_is_decoded_and_taken_if_it_is_meant(command, tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"photos": 3})
+    paths = [source, *([tmp_path / "out"] if command == "convert" else [])]
+    with monkeypatch.context() as patched:
+        patched.setattr("shardkit.images.check", None)  # decoding fails
+        result = call(command, *paths)
+    assert result.exit_code == 2
+    assert "there is only one class, 'photos'" in result.stderr
+    assert f"shardkit convert {source} OUT --layout class-folders" in result.stderr
+    assert is_one_sentence(result.stderr)
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    assert call(command, *paths, "--layout", "class-folders").exit_code == 0
+    (tmp_path / "classes.txt").write_text("photos\n")
+    assert call("plan", source, "--classes", tmp_path / "classes.txt").exit_code == 0
+
+
+def test_findings_are_printed_before_anything_is_written_and_quiet_hides_them(tmp_path):
+    files = {"Cat/a.png": picture(1), "cat/b.png": picture(1), **{f"cat/{i}.svg": b"<svg/>" for i in range(3)}}
+    source = write_tree(tmp_path / "source", files)
+    for result in (call("plan", source), call("convert", source, tmp_path / "out")):
+        assert result.exit_code == 0, result.output
+        before, _, after = result.stderr.partition("Check these:\n")
+        assert "read as" in before
+        assert "2 classes differ only by case" in after
+        assert "1 image with exact duplicates that have different labels" in after
+        assert "      Cat/a.png and cat/b.png" in after
+    assert call("plan", source, "--quiet").stderr == ""
+
+
+def test_splits_of_divides_one_split_of_the_source_and_the_dataset_says_so(tmp_path):
+    source = write_class_folders(
+        tmp_path / "source", {f"{s}/{c}": n for s, n in (("train", 30), ("test", 6)) for c in "ab"}
+    )
+    options = ["--splits-of", "train", "--splits", "80/20", "--split-by", "stratified"]
+    result = call("convert", source, tmp_path / "out", *options)
+    assert result.exit_code == 0, result.output
+    splits = split_of_keys(tmp_path / "out")
+    assert {key for key, split in splits.items() if split == "test"} == {key for key in splits if key[:4] == "test"}
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert {name: split["num_examples"] for name, split in manifest["splits"].items()} == {
+        "train": 48,
+        "validation": 12,
+        "test": 12,
+    }
+    assert manifest["options"]["splits_of"] == ["train"]
+    shares = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "share of train train validation" in shares
+    assert "wanted 80.0% 20.0% examples" in shares
+    assert "'a' 80.0% 20.0% 30" in shares
+    # The same call with the words that people use is the same conversion.
+    said = convert(source, tmp_path / "out", "--splits-of", "Training", "--splits", "train=80%,val=20%", *options[4:])
+    assert "nothing to do" in said
+    assert "splits_of was ['train'] and is None" in convert(source, tmp_path / "out", exit_code=1)
+
+
+def test_without_splits_the_summary_says_how_to_get_a_validation_split(source, dataset, tmp_path):
+    line = "all 60 images are in 'train'; for a validation split add --splits train=0.9,validation=0.1"
+    for result in (call("plan", source), call("convert", source, tmp_path / "out")):
+        assert line in result.stdout.splitlines()
+    with_splits = call("plan", source, "--splits", "0.9/0.1", "--split-by", "stratified")
+    assert "for a validation split" not in with_splits.stdout
