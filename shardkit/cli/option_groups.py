@@ -2,6 +2,8 @@
 
 import click
 
+from shardkit.cli.beam_options import BeamOptionsCommand
+
 # Every option of `convert` and `plan` under its heading, in the order of `--help`.
 OPTION_GROUPS = {
     "Source": (
@@ -23,7 +25,7 @@ LAST_GROUP = "Run"
 NAME_COLUMNS = 28  # minimum width of the first column: click aligns each section separately
 
 
-class GroupedCommand(click.Command):
+class GroupedCommand(BeamOptionsCommand):
     """A command whose help has one section for each of OPTION_GROUPS."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import PASS_THROUGH, arguments_from, conversion_options, max_rejected_option
+from shardkit.cli.conversion_options import arguments_from, conversion_options, max_rejected_option
 from shardkit.cli.option_groups import GroupedCommand
 
 
-@click.command(cls=GroupedCommand, context_settings=PASS_THROUGH)
+@click.command(cls=GroupedCommand)
 @click.argument("source")
 @max_rejected_option
 @conversion_options
