@@ -3,6 +3,7 @@
 The base install has what `info`, `verify` and `--help` need. Converting and reading need the extras of setup.cfg.
 """
 
+import contextlib
 import importlib.metadata
 import importlib.util
 import json
@@ -62,16 +63,12 @@ def _is_installed(module: str) -> bool:
 
 def _checkout() -> str | None:
     """Return the checkout that shardkit was installed from, "." if it is the working directory; None if unknown."""
-    try:
+    folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the checkout, if imported from it
+    with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         record = importlib.metadata.distribution("shardkit").read_text("direct_url.json")  # written by pip, PEP 610
-    except importlib.metadata.PackageNotFoundError:
-        # Imported from the checkout itself.
-        folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-    else:
         url = urlsplit(json.loads(record)["url"] if record else "")
-        if url.scheme != "file":
-            return None
-        folder = unquote(url.path)
+        if url.scheme == "file":
+            folder = unquote(url.path)
     if not os.path.isfile(os.path.join(folder, "setup.cfg")):
         return None
     return "." if os.path.realpath(folder) == os.path.realpath(os.curdir) else folder

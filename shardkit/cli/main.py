@@ -14,7 +14,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.terminal import escape_controls
+from shardkit.cli.terminal import escape_controls, fitted
 from shardkit.errors import CallError, MachineError, ShardkitError
 from shardkit.extras import missing_extra
 from shardkit.software import __version__
@@ -99,6 +99,9 @@ class _Failure(click.ClickException):
     def __init__(self, sentence: str, exit_code: int) -> None:
         super().__init__(sentence)
         self.exit_code = exit_code  # type: ignore[misc] # click declares it on the class
+
+    def show(self, file: Any = None) -> None:
+        click.echo(fitted(f"Error: {self.format_message()}"), file=file, err=file is None)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -19,7 +19,7 @@ OPTION_GROUPS = {
     "Splits": ("--splits", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),
     "Shards": ("--shards", "--shard-size", "--input-pipelines"),
     "Images": ("--check", "--max-rejected", "--resize", "--quality"),
-    "Run": ("--name", "--overwrite", "--workers", "--quiet"),
+    "Run": ("--name", "--overwrite", "--workers", "--explain", "--json", "--quiet"),
 }
 LAST_GROUP = "Run"
 NAME_COLUMNS = 28  # minimum width of the first column: click aligns each section separately

@@ -1,0 +1,43 @@
+"""The commands and the Python lines that `convert` prints at its end: pasted as they are, they run."""
+
+import shlex
+from typing import TYPE_CHECKING
+
+from shardkit.cli.printing.lines import COMMAND, Verbatim
+
+if TYPE_CHECKING:
+    from shardkit.dataset.manifest import Manifest
+
+BATCH = 32
+WIDTH = 80  # columns of a usual terminal
+
+
+def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
+    """Return the lines.
+
+    Args:
+        manifest: The dataset's manifest.
+        output: OUTPUT as the user wrote it.
+    """
+    commands = [["verify", output, "--deep"], ["info", output]]
+    lines = ["", "Next:", *(f"{COMMAND}{shlex.join(words)}" for words in commands)]
+    split = next((name for name, split in manifest.splits.items() if split.num_examples), None)
+    if split is not None:
+        batch = min(BATCH, manifest.splits[split].num_examples)
+        # Not indented: Python refuses a pasted line that begins with blanks.
+        lines += ["", "In Python, the first batch:", *_snippet(output, split, batch)]
+    return list(map(Verbatim, lines))
+
+
+def _snippet(output: str, split: str, batch: int) -> list[str]:
+    """Return Python lines; the call is on several lines if it is wider than WIDTH."""
+    arguments = [f"{output!r}, {split!r}", f"global_batch_size={batch}, image_size=(224, 224)"]
+    call = [f"batches = reader.make_dataset({', '.join(arguments)})"]
+    if len(call[0]) > WIDTH:
+        call = ["batches = reader.make_dataset(", *(f"    {argument}," for argument in arguments), ")"]
+    return [
+        "from shardkit import reader",
+        *call,
+        "images, labels = next(iter(batches))",
+        "print(images.shape, labels)",
+    ]
