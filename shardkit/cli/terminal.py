@@ -63,16 +63,19 @@ class Terminal:
 
 
 def print_parts(*parts: Any) -> None:
-    """Print rich tables and texts; if the output is not a terminal, in lines that do not wrap."""
+    """Print rich tables and single lines of text; if the output is not a terminal, lines are not wrapped."""
     if sys.stdout is None:  # closed by the caller, as daemons do
         return
     from rich.console import Console
+
+    from shardkit.cli.printing.lines import Paragraph
 
     console = Console(highlight=False, markup=False, emoji=False, soft_wrap=not sys.stdout.isatty())
     if not sys.stdout.isatty():
         console.width = 160
     for part in parts:
-        console.print(part, crop=False)  # commands may be wider than the terminal
+        # Not cropped: commands may be wider than the terminal.
+        console.print(Paragraph(part) if isinstance(part, str) else part, crop=False)
 
 
 class _Lines:

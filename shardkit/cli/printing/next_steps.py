@@ -19,8 +19,7 @@ def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
         manifest: The dataset's manifest.
         output: OUTPUT as the user wrote it.
     """
-    commands = [["verify", output, "--deep"], ["info", output]]
-    lines = ["", "Next:", *(f"{COMMAND}{shlex.join(words)}" for words in commands)]
+    lines = ["", "Next:", *_command("verify", output, "--deep"), *_command("info", output)]
     split = next((name for name, split in manifest.splits.items() if split.num_examples), None)
     if split is not None:
         batch = min(BATCH, manifest.splits[split].num_examples)
@@ -29,9 +28,15 @@ def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
     return list(map(Verbatim, lines))
 
 
+def _command(name: str, *arguments: str) -> list[str]:
+    """Return the lines of a command; the shell joins two that end and begin at a backslash."""
+    line = f"{COMMAND}{name} {shlex.join(arguments)}"
+    return [line] if len(line) <= WIDTH else [f"{COMMAND}{name} \\", f"    {shlex.join(arguments)}"]
+
+
 def _snippet(output: str, split: str, batch: int) -> list[str]:
     """Return Python lines; the call is on several lines if it is wider than WIDTH."""
-    arguments = [f"{output!r}, {split!r}", f"global_batch_size={batch}, image_size=(224, 224)"]
+    arguments = [repr(output), f"{split!r}, global_batch_size={batch}, image_size=(224, 224)"]
     call = [f"batches = reader.make_dataset({', '.join(arguments)})"]
     if len(call[0]) > WIDTH:
         call = ["batches = reader.make_dataset(", *(f"    {argument}," for argument in arguments), ")"]

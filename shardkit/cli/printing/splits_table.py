@@ -76,7 +76,7 @@ def balance_lines(rows: Sequence[SplitRow], features: Mapping[str, Feature]) -> 
     if all(len(row.shard_counts) <= 1 for row in rows):
         return lines
     bytes_spread = max(balance.bytes_spread for balance in splits.values())
-    return [*lines, f"sizes of the shards of a split: at most {bytes_spread:.2%} apart"]
+    return [*lines, f"shard sizes within a split differ by at most {bytes_spread:.2%}"]
 
 
 def _balanced(features: Mapping[str, Feature]) -> str:
