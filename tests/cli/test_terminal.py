@@ -152,7 +152,7 @@ def test_the_next_steps_run_when_they_are_pasted_and_fit_80_columns(name, slow_s
     assert [words[:2] for words in commands] == [["shardkit", "verify"], ["shardkit", "info"]]
     for words in commands:
         assert call(*words[1:]).exit_code == 0, words
-    compile(python, "pasted", "single" if python.count("\n") == 1 else "exec")
+    compile(python, "pasted", "exec")
     assert not any(line.startswith(" ") for line in python.splitlines()[:2]), "Python refuses an indented line"
 
 
