@@ -83,6 +83,7 @@ class _Lines:
 
     def __init__(self, name: str, total: int | None, say: Callable[[str], None]) -> None:
         self._name, self._total, self._say = name, total, say
+        self._is_listed = total is None  # the phase begins with listing its images
         self._start = self._said = time.monotonic()
         self._before = 0  # done by earlier runs, or before the rate was first measured
         self._is_measured = False
@@ -99,7 +100,7 @@ class _Lines:
         self._say(f"{self._name}: {self._progress(done, now - self._start)}")
 
     def _progress(self, done: int, seconds: float) -> str:
-        if not done:
+        if not done and self._is_listed:
             return f"{self._total:,} images found so far" if self._total else "listing the images"
         rate = (done - self._before) / seconds if seconds else 0
         what = f"{done:,} images" if not self._total else f"{done:,} of {self._total:,} images"

@@ -36,13 +36,20 @@ def _command(name: str, *arguments: str) -> list[str]:
 
 def _snippet(output: str, split: str, batch: int) -> list[str]:
     """Return Python lines; the call is on several lines if it is wider than WIDTH."""
-    arguments = [repr(output), f"{split!r}, global_batch_size={batch}, image_size=(224, 224)"]
-    call = [f"batches = reader.make_dataset({', '.join(arguments)})"]
+    where, rest = f"{_quoted(output)}, {_quoted(split)}, ", f"global_batch_size={batch}, image_size=(224, 224)"
+    call = [f"batches = reader.make_dataset({where}{rest})"]
     if len(call[0]) > WIDTH:
-        call = ["batches = reader.make_dataset(", *(f"    {argument}," for argument in arguments), ")"]
+        lines = [f"    {where}{rest}"] if len(where + rest) <= WIDTH - 4 else [f"    {where}".rstrip(), f"    {rest}"]
+        call = ["batches = reader.make_dataset(", *lines, ")"]
     return [
         "from shardkit import reader",
         *call,
         "images, labels = next(iter(batches))",
         "print(images.shape, labels)",
     ]
+
+
+def _quoted(text: str) -> str:
+    """Return a Python literal, in double quotes where that needs no escapes."""
+    literal = repr(text)
+    return f'"{literal[1:-1]}"' if '"' not in literal else literal
