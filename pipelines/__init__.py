@@ -6,13 +6,11 @@ neither belongs here.
 
 import logging
 
-from shardkit.errors import CallError
+from shardkit.extras import require_extra
 
+require_extra("convert", "Apache Beam's part of shardkit")
 logging.disable(logging.WARNING)  # Beam prints "apitools not found" to everyone who does not use Google's APIs
 try:
     import apache_beam  # noqa: F401 - loaded first and silently
-except ModuleNotFoundError as error:
-    msg = f"converting and verifying need {error.name}: pip install 'shardkit[convert]'"
-    raise CallError(msg) from error
 finally:
     logging.disable(logging.NOTSET)

@@ -3,7 +3,6 @@
 import argparse
 import difflib
 import logging
-import os
 import re
 import socket
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.worker import sdk_worker
 
 from shardkit.errors import CallError, MachineError
+from shardkit.option_values import number_of_workers
 
 REACH_SECONDS = 20
 
@@ -36,11 +36,6 @@ class RunnerConfig:
 
     flags: tuple[str, ...]
     workers: int
-
-    def __post_init__(self) -> None:
-        if self.workers < 1:
-            msg = f"--workers must be at least 1; found {self.workers}"
-            raise CallError(msg)
 
     @property
     def in_process(self) -> bool:
@@ -92,11 +87,6 @@ class RunnerConfig:
         return Pipeline(runner=FnApiRunner(), options=PipelineOptions(flags))
 
 
-def default_workers() -> int:
-    """Return the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def runner_config(beam_options: Sequence[str], workers: int | None) -> RunnerConfig:
     """Return the configuration for a call.
 
@@ -108,7 +98,7 @@ def runner_config(beam_options: Sequence[str], workers: int | None) -> RunnerCon
         CallError: An option is unknown to Beam, or `workers` is below 1.
     """
     refuse_unknown(tuple(beam_options), [])
-    return RunnerConfig(tuple(beam_options), default_workers() if workers is None else workers)
+    return RunnerConfig(tuple(beam_options), number_of_workers(workers))
 
 
 def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
@@ -123,23 +113,37 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
     """
     if not flags:
         return
-    parser = _Parser(add_help=False, allow_abbrev=False)
-    for options in [PipelineOptions, *_subclasses(PipelineOptions)]:
-        add: Any = getattr(options, "_add_argparse_args", None)
-        if add is not None and options is not PipelineOptions:
-            add(parser)
+    parser = _parser()
     _, unknown = parser.parse_known_args(list(flags))
     if unknown:
-        known = own_options + [name for action in parser._actions for name in action.option_strings]  # noqa: SLF001 - no public list
+        known = own_options + _names(parser)
         close = difflib.get_close_matches(unknown[0].split("=")[0], known, n=1)
         hint = f"; did you mean {close[0]}?" if close else "; see `shardkit convert --help`, or Beam's own options"
         msg = f"no such option: {unknown[0]}{hint}"
         raise CallError(msg)
 
 
+def known_options() -> list[str]:
+    """Return the names of all options of Beam."""
+    return _names(_parser())
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         raise CallError(message)  # argparse would print its usage and exit
+
+
+def _parser() -> _Parser:
+    parser = _Parser(add_help=False, allow_abbrev=False)
+    for options in [PipelineOptions, *_subclasses(PipelineOptions)]:
+        add: Any = getattr(options, "_add_argparse_args", None)
+        if add is not None and options is not PipelineOptions:
+            add(parser)
+    return parser
+
+
+def _names(parser: _Parser) -> list[str]:
+    return [name for action in parser._actions for name in action.option_strings]  # noqa: SLF001 - no public list
 
 
 def _check_job_service(endpoint: str | None) -> None:

@@ -8,7 +8,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shardkit.call_arguments import location, option_values
+from shardkit.call_arguments import location, option_values, source_location
+from shardkit.extras import require_extra
 from shardkit.option_values import Check, Dedupe, LabelType, Layout, SplitBy
 
 if TYPE_CHECKING:
@@ -99,12 +100,14 @@ def convert(
     Raises:
         CallError: An argument is wrong or does not fit the source, the source looks misread (one class only), or the
             output holds files of others.
+        MissingExtraError: The packages of the extra ``convert`` are not installed.
         DataError: Too many images are bad, the source changed meanwhile, there is nothing to convert, or the output
             holds a different dataset and `overwrite` is off.
         MachineError: The disk, the network or the runner failed. Finished shards are kept for the next call.
     """
     given = dict(locals())
-    source_url, output_url = location("SOURCE", source), location("OUTPUT", output)
+    require_extra("convert", "converting")
+    source_url, output_url = source_location(source), location("OUTPUT", output)
     source_options, options = option_values(given)
     from shardkit.pipelines.executor import BeamExecutor
     from shardkit.pipelines.options import runner_config
@@ -191,11 +194,13 @@ def plan(
 
     Raises:
         CallError: An argument is wrong or does not fit the source, or the source looks misread (one class only).
+        MissingExtraError: The packages of the extra ``convert`` are not installed.
         DataError: There is nothing to convert.
         MachineError: The disk, the network or the runner failed.
     """
     given = dict(locals())
-    source_url = location("SOURCE", source)
+    require_extra("convert", "planning")
+    source_url = source_location(source)
     source_options, options = option_values(given)
     from shardkit.pipelines.executor import BeamExecutor
     from shardkit.pipelines.options import runner_config

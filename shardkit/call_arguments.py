@@ -29,6 +29,27 @@ def location(what: str, path: str | os.PathLike[str]) -> str:
     return text
 
 
+def source_location(source: str | os.PathLike[str]) -> str:
+    """Return SOURCE as text.
+
+    Raises:
+        CallError: It is empty, a pattern of files, or an image file.
+    """
+    from shardkit.sources.file_lists import files_refusal, pattern_refusal
+
+    text = location("SOURCE", source)
+    if refusal := pattern_refusal(text) or (None if _is_folder(text) else files_refusal([text])):
+        raise refusal
+    return text
+
+
+def _is_folder(url: str) -> bool:
+    from shardkit.storage import open_folder
+
+    found = open_folder(url).stat("")
+    return found is None or found.is_folder  # a missing one is reported as missing
+
+
 def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOptions]":
     """Return the option values of a call.
 

@@ -51,6 +51,10 @@ class UnknownArgumentError(CallError, TypeError):
     """A function has no argument of that name; the message names the one that was probably meant."""
 
 
+class MissingExtraError(CallError, ImportError):
+    """A package of an optional extra is not installed; the message has the command that installs it."""
+
+
 class MachineError(ShardkitError, OSError):
     """The machine, its disk or the network failed; the same call may succeed later or on another machine."""
 

@@ -1,6 +1,7 @@
 """The permitted values of the conversion's options that are words, for type checkers and for messages."""
 
 import difflib
+import os
 from typing import Literal, get_args
 
 from shardkit.errors import CallError
@@ -51,3 +52,20 @@ def check_choice(argument: str, value: str | None) -> None:
     hint = f"; did you mean {close[0]!r}?" if close else ""
     msg = f"{argument} must be one of {', '.join(map(repr, choices))}; found {value!r}{hint}"
     raise CallError(msg)
+
+
+def number_of_workers(workers: int | None) -> int:
+    """Return the number of threads of this process.
+
+    Args:
+        workers: The number that the user gave; None for one per core that this process may use.
+
+    Raises:
+        CallError: It is below 1.
+    """
+    if workers is None:
+        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if workers < 1:
+        msg = f"--workers must be at least 1; found {workers}"
+        raise CallError(msg)
+    return workers

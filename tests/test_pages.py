@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from shardkit.cli.convert import convert as convert_command
 from shardkit.pipelines.options import refuse_unknown
 from shardkit.reject_reasons import REJECT_REASONS
 
@@ -117,7 +118,9 @@ def test_what_ci_is_said_to_run_it_runs():
 def test_beam_knows_the_options_that_are_shown(line):
     program, command, *paths = (words := line.split())[:4]
     assert (program, command, len(paths)) == ("shardkit", "convert", 2)
-    refuse_unknown(tuple(words[4:]), [])
+    given = convert_command.make_context(program, words[2:]).params["beam_options"]
+    assert given
+    refuse_unknown(given, [])
 
 
 @pytest.mark.parametrize("line", marked("benchmark"))

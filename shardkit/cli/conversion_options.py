@@ -13,8 +13,6 @@ from shardkit.option_values import CHOICES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
-# Beam's options follow SOURCE and OUTPUT and are passed on unchanged.
-PASS_THROUGH = {"ignore_unknown_options": True}
 _DEFAULTS = {name: argument.default for name, argument in inspect.signature(api.convert).parameters.items()}
 
 
@@ -108,7 +106,8 @@ def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
         CallError: An option is unknown to shardkit and to Beam, precedes SOURCE, or its file cannot be read.
     """
     classes = None if given["classes"] is None else _read_classes(given["classes"])
-    refuse_unknown_options(given["beam_options"], *paths)
+    if given["beam_options"]:
+        refuse_unknown_options(given["beam_options"], *paths)
     return {**given, "classes": classes}
 
 

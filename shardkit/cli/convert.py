@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import PASS_THROUGH, arguments_from, conversion_options, max_rejected_option
+from shardkit.cli.conversion_options import arguments_from, conversion_options, max_rejected_option
 from shardkit.cli.option_groups import GroupedCommand
 
 
-@click.command(cls=GroupedCommand, context_settings=PASS_THROUGH)
+@click.command(cls=GroupedCommand)
 @click.argument("source")
 @click.argument("output")
 @click.option("--overwrite", is_flag=True, help="Replace a different dataset in OUTPUT.")
@@ -21,7 +21,8 @@ def convert(source: str, output: str, quiet: bool, **given: Any) -> None:  # noq
     VOC, YOLO, masks, WebDataset or Hugging Face data, a table of paths and labels, a .tar or a .zip. OUTPUT is a new or
     empty folder. Both may be local, s3:// or gs://. To resume an interrupted conversion, run the same command again.
 
-    Options of Apache Beam (--runner, --flink_master, --project …) follow SOURCE and OUTPUT and are passed on.
+    To use a runner of Apache Beam, add --runner and its options after SOURCE and OUTPUT. Without --runner, options of
+    Beam follow a -- at the end.
     """
     from shardkit.api import convert
     from shardkit.cli.terminal import Terminal

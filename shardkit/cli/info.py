@@ -20,7 +20,7 @@ def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 -
 
     manifest = read_manifest(dataset)
     if rejected:
-        from shardkit.cli.summary import rejected_line_of, rejected_rows
+        from shardkit.cli.printing.dataset_summary import rejected_line_of, rejected_rows
 
         if as_json:
             click.echo(json.dumps(rejected_rows(manifest), indent=1, ensure_ascii=False))
@@ -34,7 +34,7 @@ def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 -
             split["num_shards"] = len(split.pop("shards"))
         click.echo(json.dumps(everything, indent=1, ensure_ascii=False))
         return
-    from shardkit.cli.summary import info_summary
+    from shardkit.cli.printing.dataset_summary import info_summary
     from shardkit.cli.terminal import print_parts
 
     print_parts(info_summary(manifest))

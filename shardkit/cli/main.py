@@ -1,9 +1,11 @@
 """``shardkit``: the group of all commands."""
 
 import contextlib
+import difflib
 import importlib
 import io
 import os
+import shlex
 import signal
 import sys
 import threading
@@ -12,8 +14,9 @@ from typing import Any
 
 import click
 
-from shardkit.cli.terminal import escape_controls
-from shardkit.errors import MachineError, ShardkitError
+from shardkit.cli.terminal import escape_controls, fitted
+from shardkit.errors import CallError, MachineError, ShardkitError
+from shardkit.extras import missing_extra
 from shardkit.software import __version__
 
 # Each command, named like its module, with its line in `shardkit --help`: listing them loads no command.
@@ -39,6 +42,19 @@ class _Commands(click.Group):
         command: click.Command = getattr(importlib.import_module(f"shardkit.cli.{name}"), name)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name not in _COMMANDS and not name.startswith("-"):
+            close = difflib.get_close_matches(name, _COMMANDS, n=1)
+            # A path: the command was forgotten.
+            hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(_COMMANDS)}"
+            if not close and os.path.exists(name):
+                hint = f"did you mean `{shlex.join(['shardkit', 'convert', *args])}`?"
+            raise _Failure(f"no such command: {name}; {hint}", CallError.exit_code)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(_COMMANDS.items()))
@@ -49,6 +65,11 @@ class _Commands(click.Group):
                 return super().invoke(ctx)
         except ShardkitError as error:
             raise _Failure(escape_controls(str(error)), error.exit_code) from error
+        except ModuleNotFoundError as error:
+            missing = missing_extra(error, f"shardkit {ctx.invoked_subcommand}")
+            if missing is None:
+                raise
+            raise _Failure(str(missing), missing.exit_code) from error
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
@@ -81,6 +102,9 @@ class _Failure(click.ClickException):
     def __init__(self, sentence: str, exit_code: int) -> None:
         super().__init__(sentence)
         self.exit_code = exit_code  # type: ignore[misc] # click declares it on the class
+
+    def show(self, file: Any = None) -> None:
+        click.echo(fitted(f"Error: {self.format_message()}"), file=file, err=file is None)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

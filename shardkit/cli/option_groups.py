@@ -2,6 +2,8 @@
 
 import click
 
+from shardkit.cli.beam_options import BeamOptionsCommand
+
 # Every option of `convert` and `plan` under its heading, in the order of `--help`.
 OPTION_GROUPS = {
     "Source": (
@@ -18,13 +20,13 @@ OPTION_GROUPS = {
     "Splits": ("--splits", "--splits-of", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),
     "Shards": ("--shards", "--shard-size", "--input-pipelines"),
     "Images": ("--check", "--max-rejected", "--resize", "--quality"),
-    "Run": ("--name", "--overwrite", "--workers", "--quiet"),
+    "Run": ("--name", "--overwrite", "--workers", "--explain", "--json", "--quiet"),
 }
 LAST_GROUP = "Run"
 NAME_COLUMNS = 28  # minimum width of the first column: click aligns each section separately
 
 
-class GroupedCommand(click.Command):
+class GroupedCommand(BeamOptionsCommand):
     """A command whose help has one section for each of OPTION_GROUPS."""
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

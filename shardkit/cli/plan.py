@@ -4,23 +4,77 @@ from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import PASS_THROUGH, arguments_from, conversion_options, max_rejected_option
+from shardkit.cli.conversion_options import arguments_from, conversion_options, max_rejected_option
 from shardkit.cli.option_groups import GroupedCommand
 
 
-@click.command(cls=GroupedCommand, context_settings=PASS_THROUGH)
+@click.command(cls=GroupedCommand)
 @click.argument("source")
 @max_rejected_option
+@click.option("--explain", is_flag=True, help="Also print how the number of shards was chosen.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @conversion_options
-def plan(source: str, max_rejected: str, quiet: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
-    """Show what `convert` would write with the same options, and the reasons; write nothing."""
+@click.pass_context
+def plan(
+    ctx: click.Context,
+    /,
+    source: str,
+    max_rejected: str,
+    explain: bool,  # noqa: FBT001 - click's flags
+    as_json: bool,  # noqa: FBT001
+    quiet: bool,  # noqa: FBT001
+    **given: Any,
+) -> None:
+    """Show what `convert` would write with the same options; write nothing.
+
+    If SOURCE is a dataset that shardkit wrote, show how its conversion was planned.
+    """
     from shardkit.api import plan
     from shardkit.cli.terminal import Terminal
 
-    arguments = arguments_from(given, source)
-    from shardkit.cli.summary import plan_summary
+    terminal = Terminal(quiet=quiet)
+    if source and _show_dataset(ctx, source, terminal, explain=explain, as_json=as_json):
+        return
+    from shardkit.extras import require_extra
+
+    require_extra("convert", "planning")
     from shardkit.writing.reject_limit import RejectLimit
 
     limit = RejectLimit.parse(max_rejected)
-    terminal = Terminal(quiet=quiet)
-    terminal.show(plan_summary(plan(source, **arguments, listener=terminal), limit))
+    arguments = arguments_from(given, source)
+    planned = plan(source, **arguments, listener=terminal)
+    from shardkit.cli.printing.plan_json import plan_json
+    from shardkit.cli.summary import exceeds, plan_summary
+
+    if as_json:
+        click.echo(plan_json(planned, would_stop=exceeds(planned, limit)))
+        return
+    terminal.show(plan_summary(planned, limit, explain=explain))
+
+
+def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bool, as_json: bool) -> bool:
+    """Show the plan of a dataset; return False if SOURCE is none.
+
+    Raises:
+        CallError: Options of a conversion were given, which have no effect on a dataset.
+    """
+    from shardkit.cli.printing.dataset_plan import dataset_at, dataset_plan_json, dataset_plan_summary
+    from shardkit.errors import CallError
+
+    manifest = dataset_at(source)
+    if manifest is None:
+        return False
+    shown = {"source", "explain", "as_json", "quiet", "beam_options"}
+    for param in ctx.command.params:
+        name = param.name or ""
+        if name not in shown and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            msg = (
+                f"{source} is a dataset, and {param.opts[0]} has no effect on the plan that it was made with; to plan "
+                "another conversion, give the folder of its images"
+            )
+            raise CallError(msg)
+    if as_json:
+        click.echo(dataset_plan_json(manifest))
+    else:
+        terminal.show(dataset_plan_summary(manifest, explain=explain))
+    return True

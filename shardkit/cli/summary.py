@@ -1,124 +1,37 @@
-"""The tables and lines that `convert`, `plan` and `info` print."""
+"""The tables and lines that `convert` and `plan` print."""
 
-import shlex
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from shardkit.cli.shares import SplitCounts, shares_parts
-from shardkit.cli.tables import table
-from shardkit.dataset.index import read_index
+from shardkit.cli.printing.dataset_summary import rejected_line, ties_lines
+from shardkit.cli.printing.lines import Paragraph
+from shardkit.cli.printing.next_steps import next_steps
+from shardkit.cli.printing.shares import SplitCounts, shares_parts
+from shardkit.cli.printing.splits_table import SplitRow, balance_lines, rows_of, splits_table
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import DataError
-from shardkit.hashing import sha256_hex
-from shardkit.naming import REJECTED, counted, printable
+from shardkit.inventory.columns import features_of
+from shardkit.naming import counted, printable
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.plan import Plan
 from shardkit.planning.sizing import format_size
+from shardkit.reject_reasons import DUPLICATE
 from shardkit.writing.reject_limit import REJECTED_SHOWN, RejectLimit
 
 if TYPE_CHECKING:
     from shardkit.writing.conversion import Outcome
 
 CLASSES_SHOWN = 6  # in one line
-CLASSES_LISTED = 40  # in a table
 
 
-def _line(text: str) -> Text:
-    return Text(printable(text))
-
-
-def splits_table(manifest: Manifest) -> Table:
-    """Return a table with one row per split."""
-    made = _splits_table("bytes")
-    for name, split in manifest.splits.items():
-        shard_counts = [shard.num_examples for shard in split.shards]
-        balance = split.balance
-        _add_split(
-            made, name, split.class_counts, shard_counts, split.num_bytes, balance.class_spread, balance.bytes_spread
-        )
-    return made
-
-
-def _splits_table(num_bytes: str) -> Table:
-    return table(
-        "split", "classes", "shards", "examples", num_bytes, "examples\na shard", "a class\na shard", "bytes\napart"
-    )
-
-
-def _add_split(
-    made: Table,
-    name: str,
-    class_counts: list[int],
-    shard_counts: list[int],
-    num_bytes: int,
-    class_spread: int,
-    bytes_spread: float,
-) -> None:
-    made.add_row(
-        name,
-        f"{sum(map(bool, class_counts)):,}",
-        f"{len(shard_counts):,}",
-        f"{sum(shard_counts):,}",
-        format_size(num_bytes),
-        _span(shard_counts),
-        _within(class_spread),
-        f"{bytes_spread:.2%}",
-    )
-
-
-def _span(counts: list[int]) -> str:
-    low, high = min(counts), max(counts)
-    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
-
-
-def _within(spread: int) -> str:
-    return "equal" if spread == 0 else f"within {spread}"
-
-
-def rejected_line(manifest: Manifest) -> str:
-    """Return a line with the number of rejected images by reason, and of skipped files by type."""
-    by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
-    line = f"rejected: {by_reason} (listed by `shardkit info --rejected`)" if by_reason else "rejected: none"
-    skipped = manifest.source.skipped
-    if skipped:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
-        line += f"; skipped: {kinds}"
-    return line
-
-
-def rejected_rows(manifest: Manifest) -> list[dict[str, Any]]:
-    """Return everything that was left out: key, reason, message and source_bytes of each.
-
-    Raises:
-        DataError: the list is missing or no longer what was written.
-    """
-    where = f"{manifest.root.url}/{REJECTED}"
-    (wanted,) = (file.sha256 for file in manifest.files if file.path == REJECTED)
-    try:
-        raw = manifest.root.read(REJECTED)
-    except FileNotFoundError:
-        msg = f"{where}: the list is missing; restore it or convert again"
-        raise DataError(msg) from None
-    if sha256_hex(raw) != wanted:
-        msg = f"{where}: the list is not the one that the manifest names; restore it or convert again"
-        raise DataError(msg)
-    rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(raw)).to_pylist()
-    return rows
-
-
-def rejected_line_of(row: dict[str, Any]) -> str:
-    """Return the line that `info --rejected` prints for a rejected image."""
-    return printable(f"{row['key']}: {row['reason']}: {row['message']}")
+def _line(text: str) -> Paragraph:
+    return Paragraph(text)
 
 
 def classes_line(classes: list[str]) -> str:
@@ -143,22 +56,7 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
         before = f"{counted(outcome.finished_before, 'shard')} finished before"
         lines.append(f"{outcome.seconds:.1f} s, {before if outcome.finished_before else rates}")
     lines += hint_lines(outcome.findings)
-    first = next(iter(manifest.splits))
-    lines += [
-        "",
-        "Next:",
-        f"  shardkit verify {shlex.quote(output)} --deep",
-        f"  shardkit info {shlex.quote(output)}",
-        f"  python: reader.make_dataset_fn({output!r}, {first!r}, global_batch_size=…, image_size=(224, 224))",
-    ]
-    wanted, splits_of = manifest.options["splits"], manifest.options.get("splits_of", ())
-    shares = shares_parts(
-        {name: SplitCounts(split.num_examples, split.class_counts) for name, split in manifest.splits.items()},
-        manifest.classes,
-        None if wanted is None else {name: Fraction(share) for name, share in wanted.items()},
-        splits_of,
-    )
-    return Group("", splits_table(manifest), *shares, *map(_line, lines))
+    return Group("", *_splits_parts(manifest), *map(_line, lines), *next_steps(manifest, output))
 
 
 def hint_lines(findings: Iterable[Finding]) -> list[str]:
@@ -166,94 +64,55 @@ def hint_lines(findings: Iterable[Finding]) -> list[str]:
     return [f"{finding.sentence}; {finding.remedy}" for finding in findings if finding.kind == "hints"]
 
 
-def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
-    """Return what `plan` prints: the splits and the reasons for the number of shards."""
-    made = _splits_table("source\nbytes")
-    for split in plan.splits:
-        balance = split.balance
-        _add_split(
-            made,
-            split.name,
-            split.class_counts,
-            split.shard_counts,
-            split.num_bytes,
-            balance.class_spread,
-            balance.bytes_spread,
-        )
-    # The first reason names the split; the others are indented below it.
-    reasons = [f"{'  ' * bool(i)}{reason}" for split in plan.splits for i, reason in enumerate(split.reasons)]
+def _splits_parts(manifest: Manifest) -> list[Table | Text | Paragraph | str]:
+    rows = rows_of(manifest)
+    wanted = manifest.options["splits"]
+    shares = shares_parts(
+        {name: SplitCounts(split.num_examples, split.class_counts) for name, split in manifest.splits.items()},
+        manifest.classes,
+        None if wanted is None else {name: Fraction(share) for name, share in wanted.items()},
+        manifest.options.get("splits_of", ()),
+    )
+    return [splits_table(rows, "bytes"), *shares, "", *map(Paragraph, balance_lines(rows, manifest.features))]
+
+
+def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Group:
+    """Return what `plan` prints: the splits, and with `explain` the reasons for the number of shards."""
+    rows = [
+        SplitRow(split.name, split.class_counts, split.shard_counts, split.num_bytes, split.balance)
+        for split in plan.splits
+    ]
+    lines = [*balance_lines(rows, features_of(plan.schema)), classes_line(plan.classes), *_rejected_lines(plan, limit)]
+    lines += ties_lines(plan.source.groups, plan.source.duplicates)
+    lines += reasons_lines([split.reasons for split in plan.splits]) if explain else []
+    lines += hint_lines(plan.findings)
+    counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}
+    shares = shares_parts(counts, plan.classes, plan.options.splits, plan.options.splits_of)
+    return Group("", splits_table(rows, "source\nbytes"), *shares, "", *map(_line, lines))
+
+
+def _rejected_lines(plan: Plan, limit: RejectLimit) -> list[str]:
+    """Return lines about the rejected images: how many, the first ones, and whether `convert` would stop."""
     by_reason = Counter(plan.rejected["reason"].to_pylist())
     rejected = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.most_common()) or "none"
-    lines = ["", classes_line(plan.classes), f"rejected: {rejected}"]
+    lines = [f"rejected: {rejected}"]
     lines += [
         f"  {printable(row['key'])}: {row['message']}" for row in plan.rejected.slice(0, REJECTED_SHOWN).to_pylist()
     ]
     if len(plan.rejected) > REJECTED_SHOWN:
         lines.append(f"  … and {len(plan.rejected) - REJECTED_SHOWN} more")
-    if not limit.allows(len(plan.rejected), plan.source.num_files):
+    if exceeds(plan, limit):
         lines.append(f"more than --max-rejected {limit.text} allows: `convert` would stop here")
-    lines += _ties_lines(plan.source.groups, plan.source.duplicates)
-    why = ["", "Why so many shards:", *(f"  {reason}" for reason in reasons)]
-    lines += hint_lines(plan.findings)
-    counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}
-    shares = shares_parts(counts, plan.classes, plan.options.splits, plan.options.splits_of)
-    return Group("", made, *shares, *map(_line, [*why, *lines]))
+    return lines
 
 
-def info_summary(manifest: Manifest) -> Group:
-    """Return what `info` prints."""
-    source, index = manifest.source, _indexes(manifest)
-    head = f"{manifest.root.url}: dataset {manifest.name!r}, format {manifest.format_version}, from {source.layout}"
-    by_class = table("class", *manifest.splits)
-    for label, name in list(enumerate(manifest.classes))[:CLASSES_LISTED]:
-        by_class.add_row(repr(name), *(f"{split.class_counts[label]:,}" for split in manifest.splits.values()))
-    if len(manifest.classes) > CLASSES_LISTED:
-        by_class.add_row(f"… {len(manifest.classes) - CLASSES_LISTED:,} more")
-    sizes = table("pixels", "smallest", "median", "largest")
-    for side, (low, middle, high) in _sides(index).items():
-        sizes.add_row(side, f"{low:,}", f"{middle:,}", f"{high:,}")
-    lines = [_changes_line(index), rejected_line(manifest)]
-    lines += _ties_lines(source.groups, source.duplicates)
-    classes: list[Table | str] = [by_class, ""] if manifest.classes else []
-    return Group(_line(head), "", splits_table(manifest), "", *classes, sizes, "", *map(_line, lines))
+def exceeds(plan: Plan, limit: RejectLimit) -> bool:
+    """Return whether `convert` would stop because of too many rejected images; duplicates do not count."""
+    rejected = pc.sum(pc.not_equal(plan.rejected["reason"], DUPLICATE)).as_py() or 0
+    return not limit.allows(rejected, plan.source.num_files)
 
 
-def _ties_lines(groups: int | None, duplicates: int | None) -> list[str]:
-    lines = [] if groups is None else [f"groups: {groups:,}"]
-    return lines + (
-        [f"exact duplicates: {counted(duplicates, 'image')} of the same bytes as another"] if duplicates else []
-    )
-
-
-def _indexes(manifest: Manifest) -> pa.Table:
-    columns = ["width", "height", "changes"]
-    tables = [read_index(manifest.root, shard.index.path, columns) for _, shard in manifest.shards()]
-    return pa.concat_tables(tables).unify_dictionaries()
-
-
-def _changes_line(index: pa.Table) -> str:
-    by_change = Counter[str]()
-    for value in pc.value_counts(index["changes"].cast(pa.string())).to_pylist():
-        by_change.update({change: value["counts"] for change in value["values"].split(",") if change})
-    changes = ", ".join(f"{number:,} {change}" for change, number in sorted(by_change.items()))
-    return f"normalised: {changes}" if changes else "normalised: none, all images are stored unchanged"
-
-
-def _sides(index: pa.Table) -> dict[str, tuple[int, int, int]]:
-    sides = {side: index[side].to_numpy() for side in ("width", "height")}
-    # The lower of the two middle values, because it occurs in the data.
-    return {
-        side: (int(all_.min()), int(np.percentile(all_, 50, method="lower")), int(all_.max()))
-        for side, all_ in sides.items()
-        if len(all_)
-    }
-
-
-def feature_rows(rows: list[tuple[str, str]]) -> Table:
-    """Return a table of names and values, without a header."""
-    made = Table(box=None, pad_edge=False, show_header=False)
-    made.add_column(style="bold", no_wrap=True)
-    made.add_column()
-    for name, value in rows:
-        made.add_row(printable(name), printable(value))
-    return made
+def reasons_lines(reasons: Iterable[Sequence[str]]) -> list[str]:
+    """Return lines that explain the number of shards; the first reason of a split names it."""
+    indented = [f"  {'  ' * bool(i)}{reason}" for one in reasons for i, reason in enumerate(one)]
+    return ["", "Number of shards, step by step:", *indented]

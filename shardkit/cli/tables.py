@@ -1,7 +1,9 @@
-"""An empty table in the style of all tables that the commands print."""
+"""Tables in the style of all that the commands print."""
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
+
+from shardkit.naming import printable
 
 
 def table(*columns: str) -> Table:
@@ -9,4 +11,14 @@ def table(*columns: str) -> Table:
     made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style="bold")
     for i, column in enumerate(columns):
         made.add_column(column, justify="left" if i == 0 else "right", no_wrap=True)
+    return made
+
+
+def feature_rows(rows: list[tuple[str, str]]) -> Table:
+    """Return a table of names and values, without a header."""
+    made = Table(box=None, pad_edge=False, show_header=False)
+    made.add_column(style="bold", no_wrap=True)
+    made.add_column()
+    for name, value in rows:
+        made.add_row(printable(name), printable(value))
     return made

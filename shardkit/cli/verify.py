@@ -1,61 +1,127 @@
 """``shardkit verify DATASET``."""
 
-from typing import Any
+import json
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from shardkit.cli.conversion_options import PASS_THROUGH, refuse_unknown_options
+from shardkit.cli.beam_options import BeamOptionsCommand
+from shardkit.cli.conversion_options import refuse_unknown_options
+
+if TYPE_CHECKING:
+    from shardkit.cli.terminal import Terminal
+    from shardkit.dataset.manifest import Manifest
+    from shardkit.storage import Folder
+    from shardkit.verification.shards import DatasetProblem
 
 PROBLEMS_SHOWN = 100
 
 
-@click.command(context_settings=PASS_THROUGH)
+@click.command(cls=BeamOptionsCommand)
 @click.argument("dataset")
 @click.option("--deep", is_flag=True, help="Also decode every image.")
 @click.option("--leaks", is_flag=True, help="Also check that no group and no image is in more than one split.")
-@click.option("--workers", type=int, metavar="N", help="Threads of the in-process runner.  [default: all cores]")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
+@click.option("--workers", type=int, metavar="N", help="Threads of this process.  [default: all cores]")
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
 @click.argument("beam_options", nargs=-1, type=click.UNPROCESSED)
 @click.pass_context
-def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
+def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json: bool, **given: Any) -> None:  # noqa: FBT001 - click's flags
     """Check every byte of a dataset: framing, CRCs, counts, sha256, indexes, manifest; exit with 1 on any problem.
 
-    Options of Apache Beam follow DATASET and are passed on.
+    To use a runner of Apache Beam, add --runner and its options after DATASET.
     """
-    from shardkit.pipelines.options import runner_config
+    if deep:
+        from shardkit.extras import require_extra
 
-    refuse_unknown_options(given["beam_options"], dataset)
-    runner = runner_config(given["beam_options"], given["workers"])
-    from shardkit.cli.terminal import Terminal, escape_controls
+        require_extra("convert", "verify --deep, which decodes the images,")
+    from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import dataset_folder, read_manifest
-    from shardkit.naming import MANIFEST, counted, printable
-    from shardkit.pipelines.verify import verify_dataset
-    from shardkit.planning.sizing import format_size
     from shardkit.verification.leaks import leak_problems
-    from shardkit.writing.output.work_folder import work_folder
 
     root = dataset_folder(dataset)
     terminal = Terminal(quiet=given["quiet"])
-    with work_folder(runner.temp_location) as work:
-        manifest, problems = verify_dataset(root, work, runner, terminal, deep=deep)
+    manifest, problems = _verified(root, terminal, given["beam_options"], given["workers"], deep=deep)
     if leaks and manifest is not None:
         problems = leak_problems(read_manifest(dataset), problems) + problems  # first: only PROBLEMS_SHOWN are printed
+    if as_json:
+        click.echo(_as_json(root, manifest, problems, deep=deep, leaks=leaks and manifest is not None))
+    else:
+        _print_problems(root, manifest, problems, leaks=leaks)
+    if problems:
+        ctx.exit(1)
+    if not as_json and manifest is not None:
+        terminal.show(_no_problems(root, manifest, deep=deep, leaks=leaks))
+
+
+def _verified(
+    root: "Folder", terminal: "Terminal", beam_options: tuple[str, ...], workers: int | None, *, deep: bool
+) -> "tuple[Manifest | None, list[DatasetProblem]]":
+    """Run the checks: on Beam if it has options, otherwise in threads, which need no Beam."""
+    from shardkit.option_values import number_of_workers
+    from shardkit.verification.dataset import verify_dataset
+    from shardkit.verification.threads import ThreadChecker
+
+    if not beam_options:
+        checker = ThreadChecker(number_of_workers(workers), partial(terminal.phase, "verifying"))
+        return verify_dataset(root, checker, deep=deep)
+    refuse_unknown_options(beam_options, root.url)
+    from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.verify import BeamChecker
+    from shardkit.writing.output.work_folder import work_folder
+
+    runner = runner_config(beam_options, workers)
+    with work_folder(runner.temp_location) as work:
+        return verify_dataset(root, BeamChecker(runner, work, terminal), deep=deep)
+
+
+def _as_json(
+    root: "Folder", manifest: "Manifest | None", problems: "Sequence[DatasetProblem]", *, deep: bool, leaks: bool
+) -> str:
+    """Return the JSON of `verify --json`; shardkit/dataset/README.md documents its fields."""
+    shards = [] if manifest is None else [shard for _, shard in manifest.shards()]
+    found = {
+        "dataset": root.url,
+        "ok": not problems,
+        "num_examples": sum(shard.num_examples for shard in shards),
+        "num_shards": len(shards),
+        "num_bytes": sum(shard.num_bytes for shard in shards),
+        "images_decoded": deep and manifest is not None,
+        "leaks_checked": leaks,
+        "num_problems": len(problems),
+        "problems": [{"file": one.file, "record": one.record, "found": one.found} for one in problems],
+    }
+    return json.dumps(found, indent=1, ensure_ascii=False)
+
+
+def _print_problems(
+    root: "Folder", manifest: "Manifest | None", problems: "Sequence[DatasetProblem]", *, leaks: bool
+) -> None:
+    from shardkit.cli.terminal import escape_controls
+    from shardkit.naming import MANIFEST, counted, printable
+
     where = f"{root.url}/" if manifest is None else ""
     for problem in problems[:PROBLEMS_SHOWN]:
         click.echo(escape_controls(f"{where}{problem}"))
     if len(problems) > PROBLEMS_SHOWN:
         click.echo(f"… and {len(problems) - PROBLEMS_SHOWN} more")
-    if manifest is None:
-        if leaks:
-            click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
-        ctx.exit(1)
-    if problems:
+    if manifest is None and leaks:
+        click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
+    if manifest is not None and problems:
         click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; convert again with --overwrite")
-        ctx.exit(1)
+
+
+def _no_problems(root: "Folder", manifest: "Manifest", *, deep: bool, leaks: bool) -> str:
+    """Return the line about a dataset without problems."""
+    from shardkit.naming import counted, printable
+    from shardkit.planning.sizing import format_size
+
     splits = manifest.splits.values()
-    num_bytes = format_size(sum(split.num_bytes for split in splits))
     num_examples, num_shards = sum(split.num_examples for split in splits), sum(len(split.shards) for split in splits)
     checked = f"{counted(num_examples, 'example')} in {counted(num_shards, 'shard')}"
     depth = "every byte checked" + (", every image decoded" if deep else "")
     depth += ", no group and no image in two splits" if leaks else ""
-    terminal.show(f"{printable(root.url)}: sound: {checked}, {num_bytes}; {depth}")
+    num_bytes = format_size(sum(split.num_bytes for split in splits))
+    return f"{printable(root.url)}: no problems: {checked}, {num_bytes}; {depth}"

@@ -7,6 +7,7 @@ Source: tensorflow/core/example/{example,feature}.proto. The bytes are those of 
 ``SerializeToString(deterministic=True)`` for the same features; a property test compares them.
 """
 
+import contextlib
 import functools
 import struct
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -112,21 +113,39 @@ def decode(data: bytes) -> dict[str, list[bytes] | list[int] | list[float]]:
     Raises:
         RecordError: The bytes are not an Example.
     """
+    with _damage_as_record_error(data, "a tf.train.Example"):
+        features: dict[str, list[bytes] | list[int] | list[float]] = {}
+        for body in _fields(memoryview(data), 1):
+            features.update(_features(body))
+        return features
+
+
+def decode_features(data: bytes) -> dict[str, list[bytes] | list[int] | list[float]]:
+    """Parse some whole features of a serialized Example, such as all that follow its image.
+
+    Raises:
+        RecordError: The bytes are not features.
+    """
+    with _damage_as_record_error(data, "features of a tf.train.Example"):
+        return _features(memoryview(data))
+
+
+@contextlib.contextmanager
+def _damage_as_record_error(data: bytes, what: str) -> Iterator[None]:
     try:
-        return _decode(memoryview(data))
+        yield
     except (IndexError, ValueError, struct.error) as error:
-        msg = f"the record's {len(data)} bytes are not a tf.train.Example: {error}"
+        msg = f"the record's {len(data)} bytes are not {what}: {error}"
         raise RecordError(msg) from None
 
 
-def _decode(data: memoryview) -> dict[str, list[bytes] | list[int] | list[float]]:
+def _features(data: memoryview) -> dict[str, list[bytes] | list[int] | list[float]]:
     features: dict[str, list[bytes] | list[int] | list[float]] = {}
-    for body in _fields(data, 1):
-        for entry in _fields(body, 1):
-            name = b""
-            for part in _fields(entry, 1):
-                name = bytes(part)  # the last one counts
-            features[name.decode()] = _values(_fields(entry, 2))
+    for entry in _fields(data, 1):
+        name = b""
+        for part in _fields(entry, 1):
+            name = bytes(part)  # the last one counts
+        features[name.decode()] = _values(_fields(entry, 2))
     return features
 
 

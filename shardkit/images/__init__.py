@@ -15,7 +15,7 @@ Everything works on bytes, without paths, pipelines or TensorFlow. Pillow is imp
 
 from shardkit.images.info import CHANGES, MAX_PIXELS, MAX_SIDE, REASONS, BadImage, ImageInfo
 from shardkit.images.inspection import check, inspect
-from shardkit.images.masks import MaskInfo, NormalisedMask, check_mask, normalise_mask
+from shardkit.images.masks import MaskInfo, NormalisedMask, check_mask, mask_values, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise
 
 __all__ = [
@@ -31,6 +31,7 @@ __all__ = [
     "check",
     "check_mask",
     "inspect",
+    "mask_values",
     "normalise",
     "normalise_mask",
 ]

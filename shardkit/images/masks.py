@@ -20,6 +20,8 @@ from shardkit.images.png import check_png_stream
 from shardkit.reject_reasons import BAD_MASK
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     from PIL.Image import Image
     from PIL.ImageFile import ImageFile
 
@@ -85,6 +87,18 @@ def check_mask(data: bytes) -> MaskInfo:
         if info.format == "PNG":
             check_png_stream(data)
         return MaskInfo(info.width, info.height, 16 if _class_numbers(data, info).mode == "I;16" else 8)
+
+
+def mask_values(data: bytes) -> "npt.NDArray[np.integer]":
+    """Return the class numbers of a mask, int[height, width].
+
+    Raises:
+        BadImage: "bad_mask".
+    """
+    import numpy as np
+
+    with _as_bad_mask(data):
+        return np.asarray(_class_numbers(data, _inspected(data)))
 
 
 def normalise_mask(data: bytes, *, orientation: int, size: tuple[int, int] | None) -> NormalisedMask:

@@ -22,6 +22,7 @@ from shardkit.sources.listing import Listing
 from shardkit.storage import Folder
 
 PARTS = f"{naming.WORK_FOLDER}/inventory"
+LISTED = f"{naming.WORK_FOLDER}/listed"  # an empty file for each group of parts, with its number of rows in the name
 _TOTALS_KEY = b"shardkit.facts"
 _PART_VERSION = b"2"
 
@@ -82,8 +83,22 @@ def _totals_json(listing: Listing) -> bytes:
 
 def count_rows(output: Folder) -> int:
     """Return the number of rows in all parts so far, for a progress display; only names of files are read."""
-    names = (entry.name for entry in output.scan(PARTS))
-    return sum(int(name.partition("-")[2].removesuffix(".arrow")) for name in names if name.endswith(".arrow"))
+    return _count_in_names(output, PARTS, ".arrow")
+
+
+def listed_path(group_index: int, num_rows: int) -> str:
+    """Return the path of the empty file that says how many rows a group of a source's parts has."""
+    return f"{LISTED}/{group_index:08d}-{num_rows}.rows"
+
+
+def count_listed(output: Folder) -> int:
+    """Return the number of rows that have been listed so far, for a progress display."""
+    return _count_in_names(output, LISTED, ".rows")
+
+
+def _count_in_names(output: Folder, path: str, ending: str) -> int:
+    names = (entry.name for entry in output.scan(path))
+    return sum(int(name.partition("-")[2].removesuffix(ending)) for name in names if name.endswith(ending))
 
 
 def write_part(

@@ -6,6 +6,13 @@ the training orders, reading, decoding, the cache and remote workers; nothing of
 
 from typing import TYPE_CHECKING, Any
 
+from shardkit.extras import missing_extra
+
+try:
+    import tensorflow as tf  # noqa: F401 - first, because the imports below fail without it
+except ModuleNotFoundError as error:
+    raise missing_extra(error, "shardkit.reader") or error from None
+
 from shardkit.reader.api import make_dataset, make_dataset_fn
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip

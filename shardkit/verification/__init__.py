@@ -1,1 +1,9 @@
-"""Verify a dataset: shards (`shards`), examples (`examples`) and leaks between splits (`leaks`). No Beam."""
+"""Verify a dataset. No Beam.
+
+| module | contents |
+|---|---|
+| `dataset` | a whole dataset, by a checker that runs the shards in parallel |
+| `threads` | the checker that runs in this process |
+| `shards`, `examples` | one shard, one record |
+| `leaks` | groups and images in more than one split |
+"""

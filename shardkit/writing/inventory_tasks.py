@@ -115,13 +115,24 @@ def list_groups(index: int, groups: Iterable[PartGroup], job: InventoryJob) -> I
         _refuse_unseen_source(job)
         listings = merge_listings(_listings(groups, job, fence, batch_rows), batch_rows // 2)
         ahead = next(listings, None) or Listing(job.source.schema)
+        num_rows = 0
         for number in itertools.count():
             listing, following = ahead, next(listings, None)
+            num_rows += len(listing.table())
             fence.check_sometimes()
+            if following is None:
+                _write_listed(index, num_rows, job, fence)
             yield (index, number, following is None), listing
             if following is None:
                 return
             ahead = following
+
+
+def _write_listed(index: int, num_rows: int, job: InventoryJob, fence: Fence) -> None:
+    """Write the number of rows of a group: the driver shows their sum as the total of the checking phase."""
+    fence.check()
+    with _writing(job.output):
+        retried(lambda: _write(job.output, parts.listed_path(index, num_rows), b"", fence))
 
 
 def _listings(groups: Iterable[PartGroup], job: InventoryJob, fence: Fence, batch_rows: int) -> Iterator[Listing]:
@@ -175,6 +186,7 @@ def remove_earlier_results(output: Folder) -> None:
     """Remove the names and the failure of an earlier run: for a source without files, none are written."""
     for path in (PART_NAMES, FAILURE):
         output.remove(path)
+    output.remove_tree(parts.LISTED)
 
 
 def _refuse_unseen_source(job: InventoryJob) -> None:

@@ -10,6 +10,19 @@ from shardkit.naming import ShardName
 from shardkit.storage import TEMPORARY, Folder
 
 
+class Show(Protocol):
+    """Receives the progress of a phase."""
+
+    def __call__(self, done: int, total: int | None = None, /) -> None:
+        """Show the progress.
+
+        Args:
+            done: Number of images done so far.
+            total: Number of images of the phase known so far, which grows while they are listed; None if unchanged.
+        """
+        ...
+
+
 class ProgressListener(Protocol):
     """Receives messages and progress while a job runs."""
 
@@ -17,7 +30,7 @@ class ProgressListener(Protocol):
         """Receive a message for the user."""
         ...
 
-    def phase(self, name: str, total: int | None) -> AbstractContextManager[Callable[[int], None]]:
+    def phase(self, name: str, total: int | None) -> AbstractContextManager[Show]:
         """Begin a phase.
 
         Args:
@@ -25,7 +38,8 @@ class ProgressListener(Protocol):
             total: Number of images of the phase; None if unknown.
 
         Returns:
-            A context manager for the duration of the phase. Its value is called with the number of images done so far.
+            total: Number of images known so far, which grows while they are listed; None if it is unchanged.
+            and then.
         """
         ...
 
@@ -36,9 +50,13 @@ class Silent:
     def say(self, text: str) -> None:
         """Ignore the message."""
 
-    def phase(self, name: str, total: int | None) -> AbstractContextManager[Callable[[int], None]]:
+    def phase(self, name: str, total: int | None) -> AbstractContextManager[Show]:
         """Ignore the phase."""
-        return contextlib.nullcontext(lambda _: None)
+        return contextlib.nullcontext(ignore_progress)
+
+
+def ignore_progress(done: int, total: int | None = None, /) -> None:
+    """Show nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +68,18 @@ class Phase:
         name: Name of the phase.
         total: Number of images of the phase; None if unknown.
         count: Returns the number of images done so far. It reads the work folder, so workers report nothing.
+        count_total: Returns the total known so far; None if `total` is known.
     """
 
     listener: ProgressListener
     name: str
     total: int | None
     count: Callable[[], int]
+    count_total: Callable[[], int] | None = None
+
+    def poll(self, show: Show) -> None:
+        """Show the progress once."""
+        show(self.count(), None if self.count_total is None else self.count_total())
 
 
 def count_written(output: Folder, num_examples: Mapping[ShardName, int]) -> int:

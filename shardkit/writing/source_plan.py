@@ -53,7 +53,10 @@ def take_inventory(
     groups = inventory_tasks.part_groups(source)
     job = InventoryJob.of(source, work, options.check, run, listing_check if listing_check.is_needed else None)
     name = "checking" if options.check == "decode" else "listing"
-    executor.take_inventory(job, groups, Phase(listener, name, None, lambda: parts.count_rows(work)))
+    # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
+    count_total = (lambda: parts.count_listed(work)) if options.check == "decode" else None
+    phase = Phase(listener, name, None, lambda: parts.count_rows(work), count_total)
+    executor.take_inventory(job, groups, phase)
     return Inventory.of(source, *parts.read_parts(work, inventory_tasks.read_part_names(work, len(groups))))
 
 

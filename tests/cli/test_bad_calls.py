@@ -61,13 +61,20 @@ WRONG_VALUES = [
     (["--shard", "4"], "no such option: --shard; did you mean --shards?"),
     (["--split=train=1"], "did you mean --splits?"),
     (["--overwite"], "no such option: --overwite; did you mean --overwrite?"),
-    (["--flink_mastr=[local]"], "no such option: --flink_mastr=[local]; did you mean --flink_master?"),
+    (["--json"], "no such option: --json; `plan`, `info` and `verify` print JSON"),
+    (["--dry-run"], "no such option: --dry-run; `shardkit plan SOURCE` shows what would be written"),
+    (["--runnr=FlinkRunner"], "no such option: --runnr; did you mean --runner?"),
+    (["--temp_location=x"], "no such option: --temp_location; it is an option of Apache Beam: write Beam's own"),
+    (["--flink_mastr=[local]"], "did you mean --flink_master, an option of Apache Beam?"),
+    (["--runner=DirectRunner", "--flink_mastr=x"], "no such option: --flink_mastr=x; did you mean --flink_master?"),
     (["--no-such-thing"], "no such option: --no-such-thing"),
-    (["third-path"], "third-path"),
+    (["third-path"], "convert takes SOURCE and OUTPUT; found 3 paths: "),
+    (["third-path", "--", "--direct_num_workers=1"], "convert takes SOURCE and OUTPUT; found 3 paths: "),
     # Beam's own values are Beam's to judge; what it says must be cut down to what a user can read.
     (["--runner=Sparkle"], "Sparkle"),
-    (["--direct_num_workers=many"], "--direct_num_workers"),
-    (["--temp_location"], "--temp_location"),
+    (["--", "--direct_num_workers=many"], "--direct_num_workers"),
+    (["--", "--temp_location"], "--temp_location"),
+    (["--", "third-path"], "third-path"),
 ]
 
 
@@ -184,10 +191,47 @@ def test_help_and_version_are_shown(arguments):
     assert ("0.1.0" if "--version" in arguments else "Usage: ") in result.output
 
 
-def test_an_unknown_command_is_refused_with_2(source):
-    result = call("conver", source)
+def test_an_unknown_command_is_refused_with_2_and_the_command_that_was_meant(source):
+    for arguments, meant in (
+        (["convet", source], "no such command: convet; did you mean convert?"),
+        ([source, "OUT"], f"did you mean `shardkit convert {source} OUT`?"),
+        (["frobnicate"], "the commands are convert, info, plan, verify"),
+    ):
+        result = call(*arguments)
+        assert result.exit_code == 2
+        assert meant in result.stderr
+        assert is_one_sentence(result.stderr)
+
+
+@pytest.mark.parametrize(
+    ("paths", "folders"),
+    [
+        (["photos/ant/1.jpg", "photos/ant/2.PNG", "OUT"], ["photos", "photos/ant"]),
+        (["photos/ant/1.jpg", "photos/bee/2.jpg", "OUT"], ["photos"]),
+        (["1.jpg", "2.jpg", "3.jpg", "OUT"], ["."]),
+        (["/x/1.jpg", "2.jpg", "OUT"], ["."]),
+        (["photos/ant/1.png", "OUT"], ["photos", "photos/ant"]),
+        (["photos/*/*.jpg", "OUT"], ["photos"]),
+        (["photos/{ant,bee}", "OUT"], ["photos"]),
+        (["*.jpg", "OUT"], ["."]),
+        (["/nowhere/[ab]*", "OUT"], ["/nowhere"]),
+    ],
+)
+def test_files_and_patterns_as_source_are_refused_with_the_commands_for_their_folder(
+    paths, folders, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(write_class_folders(tmp_path / "photos", {"ant": 2, "bee": 1}).parent)
+    (tmp_path / "photos" / "ant" / "1.png").write_bytes(picture(1))
+    result = call("convert", *paths)
     assert result.exit_code == 2
-    assert "No such command 'conver'" in result.stderr
+    commands = [line.partition("  #")[0].strip() for line in result.stderr.splitlines()[1:]]
+    assert commands == [f"shardkit convert {folder} OUT" for folder in folders]
+    assert not (tmp_path / "OUT").exists()
+
+
+def test_a_folder_that_is_named_like_a_pattern_is_a_source(tmp_path):
+    source = write_class_folders(tmp_path / "photos [2024]", {"ant": 2, "bee": 2})
+    assert call("plan", source, "--check", "header").exit_code == 0
 
 
 @pytest.mark.parametrize("command", ["convert", "plan", "verify", "info"])

@@ -22,8 +22,10 @@ def test_help_prints_every_option_once_under_its_heading(name):
     assert sum(map(len, found.values())) == len(names) + 1, "an option without a heading, or a heading without it"
 
 
-def test_every_name_under_a_heading_is_an_option_of_convert():
+def test_every_name_under_a_heading_is_an_option_of_convert_or_plan():
     from shardkit.cli.convert import convert
+    from shardkit.cli.plan import plan
 
     named = [name for names in OPTION_GROUPS.values() for name in names]
-    assert sorted(named) == sorted(option.opts[0] for option in convert.params if option.param_type_name == "option")
+    params = [param for command in (convert, plan) for param in command.params]
+    assert sorted(named) == sorted({param.opts[0] for param in params if param.param_type_name == "option"})

@@ -37,11 +37,64 @@ def test_plan_prints_the_numbers_that_convert_then_writes(options, source, tmp_p
         name: (sum(map(bool, split["class_counts"])), len(split["shards"]), split["num_examples"])
         for name, split in manifest["splits"].items()
     }
-    for name in rows:
-        assert f"\n  {name} has {rows[name][2]} examples, " in planned.stdout, "the reasons"
-    assert "Why so many shards:" in planned.stdout
+    assert "every class within 1 image per shard: yes" in planned.stdout
+    assert "every class within 1 image per shard: yes" in written.stdout
     for label in ("ant", "bee", "cat"):
         assert repr(label) in planned.stdout
+
+
+def test_plan_explains_the_number_of_shards_when_it_is_asked_to(source):
+    assert "examples, " not in call("plan", source, "--splits", "train=0.8,test=0.2").stdout
+    shown = call("plan", source, "--splits", "train=0.8,test=0.2", "--explain").stdout
+    for name, (_, _, num_examples) in rows_of(shown).items():
+        assert f"\n  {name} has {num_examples} examples, " in shown
+
+
+def test_the_json_of_a_plan_has_its_numbers_and_everything_else_is_on_standard_error(source, tmp_path):
+    write_tree(bad := tmp_path / "source", {"a/bad.png": b"", **{f"a/{i}.png": picture(i) for i in range(4)}})
+    result = call("plan", bad, "--json", "--shards", "2", "--max-rejected", "0")
+    shown = json.loads(result.stdout)
+    assert result.stderr.startswith(str(bad))
+    assert shown["rejected"] == {
+        "num_examples": 1,
+        "by_reason": {"empty": 1},
+        "first": [{"key": "a/bad.png", "reason": "empty", "message": shown["rejected"]["first"][0]["message"]}],
+        "would_stop": True,
+    }
+    assert shown["splits"]["train"]["shard_counts"] == [2, 2]
+    options = ["--splits", "train=0.8,validation=0.2", "--shards", "3"]
+    shown = json.loads(call("plan", source, "--json", *options).stdout)
+    convert(source, tmp_path / "out", *options)
+    info = json.loads(call("info", tmp_path / "out", "--json").stdout)
+    assert shown["plan_digest"] == info["plan_digest"]
+    assert (shown["classes"], shown["source"]) == (info["classes"], info["source"])
+    for name, split in shown["splits"].items():
+        written = info["splits"][name]
+        assert [split[key] for key in ("num_examples", "num_shards", "class_counts")] == [
+            written[key] for key in ("num_examples", "num_shards", "class_counts")
+        ]
+    # The plan of a dataset is the plan that it was made from.
+    of_dataset = json.loads(call("plan", tmp_path / "out", "--json").stdout)
+    assert of_dataset["splits"] == {
+        name: {**split, "balance": info["splits"][name]["balance"]} for name, split in shown["splits"].items()
+    }
+    assert of_dataset["plan_digest"] == shown["plan_digest"]
+
+
+def test_the_plan_of_a_dataset_is_how_it_was_made(dataset):
+    shown = call("plan", dataset, "--explain").stdout
+    assert f"{dataset} is a dataset, made from class folders." in shown
+    assert rows_of(shown) == {"train": (3, 3, 48), "validation": (3, 3, 12)}
+    assert "options: --splits train=0.8,validation=0.2 --split-by stratified --shards 3\n" in shown
+    assert "3 shards, as requested." in shown
+    result = call("plan", dataset, "--shards", "5")
+    assert result.exit_code == 2
+    assert "--shards has no effect" in result.stderr
+
+
+def test_another_programs_manifest_json_is_no_dataset(tmp_path):
+    source = write_tree(tmp_path / "source", {"a/1.png": picture(1), "b/1.png": picture(2), "manifest.json": b"{}"})
+    assert rows_of(call("plan", source).stdout) == {"train": (2, 1, 2)}
 
 
 def test_plan_writes_nothing_beside_the_source_nor_in_the_working_nor_the_temporary_folder(tmp_path):
@@ -72,7 +125,7 @@ def test_plan_names_the_bad_images_and_says_when_convert_would_stop(tmp_path):
 
 def test_plan_counts_exact_duplicates(tmp_path):
     source = write_tree(tmp_path / "source", {f"{'ab'[i // 2]}/{i}.png": picture(i // 2) for i in range(4)})
-    assert "exact duplicates: 2 images of the same bytes as another" in call("plan", source).stdout
+    assert "exact duplicates: 2 images with the same bytes as another" in call("plan", source).stdout
 
 
 def test_plan_after_convert_is_no_worse_for_the_dataset(source, dataset):

@@ -27,7 +27,7 @@ def test_a_sound_dataset_gives_0_and_one_line(options, dataset):
     assert result.exit_code == 0
     assert result.stderr == ""
     assert re.fullmatch(
-        rf"{dataset}: sound: 60 examples in 6 shards, [\d.]+ KiB; every byte checked(, every image decoded)?\n",
+        rf"{dataset}: no problems: 60 examples in 6 shards, [\d.]+ KiB; every byte checked(, every image decoded)?\n",
         result.stdout,
     )
     assert ("every image decoded" in result.stdout) == bool(options)

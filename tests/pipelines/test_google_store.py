@@ -51,7 +51,7 @@ def test_a_dataset_on_gs_has_the_bytes_of_one_on_disk_and_is_checked_and_shown_t
     there = bucket.folder / "deep/down/dataset"
     assert digests(there) == digests(dataset)
     assert (there / "run-log.jsonl").is_file()
-    assert call("verify", output).stdout.startswith(f"{output}: sound: 14 examples in 4 shards")
+    assert call("verify", output).stdout.startswith(f"{output}: no problems: 14 examples in 4 shards")
     assert "every image decoded" in call("verify", output, "--deep").stdout
     assert "no image in two splits" in call("verify", output, "--leaks").stdout
     assert f"{output}: dataset 'dataset', format 1" in call("info", output).stdout

@@ -25,6 +25,7 @@ from shardkit.planning.plan import make_plan
 from shardkit.sources import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
+from shardkit.verification.dataset import CheckJob
 from shardkit.verification.examples import ExampleSpec
 from shardkit.writing import shard as writing
 from shardkit.writing.executor import WriteJob
@@ -72,7 +73,7 @@ def test_no_image_bytes_cross_a_shuffle_while_converting(check, photographs, shu
 def test_no_image_bytes_cross_a_shuffle_while_verifying(photographs, shuffled, tmp_path):
     assert call("convert", photographs, tmp_path / "out", "--shards", "4").exit_code == 0
     shuffled.clear()
-    assert call("verify", tmp_path / "out", "--deep").exit_code == 0
+    assert call("verify", tmp_path / "out", "--deep", "--", "--direct_num_workers=2").exit_code == 0
     assert 0 < sum(shuffled) < 4000
 
 
@@ -116,12 +117,8 @@ def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     pipeline = RunnerConfig((), 1).pipeline()
     shards = pipeline | beam.Create(list(enumerate(shard for _, shard in manifest.shards())), reshuffle=False)
     folder = open_folder(str(tmp_path))
-    assert (
-        graph_bytes(
-            shards | VerifyShards(folder, folder, "0" * 64, ExampleSpec(manifest.features, manifest.classes), deep=True)
-        )
-        < 30_000
-    )
+    job = CheckJob(folder, "0" * 64, ExampleSpec(manifest.features, manifest.classes), deep=True)
+    assert graph_bytes(shards | VerifyShards(job, folder)) < 30_000
 
 
 @pytest.mark.parametrize("workers", [1, 3])

@@ -46,7 +46,7 @@ def test_a_dataset_in_an_object_store_has_the_bytes_of_one_on_disk_and_is_checke
     convert(source, output, *OPTIONS)
     wanted = contents(dataset)
     assert contents(output) == wanted
-    assert call("verify", output, "--deep").stdout.startswith(f"{output}: sound: 14 examples in 4 shards")
+    assert call("verify", output, "--deep").stdout.startswith(f"{output}: no problems: 14 examples in 4 shards")
     assert f"{output}: dataset 'dataset', format 1" in call("info", output).stdout
     assert call("info", f"{output}/manifest.json").exit_code == 0
     assert "nothing to do" in convert(source, output, *OPTIONS)

@@ -1,0 +1,93 @@
+"""Read a command line whose last options may be those of Apache Beam.
+
+Beam's options follow `--`, or any of shardkit's if `--runner` is among them. All other unknown options and superfluous
+paths are shardkit's to answer: passed on to Beam, they would get an answer about Beam.
+"""
+
+import difflib
+from collections.abc import Sequence
+
+import click
+
+from shardkit.errors import CallError, MissingExtraError
+
+RUNNER = "--runner"
+SEPARATOR = "--"
+# Words that users try, which no command has. Their answers are sentences that follow "no such option: …; ".
+_ANSWERS = {
+    "--dry-run": "`shardkit plan SOURCE` shows what would be written and writes nothing",
+    "--dryrun": "`shardkit plan SOURCE` shows what would be written and writes nothing",
+    "--json": "`plan`, `info` and `verify` print JSON; after this conversion run `shardkit info OUTPUT --json`",
+    "--verbose": "progress and a summary are printed unless --quiet is given",
+    "--force": "--overwrite replaces a different dataset in OUTPUT",
+    "--output": "OUTPUT is the second argument: shardkit convert SOURCE OUTPUT",
+    "--input": "SOURCE is the first argument: shardkit convert SOURCE OUTPUT",
+}
+
+
+class BeamOptionsCommand(click.Command):
+    """A command with an argument `beam_options`, which is its last."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the command's own options strictly, unless a runner is named.
+
+        Raises:
+            CallError: An option is unknown, or there are more paths than the command has.
+        """
+        at = args.index(SEPARATOR) if SEPARATOR in args else len(args)
+        own, after = args[:at], tuple(args[at + 1 :])
+        ctx.ignore_unknown_options = any(arg == RUNNER or arg.startswith(f"{RUNNER}=") for arg in own)
+        try:
+            rest = super().parse_args(ctx, own)
+        except click.NoSuchOption as error:
+            raise _unknown_option(error.option_name, self) from None
+        if ctx.params["beam_options"] and not ctx.ignore_unknown_options:
+            paths = [ctx.params[param.name] for param in self.params if _is_path(param) and param.name]
+            raise _superfluous([*paths, *ctx.params["beam_options"]], self)
+        ctx.params["beam_options"] += after
+        return rest
+
+
+def path_names(command: click.Command) -> list[str]:
+    """Return the names of a command's paths as its help prints them: SOURCE and OUTPUT."""
+    return [param.make_metavar(click.get_current_context()) for param in command.params if _is_path(param)]
+
+
+def _is_path(param: click.Parameter) -> bool:
+    return isinstance(param, click.Argument) and param.name != "beam_options"
+
+
+def _unknown_option(name: str, command: click.Command) -> CallError:
+    own = [option for param in command.params for option in param.opts if option.startswith("--")]
+    close = difflib.get_close_matches(name, own, n=1)
+    hint = _ANSWERS.get(name) or (f"did you mean {close[0]}?" if close else _beam_hint(name))
+    return CallError(f"no such option: {name}; {hint or f'see `shardkit {command.name} --help`'}")
+
+
+def _beam_hint(name: str) -> str | None:
+    try:
+        from shardkit.pipelines.options import known_options
+    except MissingExtraError:
+        return None
+    known = known_options()
+    close = difflib.get_close_matches(name, known, n=1)
+    where = f"write Beam's own options after `{SEPARATOR}`, or together with {RUNNER}"
+    if close == [RUNNER]:
+        return f"did you mean {RUNNER}?"
+    if name in known:
+        return f"it is an option of Apache Beam: {where}"
+    return f"did you mean {close[0]}, an option of Apache Beam? {where[0].upper()}{where[1:]}" if close else None
+
+
+def _superfluous(paths: Sequence[str], command: click.Command) -> CallError:
+    """Return the error for a call with more paths than the command has."""
+    from shardkit.sources.file_lists import files_refusal
+
+    wanted = path_names(command)
+    images = paths[:-1] if len(wanted) > 1 else paths
+    if wanted[0] == "SOURCE" and (refusal := files_refusal(images)):
+        return refusal
+    what = " and ".join(wanted)
+    msg = f"{command.name} takes {what}; found {len(paths)} paths: {', '.join(map(repr, paths[:4]))}"
+    msg += ", …" if len(paths) > 4 else ""
+    return CallError(f"{msg}; quote a path that has blanks, and write Beam's own options after `{SEPARATOR}`")

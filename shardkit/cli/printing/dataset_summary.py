@@ -1,0 +1,184 @@
+"""The summary of a dataset that `info` prints. It needs the base install only, but for the values of masks."""
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from rich.console import Group
+from rich.table import Table
+
+from shardkit.cli.printing.lines import Paragraph
+from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
+from shardkit.cli.tables import table
+from shardkit.dataset.features import CLASS_LABELS, LABEL, LABELS, MASK, OBJECT_LABELS
+from shardkit.dataset.manifest import Manifest
+from shardkit.errors import DataError, MissingExtraError
+from shardkit.extras import require_extra
+from shardkit.hashing import sha256_hex
+from shardkit.naming import REJECTED, counted, printable
+from shardkit.statistics.annotations import QUANTILES, box_statistics, mask_statistics, number_quantiles
+from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics
+from shardkit.statistics.sample import read_annotations
+
+CLASSES_LISTED = 40  # in a table
+SAMPLE = 1000  # examples whose annotations are read
+MASK_SAMPLE = 200  # masks that are decoded
+
+Part = Table | Paragraph | str
+
+
+def info_summary(manifest: Manifest) -> Group:
+    """Return what `info` prints."""
+    source, features = manifest.source, manifest.features
+    statistics = index_statistics(manifest, MASK_SAMPLE if MASK in features else SAMPLE)
+    head = f"{manifest.root.url}: dataset {manifest.name!r}, format {manifest.format_version}, from {source.layout}"
+    rows = rows_of(manifest)
+    parts: list[Part] = [Paragraph(head), "", splits_table(rows, "bytes")]
+    parts += map(Paragraph, ["", *lines] if (lines := balance_lines(rows, features)) else [])
+    parts += [*_classes_part(manifest), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
+    lines = [_changes_line(statistics), rejected_line(manifest), *ties_lines(source.groups, source.duplicates)]
+    return Group(*parts, *map(Paragraph, lines))
+
+
+def _classes_part(manifest: Manifest) -> list[Part]:
+    if not manifest.classes:
+        return []
+    is_list = manifest.features.get(LABELS) == CLASS_LABELS or OBJECT_LABELS in manifest.features
+    made = table("images with" if is_list else "class", *manifest.splits)
+    for label, name in list(enumerate(manifest.classes))[:CLASSES_LISTED]:
+        made.add_row(_quoted(name), *(f"{split.class_counts[label]:,}" for split in manifest.splits.values()))
+    if len(manifest.classes) > CLASSES_LISTED:
+        made.add_row(f"… {len(manifest.classes) - CLASSES_LISTED:,} more")
+    return ["", made]
+
+
+def _annotation_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
+    features = manifest.features
+    if OBJECT_LABELS in features:
+        return [*_unlabelled_lines(statistics, "boxes"), *_box_parts(manifest, statistics)]
+    if LABELS in features and statistics.labels_per_image is not None:
+        return [*_unlabelled_lines(statistics, "labels"), _paragraph("labels per image", statistics.labels_per_image)]
+    if MASK in features:
+        return _mask_parts(manifest, statistics)
+    if LABEL in features and not manifest.classes and statistics.sample:
+        return _number_parts(manifest, statistics)
+    return []
+
+
+def _unlabelled_lines(statistics: IndexStatistics, what: str) -> list[Part]:
+    """Return the line about images without labels or boxes; a blank line before it."""
+    total = sum(statistics.unlabelled.values())
+    where = ", ".join(f"{count:,} in {split}" for split, count in statistics.unlabelled.items() if count)
+    found = f"{total:,} ({where})" if total and len(statistics.unlabelled) > 1 else f"{total:,}"
+    return ["", Paragraph(f"images without {what}: {found}")]
+
+
+def _paragraph(what: str, span: Span) -> Paragraph:
+    return Paragraph(f"{what}: {span.low:,} to {span.high:,}, median {span.median:,}")
+
+
+def _box_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
+    boxes = box_statistics(read_annotations(manifest.root, statistics.sample))
+    if boxes.per_image is None:
+        return []
+    made = table("boxes", "images", "boxes", "fewest\nper image", "median\nper image", "most\nper image")
+    by_class = sorted(boxes.by_class.items())
+    for label, one in by_class[:CLASSES_LISTED]:
+        span = [f"{count:,}" for count in one.per_image]
+        made.add_row(_quoted(manifest.classes[label]), f"{one.num_images:,}", f"{one.num_boxes:,}", *span)
+    if len(by_class) > CLASSES_LISTED:
+        made.add_row(f"… {len(by_class) - CLASSES_LISTED:,} more")
+    every = [f"{count:,}" for count in boxes.per_image]
+    made.add_row("all", f"{boxes.num_images:,}", f"{boxes.num_boxes:,}", *every)
+    return [Paragraph(_sampled("boxes", manifest, boxes.num_images)), "", made]
+
+
+def _mask_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
+    try:
+        require_extra("convert", "decoding masks")
+    except MissingExtraError as error:
+        return ["", Paragraph(f"values of the masks: not shown; {error}")]
+    masks = mask_statistics(read_annotations(manifest.root, statistics.sample))
+    made = table("mask value", "images", "pixels")
+    total = sum(masks.pixels.values())
+    for value in list(masks.pixels)[:CLASSES_LISTED]:
+        made.add_row(f"{value}", f"{masks.num_with[value]:,}", f"{masks.pixels[value] / total:.2%}")
+    if len(masks.pixels) > CLASSES_LISTED:
+        made.add_row(f"… {len(masks.pixels) - CLASSES_LISTED:,} more")
+    return ["", Paragraph(_sampled("values of the masks", manifest, masks.num_masks)), "", made]
+
+
+def _number_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
+    quantiles = number_quantiles(read_annotations(manifest.root, statistics.sample))
+    heads = ["smallest" if share == 0 else "largest" if share == 1 else f"{share:.0%}" for share in QUANTILES]
+    made = table("label", *heads)
+    for i, row in enumerate(quantiles[:CLASSES_LISTED].tolist()):
+        made.add_row(f"[{i}]" if len(quantiles) > 1 else "number", *(f"{value:.6g}" for value in row))
+    return ["", Paragraph(_sampled("range and quantiles", manifest, len(statistics.sample))), "", made]
+
+
+def _sampled(what: str, manifest: Manifest, num_read: int) -> str:
+    total = sum(split.num_examples for split in manifest.splits.values())
+    of_what = f"all {total:,}" if num_read == total else f"{num_read:,} evenly spaced of {total:,}"
+    return f"{what}, counted in {of_what} images:"
+
+
+def _sizes_part(statistics: IndexStatistics) -> list[Part]:
+    made = table("pixels", "smallest", "median", "largest")
+    for side, span in (("width", statistics.width), ("height", statistics.height)):
+        if span is not None:
+            made.add_row(side, *(f"{value:,}" for value in span))
+    return ["", made]
+
+
+def _changes_line(statistics: IndexStatistics) -> str:
+    changes = ", ".join(f"{number:,} {change}" for change, number in statistics.changes.items())
+    return f"normalised: {changes}" if changes else "normalised: none, all images are stored unchanged"
+
+
+def _quoted(name: str) -> str:
+    return printable(repr(name))
+
+
+def rejected_line(manifest: Manifest) -> str:
+    """Return a line with the number of rejected images by reason, and of skipped files by type."""
+    by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
+    line = f"rejected: {by_reason} (listed by `shardkit info --rejected`)" if by_reason else "rejected: none"
+    skipped = manifest.source.skipped
+    if skipped:
+        kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
+        line += f"; skipped: {kinds}"
+    return line
+
+
+def ties_lines(groups: int | None, duplicates: int | None) -> list[str]:
+    """Return lines with the number of groups and of exact duplicates, if there are any."""
+    lines = [] if groups is None else [f"groups: {groups:,}"]
+    return lines + (
+        [f"exact duplicates: {counted(duplicates, 'image')} with the same bytes as another"] if duplicates else []
+    )
+
+
+def rejected_rows(manifest: Manifest) -> list[dict[str, Any]]:
+    """Return everything that was left out: key, reason, message and source_bytes of each.
+
+    Raises:
+        DataError: The list is missing or no longer what was written.
+    """
+    where = f"{manifest.root.url}/{REJECTED}"
+    (wanted,) = (file.sha256 for file in manifest.files if file.path == REJECTED)
+    try:
+        raw = manifest.root.read(REJECTED)
+    except FileNotFoundError:
+        msg = f"{where}: the list is missing; restore it or convert again"
+        raise DataError(msg) from None
+    if sha256_hex(raw) != wanted:
+        msg = f"{where}: the list is not the one that the manifest names; restore it or convert again"
+        raise DataError(msg)
+    rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(raw)).to_pylist()
+    return rows
+
+
+def rejected_line_of(row: dict[str, Any]) -> str:
+    """Return the line that `info --rejected` prints for a rejected image."""
+    return printable(f"{row['key']}: {row['reason']}: {row['message']}")

@@ -1,0 +1,59 @@
+"""Lines of text for rich: paragraphs wrap between words at the terminal's width, commands stay whole to be copied."""
+
+import textwrap
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rich.console import Console, ConsoleOptions
+from rich.segment import Segment
+
+from shardkit.naming import printable
+
+COMMAND = "  shardkit "  # how the line of a command begins, in messages too
+_HANGING = 2  # columns by which the further lines of a paragraph are indented
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """One line of text, wrapped if the output is a terminal; its further lines are indented."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """See rich's console protocol."""
+        text = printable(self.text)
+        for line in wrapped(text, options.max_width) if console.is_terminal else [text]:
+            yield from (Segment(line), Segment.line())
+
+
+@dataclass(frozen=True, slots=True)
+class Verbatim:
+    """One line that is printed as it is, however long: a command or a line of Python."""
+
+    text: str
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> Iterator[Segment]:
+        """See rich's console protocol."""
+        del console, options
+        yield from (Segment(printable(self.text)), Segment.line())
+
+
+def wrapped(line: str, width: int) -> list[str]:
+    """Return the lines of a paragraph; commands are not wrapped, because a wrapped one cannot be copied.
+
+    Args:
+        line: The text, which may be indented.
+        width: Columns of the terminal.
+    """
+    if len(line) <= width or line.startswith(COMMAND):
+        return [line]
+    indent = line[: len(line) - len(line.lstrip())]
+    further = indent + " " * _HANGING
+    return textwrap.wrap(
+        line,
+        width,
+        subsequent_indent=further,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )

@@ -1,0 +1,55 @@
+"""The commands and the Python lines that `convert` prints at its end: pasted as they are, they run."""
+
+import shlex
+from typing import TYPE_CHECKING
+
+from shardkit.cli.printing.lines import COMMAND, Verbatim
+
+if TYPE_CHECKING:
+    from shardkit.dataset.manifest import Manifest
+
+BATCH = 32
+WIDTH = 80  # columns of a usual terminal
+
+
+def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
+    """Return the lines.
+
+    Args:
+        manifest: The dataset's manifest.
+        output: OUTPUT as the user wrote it.
+    """
+    lines = ["", "Next:", *_command("verify", output, "--deep"), *_command("info", output)]
+    split = next((name for name, split in manifest.splits.items() if split.num_examples), None)
+    if split is not None:
+        batch = min(BATCH, manifest.splits[split].num_examples)
+        # Not indented: Python refuses a pasted line that begins with blanks.
+        lines += ["", "In Python, the first batch:", *_snippet(output, split, batch)]
+    return list(map(Verbatim, lines))
+
+
+def _command(name: str, *arguments: str) -> list[str]:
+    """Return the lines of a command; the shell joins two that end and begin at a backslash."""
+    line = f"{COMMAND}{name} {shlex.join(arguments)}"
+    return [line] if len(line) <= WIDTH else [f"{COMMAND}{name} \\", f"    {shlex.join(arguments)}"]
+
+
+def _snippet(output: str, split: str, batch: int) -> list[str]:
+    """Return Python lines; the call is on several lines if it is wider than WIDTH."""
+    where, rest = f"{_quoted(output)}, {_quoted(split)}, ", f"global_batch_size={batch}, image_size=(224, 224)"
+    call = [f"batches = reader.make_dataset({where}{rest})"]
+    if len(call[0]) > WIDTH:
+        lines = [f"    {where}{rest}"] if len(where + rest) <= WIDTH - 4 else [f"    {where}".rstrip(), f"    {rest}"]
+        call = ["batches = reader.make_dataset(", *lines, ")"]
+    return [
+        "from shardkit import reader",
+        *call,
+        "images, labels = next(iter(batches))",
+        "print(images.shape, labels)",
+    ]
+
+
+def _quoted(text: str) -> str:
+    """Return a Python literal, in double quotes where that needs no escapes."""
+    literal = repr(text)
+    return f'"{literal[1:-1]}"' if '"' not in literal else literal

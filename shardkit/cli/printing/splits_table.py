@@ -1,0 +1,93 @@
+"""The table of splits and the lines about their balance, which `convert`, `plan` and `info` print."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from rich.table import Table
+
+from shardkit.cli.tables import table
+from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature, label_feature
+from shardkit.dataset.manifest import Balance, Manifest
+from shardkit.planning.sizing import format_size
+
+
+class SplitRow(NamedTuple):
+    """A row of the table.
+
+    Attributes:
+        name: Name of the split.
+        class_counts: Number of examples of each class.
+        shard_counts: Number of examples of each shard.
+        num_bytes: Size in bytes.
+        balance: Balance of the shards.
+    """
+
+    name: str
+    class_counts: list[int]
+    shard_counts: list[int]
+    num_bytes: int
+    balance: Balance
+
+
+def rows_of(manifest: Manifest) -> list[SplitRow]:
+    """Return the rows of a dataset."""
+    return [
+        SplitRow(
+            name, split.class_counts, [shard.num_examples for shard in split.shards], split.num_bytes, split.balance
+        )
+        for name, split in manifest.splits.items()
+    ]
+
+
+def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
+    """Return a table with one row per split.
+
+    Args:
+        rows: The splits.
+        bytes_head: Head of the column of sizes.
+    """
+    made = table("split", "classes", "shards", "examples", bytes_head, "examples\nper shard")
+    for row in rows:
+        made.add_row(
+            row.name,
+            f"{sum(map(bool, row.class_counts)):,}" if row.class_counts else "–",
+            f"{len(row.shard_counts):,}",
+            f"{sum(row.shard_counts):,}",
+            format_size(row.num_bytes),
+            _span(row.shard_counts),
+        )
+    return made
+
+
+def balance_lines(rows: Sequence[SplitRow], features: Mapping[str, Feature]) -> list[str]:
+    """Return lines that say in words how even the shards of a split are.
+
+    Args:
+        rows: The splits.
+        features: Features of the examples.
+    """
+    splits = {row.name: row.balance for row in rows}
+    if not splits:
+        return []
+    counts = {name: balance.class_spread for name, balance in splits.items()}
+    worst = max(counts, key=lambda name: counts[name])
+    answer = "yes" if counts[worst] <= 1 else f"no, up to {counts[worst]:,} apart in {worst}"
+    lines = [f"{what} within 1 image per shard: {answer}"] if (what := _balanced(features)) else []
+    if all(len(row.shard_counts) <= 1 for row in rows):
+        return lines
+    bytes_spread = max(balance.bytes_spread for balance in splits.values())
+    return [*lines, f"shard sizes within a split differ by at most {bytes_spread:.2%}"]
+
+
+def _balanced(features: Mapping[str, Feature]) -> str:
+    """Return what is dealt evenly over the shards, see planning.labels.ExampleLabels.strata."""
+    if features.get(LABEL) == CLASS_LABEL:
+        return "every class"
+    if label_feature(features) is None:
+        return ""
+    return "every tenth of the labels" if LABEL in features else "every class, an image counted for its rarest,"
+
+
+def _span(counts: list[int]) -> str:
+    low, high = min(counts, default=0), max(counts, default=0)
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"

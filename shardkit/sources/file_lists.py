@@ -1,0 +1,53 @@
+"""Refuse a list or a pattern of files given as SOURCE, with the commands for their folder."""
+
+import contextlib
+import posixpath
+import re
+from collections.abc import Sequence
+
+from shardkit.errors import CallError
+from shardkit.sources.commands import Command, refusal
+from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.storage import open_folder
+
+_PATTERN = re.compile(r"[*?\[{]")
+
+
+def files_refusal(paths: Sequence[str]) -> CallError | None:
+    """Return the error for image files given as SOURCE; None if not all of them are named like images."""
+    if not paths or any(ending(path) not in IMAGE_ENDINGS for path in paths):
+        return None
+    what = f"{paths[0]} is an image file" if len(paths) == 1 else f"{paths[0]} and the others are image files"
+    folder = posixpath.commonpath([posixpath.dirname(path) for path in paths]) if _alike(paths) else ""
+    return refusal(f"{what}; SOURCE is one folder", _commands(folder or "."))
+
+
+def pattern_refusal(source: str) -> CallError | None:
+    """Return the error for a pattern such as ``photos/*.jpg``; None if there is none, or a folder has this name."""
+    scheme, separator, path = source.rpartition("://")
+    parts = path.split("/")
+    first = next((i for i, part in enumerate(parts) if _PATTERN.search(part)), None)
+    if first is None:
+        return None
+    with contextlib.suppress(OSError):
+        if open_folder(source).stat("") is not None:
+            return None
+    folder = scheme + separator + ("/".join(parts[:first]) or ("/" if path.startswith("/") else "."))
+    return refusal(f"{source} is a pattern, and SOURCE is one folder, table or archive", _commands(folder))
+
+
+def _alike(paths: Sequence[str]) -> bool:
+    """Return whether all paths are relative, or all are absolute; URLs are relative."""
+    return len({path.startswith("/") for path in paths}) == 1
+
+
+def _commands(folder: str) -> list[Command]:
+    """Return the commands for a folder, and for the one above if it has no folders, as a class has none."""
+    above, _, name = folder.rpartition("/")
+    commands = [Command(folder, (), "each folder in it is a class")]
+    if not above or name in {".", ".."} or above.endswith(":/"):
+        return commands
+    with contextlib.suppress(OSError):
+        if any(entry.is_folder for entry in open_folder(folder).scan()):
+            return commands
+    return [Command(above, (), f"{name} is one of the classes"), *commands]

@@ -1,0 +1,10 @@
+"""What `shardkit info` says about a dataset besides its manifest. Memory does not grow with the dataset.
+
+| module | contents |
+|---|---|
+| `indexes` | image sizes, changes, labels per image: exact, from the indexes |
+| `sample` | the annotations of evenly spaced examples: exact for small datasets |
+| `annotations` | boxes, mask values and numbers of such a sample |
+
+Printing belongs in `cli`.
+"""

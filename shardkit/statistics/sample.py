@@ -1,0 +1,42 @@
+"""Read the annotations of chosen examples, without their images."""
+
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from typing import Any
+
+from shardkit.dataset.example import decode_features
+from shardkit.errors import DataError, RecordError
+from shardkit.statistics.indexes import Location
+from shardkit.storage import Folder, unreadable
+
+_THREADS = 16  # on object stores, each read is a request of some 20 ms
+
+
+def read_annotations(root: Folder, locations: Iterable[Location]) -> Iterator[dict[str, Any]]:
+    """Yield the features of each example whose names follow "image": labels, objects, numbers and masks.
+
+    Args:
+        root: The dataset's folder.
+        locations: See IndexStatistics.sample.
+
+    Raises:
+        DataError: A shard is missing, or a record is damaged.
+        MachineError: A shard cannot be read.
+    """
+    with ThreadPoolExecutor(_THREADS, thread_name_prefix="sample") as pool:
+        yield from pool.map(partial(_read, root), locations)
+
+
+def _read(root: Folder, location: Location) -> dict[str, Any]:
+    where = f"{root.url}/{location.path}"
+    try:
+        return decode_features(root.read_range(location.path, location.start, location.num_bytes))
+    except FileNotFoundError:
+        msg = f"{where}: the shard is missing; restore it, or convert again"
+        raise DataError(msg) from None
+    except OSError as error:
+        raise unreadable(where, error) from error
+    except RecordError as error:
+        msg = f"{where}: {error}; run `shardkit verify` on the dataset"
+        raise DataError(msg) from None
