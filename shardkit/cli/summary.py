@@ -2,6 +2,7 @@
 
 import shlex
 from collections import Counter
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,11 +94,12 @@ def rejected_line(manifest: Manifest) -> str:
     """Return a line with the number of rejected images by reason, and of skipped files by type."""
     by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
     line = f"rejected: {by_reason} (listed by `shardkit info --rejected`)" if by_reason else "rejected: none"
-    skipped = manifest.source.skipped
-    if skipped:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
-        line += f"; skipped: {kinds}"
-    return line
+    return line + _skipped(manifest.source.skipped)
+
+
+def _skipped(skipped: Mapping[str, int]) -> str:
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
+    return f"; skipped: {kinds}" if kinds else ""
 
 
 def rejected_rows(manifest: Manifest) -> list[dict[str, Any]]:
@@ -175,7 +177,7 @@ def plan_summary(plan: Plan, limit: RejectLimit) -> Group:
     reasons = [f"{'  ' * bool(i)}{reason}" for split in plan.splits for i, reason in enumerate(split.reasons)]
     by_reason = Counter(plan.rejected["reason"].to_pylist())
     rejected = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.most_common()) or "none"
-    lines = ["", classes_line(plan.classes), f"rejected: {rejected}"]
+    lines = ["", classes_line(plan.classes), f"rejected: {rejected}{_skipped(plan.source.skipped)}"]
     lines += [
         f"  {printable(row['key'])}: {row['message']}" for row in plan.rejected.slice(0, REJECTED_SHOWN).to_pylist()
     ]
@@ -196,7 +198,9 @@ def shares_table(plan: Plan) -> Table:
     made = table("share of" if not wanted else "share of\nwanted", *heads, "examples")
     rows = [("all", [split.num_examples for split in plan.splits])]
     rows += [
-        (repr(name), [split.class_counts[label] for split in plan.splits]) for label, name in enumerate(plan.classes)
+        (repr(name), [split.class_counts[label] for split in plan.splits])
+        for label, name in enumerate(plan.classes)
+        if any(any(split.class_counts) for split in plan.splits)  # masks: their classes are not counted
     ]
     for name, counts in rows[: CLASSES_LISTED + 1]:
         total = sum(counts)

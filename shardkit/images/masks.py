@@ -82,8 +82,8 @@ def check_mask(data: bytes, colours: str | None = None) -> MaskInfo:
         colours: The colours of the classes by number, six hexadecimal digits each; None if pixels are class numbers.
 
     Raises:
-        BadImage: "bad_mask": it is damaged, coloured, lossy or otherwise not an array of numbers; or it has a colour that
-            no class has.
+        BadImage: "bad_mask": it is damaged, coloured, lossy or otherwise no array of numbers; or a colour is that of no
+            class.
     """
     with _as_bad_mask(data):
         info = _inspected(data)

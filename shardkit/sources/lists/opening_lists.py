@@ -1,13 +1,13 @@
 """Open the layout `list`: a well-known dataset, the lists of a folder, or one list file."""
 
 import posixpath
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.sources.commands import Command, refusal
-from shardkit.sources.lists.celeba import open_celeba
 from shardkit.sources.lists.class_names import find_class_names
 from shardkit.sources.lists.finding import (
     FoundList,
@@ -16,18 +16,23 @@ from shardkit.sources.lists.finding import (
     split_of_list,
     without_whole_lists,
 )
-from shardkit.sources.lists.imagenet import open_imagenet
-from shardkit.sources.lists.joined_ids import open_joined_ids
-from shardkit.sources.lists.known_trees import open_known_tree
+from shardkit.sources.lists.known.celeba import open_celeba
+from shardkit.sources.lists.known.imagenet import open_imagenet
+from shardkit.sources.lists.known.joined_ids import open_joined_ids
+from shardkit.sources.lists.known.known_trees import open_known_tree
+from shardkit.sources.lists.known.mat_files import has_mat_labels, refuse_mat_labels
+from shardkit.sources.lists.known.oxford_pets import open_oxford_pets
 from shardkit.sources.lists.layout import ImageLists
-from shardkit.sources.lists.list_files import ListFile, find_form, label_part, names_masks, unusual_labels
-from shardkit.sources.lists.mat_files import has_mat_labels, refuse_mat_labels
-from shardkit.sources.lists.oxford_pets import open_oxford_pets
+from shardkit.sources.lists.list_files import ListFile
+from shardkit.sources.lists.list_forms import find_form
+from shardkit.sources.lists.list_labels import label_part, names_masks, unusual_labels
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import folders_in
+from shardkit.sources.walking import folders_in, join
 from shardkit.storage import Folder, open_folder
 
 _MAX_FOLDERS = 8  # folders that are searched for names of the classes
+_MIN_LINES = 20  # below, labels need not repeat
+_MAX_DISTINCT = 0.9  # of the lines: above, labels are captions or names
 _TABLE = "write a CSV file with the header image,label instead"
 
 
@@ -78,7 +83,7 @@ def open_lists(folder: Folder, excluded: str | None, options: SourceOptions) -> 
     lists = _one_per_split(folder, without_whole_lists(_one_kind(folder, found, options)), options)
     several = len({one.split for one in lists}) > 1
     forms = [replace(one.form, split=one.split if several else None) for one in lists]
-    return _opened(folder, folder, forms, excluded)
+    return _opened(folder, folder, forms, excluded, options)
 
 
 def open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLists:
@@ -104,7 +109,7 @@ def open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLis
     if names_masks(form):
         msg = f"{lists.url}/{path}: it pairs images with masks; give their folder as SOURCE, with --layout masks"
         raise DataError(msg)
-    return _opened(folder, lists, [form], None)
+    return _opened(folder, lists, [form], None, options)
 
 
 def _well_known(folder: Folder, excluded: str | None, options: SourceOptions) -> ImageLists | None:
@@ -117,16 +122,21 @@ def _well_known(folder: Folder, excluded: str | None, options: SourceOptions) ->
     )
 
 
-def _opened(folder: Folder, lists: Folder, forms: Sequence[ListFile], excluded: str | None) -> ImageLists:
+def _opened(
+    folder: Folder, lists: Folder, forms: Sequence[ListFile], excluded: str | None, options: SourceOptions
+) -> ImageLists:
     names = " and ".join(printable(form.path) for form in forms)
     for form in forms:
         if what := unusual_labels(form):
-            msg = f"{lists.url}/{form.path}: its labels are {what}, not classes; {_TABLE}"
-            raise DataError(msg)
+            raise _no_classes(folder, form, what)
     part = label_part(forms) if not all(form.has_labels for form in forms) else None
     class_names: tuple[str, ...] = ()
     file, left_out = "", list[str]()
-    if labels := {label for form in forms if form.has_labels for label in form.labels()}:
+    counts = Counter(label for form in forms if form.has_labels for label in form.labels())
+    labels = set(counts)
+    if counts.total() >= _MIN_LINES and len(labels) > _MAX_DISTINCT * counts.total() and options.layout is None:
+        raise _no_classes(folder, forms[0], f"hardly ever repeated ({len(labels):,} in {counts.total():,} lines)")
+    if labels:
         places = [posixpath.dirname(forms[0].path), "", *folders_in(lists)[:_MAX_FOLDERS]]
         class_names, first, file = find_class_names(lists, places, labels)
         forms = [replace(form, class_names=class_names, first_label=first) for form in forms]
@@ -144,6 +154,14 @@ def _opened(folder: Folder, lists: Folder, forms: Sequence[ListFile], excluded: 
     remark += f"; {splits}" if splits else ""
     remark += f"; left out {' and '.join(map(printable, left_out))}, without labels" if left_out else ""
     return ImageLists(folder, "lists", remark, tuple(forms), False, class_names or None, excluded)  # noqa: FBT003
+
+
+def _no_classes(folder: Folder, form: ListFile, what: str) -> CallError:
+    commands = [Command(join(form.folder.url, form.path), ("--layout", "list"), "each label is a class after all")]
+    if folder == form.folder:
+        commands.insert(0, Command(folder.url, ("--layout", "class-folders"), "each folder is a class"))
+    problem = f"{printable(form.folder.url)}/{form.path}: its labels are {what}, so they are not classes; {_TABLE}, or"
+    return refusal(problem, commands)
 
 
 def _with_labels(forms: Sequence[ListFile], part: int | None, known: set[str]) -> list[ListFile]:

@@ -1,3 +1,5 @@
+from pathlib import Path
+
 import pytest
 
 from shardkit.errors import CallError, DataError, ShardkitError
@@ -8,6 +10,7 @@ from shardkit.testing import write_tree
 
 from ..test_well_known import images, read, write
 
+SAMPLES = Path(__file__).parents[3] / "sample_data"
 CATS = images("cat/1.jpg", "cat/2.jpg", "dog/3.jpg")
 
 # name: lines of a list next to cat/1.jpg, cat/2.jpg and dog/3.jpg, and the labels it gives these
@@ -42,6 +45,14 @@ def test_the_form_of_a_list_is_the_one_that_names_images(name, tmp_path):
         _, rows, skipped = read(source)
         assert rows == expected
         assert skipped == {}
+
+
+def test_the_sample_is_read():
+    source, rows, _ = read(SAMPLES / "list.txt")
+    assert len(rows) == 240
+    assert rows[0] == ("shapes/circle/circle_000.jpg", None, "circle")
+    assert {label for _, _, label in rows} == {"circle", "square", "star", "triangle"}
+    assert source.describe() == f"{SAMPLES}: read as lists: the class from list.txt"
 
 
 def test_spaces_in_names_are_not_taken_for_separators(tmp_path):
@@ -124,9 +135,10 @@ def test_root_is_the_folder_that_the_paths_of_a_list_start_at(tmp_path):
 
 # name: lines of train.txt next to CATS, and what the refusal says
 BAD = {
-    "boxes": (["cat/1.jpg 10,20,30,40,0", "cat/2.jpg 1,2,3,4,1"], "several numbers on a line"),
-    "attributes": (["cat/1.jpg -1 1 1", "cat/2.jpg 1 1 1"], "several numbers on a line"),
-    "numbers to regress on": (["cat/1.jpg 0.25", "cat/2.jpg 3"], "numbers with fractions.*header image,label"),
+    "boxes": (["cat/1.jpg 10,20,30,40,0", "cat/2.jpg 1,2,3,4,1"], "several fields on a line"),
+    "boxes with names": (["cat/1.jpg,10,20,30,40,cat", "dog/3.jpg,1,2,3,4,dog"], "several fields on a line"),
+    "attributes": (["cat/1.jpg -1 1 1", "cat/2.jpg 1 1 1"], "several fields on a line"),
+    "numbers to regress on": (["cat/1.jpg 0.25", "cat/2.jpg 3"], "numbers with fractions.*header image,label.*or; "),
     "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "pairs images with masks.*--layout masks"),
     "one folder": (["cat/1.jpg", "cat/2.jpg"], "has no labels, and its images lie in one folder"),
     "no image": (["hello world", "this is a test"], "name no image"),
@@ -138,7 +150,7 @@ BAD = {
 def test_a_list_that_gives_no_classes_is_refused(name, tmp_path):
     lines, says = BAD[name]
     root = write(tmp_path, CATS | {"train.txt": lines})
-    with pytest.raises(DataError, match=says):
+    with pytest.raises(ShardkitError, match=says):
         open_source(str(root / "train.txt"))
 
 
@@ -254,3 +266,12 @@ def test_lists_in_other_encodings_are_named(tmp_path):
     root = write_tree(tmp_path, {"cat/1.jpg": b"x", "train.txt": "cat/1.jpg a\n".encode("utf-16")})
     with pytest.raises(ShardkitError, match="UTF-16; save it as UTF-8"):
         open_source(str(root / "train.txt"))
+
+
+def test_labels_that_hardly_repeat_are_no_classes_unless_the_user_says_so(tmp_path):
+    paths = [f"photos/{i}.jpg" for i in range(30)]
+    captions = [f"{path} a photograph with the caption {chr(97 + i)}x" for i, path in enumerate(paths)]
+    root = write(tmp_path, {**images(*paths), "captions.txt": captions})
+    with pytest.raises(CallError, match=r"labels are hardly ever repeated \(30 in 30 lines\)"):
+        open_source(str(root))
+    assert len(read(root, layout="list")[1]) == 30

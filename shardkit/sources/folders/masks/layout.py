@@ -35,7 +35,7 @@ from shardkit.sources.listing import (
     rejected_row,
     unicode_problem,
 )
-from shardkit.sources.lists.oxford_pets import ANNOTATIONS
+from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
 from shardkit.sources.walking import files_below
@@ -86,8 +86,10 @@ class Masks(Source):
             for part in self.found
         ]
         file, remark = self.mask_classes.file, ""
+        if self.found[0].mask_suffix:
+            remark = "; the images of test are left out, because Cityscapes publishes only dummies of their masks"
         if file:
-            remark = f"; {'the colours of the masks' if self.mask_classes.colours else 'class names'} by {file}"
+            remark += f"; {'the colours of the masks' if self.mask_classes.colours else 'class names'} by {file}"
         return f"{self.folder.url}: read as {self.layout}, paired by stem: {'; '.join(pairs)}{remark}"
 
     def parts(self) -> list[Part | UnlistedImages]:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from shardkit.naming import split_of_folder
 from shardkit.sources.detection.voc.image_folders import read_lists
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
-from shardkit.sources.lists.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
+from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
 from shardkit.sources.walking import children, folders_in, is_folder, join
 from shardkit.storage import Folder
 

@@ -5,7 +5,7 @@ Caltech-101     101_ObjectCategories/, Annotations/
 Caltech-256     256_ObjectCategories/
 """
 
-from shardkit.sources.lists.class_trees import class_folders
+from shardkit.sources.lists.known.class_trees import class_folders
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.walking import children, folders_in
 from shardkit.storage import Folder
