@@ -1,8 +1,12 @@
 """A small made tree for each dataset that everybody knows, in the form that its authors distribute it."""
 
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 
-from shardkit.errors import ShardkitError
+from shardkit.errors import CallError, ShardkitError
 from shardkit.inventory.measuring import measure_files
 from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
@@ -505,3 +509,53 @@ def test_a_well_known_dataset_is_read_back_with_its_labels_and_splits(tmp_path):
     assert names == ["airfield", "apartment_building/outdoor", "bar"]
     assert sorted((key, one["split"], names[one["label"]]) for key, one in found.items()) == rows
     assert all(one["image"] == pictures[key] for key, one in found.items())
+
+
+MAT_FILES = {
+    "Flowers-102": (
+        {
+            "imagelabels.mat": {"labels": [[77, 1, 5]]},
+            "setid.mat": {"trnid": [[2]], "valid": [[3]], "tstid": [[1]]},
+        },
+        images("jpg/image_00001.jpg", "jpg/image_00002.jpg", "jpg/image_00003.jpg"),
+        [
+            ("jpg/image_00001.jpg", "test", "77"),
+            ("jpg/image_00002.jpg", "train", "1"),
+            ("jpg/image_00003.jpg", "validation", "5"),
+        ],
+    ),
+    "Stanford Cars": (
+        {
+            "devkit/cars_train_annos.mat": {"annotations": [[("00001.jpg", 14), ("00002.jpg", 3)]]},
+            "cars_test_annos_withlabels.mat": {"annotations": [[("00001.jpg", 181), ("00002.jpg", 2)]]},
+        },
+        images(*(f"cars_{split}/0000{i}.jpg" for split in ("train", "test") for i in (1, 2))),
+        [
+            ("cars_test/00001.jpg", "test", "181"),
+            ("cars_test/00002.jpg", "test", "2"),
+            ("cars_train/00001.jpg", "train", "14"),
+            ("cars_train/00002.jpg", "train", "3"),
+        ],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MAT_FILES)
+def test_the_program_of_the_refusal_makes_the_table(name, tmp_path):
+    scipy_io = pytest.importorskip("scipy.io")
+    mats, files, rows = MAT_FILES[name]
+    write(tmp_path, files)
+    (tmp_path / "devkit").mkdir()
+    for path, values in mats.items():
+        records = {
+            key: value if key != "annotations" else np.array(value, [("fname", object), ("class", object)])
+            for key, value in values.items()
+        }
+        scipy_io.savemat(tmp_path / path, records)
+    with pytest.raises(CallError) as raised:
+        open_source(str(tmp_path))
+    program = str(raised.value).partition("python - <<'END'\n")[2].partition("\nEND")[0]
+    subprocess.run([sys.executable, "-c", program], cwd=tmp_path, check=True)
+    assert read(tmp_path / "labels.csv")[1] == rows
+    with pytest.raises(CallError, match=f"this is {name}, with its labels in .* and in labels.csv; run:"):
+        open_source(str(tmp_path))

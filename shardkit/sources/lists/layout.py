@@ -95,7 +95,7 @@ class ImageLists(Source):
     def _rows(self, reader: RecordReader, skipped: dict[str, int]) -> Iterator[ListingRow]:
         lists = [one for one in self.readers if one.own_folder is None]
         is_one_of_several = reader.own_folder is None and len(lists) > 1
-        shared = SharedImages(NamedImages(self._keys(one)) for one in lists) if is_one_of_several else ()
+        shared = SharedImages(NamedImages(one.keys(self.folder)) for one in lists) if is_one_of_several else ()
         for record in reader.records(self.folder, skipped):
             if record.key is not None and self._is_excluded(record.key):
                 continue
@@ -123,13 +123,8 @@ class ImageLists(Source):
         covered = {own for one in self.readers if (own := one.own_folder) is not None} | {*self.covered}
         if self.excluded is not None:
             covered.add(self.excluded)
-        named = NamedImages(key for one in self.readers if one.own_folder is None for key in self._keys(one))
+        named = NamedImages(key for one in self.readers if one.own_folder is None for key in one.keys(self.folder))
         return count_unlisted_images(self.folder, self.unlisted, covered=covered, named=named)
-
-    def _keys(self, reader: RecordReader) -> Iterator[str]:
-        for record in reader.records(self.folder, {}):
-            if record.key is not None:
-                yield record.key
 
     def _is_excluded(self, key: str) -> bool:
         return self.excluded is not None and key.startswith(f"{self.excluded}/")

@@ -76,6 +76,10 @@ class ListFile(RecordReader):
         """Yield the lines, each as one field."""
         return (line for line in read_fields(self.folder, self.path, "\n") if not line.values[0].startswith("#"))
 
+    def keys(self, folder: Folder) -> Iterator[str]:
+        """See RecordReader."""
+        return RecordReader.keys(self, folder) if self.by_name else self.images()
+
     def images(self) -> Iterator[str]:
         """Yield the key of each line that has one, without looking up files."""
         for fields in self.lines():

@@ -1,6 +1,7 @@
 """The interface of this package's readers: records that give an image its label and split."""
 
 import abc
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -10,6 +11,8 @@ from shardkit.sources.listing import BadRecord, RecordProblem
 from shardkit.sources.tables.formats.lines import read_lines
 from shardkit.storage import Entry, Folder
 
+# Safe paths, found without a loop over their characters in Python: a part does not begin with a dot.
+_PLAIN = re.compile(r"\w[\w .-]*(?:/\w[\w .-]*)*", re.ASCII)
 _PATH_SHOWN = 200  # characters of a path in a message
 
 
@@ -44,6 +47,10 @@ class RecordReader(abc.ABC):
     def own_folder(self) -> str | None:
         """Folder whose images this reader lists completely; None if a list names the images."""
         return None
+
+    def keys(self, folder: Folder) -> Iterator[str]:
+        """Yield the keys of the records that have one."""
+        return (record.key for record in self.records(folder, {}) if record.key is not None)
 
     @abc.abstractmethod
     def records(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListRecord]:
@@ -87,7 +94,7 @@ def checked_key(key: str) -> str:
     Raises:
         BadRecord: BAD_PATH.
     """
-    if problem := relative_path_problem(key):
+    if not _PLAIN.fullmatch(key) and (problem := relative_path_problem(key)):
         msg = f"the path {printable(key[:_PATH_SHOWN])!r} may not be followed: {problem}; correct the list"
         raise BadRecord(BAD_PATH, msg)
     return key

@@ -18,7 +18,7 @@ from shardkit.reject_reasons import BAD_LABEL, BAD_LINE, BAD_SPLIT
 from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, ending
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.lists.records import ListRecord, RecordReader, checked_key, read_fields, rejected
-from shardkit.sources.walking import children, folders_in, join
+from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join
 from shardkit.storage import Folder
 
 _ATTRIBUTES = ("list_attr_celeba.txt", "list_attr_celeba.csv")
@@ -140,18 +140,15 @@ def _source(
 
 
 def _find(folder: Folder, names: tuple[str, ...]) -> str | None:
-    for place in _FOLDERS:
-        there = {entry.name for entry in children(folder, place) if not entry.is_folder}
-        if found := next((name for name in names if name in there), None):
-            return join(place, found)
-    return None
+    paths = (join(place, name) for place in _FOLDERS for name in names)
+    return next((path for path in paths if file_or_folder(folder, path) is not None), None)
 
 
 def _images(folder: Folder) -> str:
     for name in _IMAGES:
         for place in ("", "Img"):
-            if name in folders_in(folder, place):
-                path = join(place, name)
+            path = join(place, name)
+            if is_folder(folder, path):
                 # Kaggle's archive has the folder twice, one in the other.
                 return join(path, name) if name in folders_in(folder, path) else path
     msg = f"{folder.url}: there is no folder {_IMAGES[0]}/ with CelebA's images; unpack {_IMAGES[0]}.zip there"

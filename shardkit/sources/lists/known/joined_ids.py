@@ -14,7 +14,7 @@ from shardkit.reject_reasons import BAD_LABEL, BAD_LINE, BAD_SPLIT, NO_LABEL
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.lists.records import ListRecord, RecordReader, checked_key, read_fields, rejected
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import file_or_folder, join
 from shardkit.storage import Folder
 
 _IMAGES, _LABELS, _CLASSES, _SPLITS = "images.txt", "image_class_labels.txt", "classes.txt", "train_test_split.txt"
@@ -77,8 +77,7 @@ def open_joined_ids(folder: Folder, excluded: str | None) -> ImageLists | None:
     Raises:
         DataError: Two classes have the same name.
     """
-    there = {entry.name for entry in children(folder) if not entry.is_folder}
-    if not {_IMAGES, _LABELS, _CLASSES} <= there:
+    if any(file_or_folder(folder, name) is None for name in (_LABELS, _IMAGES, _CLASSES)):
         return None
     names = _pairs(folder, _CLASSES)
     used = dict.fromkeys(_pairs(folder, _LABELS).values())
@@ -87,7 +86,7 @@ def open_joined_ids(folder: Folder, excluded: str | None) -> ImageLists | None:
         twice = next(name for name in classes if classes.count(name) > 1)
         msg = f"{folder.url}/{_CLASSES}: two classes are called {twice!r}; rename one"
         raise DataError(msg)
-    reader = JoinedIds(with_splits=_SPLITS in there)
+    reader = JoinedIds(with_splits=file_or_folder(folder, _SPLITS) is not None)
     splits = f", the split from {_SPLITS}" if reader.with_splits else ""
     remark = f"the image from {_IMAGES}, the class from {_LABELS} and {_CLASSES}{splits}"
     return ImageLists(folder, "numbered lists", remark, (reader,), class_names=tuple(classes), excluded=excluded)
