@@ -1,5 +1,7 @@
 """A small made tree for each dataset that everybody knows, in the form that its authors distribute it."""
 
+import shlex
+import shutil
 import subprocess
 import sys
 
@@ -559,3 +561,30 @@ def test_the_program_of_the_refusal_makes_the_table(name, tmp_path):
     assert read(tmp_path / "labels.csv")[1] == rows
     with pytest.raises(CallError, match=f"this is {name}, with its labels in .* and in labels.csv; run:"):
         open_source(str(tmp_path))
+
+
+OPTION_OF = {"--layout": "layout", "--root": "root", "--label-column": "label_columns"}
+
+
+@pytest.mark.parametrize("name", ["FGVC-Aircraft", "ImageNet without the labels of val", "UCF101"])
+def test_every_command_of_a_refusal_reads_images(name, tmp_path):
+    root = write(tmp_path / "source", REFUSED[name][0])
+    with pytest.raises(CallError) as raised:
+        open_source(str(root))
+    lines = [line for line in str(raised.value).splitlines() if line.startswith("  shardkit convert ")]
+    assert lines
+    for line in lines:
+        _, _, url, _, *given = shlex.split(line, comments=True)
+        options = {OPTION_OF[name]: value for name, value in zip(given[::2], given[1::2], strict=True)}
+        if "label_columns" in options:
+            options["label_columns"] = (options["label_columns"],)
+        _, rows, _ = read(url, **options)
+        assert rows
+        assert all(row[2] not in {"missing", "no_label"} for row in rows)
+
+
+def test_a_well_known_dataset_in_an_archive_is_read_in_place(tmp_path):
+    files, _, rows, _ = READ["Food-101"]
+    write(tmp_path / "food-101", files)
+    shutil.make_archive(str(tmp_path / "food-101"), "zip", tmp_path, "food-101")
+    assert read(tmp_path / "food-101.zip")[1] == rows

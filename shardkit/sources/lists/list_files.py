@@ -13,8 +13,9 @@ from shardkit.sources.tables.lookup import NameResolver
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
-# path: the whole line. last: the label follows the last separator. first: it follows the first one.
-Shape = Literal["path", "last", "first"]
+# path: the whole line. last: the label follows the last separator. first: it follows the first one. front: the path
+# follows the last separator, the label is before it.
+Shape = Literal["path", "last", "first", "front"]
 _INTEGER = re.compile(r"\d+")
 
 
@@ -130,8 +131,10 @@ def divide(line: str, shape: Shape, separator: str | None) -> tuple[str, str] | 
     """Return a line's path and label; None if it has no label where the shape has one."""
     if shape == "path":
         return line, ""
-    parts = line.rsplit(separator, 1) if shape == "last" else line.split(separator, 1)
+    parts = line.split(separator, 1) if shape == "first" else line.rsplit(separator, 1)
     path, label = (part.strip() for part in parts) if len(parts) > 1 else (line, "")
+    if shape == "front":
+        path, label = label, path
     return (path, label) if path and label else None
 
 

@@ -6,7 +6,7 @@ names images that exist.
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import islice
+from itertools import islice, product
 from typing import NamedTuple
 
 from shardkit.errors import CallError
@@ -62,13 +62,14 @@ def find_form(
     if not sample:
         return None
     names = NameResolver(folder)
-    for dropped in range(_MAX_DROPPED + 1):
-        for shape, separator in _shapes(sample):
+    # Paths without endings come last: the label 1 may be the name of 1.jpg.
+    for by_name in [False] if needs_endings else [False, True]:
+        for dropped, (shape, separator) in product(range(_MAX_DROPPED + 1), _shapes(sample)):
             paths = [pair[0] for line in sample if (pair := divide(line, shape, separator))]
-            paths = [one for one in paths if one.count("/") >= dropped and (not needs_endings or is_image(one))]
-            if 2 * len(paths) <= len(sample):
+            paths = [one for one in paths if one.count("/") >= dropped and is_image(one) != by_name]
+            if 2 * len(paths) <= len(sample) or (by_name and shape == "front"):
                 continue
-            plain = ListFile(lists, path, "", shape, separator, dropped, not any(map(is_image, paths)))
+            plain = ListFile(lists, path, "", shape, separator, dropped, by_name)
             # What is left of horse/1.jpg is no image of cat/.
             for group in [bases.own] if dropped else bases:
                 forms = (replace(plain, base=base) for base in group)
@@ -93,10 +94,12 @@ def _several_bases(folder: Folder, forms: Sequence[ListFile]) -> CallError:
 
 def _shapes(sample: Sequence[str]) -> Iterator[tuple[Shape, str | None]]:
     yield "path", None
-    for separator in _SEPARATORS:
-        if separator is None or all(separator in line for line in sample):
-            yield "last", separator
-            yield "first", separator
+    separators = [one for one in _SEPARATORS if one is None or all(one in line for line in sample)]
+    for separator in separators:
+        yield "last", separator
+        yield "first", separator
+    for separator in separators:
+        yield "front", separator
 
 
 def _spread(paths: Sequence[str]) -> list[str]:

@@ -54,6 +54,12 @@ def label_part(forms: Sequence[ListFile]) -> int | None:
     return depth if any(classes) and not is_split_folders else None
 
 
+def are_letters(forms: Sequence[ListFile], part: int) -> bool:
+    """Return whether a part of the keys is the first letter of the next one, as in SUN397's ``a/abbey/``."""
+    found = [key.split("/")[part : part + 2] for form in forms for key in islice(form.images(), _SAMPLE)]
+    return all(len(two) > 1 and two[0].lower() == two[1][:1].lower() for two in found)
+
+
 def _parts_at(keys: Iterable[str], depth: int) -> set[str]:
     return {parts[depth] for key in keys if len(parts := key.split("/")) > depth + 1}
 

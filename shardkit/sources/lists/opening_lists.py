@@ -25,7 +25,7 @@ from shardkit.sources.lists.known.oxford_pets import open_oxford_pets
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.lists.list_files import ListFile
 from shardkit.sources.lists.list_forms import find_form
-from shardkit.sources.lists.list_labels import label_part, names_masks, unusual_labels
+from shardkit.sources.lists.list_labels import are_letters, label_part, names_masks, unusual_labels
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import folders_in, join
 from shardkit.storage import Folder, open_folder
@@ -145,6 +145,9 @@ def _opened(
         forms = kept
     elif part is None:
         msg = f"{lists.url}: {names} has no labels, and its images lie in one folder; {_TABLE}"
+        raise DataError(msg)
+    if not labels and part is not None and are_letters(forms, part):
+        msg = f"{lists.url}: {names} has no labels, and the folders of its images are their first letters; {_TABLE}"
         raise DataError(msg)
     forms = [form if form.has_labels else replace(form, label_part=part) for form in forms]
     names = " and ".join(printable(form.path) for form in forms)

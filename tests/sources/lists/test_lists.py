@@ -22,6 +22,7 @@ LINES = {
         ["cat/1.jpg House cat", "cat/2.jpg House cat", "dog/3.jpg dog"],
         ["House cat", "House cat", "dog"],
     ),
+    "the label before the path": (["0 cat/1.jpg", "0 cat/2.jpg", "1 dog/3.jpg"], ["0", "0", "1"]),
     "no endings": (["cat/1 a", "cat/2 a", "dog/3 b"], ["a", "a", "b"]),
     "no labels": (["cat/1.jpg", "cat/2.jpg", "dog/3.jpg"], ["cat", "cat", "dog"]),
     "paths of another computer": (
@@ -139,6 +140,8 @@ BAD = {
     "boxes with names": (["cat/1.jpg,10,20,30,40,cat", "dog/3.jpg,1,2,3,4,dog"], "several fields on a line"),
     "attributes": (["cat/1.jpg -1 1 1", "cat/2.jpg 1 1 1"], "several fields on a line"),
     "numbers to regress on": (["cat/1.jpg 0.25", "cat/2.jpg 3"], "numbers with fractions.*header image,label.*or; "),
+    "several fields before the path": (["1 7 cat/1.jpg", "2 8 dog/3.jpg"], "several fields on a line"),
+    "folders of first letters": (["c/cat/4.jpg", "d/dog/5.jpg"], "are their first letters"),
     "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "pairs images with masks.*--layout masks"),
     "one folder": (["cat/1.jpg", "cat/2.jpg"], "has no labels, and its images lie in one folder"),
     "no image": (["hello world", "this is a test"], "name no image"),
@@ -149,7 +152,8 @@ BAD = {
 @pytest.mark.parametrize("name", BAD)
 def test_a_list_that_gives_no_classes_is_refused(name, tmp_path):
     lines, says = BAD[name]
-    root = write(tmp_path, CATS | {"train.txt": lines})
+    more = images("c/cat/4.jpg", "d/dog/5.jpg")
+    root = write(tmp_path, CATS | more | {"train.txt": lines})
     with pytest.raises(ShardkitError, match=says):
         open_source(str(root / "train.txt"))
 
