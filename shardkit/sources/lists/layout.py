@@ -14,6 +14,7 @@ from shardkit.sources.listing import (
     UNMEASURED,
     Listing,
     ListingRow,
+    RecordProblem,
     Source,
     batched,
     encodable_path,
@@ -94,14 +95,21 @@ class ImageLists(Source):
 
     def _rows(self, reader: RecordReader, skipped: dict[str, int]) -> Iterator[ListingRow]:
         lists = [one for one in self.readers if one.own_folder is None]
-        is_one_of_several = reader.own_folder is None and len(lists) > 1
-        shared = SharedImages(NamedImages(one.keys(self.folder)) for one in lists) if is_one_of_several else ()
+        named = [NamedImages(one.keys(self.folder)) for one in lists] if reader in lists and len(lists) > 1 else []
+        shared = SharedImages(named)
         for record in reader.records(self.folder, skipped):
             if record.key is not None and self._is_excluded(record.key):
                 continue
-            yield self._row(record, is_shared=record.key is not None and record.key in shared)
+            if record.key is None or record.key not in shared:
+                yield self._row(record)
+                continue
+            paths = [one.path for one, keys in zip(lists, named, strict=True) if record.key in keys]
+            if reader.path == paths[0]:  # one row for all of them
+                message = f"it is in two splits: {' and '.join(map(printable, paths))}; leave it in one"
+                problem = RecordProblem(record.key, NO_SPLIT, message)
+                yield self._row(record._replace(split=None, problem=problem))
 
-    def _row(self, record: ListRecord, *, is_shared: bool) -> ListingRow:
+    def _row(self, record: ListRecord) -> ListingRow:
         key, split, labels, place, line, problem, entry = record
         num_bytes, mtime_ns = (entry.num_bytes, entry.mtime_ns) if entry else (UNMEASURED, 0)
         bad_name = unicode_problem(key) if key is not None else None
@@ -109,9 +117,6 @@ class ImageLists(Source):
         if problem or bad_name:
             key, reason, message = problem or bad_name  # type: ignore[misc]
             key, message = encodable_path(key), encodable_path(message)
-        elif is_shared:
-            split, reason = None, NO_SPLIT
-            message = f"it is in two lists, one of them {printable(place)}; leave it in one"
         if reason is not None:
             # Measured as 0, or the check would look the file up and report that instead.
             return ListingRow(key or place, split, None, 0, 0, reason, message, (line,) + (None,) * self.several_labels)

@@ -39,9 +39,14 @@ class ListRecord(NamedTuple):
 
 
 class RecordReader(abc.ABC):
-    """Reads the records of one part of a source. Instances are small and are pickled."""
+    """Reads the records of one part of a source. Instances are small and are pickled.
+
+    Attributes:
+        path: The list, or the folder of images.
+    """
 
     __slots__ = ()
+    path: str
 
     @property
     def own_folder(self) -> str | None:

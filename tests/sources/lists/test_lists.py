@@ -73,7 +73,6 @@ def test_lists_of_splits_give_the_split_and_report_what_does_not_fit(tmp_path):
         ("cat/1.jpg", "train", "cat"),
         ("cat/1.jpg", "train", "cat"),  # the plan keeps the first
         ("cat/2.jpg", None, "no_split"),
-        ("cat/2.jpg", None, "no_split"),
         ("dog/4.jpg", "train", "dog"),
         ("dog/5.jpg", "validation", "dog"),
         ("dog/gone.jpg", "train", "missing"),

@@ -28,9 +28,11 @@ class JoinedIds(RecordReader):
 
     Attributes:
         with_splits: Whether there is a file of splits.
+        path: The file of the images.
     """
 
     with_splits: bool
+    path: str = _IMAGES
 
     def records(self, folder: Folder, skipped: dict[str, int]) -> Iterator[ListRecord]:
         """See RecordReader; in the order of images.txt."""
