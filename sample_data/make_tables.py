@@ -149,6 +149,7 @@ def make(root: Path) -> None:
         "regression.parquet": _regression(),
         "automl.csv": _automl(),
         "broken.csv": _broken(),
+        "list.txt": "".join(f"{path} {name}\n" for path, name, _ in _images()).encode(),
         **_metadata(),
     }
     for path, data in files.items():

@@ -9,6 +9,7 @@ from shardkit.errors import CallError
 Layout = Literal[
     "class-folders",
     "file-names",
+    "list",
     "table",
     "metadata",
     "coco",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from shardkit.errors import CallError
 from shardkit.images.info import BadImage, ImageInfo
 from shardkit.images.inspection import inspect
+from shardkit.images.mask_colours import is_in_colours, numbers_of_colours
 from shardkit.images.normalising import transpose
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import check_png_stream
@@ -41,6 +42,8 @@ _SCALE = {1: 255, 2: 85, 4: 17, 8: 1}
 _GREY = frozenset({("1", 1), ("L", 2), ("L", 4), ("L", 8), ("I;16", 16), ("I;16B", 16), ("I;16L", 16), ("I;16N", 16)})
 _GREY_BMP = frozenset({("1", 1), ("L", 8)})
 _REMEDY = "save it as a PNG, grey or with a palette, whose pixel values are the numbers of the classes"
+
+_COLOUR_REMEDY = f"{_REMEDY}, or name the colours in SOURCE/label_colors.txt, with lines such as '64 128 64 Animal'"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +76,22 @@ class NormalisedMask:
     height: int
 
 
-def check_mask(data: bytes) -> MaskInfo:
+def check_mask(data: bytes, colours: str | None = None) -> MaskInfo:
     """Decode every byte of a mask and check that its pixels are class numbers.
 
     Args:
         data: The whole file.
+        colours: The colours of the classes by number, six hexadecimal digits each; None if pixels are class numbers.
 
     Raises:
-        BadImage: "bad_mask": it is damaged, coloured, lossy or otherwise not an array of numbers.
+        BadImage: "bad_mask": it is damaged, coloured, lossy or otherwise no array of numbers; or a colour is that of no
+            class.
     """
     with _as_bad_mask(data):
         info = _inspected(data)
         if info.format == "PNG":
             check_png_stream(data)
-        return MaskInfo(info.width, info.height, 16 if _class_numbers(data, info).mode == "I;16" else 8)
+        return MaskInfo(info.width, info.height, 16 if _class_numbers(data, info, colours).mode == "I;16" else 8)
 
 
 def mask_values(data: bytes) -> "npt.NDArray[np.integer]":
@@ -98,10 +103,12 @@ def mask_values(data: bytes) -> "npt.NDArray[np.integer]":
     import numpy as np
 
     with _as_bad_mask(data):
-        return np.asarray(_class_numbers(data, _inspected(data)))
+        return np.asarray(_class_numbers(data, _inspected(data), None))
 
 
-def normalise_mask(data: bytes, *, orientation: int, size: tuple[int, int] | None) -> NormalisedMask:
+def normalise_mask(
+    data: bytes, *, orientation: int, size: tuple[int, int] | None, colours: str | None = None
+) -> NormalisedMask:
     """Convert a mask to its stored form; return its own bytes if nothing has to change.
 
     The mask is turned upright, then resized by nearest neighbour, so that no new values appear.
@@ -110,6 +117,7 @@ def normalise_mask(data: bytes, *, orientation: int, size: tuple[int, int] | Non
         data: The whole file, which ``check_mask`` has accepted.
         orientation: EXIF orientation 1..8 that turns the mask upright; 1 for none.
         size: Width and height of the stored image; None for the mask's own.
+        colours: See `check_mask`.
 
     Raises:
         BadImage: "bad_mask"; never after ``check_mask``.
@@ -121,11 +129,11 @@ def normalise_mask(data: bytes, *, orientation: int, size: tuple[int, int] | Non
         )
     with _as_bad_mask(data):
         info = _inspected(data)
-        is_plain = info.format == "PNG" and data[_PNG_COLOUR] == _PNG_GREY and data[_PNG_DEPTH] >= 8
+        is_plain = not colours and info.format == "PNG" and data[_PNG_COLOUR] == _PNG_GREY and data[_PNG_DEPTH] >= 8
         is_plain = is_plain and orientation == 1 and _AS_STORED.issuperset(info.changes)
         if is_plain and size in {None, (info.width, info.height)}:
             return NormalisedMask(data, info.width, info.height)
-        mask = transpose(_class_numbers(data, info), orientation)
+        mask = transpose(_class_numbers(data, info, colours), orientation)
         if size is not None and size != mask.size:
             mask = _resized(mask, size)
         buffer = io.BytesIO()
@@ -175,14 +183,16 @@ def _inspected(data: bytes) -> ImageInfo:
     return info
 
 
-def _class_numbers(data: bytes, info: ImageInfo) -> "Image":
-    """Return the first frame as mode "L" or "I;16", with the values stored in the file."""
+def _class_numbers(data: bytes, info: ImageInfo, colours: str | None) -> "Image":
+    """Return the first frame as mode "L" or "I;16", with the values stored in the file or those of its colours."""
     from PIL import Image
 
     image = open_image(data, info.format)
     with decoding(info.format, data):
         image.load()
         bits = _stored_bits(data, image, info.format)
+    if colours and is_in_colours(image.mode, colours):
+        return numbers_of_colours(image, colours)
     if image.mode == "P":
         return Image.frombytes("L", image.size, image.tobytes())
     if (image.mode, bits) in (_GREY_BMP if info.format == "BMP" else _GREY):
@@ -206,7 +216,7 @@ def _grey_of_channels(image: "ImageFile") -> "Image":
         raise _bad("is translucent, so its pixels are not class numbers")
     first = colours[0].tobytes()
     if any(colour.tobytes() != first for colour in colours[1:]):
-        raise _bad("is coloured, so its pixels are not class numbers")
+        raise _bad("is coloured, so its pixels are not class numbers", _COLOUR_REMEDY)
     return colours[0]
 
 

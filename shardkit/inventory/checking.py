@@ -13,7 +13,7 @@ from shardkit.inventory.columns import MASK_PATH, OBJECTS
 from shardkit.inventory.schema import MASK_SHA256, Reject, inventory_schema
 from shardkit.option_values import Check
 from shardkit.reject_reasons import BAD_BOX, UNREADABLE
-from shardkit.sources.listing import OFFSET, PATH
+from shardkit.sources.listing import MASK_COLOURS, OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder
@@ -62,16 +62,13 @@ def _check_row(folder: Folder, row: dict[str, Any]) -> list[dict[str, Any]]:
         "content_crc32c": google_crc32c.value(data),
     }
     if MASK_PATH in row:
-        row[MASK_SHA256.name] = _check_mask(retried(lambda: folder.read(row[MASK_PATH])), info)
+        mask = retried(lambda: folder.read(row[MASK_PATH]))
+        mask_orientation(images.check_mask(mask, row.get(MASK_COLOURS.name)), info)
+        row[MASK_SHA256.name] = hashlib.sha256(mask).digest()
     if OBJECTS not in row:
         return []
     row[OBJECTS], bad_boxes = place_objects(row[OBJECTS], annotated_size(row), info)
     return [{**reject_box(row["key"], bad_box)._asdict(), "mtime_ns": 0} for bad_box in bad_boxes]
-
-
-def _check_mask(data: bytes, info: images.ImageInfo) -> bytes:
-    mask_orientation(images.check_mask(data), info)
-    return hashlib.sha256(data).digest()
 
 
 def reject_box(key: str, bad_box: BadBox) -> Reject:

@@ -9,7 +9,7 @@ from shardkit.dataset import example, features
 from shardkit.dataset.features import Feature
 from shardkit.errors import DataError
 from shardkit.reject_reasons import BAD_VALUE
-from shardkit.sources.listing import FEATURE_PREFIX
+from shardkit.sources.listing import FEATURE_PREFIX, MASK_COLOURS
 
 OBJECTS, LABEL_NAMES, TARGET, MASK_PATH = "objects", "label_names", "target", "mask_path"
 _NOT_STORED = {"bbox", "label_name", "name"}  # fields of an object that are stored under other names or not at all
@@ -19,7 +19,7 @@ _RESERVED = {*features.ALWAYS, features.LABEL, features.LABELS, features.MASK, O
 
 def annotation_columns(schema: pa.Schema) -> list[str]:
     """Return the columns, besides label_name, from which features other than the image are made."""
-    known = {OBJECTS, LABEL_NAMES, TARGET, MASK_PATH}
+    known = {OBJECTS, LABEL_NAMES, TARGET, MASK_PATH, MASK_COLOURS.name}
     return [name for name in schema.names if name in known or name.startswith(FEATURE_PREFIX)]
 
 

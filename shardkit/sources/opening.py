@@ -20,9 +20,11 @@ from shardkit.sources.detection.wider_face.layout import is_wider_face, open_wid
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
 from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
-from shardkit.sources.folders.masks import is_masks, open_masks
+from shardkit.sources.folders.masks.layout import is_masks, open_masks
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.listing import Source
+from shardkit.sources.lists.finding import LIST_ENDINGS
+from shardkit.sources.lists.opening_lists import is_lists, is_well_known, open_list_file, open_lists
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
@@ -33,6 +35,7 @@ from shardkit.storage import Folder, open_folder, os_errors_as
 
 # The order in which they are tried: layouts with unique files before layouts with common ones.
 _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
+    ("list", is_well_known),
     ("metadata", has_metadata),
     ("kitti", is_kitti),  # before YOLO, whose folders may have the same names
     ("yolo", is_yolo),
@@ -46,12 +49,14 @@ _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
     ("masks", is_masks),
     ("webdataset", is_webdataset),
     ("hf-parquet", is_hf_parquet),
+    ("list", is_lists),
 )
 
 _OF_TABLES = {"image_column", "label_columns", "label_separator", "label_type", "split_column"}
 # The options that each layout accepts, besides `layout` and `group_by`.
 _ACCEPTED: dict[Layout, set[str]] = {
     "file-names": {"label_pattern"},
+    "list": {"root", "label_columns"},
     "table": {"root", "path_prefix", *_OF_TABLES},
     "metadata": _OF_TABLES,
     "coco": {"root"},
@@ -110,6 +115,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
         "cvat": ((".xml",), lambda: open_cvat(folder, options, name)),
         "coco": ((".json",), lambda: open_coco(folder, options, name)),
         "yolo": ((".yaml", ".yml"), lambda: open_yolo(folder, options, name)),
+        "list": (LIST_ENDINGS, lambda: open_list_file(folder, name, options)),
         "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
     }
     is_table = options.layout is None and kind.endswith(".json") and json_kind(folder, name) is not None
@@ -127,7 +133,7 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
     if layout is None:
         msg = (
             f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder of images, a table "
-            f"({', '.join(TABLE_ENDINGS)}), a COCO .json, a YOLO .yaml, a .tar or a .zip"
+            f"({', '.join(TABLE_ENDINGS)}), a list .txt, a COCO .json, a YOLO .yaml, a .tar or a .zip"
         )
         raise DataError(msg)
     if layout not in openers:
@@ -147,6 +153,7 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
     openers: dict[Layout, Callable[[], Source]] = {
         "class-folders": lambda: open_class_folders(folder, excluded, is_explicit=options.layout is not None),
         "file-names": lambda: open_file_names(folder, excluded, options),
+        "list": lambda: open_lists(folder, excluded, options),
         "metadata": lambda: open_metadata(folder, options, excluded),
         "box-table": lambda: open_box_tables(folder, options),
         "coco": lambda: open_coco(folder, options),

@@ -12,7 +12,7 @@ class SourceOptions:
     Attributes:
         layout: Name of a layout; None to detect it.
         label_pattern: Regular expression that is searched in file names; its group ``label`` or its first group counts.
-        root: Folder or URL that relative paths of a table, COCO file or data.yaml start at; None: see each layout.
+        root: Folder or URL that relative paths of a table, list, COCO file or data.yaml start at; None: see the layout.
         path_prefix: Replacements ``OLD=NEW`` of the beginning of a table's paths; the first that fits counts.
         image_column: Column of a table; None: the first of the usual names.
         label_columns: Columns of a table, several for several labels; (): the first of the usual names.

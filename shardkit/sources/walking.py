@@ -5,13 +5,18 @@ from collections.abc import Iterable, Iterator
 
 from shardkit.errors import SpecialFileError
 from shardkit.naming import DATASET_FILES
-from shardkit.sources.listing import is_ignored
+from shardkit.sources.listing import IMAGE_ENDINGS, ending, is_ignored
 from shardkit.storage import Entry, Folder, os_errors_as
 
 MIN_SLICE = 2_000  # label files: reading fewer takes less time than starting a worker for them
 MAX_SLICES = 16  # each worker walks the folder again: about 5 µs per file, where parsing its labels takes 100
 # Errors of a path that cannot exist, as label files may contain.
 _NOWHERE = {errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.ELOOP, errno.EINVAL}
+
+
+def is_image(name: str) -> bool:
+    """Return whether a file has the ending of an image."""
+    return ending(name) in IMAGE_ENDINGS
 
 
 def join(*parts: str) -> str:

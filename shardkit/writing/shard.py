@@ -25,7 +25,7 @@ from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, Ba
 from shardkit.inventory.schema import MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.reject_reasons import UNREADABLE
-from shardkit.sources.listing import GROUP
+from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder
@@ -172,8 +172,10 @@ def _mask(source: Folder, row: "_Row", info: images.ImageInfo, image: images.Nor
     if wanted is not None and hashlib.sha256(data).digest() != wanted:
         msg = f"{source.url}/{path}: the mask has changed since it was checked; {_AT_REST}"
         raise SourceChangedError(msg)
-    orientation = mask_orientation(images.check_mask(data), info)
-    return images.normalise_mask(data, orientation=orientation, size=(image.width, image.height)).data
+    colours = row.columns.get(MASK_COLOURS.name)
+    orientation = mask_orientation(images.check_mask(data, colours), info)
+    size = image.width, image.height
+    return images.normalise_mask(data, orientation=orientation, size=size, colours=colours).data
 
 
 class _Blocks:

@@ -66,16 +66,10 @@ def test_root_is_taken_for_yolo_and_the_label_key_for_webdataset(tmp_path):
 
 # what a tree holds, and what the refusal names
 ANNOTATED = {
-    "Cityscapes": (["gtFine/train/a/1_labelIds.png", "leftImg8bit/train/a/1.png"], "folders gtFine/ and leftImg8bit/"),
     "Oxford Pets": (
         ["annotations/list.txt", "annotations/trimaps/1.png", "images/1.jpg"],
         "folders annotations/ and images/",
     ),
-    "CamVid": (
-        ["train/1.png", "train_labels/1_L.png", "val/2.png", "val_labels/2_L.png"],
-        "train_labels/ and val_labels/",
-    ),
-    "SegNet's CamVid": (["train/1.png", "trainannot/1.png"], "a folder trainannot/, which would be a class"),
     "Carvana": (["train/1.jpg", "train_masks/1_mask.gif"], "a folder train_masks/, which would be a class"),
     "masks as JPEG": (["images/1.jpg", "masks/1.jpg"], "folders images/ and masks/, which would be classes"),
     "key points of COCO": (["annotations/person_keypoints_train.json", "train/1.jpg"], "a folder annotations/"),

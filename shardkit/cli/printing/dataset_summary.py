@@ -1,5 +1,6 @@
 """The summary of a dataset that `info` prints. It needs the base install only, but for the values of masks."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -144,11 +145,13 @@ def rejected_line(manifest: Manifest) -> str:
     """Return a line with the number of rejected images by reason, and of skipped files by type."""
     by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
     line = f"rejected: {by_reason} (listed by `shardkit info --rejected`)" if by_reason else "rejected: none"
-    skipped = manifest.source.skipped
-    if skipped:
-        kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
-        line += f"; skipped: {kinds}"
-    return line
+    return line + skipped_phrase(manifest.source.skipped)
+
+
+def skipped_phrase(skipped: Mapping[str, int]) -> str:
+    """Return the end of a line with the number of skipped files by type; empty if there are none."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
+    return f"; skipped: {kinds}" if kinds else ""
 
 
 def ties_lines(groups: int | None, duplicates: int | None) -> list[str]:

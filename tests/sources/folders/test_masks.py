@@ -1,7 +1,7 @@
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.sources.folders.masks import is_masks, open_masks
+from shardkit.sources.folders.masks.layout import is_masks, open_masks
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree

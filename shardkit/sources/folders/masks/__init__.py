@@ -1,0 +1,4 @@
+"""Segmentation: images and their masks, paired by name.
+
+`pairs` finds the folders, `mask_files` finds the mask of an image, and `class_names` reads what the pixels mean.
+"""

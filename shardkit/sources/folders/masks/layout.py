@@ -1,0 +1,212 @@
+"""Segmentation: a folder of images and a folder of masks next to it, paired by stem.
+
+SOURCE/images/a/1.jpg           SOURCE/masks/a/1.png              the same path except for the ending,
+SOURCE/images/2.jpg             SOURCE/masks/2_mask.png           or with a usual suffix of the mask's name
+SOURCE/train/images/3.jpg       SOURCE/train/masks/3.png          splits above the two folders,
+SOURCE/images/train/3.jpg       SOURCE/masks/train/3.png          or below them
+
+`pairs` has the other names of the two folders. Images in other folders are counted as skipped.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from shardkit.errors import DataError
+from shardkit.naming import printable
+from shardkit.reject_reasons import MISSING
+from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
+from shardkit.sources.folders.masks.class_names import COLOUR_FILES, MaskClasses, find_classes
+from shardkit.sources.folders.masks.mask_files import MaskFiles, common_stem, mask_problem, split_below
+from shardkit.sources.folders.masks.pairs import CAMVID, Part, find_pairs
+from shardkit.sources.listing import (
+    IMAGE_ENDINGS,
+    LISTING_SCHEMA,
+    MASK_COLOURS,
+    MASK_PATH,
+    Listing,
+    ListingRow,
+    RecordProblem,
+    Source,
+    batched,
+    count_skipped,
+    ending,
+    rejected_row,
+    unicode_problem,
+)
+from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
+from shardkit.sources.walking import files_below
+from shardkit.storage import Entry, Folder
+
+_UNLISTED = "outside the folders of images and masks"
+_OTHER_MASKS = "masks of other kinds"
+
+
+@dataclass(frozen=True, slots=True)
+class Masks(Source):
+    """Images and their masks.
+
+    Attributes:
+        folder: The folder that all paths start at.
+        found: The pairs of folders.
+        mask_classes: What the pixels of the masks mean.
+        excluded: Path that is not listed, because it is the output; None for none.
+    """
+
+    folder: Folder
+    found: tuple[Part, ...]
+    mask_classes: MaskClasses
+    excluded: str | None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """See Source."""
+        return pa.schema([*LISTING_SCHEMA, MASK_PATH, *([MASK_COLOURS] if self.mask_classes.colours else [])])
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See Source."""
+        return self.mask_classes.names or None
+
+    @property
+    def layout(self) -> str:
+        """See Source."""
+        return "images and masks"
+
+    def describe(self) -> str:
+        """See Source."""
+        pairs = [
+            f"{part.images}/ with {f'{part.masks}/' if part.masks else 'no masks'}"
+            + (f" (*{part.mask_suffix})" if part.mask_suffix else "")
+            + (f" as {part.split}" if part.split else ", the split from the folders in them" * part.with_splits)
+            + (f", splits by {part.lists}" if part.lists else "")
+            for part in self.found
+        ]
+        file, remark = self.mask_classes.file, ""
+        if self.found[0].mask_suffix:
+            remark = "; the images of test are left out, because Cityscapes publishes only dummies of their masks"
+        if file:
+            remark += f"; {'the colours of the masks' if self.mask_classes.colours else 'class names'} by {file}"
+        return f"{self.folder.url}: read as {self.layout}, paired by stem: {'; '.join(pairs)}{remark}"
+
+    def parts(self) -> list[Part | UnlistedImages]:
+        """Return one part for each pair of folders, and one for the other images."""
+        return [*self.found, UnlistedImages()]
+
+    def listed_folders(self, part: Part | UnlistedImages) -> tuple[str, ...]:
+        """See Source."""
+        return (
+            ()
+            if isinstance(part, UnlistedImages)
+            else tuple(path for path in (part.images, part.masks) if path is not None)
+        )
+
+    def list_part(self, part: Part | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
+        """See Source; images sorted by path, folder by folder, then masks without image.
+
+        Memory grows with the number of masks, by about 300 bytes each.
+        """
+        if isinstance(part, UnlistedImages):
+            yield from batched(self.schema, (), batch_rows, self._count_unlisted())
+            return
+        skipped: dict[str, int] = {}
+        yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
+
+    def _count_unlisted(self) -> dict[str, int]:
+        covered = {path for part in self.found for path in (part.images, part.masks) if path is not None}
+        if self.excluded is not None:
+            covered.add(self.excluded)
+        return count_unlisted_images(self.folder, _UNLISTED, covered=covered)
+
+    def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        lists = _lists(self.folder, part)
+        masks = MaskFiles()
+        colours = (self.mask_classes.colours,) if self.mask_classes.colours else ()
+        for path, below, entry in self._files(part.masks, skipped):
+            stem = common_stem(below, part, part.mask_suffix)
+            if stem is None:
+                count_skipped(skipped, _OTHER_MASKS)
+            else:
+                masks.add(stem, path, entry)
+        yield from (rejected_row(problem, part.split) for problem in masks.problems)
+        listed = set[str]()
+        for path, below, entry in self._files(part.images, skipped):
+            stem = common_stem(below, part, part.image_suffix) or below
+            candidates = masks.find(stem)
+            if lists and stem not in lists:  # VOC's own releases have five times more images than masks
+                count_skipped(skipped, IN_NO_LIST)
+                continue
+            listed.add(stem)
+            split, conflict = split_in_lists(lists[stem]) if lists else (split_below(below, part), None)
+            if problem := unicode_problem(path) or mask_problem(path, candidates, conflict):
+                yield rejected_row(problem, split, entry)
+            else:
+                yield ListingRow(path, split, None, entry.num_bytes, entry.mtime_ns, extra=(candidates[0], *colours))
+        for path, entry, split in masks.unpaired(part):
+            message = "there is no image for this mask; restore the image, or remove the mask"
+            yield rejected_row(RecordProblem(path, MISSING, message), split, entry)
+        for stem in sorted(lists.keys() - listed):
+            for split, line in lists[stem]:
+                message = f"there is no image {printable(stem)!r}; restore it, or remove the line"
+                yield rejected_row(RecordProblem(line, MISSING, message), split)
+
+    def _files(self, above: str | None, skipped: dict[str, int]) -> Iterator[tuple[str, str, Entry]]:
+        """Yield path, path below the folder, and entry of every image; count other files."""
+        if above is None:
+            return
+        left_out = None if self.excluded is None else f"{self.excluded}/"
+        folders = above.split("/")
+        upward = tuple(self.folder.resolve("/".join(folders[:depth])) for depth in range(len(folders)))
+        for path, entry in files_below(self.folder, above, upward):
+            if left_out and path.startswith(left_out):
+                continue
+            kind = ending(entry.name)
+            if kind in IMAGE_ENDINGS:
+                yield path, path[len(above) + 1 :], entry
+            else:
+                skipped[kind] = skipped.get(kind, 0) + 1
+
+
+def _lists(folder: Folder, part: Part) -> dict[str, list[ListEntry]]:
+    if part.lists is None:
+        return {}
+    lists = read_lists(folder, part.lists)
+    # Lines of Oxford-IIIT Pet have the image's name and three numbers.
+    return {line.split()[0]: entries for line, entries in lists.items()} if part.lists == ANNOTATIONS else lists
+
+
+def is_masks(folder: Folder) -> bool:
+    """Return whether a folder has images and masks, judging by names and the ending of one mask."""
+    return any(part.masks for part in find_pairs(folder, is_explicit=False))
+
+
+def open_masks(folder: Folder, excluded: str | None, options: SourceOptions) -> Masks:
+    """Find the folders of images and of masks.
+
+    Args:
+        folder: The source.
+        excluded: Path below it that is not listed; None for none.
+        options: Options of the source; this layout has none.
+
+    Raises:
+        DataError: There is no such pair of folders, or the file of colours is missing or cannot be read.
+    """
+    found = find_pairs(folder, is_explicit=options.layout is not None)
+    if not any(part.masks for part in found):
+        msg = (
+            f"{folder.url}: there is no folder of masks next to one of images; shardkit reads SOURCE/images and "
+            "SOURCE/masks, SOURCE/<split>/images and SOURCE/<split>/masks, or SOURCE/images/<split> and "
+            "SOURCE/masks/<split>, masks as PNG, TIFF or BMP"
+        )
+        raise DataError(msg)
+    mask_classes = find_classes(folder, found)
+    if found[0].masks == CAMVID[1] and not mask_classes.colours:
+        msg = (
+            f"{folder.url}: the masks of CamVid are in colours; add {COLOUR_FILES[0]}, which its authors distribute, "
+            "with a line such as '64 128 64 Animal' for each class"
+        )
+        raise DataError(msg)
+    return Masks(folder, found, mask_classes, excluded)

@@ -1,0 +1,108 @@
+"""Names of the classes that integer labels stand for, from a file next to the lists."""
+
+import re
+from collections.abc import Iterable
+
+from shardkit.errors import DataError
+from shardkit.naming import printable
+from shardkit.sources.lists.records import read_fields
+from shardkit.sources.walking import children, join
+from shardkit.storage import Folder
+
+# The usual names of such files, in any case: "classes.txt", "categories_places365.txt", UCF101's "classInd.txt".
+_FILE = re.compile(
+    r"(?:class(?:es)?|categor(?:y|ies)|labels?|synsets?|wnids|names)(?:[_-]?(?:names?|words|ind|index|places365))?\.txt",
+    re.IGNORECASE,
+)
+_INTEGER = re.compile(r"\d+")
+_WNID = re.compile(r"n\d{8}")
+_IN_LETTER_FOLDER = re.compile(r"/([a-z])/(\1.*)", re.IGNORECASE)  # Places365: /a/airfield
+_MAX_CLASSES = 100_000
+
+
+def is_names_file(name: str) -> bool:
+    """Return whether a file has the name of a list of classes."""
+    return _FILE.fullmatch(name) is not None
+
+
+def find_class_names(folder: Folder, places: Iterable[str], labels: set[str]) -> tuple[tuple[str, ...], int, str]:
+    """Return the names of integer labels.
+
+    Args:
+        folder: The folder of the lists.
+        places: Folders in it that may have the file.
+        labels: All labels of the lists.
+
+    Returns:
+        The names in label order, the label of the first one, and the file's path; (), 0 and '' if there is no such
+        file.
+
+    Raises:
+        DataError: A file names the classes, but it does not say whether labels count from 0 or from 1, or lacks some.
+    """
+    if not labels or not all(map(_INTEGER.fullmatch, labels)):
+        return (), 0, ""
+    numbers = set(map(int, labels))
+    for place in dict.fromkeys(places):
+        for entry in children(folder, place):
+            if not entry.is_folder and is_names_file(entry.name):
+                path = join(place, entry.name)
+                names, first = _read(folder, path)
+                if len(names) < 2:
+                    continue
+                if first is None:
+                    first = _first_label(f"{folder.url}/{path}", len(names), numbers)
+                elif not numbers <= set(range(first, first + len(names))):
+                    raise _unfit(f"{folder.url}/{path}", len(names), numbers)
+                return names, first, path
+    return (), 0, ""
+
+
+def _read(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
+    """Return the names, and the number of the first one if the file has numbers without gaps."""
+    lines = []
+    for fields in read_fields(folder, path, "\n"):
+        lines.append(fields.values[0])
+        if len(lines) > _MAX_CLASSES:
+            return (), None
+    if all(_WNID.match(line) for line in lines):  # words are not unique: ImageNet has two cranes
+        return tuple(line.split()[0] for line in lines), None
+    numbered = [_numbered(line) for line in lines]
+    by_number = dict(one for one in numbered if one is not None)
+    if lines and len(by_number) == len(lines) and max(by_number) - min(by_number) == len(lines) - 1:
+        first = min(by_number)
+        return _distinct([by_number[first + i] for i in range(len(lines))]), first
+    return _distinct(lines), None
+
+
+def _numbered(line: str) -> tuple[int, str] | None:
+    """Return a line's number and name: ``0 cat``, ``0: cat`` or ``cat 0``."""
+    first, _, rest = line.replace("\t", " ").partition(" ")
+    if rest and _INTEGER.fullmatch(first.rstrip(":,.")):
+        return int(first.rstrip(":,.")), rest.strip()
+    start, _, last = line.replace("\t", " ").rpartition(" ")
+    return (int(last), start.strip().rstrip(":,")) if start and _INTEGER.fullmatch(last) else None
+
+
+def _distinct(names: list[str]) -> tuple[str, ...]:
+    """Return the names, without the folders that Places365 sorts them in; () if two are equal."""
+    matches = [_IN_LETTER_FOLDER.fullmatch(name) for name in names]
+    plain = [match[2] for match in matches if match]
+    found = plain if len(plain) == len(names) else names
+    return tuple(found) if len(set(found)) == len(found) else ()
+
+
+def _first_label(url: str, num_names: int, numbers: set[int]) -> int:
+    if 0 in numbers and max(numbers) < num_names:
+        return 0
+    if 0 not in numbers and max(numbers) == num_names:
+        return 1
+    raise _unfit(url, num_names, numbers)
+
+
+def _unfit(url: str, num_names: int, numbers: set[int]) -> DataError:
+    return DataError(
+        f"{printable(url)}: it names {num_names:,} classes, and the labels of the lists are {min(numbers)} to "
+        f"{max(numbers)}, so it is not clear which name is that of which label; write a number before each name, such "
+        f"as '{min(numbers)} cat', or move the file away and use the labels as names"
+    )

@@ -1,0 +1,115 @@
+"""Find the list files of a folder, and the split that each of them is for."""
+
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from shardkit.naming import split_of_folder
+from shardkit.sources.listing import ending
+from shardkit.sources.lists.class_names import is_names_file
+from shardkit.sources.lists.list_files import ListFile
+from shardkit.sources.lists.list_forms import Bases, find_form
+from shardkit.sources.lists.list_labels import names_masks
+from shardkit.sources.walking import children, folders_in, join
+from shardkit.storage import Folder
+
+LIST_ENDINGS = (".txt", ".lst")
+# Folders in which lists lie, besides the source's own.
+_LIST_FOLDERS = ("data", "filelist", "filelists", "labels", "list", "lists", "meta", "metadata", "split", "splits")
+_SPLIT = re.compile(
+    r"(?<![a-z])(trainval|training|train|validation|valid|val|dev|testing|test)(?:_?(?:list|set|split))?(?![a-z])"
+)
+_WHOLE = "trainval"
+_MAX_BASES = 40  # folders in which images are looked up
+_MAX_LISTS = 40  # text files that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class FoundList:
+    """A list file of a folder.
+
+    Attributes:
+        form: How it is read.
+        word: The split's word in its name, such as ``trainval``; '' for none.
+        family: Start of its name, before that word.
+        rest: End of its name, behind that word.
+    """
+
+    form: ListFile
+    word: str
+    family: str
+    rest: str
+
+    @property
+    def split(self) -> str | None:
+        """The split that the name means; None for none."""
+        return "train" if self.word == _WHOLE else split_of_folder(self.word)
+
+
+def find_lists(folder: Folder) -> list[FoundList]:
+    """Return the files of a folder that are lists of images below it, judging by the first lines.
+
+    Files whose names have the word of a split come first; if there are any, other files do not count.
+    """
+    candidates = list(_candidates(folder))
+    with_splits = [path for path in candidates if _word(path)]
+    found = [one for path in with_splits if (one := _found(folder, path))]
+    others = [path for path in candidates if path not in with_splits]
+    return found or [one for path in others if (one := _found(folder, path))]
+
+
+def bases_for(folder: Folder, near: str = "", split: str | None = None) -> Bases:
+    """Return the folders in which images of a list may be looked up.
+
+    Args:
+        folder: The source's folder.
+        near: The list's folder.
+        split: The list's split: folders whose names mean it come before others, which may hold images of equal names.
+    """
+    own = list(dict.fromkeys([near, ""]))
+    inner = list(dict.fromkeys(join(place, name) for place in own for name in folders_in(folder, place)))[:_MAX_BASES]
+    of_split = [path for path in inner if split is not None and split_of_list(posixpath.basename(path)) == split]
+    return Bases(own, of_split, [path for path in inner if path not in of_split and path != near])
+
+
+def split_of_list(path: str) -> str | None:
+    """Return the split that a list's file name means; None for none."""
+    word = _word(path)
+    return "train" if word and word[1] == _WHOLE else split_of_folder(word[1]) if word else None
+
+
+def without_whole_lists(lists: Sequence[FoundList]) -> list[FoundList]:
+    """Return the lists without ``trainval`` if there is a list for both of its parts."""
+    splits = {one.split for one in lists if one.word != _WHOLE}
+    return [one for one in lists if one.word != _WHOLE or not {"train", "validation"} <= splits]
+
+
+def _found(folder: Folder, path: str) -> FoundList | None:
+    word = _word(path)
+    bases = bases_for(folder, posixpath.dirname(path), split_of_list(path))
+    form = find_form(folder, folder, path, bases, needs_endings=word is None)
+    if form is None or (word is None and not form.has_labels) or names_masks(form):
+        return None
+    family, split, rest = word or (posixpath.splitext(posixpath.basename(path))[0], "", "")
+    return FoundList(form, split, family, rest)
+
+
+def _word(path: str) -> tuple[str, str, str] | None:
+    stem = posixpath.splitext(posixpath.basename(path))[0].lower()
+    matches = list(_SPLIT.finditer(stem))
+    if len(matches) != 1:
+        return None
+    return stem[: matches[0].start()], matches[0][1], stem[matches[0].end() :]
+
+
+def _candidates(folder: Folder) -> Iterator[str]:
+    num = 0
+    entries = children(folder)
+    places = ["", *(one.name for one in entries if one.is_folder and one.name.lower() in _LIST_FOLDERS)]
+    for place in places:
+        for entry in entries if not place else children(folder, place):
+            is_list = not entry.is_folder and ending(entry.name) in LIST_ENDINGS and entry.num_bytes > 0
+            if is_list and not is_names_file(entry.name) and num < _MAX_LISTS:
+                num += 1
+                yield join(place, entry.name)

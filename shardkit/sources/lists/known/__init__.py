@@ -1,0 +1,1 @@
+"""Well-known datasets whose authors distribute the labels in a form that the general list files do not cover."""

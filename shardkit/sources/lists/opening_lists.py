@@ -1,0 +1,241 @@
+"""Open the layout `list`: a well-known dataset, the lists of a folder, or one list file."""
+
+import posixpath
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+
+from shardkit.errors import CallError, DataError
+from shardkit.naming import printable
+from shardkit.sources.commands import Command, refusal
+from shardkit.sources.lists.class_names import find_class_names
+from shardkit.sources.lists.finding import (
+    FoundList,
+    bases_for,
+    find_lists,
+    split_of_list,
+    without_whole_lists,
+)
+from shardkit.sources.lists.known.celeba import open_celeba
+from shardkit.sources.lists.known.imagenet import open_imagenet
+from shardkit.sources.lists.known.joined_ids import open_joined_ids
+from shardkit.sources.lists.known.known_trees import open_known_tree
+from shardkit.sources.lists.known.mat_files import has_mat_labels, refuse_mat_labels
+from shardkit.sources.lists.known.oxford_pets import open_oxford_pets
+from shardkit.sources.lists.layout import ImageLists
+from shardkit.sources.lists.list_files import ListFile
+from shardkit.sources.lists.list_forms import find_form
+from shardkit.sources.lists.list_labels import are_letters, label_part, names_masks, unusual_labels
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.walking import folders_in, join
+from shardkit.storage import Folder, open_folder
+
+_MAX_FOLDERS = 8  # folders that are searched for names of the classes
+_MIN_LINES = 20  # below, labels need not repeat
+_MAX_DISTINCT = 0.9  # of the lines: above, labels are captions or names
+_TABLE = "write a CSV file with the header image,label instead"
+
+
+def is_well_known(folder: Folder) -> bool:
+    """Return whether a folder is a dataset that this package knows by its files."""
+    if has_mat_labels(folder):
+        return True
+    try:
+        return _well_known(folder, None, SourceOptions()) is not None
+    except (CallError, DataError):  # opening it raises it again
+        return True
+
+
+def is_lists(folder: Folder) -> bool:
+    """Return whether a folder has lists that name its images and give them classes, judging by the first lines."""
+    found = find_lists(folder)
+    if not any(one.form.has_labels for one in found):
+        return bool(found) and label_part([one.form for one in found]) is not None
+    return True
+
+
+def open_lists(folder: Folder, excluded: str | None, options: SourceOptions) -> ImageLists:
+    """Decide how to read a folder with lists.
+
+    Args:
+        folder: The source.
+        excluded: Path below it that is not listed; None for none.
+        options: Options of the source; `label_columns` chooses attributes, or among lists of several kinds.
+
+    Raises:
+        CallError: The folder can be read in several ways; the message has the command of each.
+        DataError: There is no list that names images.
+        MachineError: The disk or the network failed.
+    """
+    refuse_mat_labels(folder)
+    if options.root is not None:
+        msg = f"--root is for a list file as SOURCE; {folder.url} is a folder, whose lists are looked up in it"
+        raise CallError(msg)
+    if known := _well_known(folder, excluded, options):
+        return known
+    found = find_lists(folder)
+    if not found:
+        msg = (
+            f"{folder.url}: there is no list that names its images; a list is a .txt file with lines such as "
+            "'cats/1.jpg 0' or 'cats/1.jpg', called train.txt and test.txt if there are several"
+        )
+        raise DataError(msg)
+    lists = _one_per_split(folder, without_whole_lists(_one_kind(folder, found, options)), options)
+    several = len({one.split for one in lists}) > 1
+    forms = [replace(one.form, split=one.split if several else None) for one in lists]
+    return _opened(folder, folder, forms, excluded, options)
+
+
+def open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLists:
+    """Decide how to read a list file.
+
+    Args:
+        lists: The folder of the list.
+        path: The list's name in it.
+        options: Options of the source; `root` is the folder that the paths in the list start at.
+
+    Raises:
+        DataError: The list cannot be read.
+        MachineError: The disk or the network failed.
+    """
+    folder = lists if options.root is None else open_folder(options.root)
+    form = find_form(folder, lists, path, bases_for(folder, "", split_of_list(path)))
+    if form is None:
+        msg = (
+            f"{lists.url}/{path}: its first lines name no image in {folder.url}; a line is a path, or a path and a "
+            "label, such as 'cats/1.jpg 0'; name the folder that the paths start at with --root"
+        )
+        raise DataError(msg)
+    if names_masks(form):
+        msg = f"{lists.url}/{path}: it pairs images with masks; give their folder as SOURCE, with --layout masks"
+        raise DataError(msg)
+    return _opened(folder, lists, [form], None, options)
+
+
+def _well_known(folder: Folder, excluded: str | None, options: SourceOptions) -> ImageLists | None:
+    return (
+        open_joined_ids(folder, excluded)
+        or open_celeba(folder, excluded, options.label_columns)
+        or open_oxford_pets(folder, excluded)
+        or open_imagenet(folder, excluded)
+        or open_known_tree(folder, excluded)
+    )
+
+
+def _opened(
+    folder: Folder, lists: Folder, forms: Sequence[ListFile], excluded: str | None, options: SourceOptions
+) -> ImageLists:
+    names = " and ".join(printable(form.path) for form in forms)
+    for form in forms:
+        if what := unusual_labels(form):
+            raise _no_classes(folder, form, what)
+    part = label_part(forms) if not all(form.has_labels for form in forms) else None
+    class_names: tuple[str, ...] = ()
+    file, left_out = "", list[str]()
+    counts = Counter(label for form in forms if form.has_labels for label in form.labels())
+    labels = set(counts)
+    if counts.total() >= _MIN_LINES and len(labels) > _MAX_DISTINCT * counts.total() and options.layout is None:
+        raise _no_classes(folder, forms[0], f"hardly ever repeated ({len(labels):,} in {counts.total():,} lines)")
+    if labels:
+        places = [posixpath.dirname(forms[0].path), "", *folders_in(lists)[:_MAX_FOLDERS]]
+        class_names, first, file = find_class_names(lists, places, labels)
+        forms = [replace(form, class_names=class_names, first_label=first) for form in forms]
+        kept = _with_labels(forms, part, {*class_names} or labels)
+        left_out = [form.path for form in forms if form not in kept]
+        forms = kept
+    elif part is None:
+        msg = f"{lists.url}: {names} has no labels, and its images lie in one folder; {_TABLE}"
+        raise DataError(msg)
+    if not labels and part is not None and are_letters(forms, part):
+        msg = f"{lists.url}: {names} has no labels, and the folders of its images are their first letters; {_TABLE}"
+        raise DataError(msg)
+    forms = [form if form.has_labels else replace(form, label_part=part) for form in forms]
+    names = " and ".join(printable(form.path) for form in forms)
+    remark = f"the class from {names}" if labels else f"the images of {names}, the class from their folder"
+    remark += f", named by {file}" if file else ""
+    splits = ", ".join(f"{form.split} from {printable(form.path)}" for form in forms if form.split)
+    remark += f"; {splits}" if splits else ""
+    remark += f"; left out {' and '.join(map(printable, left_out))}, without labels" if left_out else ""
+    return ImageLists(folder, "lists", remark, tuple(forms), False, class_names or None, excluded)  # noqa: FBT003
+
+
+def _no_classes(folder: Folder, form: ListFile, what: str) -> CallError:
+    commands = [Command(join(form.folder.url, form.path), ("--layout", "list"), "each label is a class after all")]
+    if folder == form.folder:
+        commands.insert(0, Command(folder.url, ("--layout", "class-folders"), "each folder is a class"))
+    problem = f"{printable(form.folder.url)}/{form.path}: its labels are {what}, so they are not classes; {_TABLE}, or"
+    return refusal(problem, commands)
+
+
+def _with_labels(forms: Sequence[ListFile], part: int | None, known: set[str]) -> list[ListFile]:
+    """Return the lists without those that lack labels, unless folders called as the classes give them.
+
+    places365_test.txt has no labels; neither has UCF101's testlist01.txt, whose images are in class folders.
+    """
+    return [form for form in forms if form.has_labels or {key.split("/")[part or 0] for key in form.images()} <= known]
+
+
+def _one_kind(folder: Folder, found: Sequence[FoundList], options: SourceOptions) -> list[FoundList]:
+    """Return the lists of one kind: FGVC-Aircraft has images_variant_train.txt and images_family_train.txt."""
+    without: list[FoundList] = []
+    if any(one.form.has_labels for one in found):
+        found, without = (
+            [one for one in found if one.form.has_labels],
+            [one for one in found if not one.form.has_labels],
+        )
+    families = dict.fromkeys(one.family for one in found)
+    words = {family: _word_of(family, families) for family in families}
+    if options.label_columns:
+        wanted = options.label_columns[0]
+        chosen = [one for one in found if words[one.family] == wanted]
+        if len(options.label_columns) == 1 and chosen:
+            return chosen + _of_other_splits(without, chosen)
+        msg = f"{folder.url}: there are no lists of {wanted!r}; there are {', '.join(map(repr, words.values()))}"
+        raise CallError(msg)
+    by_split = {(one.word, one.rest) for one in found}
+    if len(by_split) == len(found):  # places365_train_standard.txt and places365_val.txt are of one kind
+        return [*found, *_of_other_splits(without, found)]
+    paths = ", ".join(printable(one.form.path) for one in found[:4])
+    commands = [
+        Command(folder.url, ("--layout", "list", "--label-column", word), f"the labels of {family}*.txt")
+        for family, word in words.items()
+    ]
+    raise refusal(f"{printable(folder.url)}: it has lists of several kinds of labels ({paths}, …)", commands)
+
+
+def _of_other_splits(without: Sequence[FoundList], chosen: Sequence[FoundList]) -> list[FoundList]:
+    splits = {one.split for one in chosen}
+    return [one for one in without if one.split not in splits]
+
+
+def _word_of(family: str, families: Sequence[str] | dict[str, None]) -> str:
+    """Return the words of a family's name that are not in all families' names."""
+    words = [set(one.replace("-", "_").split("_")) for one in families]
+    common = set.intersection(*words) if len(words) > 1 else set()
+    own = [word for word in family.replace("-", "_").split("_") if word and word not in common]
+    return "_".join(own) or family.strip("_-")
+
+
+def _one_per_split(folder: Folder, found: list[FoundList], options: SourceOptions) -> list[FoundList]:
+    """Refuse folds, and lists that leave out the training images.
+
+    Raises:
+        CallError: Two lists have the same split, or no list is for training.
+    """
+    splits = [one.split for one in found]
+    if twice := next((split for split in splits if splits.count(split) > 1), None):
+        paths = [printable(one.form.path) for one in found if one.split == twice]
+        commands = [Command(f"{folder.url}/{path}", ("--root", folder.url), f"only {path}") for path in paths[:4]]
+        problem = (
+            f"{printable(folder.url)}: {len(paths)} lists are for {twice}, such as {paths[0]} and {paths[1]}; "
+            "move all of them but one to another folder, with the other lists of their folds"
+        )
+        raise refusal(problem, commands)
+    if options.layout is None and found[0].word and "train" not in splits:
+        names = " and ".join(printable(one.form.path) for one in found)
+        commands = [
+            Command(folder.url, ("--layout", "class-folders"), f"all images by folder, without {names}"),
+            Command(folder.url, ("--layout", "list"), "only the images of these lists"),
+        ]
+        raise refusal(f"{printable(folder.url)}: {names} has no list of training images next to it", commands)
+    return found

@@ -1,0 +1,280 @@
+from pathlib import Path
+
+import pytest
+
+from shardkit.errors import CallError, DataError, ShardkitError
+from shardkit.sources import open_source
+from shardkit.sources.lists.class_names import find_class_names
+from shardkit.storage import open_folder
+from shardkit.testing import write_tree
+
+from ..test_well_known import images, read, write
+
+SAMPLES = Path(__file__).parents[3] / "sample_data"
+CATS = images("cat/1.jpg", "cat/2.jpg", "dog/3.jpg")
+
+# name: lines of a list next to cat/1.jpg, cat/2.jpg and dog/3.jpg, and the labels it gives these
+LINES = {
+    "blanks": (["cat/1.jpg 0", "cat/2.jpg 0", "dog/3.jpg 1"], ["0", "0", "1"]),
+    "tabs": (["cat/1.jpg\ta cat", "cat/2.jpg\ta cat", "dog/3.jpg\ta dog"], ["a cat", "a cat", "a dog"]),
+    "commas": (["cat/1.jpg,cat", "cat/2.jpg, cat", "dog/3.jpg ,dog"], ["cat", "cat", "dog"]),
+    "a name of several words": (
+        ["cat/1.jpg House cat", "cat/2.jpg House cat", "dog/3.jpg dog"],
+        ["House cat", "House cat", "dog"],
+    ),
+    "the label before the path": (["0 cat/1.jpg", "0 cat/2.jpg", "1 dog/3.jpg"], ["0", "0", "1"]),
+    "no endings": (["cat/1 a", "cat/2 a", "dog/3 b"], ["a", "a", "b"]),
+    "no labels": (["cat/1.jpg", "cat/2.jpg", "dog/3.jpg"], ["cat", "cat", "dog"]),
+    "paths of another computer": (
+        ["/home/me/data/cat/1.jpg 0", "/home/me/data/cat/2.jpg 0", "/home/me/data/dog/3.jpg 1"],
+        ["0", "0", "1"],
+    ),
+    "paths of Windows": (["cat\\1.jpg 0", "cat\\2.jpg 0", ".\\dog\\3.jpg 1"], ["0", "0", "1"]),
+    "remarks and empty lines": (
+        ["# name class", "", "cat/1.jpg 0", "cat/2.jpg 0", " ", "dog/3.jpg 1"],
+        ["0", "0", "1"],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_the_form_of_a_list_is_the_one_that_names_images(name, tmp_path):
+    lines, labels = LINES[name]
+    root = write(tmp_path / "source", CATS | {"train.txt": lines})
+    expected = [(key, None, label) for key, label in zip(sorted(CATS), labels, strict=True)]
+    for source in (root, root / "train.txt"):
+        _, rows, skipped = read(source)
+        assert rows == expected
+        assert skipped == {}
+
+
+def test_the_sample_is_read():
+    source, rows, _ = read(SAMPLES / "list.txt")
+    assert len(rows) == 240
+    assert rows[0] == ("shapes/circle/circle_000.jpg", None, "circle")
+    assert {label for _, _, label in rows} == {"circle", "square", "star", "triangle"}
+    assert source.describe() == f"{SAMPLES}: read as lists: the class from list.txt"
+
+
+def test_spaces_in_names_are_not_taken_for_separators(tmp_path):
+    files = {**images("my cats/a cat 1.jpg", "my cats/2.jpg"), "list.txt": ["my cats/a cat 1.jpg 0", "my cats/2.jpg 1"]}
+    _, rows, _ = read(write(tmp_path, files) / "list.txt")
+    assert rows == [("my cats/2.jpg", None, "1"), ("my cats/a cat 1.jpg", None, "0")]
+
+
+def test_lists_of_splits_give_the_split_and_report_what_does_not_fit(tmp_path):
+    files = {
+        **images("cat/1.jpg", "cat/2.jpg", "cat/3.jpg", "dog/4.jpg", "dog/5.jpg", "dog/6.jpg", "bird/7.jpg"),
+        "train.txt": ["cat/1.jpg", "cat/2.jpg", "dog/4.jpg", "dog/gone.jpg", "cat/1.jpg"],
+        "val.txt": ["dog/5.jpg", "cat/2.jpg", "../secret/8.jpg"],
+    }
+    source, rows, skipped = read(write(tmp_path / "source", files))
+    assert rows == [
+        ("cat/1.jpg", "train", "cat"),
+        ("cat/1.jpg", "train", "cat"),  # the plan keeps the first
+        ("cat/2.jpg", None, "no_split"),
+        ("dog/4.jpg", "train", "dog"),
+        ("dog/5.jpg", "validation", "dog"),
+        ("dog/gone.jpg", "train", "missing"),
+        ("val.txt, line 3", "validation", "bad_path"),
+    ]
+    assert skipped == {
+        "image in cat/ that no list names": 1,
+        "image in dog/ that no list names": 1,
+        "image in bird/ that no list names": 1,
+    }
+    assert source.describe() == (
+        f"{tmp_path}/source: read as lists: the images of train.txt and val.txt, the class from their folder; "
+        "train from train.txt, validation from val.txt"
+    )
+
+
+def test_images_of_equal_names_are_looked_up_in_the_folder_of_the_split(tmp_path):
+    files = {**images("train/1.jpg", "val/1.jpg"), "train.txt": ["1.jpg a"], "val.txt": ["1.jpg b"]}
+    _, rows, _ = read(write(tmp_path, files))
+    assert rows == [("train/1.jpg", "train", "a"), ("val/1.jpg", "validation", "b")]
+
+
+def test_images_of_equal_names_in_several_folders_are_refused_with_the_command_of_each(tmp_path):
+    root = write(tmp_path, {**images("large/1.jpg", "small/1.jpg"), "train.txt": ["1.jpg a"]})
+    with pytest.raises(CallError, match="the images that it names are in large/ and small/") as raised:
+        open_source(str(root))
+    assert f"shardkit convert {root}/train.txt OUT --root {root}/small " in str(raised.value)
+
+
+def test_lists_without_labels_take_them_from_folders_that_are_called_as_the_classes(tmp_path):
+    files = {
+        **images("frames/Archery/a_1.jpg", "frames/Bowling/b_1.jpg", "frames/Bowling/b_2.jpg"),
+        "classInd.txt": ["1 Archery", "2 Bowling"],
+        "trainlist01.txt": ["Archery/a_1.jpg 1", "Bowling/b_1.jpg 2"],
+        "testlist01.txt": ["Bowling/b_2.jpg"],
+    }
+    source, rows, _ = read(write(tmp_path, files))
+    assert rows == [
+        ("frames/Archery/a_1.jpg", "train", "Archery"),
+        ("frames/Bowling/b_1.jpg", "train", "Bowling"),
+        ("frames/Bowling/b_2.jpg", "test", "Bowling"),
+    ]
+    assert source.classes == ("Archery", "Bowling")
+    write(tmp_path, {"classInd.txt": ["1 Bows", "2 Bowls"]})
+    source, rows, skipped = read(tmp_path)
+    assert [label for _, _, label in rows] == ["Bows", "Bowls"]
+    assert source.describe().endswith("; left out testlist01.txt, without labels")
+    assert skipped == {"image in frames/Bowling/ that no list names": 1}
+
+
+def test_root_is_the_folder_that_the_paths_of_a_list_start_at(tmp_path):
+    write(tmp_path, {**images("photos/deep/cat/1.jpg"), "lists/all.txt": ["cat/1.jpg tabby"]})
+    with pytest.raises(DataError, match=r"all.txt: its first lines name no image in .*--root"):
+        open_source(f"{tmp_path}/lists/all.txt")
+    _, rows, _ = read(tmp_path / "lists/all.txt", root=f"{tmp_path}/photos/deep")
+    assert rows == [("cat/1.jpg", None, "tabby")]
+    with pytest.raises(CallError, match="--root is for a list file"):
+        read(tmp_path, root=str(tmp_path), layout="list")
+
+
+# name: lines of train.txt next to CATS, and what the refusal says
+BAD = {
+    "boxes": (["cat/1.jpg 10,20,30,40,0", "cat/2.jpg 1,2,3,4,1"], "several fields on a line"),
+    "boxes with names": (["cat/1.jpg,10,20,30,40,cat", "dog/3.jpg,1,2,3,4,dog"], "several fields on a line"),
+    "attributes": (["cat/1.jpg -1 1 1", "cat/2.jpg 1 1 1"], "several fields on a line"),
+    "numbers to regress on": (["cat/1.jpg 0.25", "cat/2.jpg 3"], "numbers with fractions.*header image,label.*or; "),
+    "several fields before the path": (["1 7 cat/1.jpg", "2 8 dog/3.jpg"], "several fields on a line"),
+    "folders of first letters": (["c/cat/4.jpg", "d/dog/5.jpg"], "are their first letters"),
+    "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "pairs images with masks.*--layout masks"),
+    "one folder": (["cat/1.jpg", "cat/2.jpg"], "has no labels, and its images lie in one folder"),
+    "no image": (["hello world", "this is a test"], "name no image"),
+    "empty": ([], "name no image"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_a_list_that_gives_no_classes_is_refused(name, tmp_path):
+    lines, says = BAD[name]
+    more = images("c/cat/4.jpg", "d/dog/5.jpg")
+    root = write(tmp_path, CATS | more | {"train.txt": lines})
+    with pytest.raises(ShardkitError, match=says):
+        open_source(str(root / "train.txt"))
+
+
+# name: text files next to class folders that are no lists of their images
+STRAY = {
+    "names of the classes": {"classes.txt": ["cat", "dog"]},
+    "a note": {"test.txt": ["this is a test"], "README.txt": ["Photographs of cats and dogs"]},
+    "a list of other images": {"train.txt": ["horse/1.jpg 0", "horse/2.jpg 0", "cat/1.jpg 1"]},
+    "an empty file": {"train.txt": []},
+    "the names of files without images": {"train.txt": ["cat", "dog"]},
+    "licences": {"licences.txt": ["cat/notes.txt CC-BY"]},
+}
+
+
+@pytest.mark.parametrize("name", STRAY)
+def test_text_files_next_to_class_folders_that_name_no_images_are_not_lists(name, tmp_path):
+    root = write(tmp_path, CATS | STRAY[name])
+    assert open_source(str(root)).layout == "class folders"
+
+
+def test_a_list_of_the_test_images_alone_is_refused_with_both_commands(tmp_path):
+    root = write(tmp_path, CATS | {"test.txt": ["cat/1.jpg", "dog/3.jpg"]})
+    with pytest.raises(CallError, match="no list of training images") as raised:
+        open_source(str(root))
+    assert f"shardkit convert {root} OUT --layout class-folders" in str(raised.value)
+    _, rows, _ = read(root, layout="list")
+    assert rows == [("cat/1.jpg", None, "cat"), ("dog/3.jpg", None, "dog")]
+
+
+def test_a_folder_without_lists_is_refused(tmp_path):
+    with pytest.raises(DataError, match="there is no list that names its images"):
+        read(write(tmp_path, CATS), layout="list")
+
+
+# name: lines of a file of names, labels, and names with the first label, or None for a refusal
+NAMES = {
+    "by line from 0": (["cat", "dog", "horse"], "02", (("cat", "dog", "horse"), 0)),
+    "by line from 1": (["cat", "dog", "horse"], "13", (("cat", "dog", "horse"), 1)),
+    "by line, from 0 or 1": (["cat", "dog", "horse"], "12", None),
+    "too few": (["cat", "dog"], "07", None),
+    "numbers first": (["1 cat", "2 big dog"], "12", (("cat", "big dog"), 1)),
+    "numbers with a colon": (["0: cat", "1: dog"], "1", (("cat", "dog"), 0)),
+    "numbers last": (["cat 0", "dog 1"], "1", (("cat", "dog"), 0)),
+    "WordNet ids": (["n02012849 crane", "n03126707 crane"], "01", (("n02012849", "n03126707"), 0)),
+    "two of a name": (["crane", "crane"], "01", ((), 0)),
+    "labels that are names": (["cat", "dog"], "ab", ((), 0)),
+}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_names_of_integer_labels(name, tmp_path):
+    lines, labels, expected = NAMES[name]
+    folder = open_folder(str(write(tmp_path, {"classes.txt": lines})))
+    if expected is None:
+        with pytest.raises(DataError, match="it is not clear which name is that of which label"):
+            find_class_names(folder, [""], set(labels))
+    else:
+        assert find_class_names(folder, [""], set(labels))[:2] == expected
+
+
+def test_bad_lines_of_numbered_files_are_rejected(tmp_path):
+    files = {
+        **images("images/a/1.jpg"),
+        "images.txt": ["1 a/1.jpg", "2 a/2.jpg", "3 a/3.jpg", "4", "5 ../x.jpg", "6 a/6.jpg"],
+        "image_class_labels.txt": ["1 1", "2 9", "4 1", "5 1", "6 1"],
+        "train_test_split.txt": ["1 1", "2 1", "3 1", "4 1", "5 1", "6 7"],
+        "classes.txt": ["1 001.a", "2 002.b"],
+    }
+    _, rows, _ = read(write(tmp_path, files))
+    assert rows == [
+        ("images.txt, line 4", None, "bad_line"),
+        ("images.txt, line 5", None, "bad_path"),
+        ("images/a/1.jpg", "train", "001.a"),
+        ("images/a/2.jpg", "train", "bad_label"),
+        ("images/a/3.jpg", "train", "no_label"),
+        ("images/a/6.jpg", None, "bad_split"),
+    ]
+
+
+def test_bad_lines_of_attributes_are_rejected(tmp_path):
+    lines = ["000001.jpg -1 1", "000002.jpg 1", "000003.jpg 1 2", "000004.jpg 1 1", "000005.jpg 1 1"]
+    files = {
+        **images("img_align_celeba/000001.jpg", "img_align_celeba/000006.jpg"),
+        "list_attr_celeba.txt": ["5", "Bald Male", *lines],
+        "list_eval_partition.txt": [f"{i:06}.jpg 0" for i in (1, 2, 3, 5)],
+    }
+    root = write(tmp_path, files)
+    source, rows, skipped = read(root)
+    assert [(key[-10:], split, what) for key, split, what in rows] == [
+        ("000001.jpg", "train", ["Male"]),
+        ("000002.jpg", "train", "bad_line"),
+        ("000003.jpg", "train", "bad_label"),
+        ("000004.jpg", None, "bad_split"),
+        ("000005.jpg", "train", "missing"),
+    ]
+    assert source.classes == ("Bald", "Male")
+    assert skipped == {"image in img_align_celeba/ that no list names": 1}
+    assert read(root, label_columns=("Bald",))[0].classes == ("Bald",)
+    with pytest.raises(CallError, match="no attribute 'Hat'; it has Bald, Male"):
+        read(root, label_columns=("Hat",))
+
+
+def test_an_output_in_the_source_is_left_out(tmp_path):
+    root = write(tmp_path / "s", {**images("cat/1.jpg", "out/2.jpg"), "train.txt": ["cat/1.jpg a", "out/2.jpg b"]})
+    source = open_source(str(root), output=open_folder(f"{root}/out"))
+    keys = [
+        row["key"] for part in source.parts() for one in source.list_part(part, 9) for row in one.table().to_pylist()
+    ]
+    assert keys == ["cat/1.jpg"]
+
+
+def test_lists_in_other_encodings_are_named(tmp_path):
+    root = write_tree(tmp_path, {"cat/1.jpg": b"x", "train.txt": "cat/1.jpg a\n".encode("utf-16")})
+    with pytest.raises(ShardkitError, match="UTF-16; save it as UTF-8"):
+        open_source(str(root / "train.txt"))
+
+
+def test_labels_that_hardly_repeat_are_no_classes_unless_the_user_says_so(tmp_path):
+    paths = [f"photos/{i}.jpg" for i in range(30)]
+    captions = [f"{path} a photograph with the caption {chr(97 + i)}x" for i, path in enumerate(paths)]
+    root = write(tmp_path, {**images(*paths), "captions.txt": captions})
+    with pytest.raises(CallError, match=r"labels are hardly ever repeated \(30 in 30 lines\)"):
+        open_source(str(root))
+    assert len(read(root, layout="list")[1]) == 30
