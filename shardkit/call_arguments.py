@@ -46,7 +46,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     from shardkit.planning.splits.splitting import parse_ratios
     from shardkit.sources import SourceOptions
 
-    for argument in ("label_columns", "classes"):
+    for argument in ("label_columns", "classes", "ignore"):
         if isinstance(given[argument], str):
             msg = f"{argument} must be a list of names; found the text {given[argument]!r}; write [{given[argument]!r}]"
             raise CallError(msg)
@@ -60,6 +60,11 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         if isinstance(shards, dict):
             shards = {check_split_name(split): count for split, count in shards.items()}
     source_options = {field.name: given[field.name] for field in fields(SourceOptions)}
+    if given["unlabelled"]:
+        if given["layout"] not in {None, "unlabelled"}:
+            msg = f"--unlabelled is a layout, and --layout is {given['layout']}; give one of them"
+            raise CallError(msg)
+        source_options["layout"] = "unlabelled"
     options = ConvertOptions(
         name=given["name"],
         splits=splits,
@@ -75,7 +80,8 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         group_by=given["group_by"],
         dedupe=given["dedupe"],
     )
-    return SourceOptions(**{**source_options, "label_columns": tuple(given["label_columns"])}), options
+    lists = {name: tuple(given[name]) for name in ("label_columns", "ignore")}
+    return SourceOptions(**{**source_options, **lists}), options
 
 
 def _as_text(value: Any) -> str:

@@ -6,7 +6,17 @@ from typing import Literal, get_args
 from shardkit.errors import CallError
 
 Layout = Literal[
-    "class-folders", "file-names", "table", "metadata", "coco", "voc", "yolo", "masks", "webdataset", "hf-parquet"
+    "class-folders",
+    "file-names",
+    "table",
+    "metadata",
+    "coco",
+    "voc",
+    "yolo",
+    "masks",
+    "webdataset",
+    "hf-parquet",
+    "unlabelled",
 ]
 LabelType = Literal["auto", "class", "number"]
 SplitBy = Literal["hash", "stratified"]

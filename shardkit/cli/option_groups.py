@@ -12,6 +12,8 @@ OPTION_GROUPS = {
         "--label-separator",
         "--label-type",
         "--label-pattern",
+        "--unlabelled",
+        "--ignore",
         "--classes",
     ),
     "Splits": ("--splits", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),

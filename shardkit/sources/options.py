@@ -19,6 +19,7 @@ class SourceOptions:
         label_type: Whether labels are class names or numbers for regression.
         split_column: Column of a table; None: the first of the usual names that exists.
         group_by: Column of a table; in other layouts a regular expression over keys, which the plan applies.
+        ignore: Globs of files and folders that are left out; see shardkit.sources.ignoring.
     """
 
     layout: Layout | None = None
@@ -30,3 +31,4 @@ class SourceOptions:
     label_type: LabelType = "auto"
     split_column: str | None = None
     group_by: str | None = None
+    ignore: tuple[str, ...] = ()

@@ -5,6 +5,7 @@ from shardkit.inventory.inventory import Inventory
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.sources import Source, SourceOptions, open_source
+from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
 from shardkit.writing.executor import Executor
@@ -50,7 +51,10 @@ def take_inventory(
     job = InventoryJob.of(source, work, options.check, run, listing_check if listing_check.is_needed else None)
     name = "checking" if options.check == "decode" else "listing"
     executor.take_inventory(job, groups, Phase(listener, name, None, lambda: parts.count_rows(work)))
-    return Inventory.of(source, *parts.read_parts(work, inventory_tasks.read_part_names(work, len(groups))))
+    inventory = Inventory.of(source, *parts.read_parts(work, inventory_tasks.read_part_names(work, len(groups))))
+    for note in unmatched_notes(source, inventory.skipped):
+        listener.say(f"note: {note}")
+    return inventory
 
 
 def plan_inventory(inventory: Inventory, options: ConvertOptions, listener: ProgressListener) -> Plan:

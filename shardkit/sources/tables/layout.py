@@ -119,7 +119,11 @@ def open_table(path_url: str, options: SourceOptions) -> Table:
         UnknownNameError: The options name a column that does not exist.
         MachineError: The disk or the network failed.
     """
-    table_folder, path = _split_url(path_url)
+    return open_table_in(*_split_url(path_url), options)
+
+
+def open_table_in(table_folder: Folder, path: str, options: SourceOptions) -> Table:
+    """Decide how to read a table in a folder, which may be an archive; see open_table."""
     file = open_table_file(table_folder, path, options)
     prefix = read_prefix(file)
     columns = find_columns(file, prefix, options, file.all_records)
