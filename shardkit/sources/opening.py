@@ -13,7 +13,7 @@ from shardkit.sources.detection.coco.layout import is_coco, open_coco
 from shardkit.sources.detection.voc.layout import is_voc, open_voc
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
 from shardkit.sources.folders.class_folders import ClassFolders
-from shardkit.sources.folders.class_tree import read_forced
+from shardkit.sources.folders.class_tree import open_class_folders
 from shardkit.sources.folders.file_names import FileNames, open_file_names
 from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
@@ -21,14 +21,14 @@ from shardkit.sources.folders.unlabelled import open_unlabelled
 from shardkit.sources.ignoring.globs import IgnoreGlob
 from shardkit.sources.ignoring.hiding_folder import HidingFolder
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
-from shardkit.sources.listing import Source
+from shardkit.sources.listing import IMAGE_ENDINGS, Source, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
 from shardkit.sources.unmarked_folders import open_only_table, open_unmarked_folder
-from shardkit.sources.walking import folders_in
+from shardkit.sources.walking import children
 from shardkit.sources.wrapped import NotedSource
 from shardkit.storage import Folder, open_folder, os_errors_as
 
@@ -137,7 +137,9 @@ def _archive_root(archive: TarFolder | ZipFolder, options: SourceOptions) -> Tar
     """Return the archive's only top folder if a layout reads it; a class or a split may be called like it."""
     root = archive_root(archive)
     if options.layout == "class-folders":
-        return root if folders_in(root) else archive
+        entries = children(root)
+        is_wrapper = all(ending(one.name) not in IMAGE_ENDINGS for one in entries if not one.is_folder)
+        return root if is_wrapper and any(one.is_folder for one in entries) else archive
     if options.layout is None and options.label_pattern is None and _recognise(root) is None:
         return archive
     return root
@@ -155,7 +157,7 @@ def _open_folder(folder: Folder, url: str, options: SourceOptions, excluded: str
         folder, excluded, layout = found.folder, found.excluded, found.layout
     openers: dict[Layout, Callable[[], Source]] = {
         "table": lambda: open_only_table(folder, excluded, url, options),
-        "class-folders": lambda: read_forced(folder, excluded),
+        "class-folders": lambda: open_class_folders(folder, excluded),
         "file-names": lambda: open_file_names(folder, excluded, options),
         "unlabelled": lambda: open_unlabelled(folder, excluded),
         "metadata": lambda: open_metadata(folder, options, excluded),

@@ -15,3 +15,8 @@ def subfolder(folder: Folder, path: str) -> Folder:
     if isinstance(folder, ArchiveFolder):
         return replace(folder, root=join(folder.root, path))
     return open_folder(f"{folder.url.rstrip('/')}/{path}")
+
+
+def is_archive(folder: Folder) -> bool:
+    """Return whether a folder is in an archive, so that no path leads to a file or folder in it."""
+    return isinstance(folder.inner if isinstance(folder, HidingFolder) else folder, ArchiveFolder)

@@ -7,17 +7,15 @@ dataset/flowers/rose/.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from shardkit.archives.member_tree import ArchiveFolder
 from shardkit.errors import CallError, DataError
 from shardkit.option_values import Layout
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.flat_folders import open_flat_folders
 from shardkit.sources.folders.tables_beside import TableBeside, TablesBeside, are_classes, look_at_tables
-from shardkit.sources.ignoring.hiding_folder import HidingFolder
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.subfolders import subfolder
+from shardkit.sources.subfolders import is_archive, subfolder
 from shardkit.sources.tables.layout import open_table_in
 from shardkit.sources.tables.split_tables import open_roboflow_classes, open_split_tables
 from shardkit.sources.walking import folders_in, join
@@ -64,7 +62,7 @@ def open_unmarked_folder(
     while True:
         if (layout := recognise(folder)) is not None:
             return Recognised(folder, excluded, layout)
-        here = url if _is_archive(folder) else join(url.rstrip("/"), path)
+        here = url if is_archive(folder) else join(url.rstrip("/"), path)
         if tables := open_roboflow_classes(folder, options):
             return tables
         beside = look_at_tables(folder, excluded)
@@ -96,7 +94,7 @@ def open_only_table(folder: Folder, excluded: str | None, url: str, options: Sou
             raise DataError(msg)
         folder, excluded = subfolder(folder, inner[0]), _below(excluded, inner[0])
     if len(tables.naming) > 1:
-        raise _refuse_tables(tables, url, in_archive=_is_archive(folder))
+        raise _refuse_tables(tables, url, in_archive=is_archive(folder))
     return _open_table(folder, tables, tables.naming[0], options)
 
 
@@ -113,7 +111,7 @@ def _open_tables(folder: Folder, beside: TablesBeside, options: SourceOptions, s
             options = replace(options, image_column=beside.naming[0].image_column)
         source_of = open_split_tables(folder, beside.of_splits, options)
         return _noted(source_of, folder, beside, "that no table names")
-    raise _refuse_tables(beside, source, in_archive=_is_archive(folder))
+    raise _refuse_tables(beside, source, in_archive=is_archive(folder))
 
 
 def _open_table(folder: Folder, beside: TablesBeside, table: TableBeside, options: SourceOptions) -> Source:
@@ -145,10 +143,6 @@ def _refuse_tables(beside: TablesBeside, source: str, *, in_archive: bool) -> Ca
     if len(beside.naming) == 1:
         return refusal(f"{source}: {names} names the images, and the folders' names may be classes", commands)
     return refusal(f"{source}: {names} all name images", commands)
-
-
-def _is_archive(folder: Folder) -> bool:
-    return isinstance(folder.inner if isinstance(folder, HidingFolder) else folder, ArchiveFolder)
 
 
 def _noted(source: Source, folder: Folder, beside: TablesBeside, why: str) -> Source:

@@ -115,10 +115,6 @@ def make_file(path):
     path.write_bytes(picture(0))
 
 
-def make_loose_images(path):
-    write_tree(path, {"1.png": picture(1), "2.png": picture(2)})
-
-
 def make_empty_classes(path):
     write_tree(path, {"a/": b"", "b/c/": b""})
 
@@ -128,7 +124,7 @@ def make_texts(path):
 
 
 def make_only_bad(path):
-    write_tree(path, {"a/1.jpg": b"", "a/2.jpg": b"x"})
+    write_tree(path, {"a/1.jpg": b"", "b/2.jpg": b"x"})
 
 
 @pytest.mark.parametrize(
@@ -136,8 +132,7 @@ def make_only_bad(path):
     [
         (make_nothing, "there is no such file or folder"),
         (make_file, "shardkit does not know how to read this file; SOURCE is a folder of images, a table"),
-        (lambda path: path.mkdir(), "there are no label folders; shardkit reads SOURCE/<label>/image"),
-        (make_loose_images, "there are no label folders; shardkit reads SOURCE/<label>/image"),
+        (lambda path: path.mkdir(), "there are no images and no label folders"),
         (make_empty_classes, "there are no images in the source; its folders are empty"),
         (make_texts, "there are no images to convert in the source; skipped: 1 (none), 2 .txt"),
         (make_only_bad, "none of the 2 images is good; the first, a/1.jpg: The file has no bytes"),
@@ -154,7 +149,7 @@ def test_a_source_without_anything_to_convert_is_refused_with_1_and_a_sentence(c
 
 
 def test_a_source_that_vanishes_meanwhile_is_said_so(tmp_path, monkeypatch):
-    source = write_class_folders(tmp_path / "source", {"ant": 4})
+    source = write_class_folders(tmp_path / "source", {"ant": 4, "bee": 1})
     write_plan = plan_file.write_plan
 
     def vanishing(output, plan):

@@ -30,7 +30,7 @@ def test_info_shows_splits_classes_counts_sizes_and_rejects(tmp_path):
 def test_every_image_that_was_left_out_can_be_listed(tmp_path):
     bad = {f"a/{i:02d}.png": b"" for i in range(12)}
     source = write_tree(tmp_path / "source", {"a/good.png": picture(0), "a/new\nline.png": b"", **bad})
-    convert(source, tmp_path / "out", "--max-rejected", "100")
+    convert(source, tmp_path / "out", "--max-rejected", "100", "--layout", "class-folders")
     result = call("info", tmp_path / "out", "--rejected")
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [

@@ -84,7 +84,7 @@ def test_an_empty_path_is_not_the_working_directory(command, argument, source, m
 
 
 def test_the_rate_of_a_run_counts_nothing_that_an_earlier_one_did(tmp_path, monkeypatch):
-    source = write_class_folders(tmp_path / "source", {"ant": 12})
+    source = write_class_folders(tmp_path / "source", {"ant": 12, "bee": 1})
     interrupt(monkeypatch, source, tmp_path / "out", "--shards", "4", shards=3)
     result = call("convert", source, tmp_path / "out", "--shards", "4")
     assert " s, 3 shards finished before\n" in result.stdout

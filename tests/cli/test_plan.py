@@ -60,17 +60,20 @@ def test_plan_writes_nothing_beside_the_source_nor_in_the_working_nor_the_tempor
 
 def test_plan_names_the_bad_images_and_says_when_convert_would_stop(tmp_path):
     source = write_tree(tmp_path / "source", {f"a/{i:02d}.png": picture(i) if i < 30 else b"" for i in range(42)})
-    shown = call("plan", source).stdout
+    shown = call("plan", source, "--layout", "class-folders").stdout
     assert "rejected: 12 empty" in shown
     assert "  a/30.png: The file has no bytes" in shown
     assert "  … and 2 more" in shown
     assert "more than --max-rejected 5% allows: `convert` would stop here" in shown
-    assert "would stop" not in call("plan", source, "--max-rejected", "12").stdout
+    assert "would stop" not in call("plan", source, "--max-rejected", "12", "--layout", "class-folders").stdout
 
 
 def test_plan_counts_exact_duplicates(tmp_path):
     source = write_tree(tmp_path / "source", {f"a/{i}.png": picture(i // 2) for i in range(4)})
-    assert "exact duplicates: 2 images of the same bytes as another" in call("plan", source).stdout
+    assert (
+        "exact duplicates: 2 images of the same bytes as another"
+        in call("plan", source, "--layout", "class-folders").stdout
+    )
 
 
 def test_plan_after_convert_is_no_worse_for_the_dataset(source, dataset):

@@ -54,7 +54,7 @@ def run_on_terminal(*arguments, stdout_too=False, columns="100"):
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
 def test_whoever_closed_the_outputs_gets_a_dataset_and_0(closed, tmp_path):
-    source = write_class_folders(tmp_path / "source", {"ant": 3})
+    source = write_class_folders(tmp_path / "source", {"ant": 3, "bee": 1})
     command = shlex.join([sys.executable, "-m", "shardkit", "convert", str(source), str(tmp_path / "out")])
     done = subprocess.run(
         ["/bin/sh", "-c", f"{command} {closed}"], env=environment(), timeout=TIMEOUT_SECONDS, check=False

@@ -125,7 +125,7 @@ def test_nothing_and_a_source_are_no_datasets(source, tmp_path):
 
 
 def test_deep_finds_an_image_that_cannot_be_decoded_though_all_its_bytes_are_as_written(tmp_path):
-    source = write_class_folders(tmp_path / "source", {"star": 12}, width=20, height=20)
+    source = write_class_folders(tmp_path / "source", {"moon": 1, "star": 12}, width=20, height=20)
     flipped(source / "star" / "005.png", 300)
     convert(source, tmp_path / "out", "--check", "header")
     assert call("verify", tmp_path / "out").exit_code == 0

@@ -46,7 +46,7 @@ def test_odd_names_of_folders_and_files_are_kept_to_the_letter(tmp_path):
 
 
 def test_a_bad_files_name_cannot_talk_to_the_terminal(tmp_path):
-    source = write_class_folders(tmp_path / "source", {"a": 3})
+    source = write_class_folders(tmp_path / "source", {"a": 3, "b": 1})
     write_tree(source, {"a/\x1b[2J\nError: all is lost.png": b""})
     for arguments in (["plan", source], ["convert", source, tmp_path / "out"]):
         result = call(*arguments)
@@ -56,7 +56,7 @@ def test_a_bad_files_name_cannot_talk_to_the_terminal(tmp_path):
 
 
 def test_names_that_are_not_unicode_are_rejected_by_name_and_stop_nothing(tmp_path):
-    source = write_class_folders(tmp_path / "source", {"a": 9})
+    source = write_class_folders(tmp_path / "source", {"a": 9, "b": 1})
     folder = os.fsencode(source / "a")
     with open(folder + b"/caf\xe9.png", "wb") as file:
         file.write(picture(40))

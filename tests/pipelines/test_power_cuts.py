@@ -54,7 +54,7 @@ def test_after_a_power_cut_while_a_dataset_is_replaced_nothing_looks_complete_th
 
 
 def test_overwrite_of_an_interrupted_conversion_forgets_its_late_rejects(tmp_path, monkeypatch):
-    source = write_class_folders(tmp_path / "source", {"ant": 20})
+    source = write_class_folders(tmp_path / "source", {"ant": 20, "bee": 2})
     for i in (3, 8, 15):
         (source / "ant" / f"{i:03d}.png").write_bytes(b"no picture")
     options = ["--check", "header", "--max-rejected", "50%"]
@@ -65,7 +65,7 @@ def test_overwrite_of_an_interrupted_conversion_forgets_its_late_rejects(tmp_pat
 
 
 def test_late_rejects_of_shards_finished_before_the_kill_are_reported_too(tmp_path, monkeypatch):
-    source = write_class_folders(tmp_path / "source", {"ant": 20})
+    source = write_class_folders(tmp_path / "source", {"ant": 20, "bee": 2})
     for i in (3, 8, 15):
         (source / "ant" / f"{i:03d}.png").write_bytes(b"no picture")
     options = ["--check", "header", "--max-rejected", "50%", "--shards", "4"]
@@ -77,7 +77,7 @@ def test_late_rejects_of_shards_finished_before_the_kill_are_reported_too(tmp_pa
 
 def test_a_file_that_changed_unseen_stops_the_job_once_and_not_for_ever(tmp_path, monkeypatch):
     # rsync --times and cp -p bring another content with the size and the time of the old one.
-    source = write_class_folders(tmp_path / "source", {"ant": 12})
+    source = write_class_folders(tmp_path / "source", {"ant": 12, "bee": 1})
     changed = source / "ant" / "005.png"
     times = changed.stat()
     convert_until(monkeypatch, lambda paths: paths[-1] == plan_file.PATH, source, tmp_path / "out", "--shards", "3")
@@ -95,7 +95,7 @@ def test_a_file_that_changed_unseen_stops_the_job_once_and_not_for_ever(tmp_path
 
 def test_a_file_that_was_mended_unseen_is_good_in_the_next_run(tmp_path):
     # A copy from a backup has the size and the time of the damaged one.
-    source = write_class_folders(tmp_path / "source", {"ant": 12})
+    source = write_class_folders(tmp_path / "source", {"ant": 12, "bee": 1})
     mended = source / "ant" / "005.png"
     raw, times = mended.read_bytes(), mended.stat()
     mended.write_bytes(b"\0" * len(raw))
@@ -109,7 +109,7 @@ def test_a_file_that_was_mended_unseen_is_good_in_the_next_run(tmp_path):
 
 
 def test_a_file_that_changes_between_its_check_and_its_writing_is_never_written(tmp_path, monkeypatch):
-    source = write_class_folders(tmp_path / "source", {"ant": 6})
+    source = write_class_folders(tmp_path / "source", {"ant": 6, "bee": 1})
     write_plan = plan_file.write_plan
 
     def changing(output, plan):

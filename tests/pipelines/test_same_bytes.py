@@ -133,7 +133,7 @@ def test_a_different_seed_deals_anew_and_says_the_same_of_the_whole(source, tmp_
 def test_equal_files_in_an_empty_folder_tree_are_kept_apart_by_their_keys(tmp_path):
     picture = (SAMPLE_DATA / "shapes" / "star" / "star_001.jpg").read_bytes()
     write_tree(tmp_path / "source", {f"star/{i}/{i}.jpg": picture for i in range(5)})
-    convert(tmp_path / "source", tmp_path / "out")
+    convert(tmp_path / "source", tmp_path / "out", "--layout", "class-folders")
     import json
 
     manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())

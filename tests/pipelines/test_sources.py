@@ -118,7 +118,7 @@ def test_the_output_inside_the_source_is_no_part_of_it_at_the_first_and_at_every
 
 def test_one_image_is_enough(tmp_path):
     source = write_class_folders(tmp_path / "source", {"only": 1})
-    found, said = converted(source, tmp_path)
+    found, said = converted(source, tmp_path, "--layout", "class-folders")
     assert found == {"train": {"only": 1}}
     assert "note: there is only one class, 'only'; is SOURCE the folder that holds the label folders?" in said
     assert call("verify", tmp_path / "out", "--deep").exit_code == 0
@@ -154,7 +154,7 @@ def test_resize_reduces_the_shorter_side_and_never_enlarges(tmp_path):
 
 
 def test_lower_quality_makes_fewer_bytes_of_images_that_are_encoded_anew(tmp_path):
-    source = write_class_folders(tmp_path / "source", {"a": 3}, width=64, height=64, kind="JPEG")
+    source = write_class_folders(tmp_path / "source", {"a": 3, "b": 1}, width=64, height=64, kind="JPEG")
     sizes = []
     for quality in (60, 95):
         convert(source, tmp_path / str(quality), "--resize", "32", "--quality", quality)
@@ -182,7 +182,7 @@ def test_numbers_of_shards_are_those_asked_for(options, wanted, tmp_path, source
 def test_shards_follow_the_size_aimed_at(tmp_path):
     one = picture(0, width=32, height=32, kind="JPEG")
     # 45 MB in sparse files: what follows a JPEG's end is not decoded.
-    source = write_tree(tmp_path / "source", {f"a/{i}.jpg": one for i in range(9)})
+    source = write_tree(tmp_path / "source", {f"{'ab'[i % 2]}/{i}.jpg": one for i in range(9)})
     for path in source.rglob("*.jpg"):
         os.truncate(path, 5 << 20)
     converted(source, tmp_path, "--shard-size", "10MiB", "--check", "header")

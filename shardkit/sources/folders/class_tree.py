@@ -20,6 +20,7 @@ from shardkit.sources.commands import Command, refusal
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders
 from shardkit.sources.folders.split_folders import is_unlabelled, mix_splits, says_nothing, splits_of
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.subfolders import is_archive
 from shardkit.sources.walking import children, join
 from shardkit.storage import Folder
 
@@ -54,7 +55,7 @@ class FlatFolders:
     left_out: tuple[str, ...] = ()
 
 
-def read_forced(folder: Folder, excluded: str | None) -> ClassFolders:
+def open_class_folders(folder: Folder, excluded: str | None) -> ClassFolders:
     """Return the class folders that ``--layout class-folders`` means: each folder is a class, or an exact split.
 
     Raises:
@@ -120,9 +121,7 @@ def _below_splits(
     nested = [root.path for root in labelled if len(splits_of(inner[root])) > 1]
     if nested:
         problem = f"{source}: {_listed(nested)} holds folders of splits again, {_listed(inner[labelled[0]])}"
-        raise refusal(
-            problem, [*(_inside(source, path, "the splits are in this folder") for path in nested), _forced(source)]
-        )
+        raise refusal(problem, [*_inside(folder, source, nested, "the splits are in this folder"), _forced(source)])
     flat = [root for root in roots if not inner[root]]
     if not labelled:
         return FlatFolders(tuple(flat), tuple(unlabelled))
@@ -183,7 +182,7 @@ def _labels(
         problem = (
             f"{source}: {_listed(sampled)} all hold folders {some}, so the class may be the first folder or the second"
         )
-        inside = [_inside(source, name, f"{some} are classes, and only {name} is read") for name in sampled[:1]]
+        inside = _inside(folder, source, sampled[:1], f"{some} are classes, and only {sampled[0]} is read")
         raise refusal(problem, [_forced(source, f"{_listed(sampled)} are classes"), *inside])
     return ClassFolders(folder, excluded=excluded, remark=remark, skips_unlabelled=True)
 
@@ -245,8 +244,11 @@ def _forced(source: str, meaning: str = "each folder is a class") -> Command:
     return Command(source, _CLASS_FOLDERS, meaning)
 
 
-def _inside(source: str, path: str, meaning: str) -> Command:
-    return Command(join(source.rstrip("/"), path), (), meaning)
+def _inside(folder: Folder, source: str, paths: list[str], meaning: str) -> list[Command]:
+    """Return the commands that read folders of the source; none in an archive, whose folders cannot be SOURCE."""
+    if is_archive(folder):
+        return []
+    return [Command(join(source.rstrip("/"), path), (), meaning) for path in paths]
 
 
 def _listed(names: list[str]) -> str:
