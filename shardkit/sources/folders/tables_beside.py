@@ -27,6 +27,7 @@ _NUM_VALUES = 100  # of a column, which are looked up
 _NUM_FOLDERS = 60  # that are searched for files by name
 _MAX_DEPTH = 3
 _MIN_FOUND = 1 / 2  # of a column's values
+_MIN_NUMBERS_FOUND = 0.95  # of values that are numbers: those of a list of classes are names of some files, too
 _OF_NAMES = re.compile(
     r"(?:^|[_ -])(?:id|ids|image|images|img|file|files|filename|filepaths?|name|path|paths)(?:$|[_ -])"
 )
@@ -140,6 +141,8 @@ def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> TableBeside:
     if best is None:
         return TableBeside(name, file.columns)
     column, found = best
+    if all(str(rows[row][column]).isdigit() for row in found) and files.are_folders(rows):
+        return TableBeside(name, file.columns)  # the numbers and names of the classes
     top = frozenset(path.split("/")[0] if "/" in path else "" for paths in found.values() for path in paths)
     return TableBeside(name, file.columns, file.columns[column], top, _repeats_folders(rows, column, found))
 
@@ -170,11 +173,14 @@ class _FilesBelow:
     excluded: str | None
     by_name: dict[str, list[str]] = field(default_factory=dict)
     by_stem: dict[str, list[str]] = field(default_factory=dict)
+    folder_names: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         for path in itertools.islice(self._folders(""), _NUM_FOLDERS):
             for entry in children(self.folder, path):
-                if not entry.is_folder and ending(entry.name) in IMAGE_ENDINGS:
+                if entry.is_folder:
+                    self.folder_names.add(_plain(entry.name))
+                elif ending(entry.name) in IMAGE_ENDINGS:
                     stem = posixpath.splitext(entry.name)[0].casefold()
                     self.by_name.setdefault(entry.name.casefold(), []).append(join(path, entry.name))
                     self.by_stem.setdefault(stem, []).append(join(path, entry.name))
@@ -201,7 +207,16 @@ class _FilesBelow:
         found = {
             i: paths for i, value in values.items() if (paths := self._find(str(value), is_called_so=is_called_so))
         }
-        return found if len(found) >= _MIN_FOUND * len(values) else {}
+        are_numbers = all(text.isdigit() for text in texts)
+        return found if len(found) >= (_MIN_NUMBERS_FOUND if are_numbers else _MIN_FOUND) * len(values) else {}
+
+    def are_folders(self, rows: Sequence[Sequence[Any]]) -> bool:
+        """Return whether a column lists names of folders, each once: the table describes the classes."""
+        for i in range(len(rows[0])):
+            texts = [_plain(row[i]) for row in rows if row[i] not in (None, "")]
+            if len(texts) > 1 and len(set(texts)) == len(texts) and self.folder_names.issuperset(texts):
+                return True
+        return False
 
     def _find(self, text: str, *, is_called_so: bool) -> list[str]:
         path = text.replace("\\", "/").strip()

@@ -12,7 +12,9 @@ from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import PATH, Listing, Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.subfolders import subfolder
+from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.layout import Table, open_table_file, open_table_in
+from shardkit.sources.tables.roles import read_prefix
 from shardkit.sources.walking import file_or_folder, folders_in, join
 from shardkit.storage import Folder
 
@@ -139,4 +141,20 @@ def open_roboflow_classes(folder: Folder, options: SourceOptions) -> SplitTables
     if _ROBOFLOW_IMAGE in columns and not options.label_columns:
         labels = tuple(name for name in columns if name not in {_ROBOFLOW_IMAGE, ""})
         options = replace(options, image_column=_ROBOFLOW_IMAGE, label_columns=labels)
-    return open_split_tables(folder, paths, options)
+    source = open_split_tables(folder, paths, options)
+    for one in source.tables:
+        _refuse_other_values(one.table.file, options.label_columns)
+    return source
+
+
+def _refuse_other_values(file: TableFile, label_columns: Sequence[str]) -> None:
+    """Refuse a table whose class columns hold more than 0 and 1: these values would become classes.
+
+    Raises:
+        DataError: One does, in the first records.
+    """
+    for record in read_prefix(file):
+        for name, value in zip(file.columns, record.values, strict=True):
+            if name in label_columns and str(value).strip() not in {"0", "1"}:
+                msg = f"{file.url}: line {record.line} has {value!r} for the class {name!r}; it is 0 or 1: correct it"
+                raise DataError(msg)
