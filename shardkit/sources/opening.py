@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields
 
-from shardkit.archives.member_tree import archive_root
+from shardkit.archives.member_tree import ArchiveFolder, archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError
@@ -97,8 +97,8 @@ def _open_source(
         return _open_folder(_hiding(folder, globs), url, options, _path_below(folder, output), work)
 
 
-def _hiding(folder: Folder, globs: tuple[IgnoreGlob, ...]) -> Folder:
-    return HidingFolder(folder, globs) if globs else folder
+def _hiding(folder: Folder, globs: tuple[IgnoreGlob, ...], above: str = "") -> Folder:
+    return HidingFolder(folder, globs, above) if globs else folder
 
 
 def _open_file(
@@ -109,7 +109,9 @@ def _open_file(
     if is_tree or kind.endswith(".zip"):
         whole: TarFolder | ZipFolder = TarFolder(url) if is_tree else ZipFolder(url)
         archive = _archive_root(whole, options)
-        return with_archive_problems(_open_folder(_hiding(archive, globs), url, options, None, work), archive)
+        source = _open_folder(_hiding(archive, globs, archive.root), url, options, None, work)
+        inner = source.folder.inner if isinstance(source.folder, HidingFolder) else source.folder
+        return with_archive_problems(source, inner if isinstance(inner, ArchiveFolder) else archive)
     openers: dict[Layout, tuple[tuple[str, ...], Callable[[], Source]]] = {
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
         "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),

@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 
 from shardkit.errors import CallError, DataError
 from shardkit.option_values import Layout
-from shardkit.sources.commands import Command, refusal
+from shardkit.sources.commands import refusal
 from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.flat_folders import open_flat_folders
+from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.tables_beside import TableBeside, TablesBeside, are_classes, look_at_tables
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
@@ -58,26 +59,28 @@ def open_unmarked_folder(
         CallError: The folder can be read in several ways; the message has the commands.
         DataError: Nothing that shardkit reads is in it.
     """
-    path = ""
+    place = SourcePlace(url, in_archive=is_archive(folder), ignored=options.ignore)
+    remarks = ""
     while True:
         if (layout := recognise(folder)) is not None:
             return Recognised(folder, excluded, layout)
-        here = url if is_archive(folder) else join(url.rstrip("/"), path)
         if tables := open_roboflow_classes(folder, options):
             return tables
         beside = look_at_tables(folder, excluded)
         if any(not table.repeats_folders for table in beside.naming):
-            return _open_tables(folder, beside, options, here)
-        found = read_tree(folder, excluded, here)
+            return _open_tables(folder, beside, options, place)
+        found = read_tree(folder, excluded, place)
         if isinstance(found, Wrapper):
-            path = join(path, found.name)
+            remarks += beside.remark
+            place = replace(place, above=join(place.above, found.name))
             folder, excluded = subfolder(folder, found.name), _below(excluded, found.name)
             continue
         if isinstance(found, FlatFolders):
-            source: Source = open_flat_folders(folder, found, excluded, here, url)
+            source: Source = open_flat_folders(folder, found, excluded, place)
         else:
             source = found
-        return NotedSource(source.folder, source, beside.remark, folder) if beside.remark else source
+        remarks += beside.remark
+        return NotedSource(source.folder, source, remarks, folder) if remarks else source
 
 
 def open_only_table(folder: Folder, excluded: str | None, url: str, options: SourceOptions) -> Source:
@@ -94,11 +97,11 @@ def open_only_table(folder: Folder, excluded: str | None, url: str, options: Sou
             raise DataError(msg)
         folder, excluded = subfolder(folder, inner[0]), _below(excluded, inner[0])
     if len(tables.naming) > 1:
-        raise _refuse_tables(tables, url, in_archive=is_archive(folder))
+        raise _refuse_tables(tables, SourcePlace(url, in_archive=is_archive(folder), ignored=options.ignore))
     return _open_table(folder, tables, tables.naming[0], options)
 
 
-def _open_tables(folder: Folder, beside: TablesBeside, options: SourceOptions, source: str) -> Source:
+def _open_tables(folder: Folder, beside: TablesBeside, options: SourceOptions, place: SourcePlace) -> Source:
     """Open the tables that are the source.
 
     Raises:
@@ -111,7 +114,7 @@ def _open_tables(folder: Folder, beside: TablesBeside, options: SourceOptions, s
             options = replace(options, image_column=beside.naming[0].image_column)
         source_of = open_split_tables(folder, beside.of_splits, options)
         return _noted(source_of, folder, beside, "that no table names")
-    raise _refuse_tables(beside, source, in_archive=is_archive(folder))
+    raise _refuse_tables(beside, place)
 
 
 def _open_table(folder: Folder, beside: TablesBeside, table: TableBeside, options: SourceOptions) -> Source:
@@ -122,27 +125,26 @@ def _open_table(folder: Folder, beside: TablesBeside, table: TableBeside, option
     return _noted(open_table_in(folder, table.name, options), folder, beside, f"that {table.name} does not name")
 
 
-def _refuse_tables(beside: TablesBeside, source: str, *, in_archive: bool) -> CallError:
+def _refuse_tables(beside: TablesBeside, place: SourcePlace) -> CallError:
+    names = [table.name for table in beside.naming]
     commands = []
     if beside.of_splits:
-        splits = {name for name, _ in beside.of_splits}
-        ignored = tuple(
-            word for one in beside.naming if one.name not in splits for word in ("--ignore", f"/{one.name}")
-        )
-        commands.append(Command(source, ignored, f"the splits are in {' and '.join(sorted(splits))}"))
-    for table in beside.naming:
-        meaning = f"the labels are in {table.name}"
-        if in_archive:  # a table in an archive cannot be SOURCE
-            others = (word for one in beside.naming if one is not table for word in ("--ignore", f"/{one.name}"))
-            commands.append(Command(source, ("--layout", "table", *others), meaning))
+        splits = sorted(name for name, _ in beside.of_splits)
+        others = [name for name in names if name not in splits]
+        commands.append(place.without(others, f"the splits are in {' and '.join(splits)}", files=True))
+    for name in names:
+        meaning = f"the labels are in {name}"
+        if inside := place.inside([name], meaning):
+            commands += inside
         else:
-            commands.append(Command(join(source, table.name), (), meaning))
+            command = place.without([other for other in names if other != name], meaning, files=True)
+            commands.append(replace(command, options=("--layout", "table", *command.options)))
     if any(table.image_folders - {""} for table in beside.naming):
-        commands.append(Command(source, ("--layout", "class-folders"), "each folder is a class"))
-    names = " and ".join(one.name for one in beside.naming)
-    if len(beside.naming) == 1:
-        return refusal(f"{source}: {names} names the images, and the folders' names may be classes", commands)
-    return refusal(f"{source}: {names} all name images", commands)
+        commands.append(place.tree(("--layout", "class-folders"), "each folder is a class"))
+    if len(names) == 1:
+        problem = f"{place.shown}: {names[0]} names the images, and the folders' names may be classes"
+        return refusal(problem, commands)
+    return refusal(f"{place.shown}: {' and '.join(names)} all name images", commands)
 
 
 def _noted(source: Source, folder: Folder, beside: TablesBeside, why: str) -> Source:

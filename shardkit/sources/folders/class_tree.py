@@ -11,6 +11,7 @@ and of the label folders the first few.
 """
 
 import posixpath
+import re
 from dataclasses import dataclass
 
 from shardkit.errors import DataError
@@ -18,16 +19,19 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.sources.annotated_data_check import find_annotated_data
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders
+from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import is_unlabelled, mix_splits, says_nothing, splits_of
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
-from shardkit.sources.subfolders import is_archive
-from shardkit.sources.walking import children, join
+from shardkit.sources.walking import children, is_folder, join
 from shardkit.storage import Folder
 
 _MAX_DEPTH = 4  # levels that are searched for a folder's first image, and folders between a split and its labels
 _NUM_SAMPLED = 3  # label folders that are looked into
 _FEW = 2  # ordinary folders next to one called "train": with more of them it is a class as they are
+_MAX_PROBED = 200  # label folders that are asked for a copy of the tree
 _SHOWN = 3  # folders named in a message
+# Cameras' folders (DCF 2.0, 3.2.3: 100APPLE) and days.
+_CAMERA_FOLDER = re.compile(r"[1-9][0-9]{2}[A-Z0-9_]{5}|(?:19|20)[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9]")
 _CLASS_FOLDERS = ("--layout", "class-folders")
 
 
@@ -74,13 +78,13 @@ def open_class_folders(folder: Folder, excluded: str | None) -> ClassFolders:
     return ClassFolders(folder, excluded=excluded, remark=_note(list(exact), names))
 
 
-def read_tree(folder: Folder, excluded: str | None, source: str) -> ClassFolders | FlatFolders | Wrapper:
+def read_tree(folder: Folder, excluded: str | None, place: SourcePlace) -> ClassFolders | FlatFolders | Wrapper:
     """Decide how a tree is read that no other layout recognises.
 
     Args:
         folder: Root of the tree.
         excluded: Path below it that is not listed; None for none.
-        source: SOURCE in commands.
+        place: The tree's place in the source.
 
     Raises:
         CallError: The tree can be read in several ways; the message has the commands.
@@ -89,7 +93,7 @@ def read_tree(folder: Folder, excluded: str | None, source: str) -> ClassFolders
     if not names:
         return FlatFolders((LabelRoot("", None),))
     splits = splits_of(names)
-    _refuse_annotated(folder, names, splits, excluded, source)
+    _refuse_annotated(folder, names, splits, excluded, place)
     ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
     if splits and ordinary:
         # Folders such as docs/ hold no images; class folders do.
@@ -97,18 +101,18 @@ def read_tree(folder: Folder, excluded: str | None, source: str) -> ClassFolders
     if splits and not ordinary:
         unused = tuple(name for name in names if name not in splits and not is_unlabelled(name))
         unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
-        return _below_splits(folder, excluded, source, splits, unlabelled, unused)
+        return _below_splits(folder, excluded, place, splits, unlabelled, unused)
     if splits and not _are_classes(folder, list(splits), ordinary):
-        raise _mixed_level(source, list(splits), ordinary)
+        raise _mixed_level(place, list(splits), ordinary)
     if len(names) == 1 and not splits:
         return _one_folder(folder, names[0])
-    return _labels(folder, names, excluded, source, list(splits))
+    return _labels(folder, names, excluded, place, list(splits))
 
 
 def _below_splits(
     folder: Folder,
     excluded: str | None,
-    source: str,
+    place: SourcePlace,
     splits: dict[str, str],
     unlabelled: list[str],
     unused: tuple[str, ...],
@@ -120,19 +124,19 @@ def _below_splits(
         return Wrapper(roots[0].path)  # train/{train,test}/…
     nested = [root.path for root in labelled if len(splits_of(inner[root])) > 1]
     if nested:
-        problem = f"{source}: {_listed(nested)} holds folders of splits again, {_listed(inner[labelled[0]])}"
-        raise refusal(problem, [*_inside(folder, source, nested, "the splits are in this folder"), _forced(source)])
+        problem = f"{place.shown}: {_listed(nested)} holds folders of splits again, {_listed(inner[labelled[0]])}"
+        raise refusal(problem, [*place.inside(nested, "the splits are in this folder"), _forced(place)])
     flat = [root for root in roots if not inner[root]]
     if not labelled:
         return FlatFolders(tuple(flat), tuple(unlabelled))
     with_images = [root for root in flat if _holds_image(folder, root.path)]
     if no_labels := [root.path for root in with_images if root.split == "train"]:
         problem = (
-            f"{source}: {_listed(no_labels)} has images and no label folders, unlike {_listed([labelled[0].path])}"
+            f"{place.shown}: {_listed(no_labels)} has images and no label folders, unlike {_listed([labelled[0].path])}"
         )
         commands = [
-            Command(source, ("--ignore", f"/{no_labels[0]}/"), f"without {no_labels[0]}"),
-            Command(source, ("--unlabelled",), "all images, without labels"),
+            place.without(no_labels, f"without {_listed(no_labels)}"),
+            place.whole(("--unlabelled",), "all images, without labels"),
         ]
         raise refusal(problem, commands)
     left_out = (*unlabelled, *(root.path for root in with_images))
@@ -161,11 +165,17 @@ def _one_folder(folder: Folder, name: str) -> FlatFolders | Wrapper:
 
 
 def _labels(
-    folder: Folder, names: list[str], excluded: str | None, source: str, as_labels: list[str]
+    folder: Folder, names: list[str], excluded: str | None, place: SourcePlace, as_labels: list[str]
 ) -> ClassFolders | FlatFolders:
     if mix_splits(names):
-        problem = f"{source}: the names of the folders {_listed(names)} hold both splits and something else"
-        raise refusal(problem, [_forced(source)])
+        problem = f"{place.shown}: the names of the folders {_listed(names)} hold both splits and something else"
+        raise refusal(problem, [_forced(place)])
+    if all(map(_CAMERA_FOLDER.fullmatch, names)):
+        problem = f"{place.shown}: the folders {_listed(names)} have the names of a camera's folders or of days"
+        raise refusal(problem, [place.whole(("--unlabelled",), "images without labels"), _forced(place)])
+    if copies := [name for name in names if _is_copy(folder, name, names)]:
+        problem = f"{place.shown}: {_listed(copies)} holds folders of the same names as those next to it"
+        raise refusal(problem, [place.without(copies, f"without {_listed(copies)}, a copy"), _forced(place)])
     remark = _note(as_labels, names)
     left_out = [name for name in names if is_unlabelled(name)]
     remark += "".join(
@@ -179,12 +189,23 @@ def _labels(
     common = set.intersection(*map(set, inner.values())) if len(inner) > 1 else set()
     if without_images and len(common) > 1:
         some = _listed(sorted(common))
-        problem = (
-            f"{source}: {_listed(sampled)} all hold folders {some}, so the class may be the first folder or the second"
-        )
-        inside = _inside(folder, source, sampled[:1], f"{some} are classes, and only {sampled[0]} is read")
-        raise refusal(problem, [_forced(source, f"{_listed(sampled)} are classes"), *inside])
+        problem = f"{place.shown}: {_listed(sampled)} all hold folders {some}, so the class may be the first folder or the second"
+        inside = place.inside(sampled[:1], f"{some} are classes, and only {sampled[0]} is read")
+        raise refusal(problem, [_forced(place, f"{_listed(sampled)} are classes"), *inside])
+    if without_images and sampled:
+        first = sampled[0]
+        remark += f"; note: folders in a class, such as {printable(join(first, inner[first][0]))}/, are parts of it"
     return ClassFolders(folder, excluded=excluded, remark=remark, skips_unlabelled=True)
+
+
+def _is_copy(folder: Folder, name: str, names: list[str]) -> bool:
+    """Return whether a label folder holds label folders called like its neighbours: an archive unpacked into itself."""
+    others = [other for other in names if other != name][:_NUM_SAMPLED]
+    return (
+        1 < len(names) <= _MAX_PROBED
+        and len(others) > 1
+        and all(is_folder(folder, join(name, other)) for other in others)
+    )
 
 
 def _are_classes(folder: Folder, splits: list[str], ordinary: list[str]) -> bool:
@@ -192,20 +213,13 @@ def _are_classes(folder: Folder, splits: list[str], ordinary: list[str]) -> bool
     return len(splits) == 1 and (len(ordinary) > _FEW or _has_images(folder, splits[0]))
 
 
-def _mixed_level(source: str, splits: list[str], ordinary: list[str]) -> Exception:
-    problem = f"{source}: {_listed(splits)} may be splits or classes, because of {_listed(ordinary)} next to them"
-    ignored = tuple(part for name in ordinary[:_SHOWN] for part in ("--ignore", f"/{name}/"))
-    return refusal(
-        problem,
-        [
-            Command(source, ignored, f"splits; {_listed(ordinary)} left out"),
-            _forced(source),
-        ],
-    )
+def _mixed_level(place: SourcePlace, splits: list[str], ordinary: list[str]) -> Exception:
+    problem = f"{place.shown}: {_listed(splits)} may be splits or classes, because of {_listed(ordinary)} next to them"
+    return refusal(problem, [place.without(ordinary, f"splits; {_listed(ordinary)} left out"), _forced(place)])
 
 
 def _refuse_annotated(
-    folder: Folder, names: list[str], splits: dict[str, str], excluded: str | None, source: str
+    folder: Folder, names: list[str], splits: dict[str, str], excluded: str | None, place: SourcePlace
 ) -> None:
     """Refuse a tree that looks like annotated images.
 
@@ -223,7 +237,7 @@ def _refuse_annotated(
             "COCO (annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), YOLO (data.yaml, or "
             "images/ next to labels/ with classes.txt) and masks (masks/*.png, TIFF or BMP, next to images/): arrange "
             "it so, or give the folder that holds the label folders as SOURCE; if each folder is a class after all, "
-            f"add --layout class-folders: {_forced(source).line}"
+            f"add --layout class-folders: {_forced(place).line}"
         )
         raise DataError(msg)
 
@@ -240,15 +254,8 @@ def _holds_image(folder: Folder, path: str, depth: int = _MAX_DEPTH) -> bool:
     return depth > 0 and any(_holds_image(folder, join(path, name), depth - 1) for name in inner[:_NUM_SAMPLED])
 
 
-def _forced(source: str, meaning: str = "each folder is a class") -> Command:
-    return Command(source, _CLASS_FOLDERS, meaning)
-
-
-def _inside(folder: Folder, source: str, paths: list[str], meaning: str) -> list[Command]:
-    """Return the commands that read folders of the source; none in an archive, whose folders cannot be SOURCE."""
-    if is_archive(folder):
-        return []
-    return [Command(join(source.rstrip("/"), path), (), meaning) for path in paths]
+def _forced(place: SourcePlace, meaning: str = "each folder is a class") -> Command:
+    return place.tree(_CLASS_FOLDERS, meaning)
 
 
 def _listed(names: list[str]) -> str:

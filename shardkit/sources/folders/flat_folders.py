@@ -9,6 +9,7 @@ from shardkit.naming import printable
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.file_names import FileNames
+from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children
 from shardkit.storage import Folder
@@ -29,15 +30,14 @@ _MIN_IMAGES = 2  # of each class on average: else the words are names, not class
 _EXAMPLES = 2  # file names shown in a message
 
 
-def open_flat_folders(folder: Folder, flat: FlatFolders, excluded: str | None, source: str, outer: str) -> FileNames:
+def open_flat_folders(folder: Folder, flat: FlatFolders, excluded: str | None, place: SourcePlace) -> FileNames:
     """Read the labels of flat folders from their files' names.
 
     Args:
         folder: Root of the tree.
         flat: Its folders.
         excluded: Path below it that is not listed; None for none.
-        source: SOURCE in commands that read this tree.
-        outer: SOURCE as the user gave it: a folder around the tree, or the tree.
+        place: The tree's place in the source.
 
     Raises:
         CallError: Nothing says what the labels are; the message has the commands.
@@ -58,20 +58,20 @@ def open_flat_folders(folder: Folder, flat: FlatFolders, excluded: str | None, s
         )
     every = [name for found in names.values() for name in found]
     if not every:
-        msg = f"{source}: there are no images and no label folders"
+        msg = f"{place.shown}: there are no images and no label folders"
         raise DataError(msg)
     paths = [root.path for root in flat.roots if root.path]
-    commands = [*_by_name(flat, names, source), Command(outer, ("--unlabelled",), "images without labels")]
+    commands = [*_by_name(flat, names, place), place.whole(("--unlabelled",), "images without labels")]
     where = "the source's own folder"
     if paths:
         where = " and ".join(f"{printable(path)}/" for path in paths)
         meaning = f"{where} {'are the classes' if len(paths) > 1 else 'is the only class'}"
-        commands.append(Command(source, ("--layout", "class-folders"), meaning))
+        commands.append(place.tree(("--layout", "class-folders"), meaning))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
-    raise refusal(f"{source}: there are no label folders, only images such as {examples} in {where}", commands)
+    raise refusal(f"{place.shown}: there are no label folders, only images such as {examples} in {where}", commands)
 
 
-def _by_name(flat: FlatFolders, names: dict[str, list[str]], source: str) -> list[Command]:
+def _by_name(flat: FlatFolders, names: dict[str, list[str]], place: SourcePlace) -> list[Command]:
     """Return the command that reads labels from the names of at least one folder's files, if it can be guessed."""
     guesses = {path: pattern for path, found in names.items() if (pattern := guess_pattern(found))}
     if not guesses:
@@ -80,9 +80,9 @@ def _by_name(flat: FlatFolders, names: dict[str, list[str]], source: str) -> lis
     first = names[path][0]
     label = re.search(pattern, first)
     others = [one for one in names if guesses.get(one) != pattern]
-    ignored = [word for one in (*others, *flat.left_out) if one for word in ("--ignore", f"/{one}/")]
     meaning = f"the class is in the name: {first} is of {label[1] if label else ''!r}"
-    return [Command(source, ("--label-pattern", pattern, *ignored), printable(meaning))]
+    left_out = tuple(one for one in (*others, *flat.left_out) if one)
+    return [place.tree(("--label-pattern", pattern), printable(meaning), without=left_out)]
 
 
 def is_unmistakable(names: Sequence[str]) -> bool:

@@ -20,6 +20,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import BAD_MASK, MISSING, NO_LABEL, NO_SPLIT
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, read_lists, split_in_lists
+from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
     LISTING_SCHEMA,
@@ -147,7 +148,11 @@ class Masks(Source):
                 continue
             listed.add(stem)
             split, conflict = split_in_lists(lists[stem]) if lists else (_split(below, part), None)
-            if problem := unicode_problem(path) or _mask_problem(path, candidates, conflict):
+            if (
+                problem := unicode_problem(path)
+                or unsupported_format(path)
+                or _mask_problem(path, candidates, conflict)
+            ):
                 yield rejected_row(problem, split, entry)
             else:
                 yield ListingRow(path, split, None, entry.num_bytes, entry.mtime_ns, extra=(candidates[0],))
@@ -170,7 +175,7 @@ class Masks(Source):
             if left_out and path.startswith(left_out):
                 continue
             kind = ending(entry.name)
-            if kind in IMAGE_ENDINGS:
+            if kind in IMAGE_ENDINGS or unsupported_format(path):
                 yield path, path[len(above) + 1 :], entry
             else:
                 skipped[kind] = skipped.get(kind, 0) + 1
@@ -195,7 +200,7 @@ class _MaskFiles:
     paired: set[str] = field(default_factory=set)
 
     def add(self, stem: str, path: str, entry: Entry) -> None:
-        if problem := unicode_problem(path):
+        if problem := unicode_problem(path) or unsupported_format(path):
             self.problems.append(problem)
             return
         self.entries[path] = (stem, entry)

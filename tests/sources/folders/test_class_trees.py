@@ -5,6 +5,7 @@ import pytest
 from shardkit.errors import CallError, DataError
 from shardkit.sources import open_source
 from shardkit.sources.folders.split_folders import splits_of
+from shardkit.sources.options import SourceOptions
 
 from .tree_sources import KINDS, commands_in, made, read
 
@@ -217,6 +218,16 @@ REFUSED = {
         "part1/, part2/ all hold folders cat/, dog/",
         [FORCED, "SOURCE/part1 OUT"],
     ),
+    "the tree unpacked into itself": (
+        ["cells/yes/1.jpg", "cells/no/2.jpg", "cells/cells/yes/1.jpg", "cells/cells/no/2.jpg"],
+        "cells/ holds folders of the same names as those next to it",
+        ["SOURCE OUT --ignore /cells/cells/", "SOURCE/cells OUT --layout class-folders"],
+    ),
+    "a camera's folders": (
+        ["DCIM/100APPLE/1.jpg", "DCIM/101APPLE/2.jpg"],
+        "100APPLE/, 101APPLE/ have the names of a camera's folders or of days",
+        [UNLABELLED, "SOURCE/DCIM OUT --layout class-folders"],
+    ),
     "splits and classes in one name": (
         ["cats_train/1.jpg", "cats_test/2.jpg", "dogs_train/3.jpg", "dogs_test/4.jpg"],
         "hold both splits and something else",
@@ -229,6 +240,7 @@ REFUSED = {
 @pytest.mark.parametrize(("files", "sentence", "commands"), REFUSED.values(), ids=REFUSED.keys())
 def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, sentence, commands, kind, tmp_path):
     if kind == "zip":  # no path leads to a folder in it
+        commands = [re.sub(r"^SOURCE/\w+ OUT --", "SOURCE OUT --", command) for command in commands]
         commands = [command for command in commands if not command.startswith("SOURCE/")]
     url = made(tmp_path, kind, files)
     with pytest.raises(CallError, match=re.escape(sentence)) as caught:
@@ -252,6 +264,24 @@ def test_forced_class_folders_are_what_the_command_says(files, labels, kind, tmp
     if kind == "zip" and labels == {"flowers"}:  # the only top folder of an archive is no class
         labels = {"rose", "tulip"}
     assert (layout, {label for _, label in good.values()}, bad) == (CLASS_FOLDERS, labels, {})
+
+
+def test_commands_repeat_the_globs_that_were_given(tmp_path):
+    files = ["d/train/cat/1.jpg", "d/test/cat/2.jpg", "d/a/3.jpg", "d/b/4.jpg", "d/c/5.jpg", "d/e/6.jpg", "d/f/7.jpg"]
+    url = made(tmp_path, "folder", files)
+    with pytest.raises(CallError) as caught:
+        open_source(url, SourceOptions(ignore=("/d/f/", "e")))
+    first, forced = commands_in(str(caught.value).replace(url, "SOURCE"))
+    assert first == "SOURCE OUT --ignore /d/f/ --ignore e --ignore /d/a/ --ignore /d/b/ --ignore /d/c/"
+    assert forced == "SOURCE/d OUT --ignore /f/ --ignore e --layout class-folders"
+    _, good, bad, skipped = read(url, ignore=("/d/f/", "e", "/d/a/", "/d/b/", "/d/c/"))
+    assert good == {"train/cat/1.jpg": ("train", "cat"), "test/cat/2.jpg": ("test", "cat")}
+    assert (bad, sum(skipped.values())) == ({}, 5)
+
+
+def test_folders_in_classes_are_pointed_out(tmp_path):
+    url = made(tmp_path, "folder", ["animals/cat/1.jpg", "animals/dog/2.jpg", "cars/bus/3.jpg"])
+    assert "; note: folders in a class, such as animals/cat/, are parts of it" in open_source(url).describe()
 
 
 def test_a_tree_without_images_is_refused(tmp_path):
