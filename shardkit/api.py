@@ -33,6 +33,8 @@ def convert(
     label_separator: str | None = None,
     label_type: LabelType = "auto",
     label_pattern: str | None = None,
+    unlabelled: bool = False,
+    ignore: Sequence[str] = (),
     classes: Sequence[str] | None = None,
     splits: Mapping[str, float] | Sequence[float] | str | None = None,
     splits_of: str | Sequence[str] | None = None,
@@ -71,6 +73,9 @@ def convert(
         label_separator: Separator of several labels in one column.
         label_type: Whether labels are classes or numbers for regression.
         label_pattern: Regular expression on file names; the label is the first group, or the group named ``label``.
+        unlabelled: Whether to convert images without labels from any tree of folders; the same as
+            ``layout="unlabelled"``.
+        ignore: Globs of files and folders to leave out, as in .gitignore, such as ``["test1/", "*.webp"]``.
         classes: Label names in label order; None for the names found, sorted.
         splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``, ``"80/10/10"`` or ``[0.8, 0.2]``: two
             numbers are train and validation, three train, validation and test. None for the source's own splits.
@@ -139,6 +144,8 @@ def plan(
     label_separator: str | None = None,
     label_type: LabelType = "auto",
     label_pattern: str | None = None,
+    unlabelled: bool = False,
+    ignore: Sequence[str] = (),
     classes: Sequence[str] | None = None,
     splits: Mapping[str, float] | Sequence[float] | str | None = None,
     splits_of: str | Sequence[str] | None = None,
@@ -170,6 +177,8 @@ def plan(
         label_separator: See `convert`.
         label_type: See `convert`.
         label_pattern: See `convert`.
+        unlabelled: See `convert`.
+        ignore: See `convert`.
         classes: See `convert`.
         splits: See `convert`.
         splits_of: See `convert`.

@@ -67,7 +67,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     from shardkit.planning.splits.splitting import parse_ratios
     from shardkit.sources import SourceOptions
 
-    for argument in ("label_columns", "classes", "path_prefix"):
+    for argument in ("label_columns", "classes", "path_prefix", "ignore"):
         if isinstance(given[argument], str):
             msg = f"{argument} must be a list of names; found the text {given[argument]!r}; write [{given[argument]!r}]"
             raise CallError(msg)
@@ -84,6 +84,11 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         if isinstance(shards, dict):
             shards = {check_split_name(split): count for split, count in shards.items()}
     source_options = {field.name: given[field.name] for field in fields(SourceOptions)}
+    if given["unlabelled"]:
+        if given["layout"] not in {None, "unlabelled"}:
+            msg = f"--unlabelled is a layout, and --layout is {given['layout']}; give one of them"
+            raise CallError(msg)
+        source_options["layout"] = "unlabelled"
     options = ConvertOptions(
         name=given["name"],
         splits=splits,
@@ -100,7 +105,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         group_by=given["group_by"],
         dedupe=given["dedupe"],
     )
-    source_options |= {name: tuple(given[name]) for name in ("label_columns", "path_prefix")}
+    source_options |= {name: tuple(given[name]) for name in ("label_columns", "path_prefix", "ignore")}
     source_options["classes"] = options.classes
     return SourceOptions(**source_options), options
 

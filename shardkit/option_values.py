@@ -24,6 +24,7 @@ Layout = Literal[
     "masks",
     "webdataset",
     "hf-parquet",
+    "unlabelled",
 ]
 LabelType = Literal["auto", "class", "number"]
 SplitBy = Literal["hash", "stratified"]

@@ -10,6 +10,7 @@ EMPTY: Final = "empty"
 TRUNCATED: Final = "truncated"
 DAMAGED: Final = "damaged"
 NOT_AN_IMAGE: Final = "not_an_image"
+UNSUPPORTED_FORMAT: Final = "unsupported_format"
 TOO_MANY_PIXELS: Final = "too_many_pixels"
 UNREADABLE: Final = "unreadable"
 MISSING: Final = "missing"
@@ -35,6 +36,7 @@ REJECT_REASONS: dict[str, str] = {
     TRUNCATED: "The image or the archive ends early.",
     DAMAGED: "The image does not decode, or TensorFlow cannot decode it.",
     NOT_AN_IMAGE: "The file has the ending of an image and other content.",
+    UNSUPPORTED_FORMAT: "The picture is in a format that shardkit does not read.",
     TOO_MANY_PIXELS: "The image has more pixels, or a longer side, than the decoders allow.",
     UNREADABLE: "The operating system or the store does not give the file.",
     MISSING: "The image that a label, record or annotation names does not exist.",

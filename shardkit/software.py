@@ -2,12 +2,16 @@
 
 import functools
 import hashlib
+import importlib.util
 import io
 
 __version__ = "0.1.0"
 
 PROBE_SIDE = 128  # pixels; 48 KiB of samples fill several blocks of deflate
 # Entries of `versions` that are digests, with the format for messages.
+# Entries that exist only if a package is installed that not every conversion needs. A dataset without its formats does
+# not depend on them; one with its formats has another inventory.
+OPTIONAL = frozenset({"pillow_heif", "libheif"})
 ENCODERS = {"jpeg_encoder": "JPEG", "png_encoder": "PNG"}
 
 
@@ -25,12 +29,30 @@ def versions() -> dict[str, str]:
 
     codecs = {name: str(features.version(name)) for name in ("libjpeg_turbo", "jpg_2000", "libtiff", "webp", "avif")}
     encoders = {name: _encoded_digest(kind) for name, kind in ENCODERS.items()}
-    return {"shardkit": __version__, "pyarrow": pa.__version__, "pillow": pillow, **codecs, **encoders}
+    return {"shardkit": __version__, "pyarrow": pa.__version__, "pillow": pillow, **codecs, **_heif(), **encoders}
 
 
-def difference(before: dict[str, str], after: dict[str, str]) -> str:
-    """Return how two results of `versions` differ, in words; empty if they are equal."""
-    changed = [name for name in sorted({*before, *after}) if before.get(name) != after.get(name)]
+def _heif() -> dict[str, str]:
+    if importlib.util.find_spec("pillow_heif") is None:
+        return {}
+    import pillow_heif
+
+    return {"pillow_heif": pillow_heif.__version__, "libheif": pillow_heif.libheif_version()}
+
+
+def difference(before: dict[str, str], after: dict[str, str], *, ignored: frozenset[str] = frozenset()) -> str:
+    """Return how two results of `versions` differ, in words; empty if they are equal.
+
+    Args:
+        before: The earlier versions.
+        after: The later versions.
+        ignored: Entries that only one of them may have.
+    """
+    changed = [
+        name
+        for name in sorted({*before, *after})
+        if before.get(name) != after.get(name) and not (name in ignored and (name not in before or name not in after))
+    ]
     return ", ".join(_change(name, before.get(name), after.get(name)) for name in changed)
 
 

@@ -49,6 +49,13 @@ _OPTIONS = (
     _option("--label-separator", "Separator of multiple labels in one column.", metavar="TEXT"),
     _option("--label-type", "Whether labels are classes, or numbers for regression."),
     _option("--label-pattern", "Label in the file name: the first group, or the group named label.", metavar="REGEX"),
+    _option("--unlabelled", "Convert images without labels, from any tree of folders.", is_flag=True),
+    _option(
+        "--ignore",
+        "Leave out files and folders, as in .gitignore: test1/ or '*.webp'; repeat it for more.",
+        multiple=True,
+        metavar="GLOB",
+    ),
     _option(
         "--classes",
         "File of label names, one per line, in label order.  [default: sorted]",

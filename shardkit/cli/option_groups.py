@@ -15,6 +15,8 @@ OPTION_GROUPS = {
         "--label-separator",
         "--label-type",
         "--label-pattern",
+        "--unlabelled",
+        "--ignore",
         "--classes",
     ),
     "Splits": ("--splits", "--splits-of", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),

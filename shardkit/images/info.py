@@ -16,13 +16,24 @@ from shardkit.reject_reasons import (
     TOO_MANY_PIXELS,
     TRUNCATED,
     UNREADABLE,
+    UNSUPPORTED_FORMAT,
 )
 
 MAX_PIXELS = 89_478_485  # Pillow's Image.MAX_IMAGE_PIXELS: larger images may be decompression bombs
 MAX_SIDE = 1_000_000  # pixels; libpng's PNG_USER_WIDTH_MAX and PNG_USER_HEIGHT_MAX
 
 # Every reason that a BadImage can have.
-REASONS = (EMPTY, TRUNCATED, NOT_AN_IMAGE, TOO_MANY_PIXELS, DAMAGED, UNREADABLE, ANNOTATED_SIZE, BAD_MASK)
+REASONS = (
+    EMPTY,
+    TRUNCATED,
+    NOT_AN_IMAGE,
+    TOO_MANY_PIXELS,
+    DAMAGED,
+    UNREADABLE,
+    ANNOTATED_SIZE,
+    BAD_MASK,
+    UNSUPPORTED_FORMAT,
+)
 
 # Codes of ImageInfo.changes and NormalisedImage.changes, with their meaning.
 CHANGES: dict[str, str] = {
@@ -32,6 +43,7 @@ CHANGES: dict[str, str] = {
     "format:avif": "AVIF; re-encoded as PNG",
     "format:bmp": "BMP; re-encoded as PNG",
     "format:gif": "GIF; re-encoded as PNG",
+    "format:heif": "HEIC or HEIF; re-encoded as JPEG if it is opaque, else as PNG",
     "format:jpeg2000": "JPEG 2000; re-encoded as PNG",
     "format:ppm": "PBM, PGM or PPM; re-encoded as PNG",
     "format:tiff": "TIFF; re-encoded as PNG",
@@ -47,8 +59,8 @@ class ImageInfo:
     """The header of an image.
 
     Attributes:
-        format: "JPEG", "PNG", "WEBP", "TIFF", "GIF", "BMP", "PPM", "JPEG2000" or "AVIF". A multi-picture JPEG (which
-            Pillow names "MPO") is "JPEG", because every decoder reads its first picture.
+        format: "JPEG", "PNG", "WEBP", "TIFF", "GIF", "BMP", "PPM", "JPEG2000", "AVIF" or "HEIF". A multi-picture
+            JPEG (which Pillow names "MPO") is "JPEG", because every decoder reads its first picture.
         width: Width in pixels as stored in the file, before orientation.
         height: Height in pixels as stored in the file, before orientation.
         orientation: EXIF orientation 1..8, or XMP's if EXIF has none; 1 (upright) if absent or invalid.
@@ -68,8 +80,9 @@ class BadImage(DataError):  # noqa: N818 -- named after what was found
     ``str()`` is one sentence without the key, which the caller adds.
 
     Attributes:
-        reason: "empty", "truncated", "not_an_image", "too_many_pixels" or "damaged"; "bad_mask" for masks. Callers that
-            know the file or its annotations also raise "unreadable" and "annotated_size".
+        reason: "empty", "truncated", "not_an_image", "too_many_pixels", "damaged" or "unsupported_format";
+            "bad_mask" for masks. Callers that know the file or its annotations also raise "unreadable" and
+            "annotated_size".
     """
 
     def __init__(self, reason: str, sentence: str) -> None:

@@ -47,9 +47,9 @@ class NormalisedImage:
 def normalise(data: bytes, info: ImageInfo, *, shorter_side: int | None, quality: int) -> NormalisedImage:
     """Convert an image to its stored form; return its own bytes if nothing has to change.
 
-    Otherwise the result is the first frame with 8 bits per channel, shrunk, upright and without metadata. JPEG and
-    lossy, opaque WebP become JPEG, everything else PNG. Equal input and versions of Pillow and its codecs give equal
-    bytes.
+    Otherwise the result is the first frame with 8 bits per channel, shrunk, upright and without metadata. JPEG, opaque
+    HEIF (as phones make it, which is lossy) and lossy, opaque WebP become JPEG, everything else PNG. Equal input and
+    versions of Pillow and its codecs give equal bytes.
 
     Args:
         data: The whole file.
@@ -78,7 +78,8 @@ def normalise(data: bytes, info: ImageInfo, *, shorter_side: int | None, quality
             image = _to_eight_bits(image, resample=False)
         if info.format != "TIFF":  # Pillow's TIFF plugin has already turned it.
             image = transpose(image, info.orientation)
-        lossy = info.format == "JPEG" or (info.format == "WEBP" and image.mode == "RGB" and _is_lossy_webp(data))
+        lossy = info.format == "JPEG" or (info.format == "HEIF" and image.mode in {"L", "RGB"})
+        lossy = lossy or (info.format == "WEBP" and image.mode == "RGB" and _is_lossy_webp(data))
         encoded = _encode(image, "JPEG" if lossy else "PNG", quality)
     changes = tuple(sorted({*info.changes, "resized"})) if shrink else info.changes
     return NormalisedImage(encoded, *image.size, changes)

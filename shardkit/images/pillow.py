@@ -6,6 +6,7 @@ Ghostscript) and compare sizes with ``Image.MAX_IMAGE_PIXELS``, a global that be
 """
 
 import importlib
+import importlib.util
 import io
 import re
 import struct
@@ -16,22 +17,23 @@ from typing import TYPE_CHECKING
 
 from shardkit.images.info import BadImage, ImageInfo, check_size, damaged, truncated
 from shardkit.images.orientation import valid_orientation
-from shardkit.reject_reasons import NOT_AN_IMAGE
+from shardkit.reject_reasons import NOT_AN_IMAGE, UNSUPPORTED_FORMAT
 
 if TYPE_CHECKING:
     from PIL.ImageFile import ImageFile
 
-# format: (module under PIL, class)
+# format: (module, class)
 _PLUGINS = {
-    "AVIF": ("AvifImagePlugin", "AvifImageFile"),
-    "BMP": ("BmpImagePlugin", "BmpImageFile"),
-    "GIF": ("GifImagePlugin", "GifImageFile"),
-    "JPEG": ("JpegImagePlugin", "JpegImageFile"),
-    "JPEG2000": ("Jpeg2KImagePlugin", "Jpeg2KImageFile"),
-    "PNG": ("PngImagePlugin", "PngImageFile"),
-    "PPM": ("PpmImagePlugin", "PpmImageFile"),
-    "TIFF": ("TiffImagePlugin", "TiffImageFile"),
-    "WEBP": ("WebPImagePlugin", "WebPImageFile"),
+    "AVIF": ("PIL.AvifImagePlugin", "AvifImageFile"),
+    "BMP": ("PIL.BmpImagePlugin", "BmpImageFile"),
+    "GIF": ("PIL.GifImagePlugin", "GifImageFile"),
+    "HEIF": ("pillow_heif", "HeifImageFile"),
+    "JPEG": ("PIL.JpegImagePlugin", "JpegImageFile"),
+    "JPEG2000": ("PIL.Jpeg2KImagePlugin", "Jpeg2KImageFile"),
+    "PNG": ("PIL.PngImagePlugin", "PngImageFile"),
+    "PPM": ("PIL.PpmImagePlugin", "PpmImageFile"),
+    "TIFF": ("PIL.TiffImagePlugin", "TiffImageFile"),
+    "WEBP": ("PIL.WebPImagePlugin", "WebPImageFile"),
 }
 _SIGNATURES: tuple[tuple[bytes, str], ...] = (
     (b"\xff\xd8\xff", "JPEG"),
@@ -48,7 +50,10 @@ _SIGNATURES: tuple[tuple[bytes, str], ...] = (
 # Signatures so short that text may begin with them: a file that cannot be opened is then no image.
 _WEAK = frozenset({"BMP", "PPM"})
 _AVIF_BRANDS = frozenset({b"avif", b"avis"})
-_SHARED_BRANDS = frozenset({b"mif1", b"msf1"})  # AVIF or HEIC; HEIC is not supported
+_HEIF_BRANDS = frozenset({b"heic", b"heix", b"heim", b"heis", b"hevc", b"hevx", b"hevm", b"hevs"})
+_SHARED_BRANDS = frozenset({b"mif1", b"msf1"})  # AVIF or HEIF: the compatible brands tell which
+_BRANDS = (("HEIF", _HEIF_BRANDS), ("AVIF", _AVIF_BRANDS))
+_MAX_BRANDS_BYTES = 256  # of the first box that are searched for compatible brands
 # Pillow's modes with a known range of values. "I" (32 bits) has one only in PPM, whose reader scales values; "F", "LAB"
 # and later modes have no standard conversion to 8 bits.
 _KNOWN_MODES = frozenset(
@@ -76,13 +81,39 @@ def detect_format(data: bytes) -> str | None:
             return name
     if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "WEBP"
-    if data[4:8] == b"ftyp" and data[8:12] in _AVIF_BRANDS | _SHARED_BRANDS:
-        return "AVIF"
+    if data[4:8] == b"ftyp" and (kind := _kind_of_brands(data)):
+        return kind
     if data[:2] == b"BM":
         return "BMP"
     if data[:1] == b"P" and data[1:2] in {b"1", b"2", b"3", b"4", b"5", b"6"} and data[2:3].isspace():
         return "PPM"
     return None
+
+
+def _kind_of_brands(data: bytes) -> str | None:
+    """Return the format by the brands in the first box of an ISO base media file (ISO/IEC 14496-12, 4.3)."""
+    if data[8:12] not in _AVIF_BRANDS | _HEIF_BRANDS | _SHARED_BRANDS:
+        return None
+    end = min(int.from_bytes(data[:4], "big"), _MAX_BRANDS_BYTES)
+    brands = [data[8:12], *(data[at : at + 4] for at in range(16, end, 4))]
+    return next((name for brand in brands for name, own in _BRANDS if brand in own), "AVIF")
+
+
+def _missing_decoder(kind: str) -> BadImage | None:
+    """Return the error for a format whose decoder is not installed; None if it is."""
+    if kind == "HEIF" and importlib.util.find_spec("pillow_heif") is None:
+        found, remedy = "HEIC or HEIF, which needs pillow-heif", "pip install 'shardkit[heif]'"
+    elif kind == "AVIF" and not _has_avif():
+        found, remedy = "AVIF, which this build of Pillow does not read", "pip install --upgrade pillow"
+    else:
+        return None
+    return BadImage(UNSUPPORTED_FORMAT, f"The file is {found}; {remedy}, or convert the image first.")
+
+
+def _has_avif() -> bool:
+    from PIL import features
+
+    return bool(features.check("avif"))
 
 
 def not_an_image(data: bytes) -> BadImage:
@@ -131,10 +162,12 @@ def open_image(data: bytes, kind: str) -> "ImageFile":
     Raises:
         BadImage: The plugin refuses the bytes.
     """
+    if missing := _missing_decoder(kind):
+        raise missing
     silence_pillow()
     module, name = _PLUGINS[kind]
     with decoding(kind, data):
-        plugin: Callable[[io.BytesIO], ImageFile] = getattr(importlib.import_module(f"PIL.{module}"), name)
+        plugin: Callable[[io.BytesIO], ImageFile] = getattr(importlib.import_module(module), name)
         image = plugin(io.BytesIO(data))
     if kind == "JPEG":
         # All bytes at once, because libjpeg's arithmetic decoder cannot wait for more input and fails after 64 KiB.
@@ -154,7 +187,7 @@ def inspect_with_pillow(data: bytes) -> ImageInfo:
     try:
         image = open_image(data, kind)
     except BadImage as error:
-        if kind in _WEAK or data[8:12] in _SHARED_BRANDS:
+        if kind in _WEAK or (data[8:12] in _SHARED_BRANDS and error.reason != UNSUPPORTED_FORMAT):
             raise not_an_image(data) from error
         raise
     width, height = image.size

@@ -9,7 +9,7 @@ from shardkit.dataset import example, features
 from shardkit.dataset.features import Feature
 from shardkit.errors import DataError
 from shardkit.reject_reasons import BAD_VALUE
-from shardkit.sources.listing import FEATURE_PREFIX, MASK_COLOURS
+from shardkit.sources.listing import FEATURE_PREFIX, MASK_COLOURS, UNLABELLED
 
 OBJECTS, LABEL_NAMES, TARGET, MASK_PATH = "objects", "label_names", "target", "mask_path"
 _NOT_STORED = {"bbox", "label_name", "name"}  # fields of an object that are stored under other names or not at all
@@ -38,7 +38,7 @@ def features_of(schema: pa.Schema) -> dict[str, Feature]:
         found[features.LABEL] = Feature(dtype="float32", role="scalar", shape=() if size == 1 else (size,))
     elif MASK_PATH in schema.names:
         found[features.MASK] = features.MASK_FEATURE
-    else:
+    elif UNLABELLED.name not in schema.names:
         found[features.LABEL] = features.CLASS_LABEL
     for field in schema:
         if field.name.startswith(FEATURE_PREFIX):

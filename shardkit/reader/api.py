@@ -69,8 +69,9 @@ def make_dataset_fn(
         global_batch_size: Examples of a step over all workers and replicas; a multiple of the number of replicas.
         image_size: (height, width), short for images=Images((height, width)).
         images: How images are decoded, cropped and resized: elements are (images, labels), in evaluation (images,
-            labels, weights). Without `images` and `image_size` elements are dicts of the stored features with encoded
-            images, in evaluation with `weight`.
+            labels, weights). Of a dataset without labels they are images, in evaluation (images, weights). Without
+            `images` and `image_size` elements are dicts of the stored features with encoded images, in evaluation with
+            `weight`.
         training: True for the endless order with random crops, False for one pass.
         seed: Seed of order and augmentation, 0 to 2**63 - 1.
         start_step: Global step to start at; costs the same at 0 and at 10,000,000. In evaluation the steps before it

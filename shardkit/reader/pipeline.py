@@ -17,7 +17,7 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.dataset.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
+from shardkit.dataset.features import CLASS_LABEL, LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.reader.arguments.options import ImageOptions, ReadOptions
 from shardkit.reader.autograph import without_autograph
 from shardkit.reader.cache.shards import HeldPaths
@@ -140,6 +140,7 @@ class _MakeElement:
         self._options, self._parser = options, parser
         self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
+        self._is_unlabelled = not {MASK, LABEL, LABELS, OBJECT_LABELS} & set(table.features)
         self._map_fn = None if options.map_fn is None else tf.function(options.map_fn)
 
     @without_autograph
@@ -152,7 +153,11 @@ class _MakeElement:
         if image is None and map_fn is None:
             return {"record": record} | {name: columns[name] for name in ("weight", "dataset") if name in columns}
         # The index has the label of an example's one class, and parsing takes a tenth of the time of decoding.
-        features = {} if map_fn is None and self._has_class else self._parser.one(record, columns.get("dataset"))
+        features = (
+            {}
+            if map_fn is None and (self._has_class or self._is_unlabelled)
+            else self._parser.one(record, columns.get("dataset"))
+        )
         if image is not None:
             encoded = tf.strings.substr(record, columns["image_start"], columns["image_bytes"])
             features = move_annotations(features, columns["window"], columns.get("flip"), image)
@@ -161,6 +166,8 @@ class _MakeElement:
             element = check_element("map_fn", map_fn(features, columns["seed"]))
         elif self._has_class:
             element = features["image"], columns["label"]
+        elif self._is_unlabelled:
+            element = features["image"]
         elif self._has_annotations and image is not None:
             element = features["image"], targets(features, image.max_boxes)
         else:

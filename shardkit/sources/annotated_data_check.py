@@ -27,6 +27,7 @@ _MIN_SHARE_OF_FOLDERS = 1 / 3
 _LABEL_FILES = frozenset({".json", ".txt", ".xml"})
 _MIN_SHARE_OF_IMAGES = 1 / 2  # images in a folder that have a label file next to them
 _METADATA = ("metadata.csv", "metadata.jsonl", "metadata.parquet")
+_ROBOFLOW_BOXES = ("_annotations.csv", "_annotations.txt")
 _MAX_DEPTH = 3  # levels below a label folder that are searched for the first image
 _SHOWN = 4  # folders named in a message
 
@@ -59,6 +60,8 @@ def _sign_below(folder: Folder, path: str, depth: int) -> str | None:
     if table := next((name for name in files if name.lower() in _METADATA), None):
         source = parent_of(path) if split_of_folder(posixpath.basename(path)) else path
         return f"{table} in {printable(path)}/, which is read if {join(folder.url, printable(source))} is SOURCE"
+    if table := next((name for name in files if name.lower() in _ROBOFLOW_BOXES), None):
+        return f"{table} in {printable(path)}/, a table of boxes"
     images = {posixpath.splitext(name)[0] for name in files if ending(name) in IMAGE_ENDINGS}
     partners = [name for name in files if ending(name) in _LABEL_FILES and posixpath.splitext(name)[0] in images]
     if partners and len(partners) >= _MIN_SHARE_OF_IMAGES * len(images):

@@ -5,11 +5,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, encodable_path, is_ignored
-from shardkit.storage import Folder
+from shardkit.sources.wrapped import WrappedSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,37 +16,14 @@ class ArchiveProblems:
 
 
 @dataclass(frozen=True, slots=True)
-class ArchiveSource(Source):
+class ArchiveSource(WrappedSource):
     """A source of any layout that is inside an archive.
 
     Attributes:
-        folder: The folder that image paths start at.
-        inner: The source.
         archive: The folder in the archive that the source was opened with.
     """
 
-    folder: Folder
-    inner: Source
     archive: ArchiveFolder
-
-    @property
-    def schema(self) -> pa.Schema:
-        """See Source."""
-        return self.inner.schema
-
-    @property
-    def classes(self) -> tuple[str, ...] | None:
-        """See Source."""
-        return self.inner.classes
-
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return self.inner.layout
-
-    def describe(self) -> str:
-        """See Source."""
-        return self.inner.describe()
 
     def parts(self) -> list[Any]:
         """Return the parts of the source, and one for the archive's problems."""

@@ -39,6 +39,7 @@ MASK_COLOURS = pa.field("mask_colours", pa.string())
 # Detection: the image size in pixels that `objects` refer to; 0 if boxes are fractions of the image's sides.
 ANNOTATED_WIDTH = pa.field("annotated_width", pa.int32())
 ANNOTATED_HEIGHT = pa.field("annotated_height", pa.int32())
+UNLABELLED = pa.field("unlabelled", pa.null())  # its presence says that examples have no label; holds no values
 FEATURE_PREFIX = "feature:"  # of columns that become features: int64, float32, string, or lists of these
 _OBJECTS = "objects"
 
@@ -77,8 +78,8 @@ def feature_field(name: str, type_: pa.DataType) -> pa.Field:
 # Formats that Pillow opens and people train on. Files with other endings are skipped and counted, not rejected.
 IMAGE_ENDINGS = frozenset(
     {
-        *(".avif", ".bmp", ".dib", ".gif", ".j2k", ".jfif", ".jp2", ".jpe", ".jpeg", ".jpg", ".jpx", ".pbm", ".pgm"),
-        *(".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"),
+        *(".avif", ".bmp", ".dib", ".gif", ".heic", ".heif", ".hif", ".j2k", ".jfif", ".jp2", ".jpe", ".jpeg", ".jpg"),
+        *(".jpx", ".pbm", ".pgm", ".png", ".pnm", ".ppm", ".tif", ".tiff", ".webp"),
     }
 )
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked

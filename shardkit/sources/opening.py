@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import fields
 
-from shardkit.archives.member_tree import archive_root
+from shardkit.archives.member_tree import ArchiveFolder, archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError
@@ -18,11 +18,16 @@ from shardkit.sources.detection.labelme.layout import has_labelme, open_labelme
 from shardkit.sources.detection.voc.layout import is_voc, open_voc
 from shardkit.sources.detection.wider_face.layout import is_wider_face, open_wider_face
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
-from shardkit.sources.folders.class_folders import open_class_folders
-from shardkit.sources.folders.file_names import open_file_names
+from shardkit.sources.folders.class_folders import ClassFolders
+from shardkit.sources.folders.class_tree import open_class_folders
+from shardkit.sources.folders.file_names import FileNames, open_file_names
 from shardkit.sources.folders.masks.layout import is_masks, open_masks
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
-from shardkit.sources.listing import Source
+from shardkit.sources.folders.unlabelled import open_unlabelled
+from shardkit.sources.ignoring.globs import IgnoreGlob
+from shardkit.sources.ignoring.hiding_folder import HidingFolder
+from shardkit.sources.ignoring.ignoring_source import IgnoringSource
+from shardkit.sources.listing import IMAGE_ENDINGS, Source, ending
 from shardkit.sources.lists.finding import LIST_ENDINGS
 from shardkit.sources.lists.opening_lists import is_lists, is_well_known, open_list_file, open_lists
 from shardkit.sources.options import SourceOptions
@@ -31,6 +36,9 @@ from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
+from shardkit.sources.unmarked_folders import open_only_table, open_unmarked_folder
+from shardkit.sources.walking import children
+from shardkit.sources.wrapped import NotedSource
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 # The order in which they are tried: layouts with unique files before layouts with common ones.
@@ -53,7 +61,7 @@ _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
 )
 
 _OF_TABLES = {"image_column", "label_columns", "label_separator", "label_type", "split_column"}
-# The options that each layout accepts, besides `layout` and `group_by`.
+# The options that each layout accepts, besides `layout`, `group_by` and `ignore`.
 _ACCEPTED: dict[Layout, set[str]] = {
     "file-names": {"label_pattern"},
     "list": {"root", "label_columns"},
@@ -89,6 +97,14 @@ def open_source(
         DataError: The source does not exist, or has nothing that shardkit can read.
         MachineError: The disk or the network failed.
     """
+    globs = tuple(IgnoreGlob(text) for text in options.ignore)
+    source = _open_source(url, options, globs, output, work)
+    return IgnoringSource(source.folder, source, globs) if globs else source
+
+
+def _open_source(
+    url: str, options: SourceOptions, globs: tuple[IgnoreGlob, ...], output: Folder | None, work: Folder | None
+) -> Source:
     above, _, name = url.rstrip("/").rpartition("/")
     folder = open_folder(url)
     with os_errors_as("read the source", folder.url):
@@ -97,16 +113,26 @@ def open_source(
             msg = f"{folder.url}: there is no such file or folder"
             raise DataError(msg)
         if not found.is_folder:
-            return _open_file(url, open_folder(above or ("/" if url.startswith("/") else ".")), name, options, work)
-        return _open_folder(folder, options, _path_below(folder, output), work)
+            parent = open_folder(above or ("/" if url.startswith("/") else "."))
+            return _open_file(url, parent, name, options, globs, work)
+        return _open_folder(_hiding(folder, globs), url, options, _path_below(folder, output), work)
 
 
-def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work: Folder | None) -> Source:
+def _hiding(folder: Folder, globs: tuple[IgnoreGlob, ...], above: str = "") -> Folder:
+    return HidingFolder(folder, globs, above) if globs else folder
+
+
+def _open_file(
+    url: str, folder: Folder, name: str, options: SourceOptions, globs: tuple[IgnoreGlob, ...], work: Folder | None
+) -> Source:
     kind = name.lower()
     is_tree = kind.endswith(".tar") and options.layout != "webdataset" and not holds_samples(folder, name)
     if is_tree or kind.endswith(".zip"):
-        archive = archive_root(TarFolder(url) if is_tree else ZipFolder(url))
-        return with_archive_problems(_open_folder(archive, options, None, work), archive)
+        whole: TarFolder | ZipFolder = TarFolder(url) if is_tree else ZipFolder(url)
+        archive = _archive_root(whole, options)
+        source = _open_folder(_hiding(archive, globs, archive.root), url, options, None, work)
+        inner = source.folder.inner if isinstance(source.folder, HidingFolder) else source.folder
+        return with_archive_problems(source, inner if isinstance(inner, ArchiveFolder) else archive)
     openers: dict[Layout, tuple[tuple[str, ...], Callable[[], Source]]] = {
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),
         "hf-parquet": ((), lambda: open_hf_parquet(folder, options, _needed(work), name)),
@@ -143,17 +169,34 @@ def _open_file(url: str, folder: Folder, name: str, options: SourceOptions, work
     return openers[layout][1]()
 
 
-def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, work: Folder | None) -> Source:
+def _archive_root(archive: TarFolder | ZipFolder, options: SourceOptions) -> TarFolder | ZipFolder:
+    """Return the archive's only top folder if a layout reads it; a class or a split may be called like it."""
+    root = archive_root(archive)
+    if options.layout == "class-folders":
+        entries = children(root)
+        is_wrapper = all(ending(one.name) not in IMAGE_ENDINGS for one in entries if not one.is_folder)
+        return root if is_wrapper and any(one.is_folder for one in entries) else archive
+    if options.layout is None and options.label_pattern is None and _recognise(root) is None:
+        return archive
+    return root
+
+
+def _open_folder(folder: Folder, url: str, options: SourceOptions, excluded: str | None, work: Folder | None) -> Source:
     layout: Layout | None = options.layout
+    if layout is None and options.label_pattern is not None:
+        layout = "file-names"
     if layout is None:
-        if options.label_pattern is not None:
-            layout = "file-names"
-        else:
-            layout = next((name for name, recognises in _RECOGNISERS if recognises(folder)), "class-folders")
+        found = open_unmarked_folder(folder, excluded, url, options, _recognise)
+        if isinstance(found, Source):
+            _refuse_unaccepted(_layout_of(found), options)
+            return found
+        folder, excluded, layout = found.folder, found.excluded, found.layout
     openers: dict[Layout, Callable[[], Source]] = {
-        "class-folders": lambda: open_class_folders(folder, excluded, is_explicit=options.layout is not None),
+        "table": lambda: open_only_table(folder, excluded, url, options),
+        "class-folders": lambda: open_class_folders(folder, excluded),
         "file-names": lambda: open_file_names(folder, excluded, options),
         "list": lambda: open_lists(folder, excluded, options),
+        "unlabelled": lambda: open_unlabelled(folder, excluded),
         "metadata": lambda: open_metadata(folder, options, excluded),
         "box-table": lambda: open_box_tables(folder, options),
         "coco": lambda: open_coco(folder, options),
@@ -168,11 +211,19 @@ def _open_folder(folder: Folder, options: SourceOptions, excluded: str | None, w
         "webdataset": lambda: open_webdataset(folder, excluded, options),
         "hf-parquet": lambda: open_hf_parquet(folder, options, _needed(work)),
     }
-    if layout not in openers:
-        msg = f"{folder.url}: this is a folder; with --layout {layout}, SOURCE is the file itself"
-        raise CallError(msg)
     _refuse_unaccepted(layout, options)
     return openers[layout]()
+
+
+def _recognise(folder: Folder) -> Layout | None:
+    return next((name for name, recognises in _RECOGNISERS if recognises(folder)), None)
+
+
+def _layout_of(source: Source) -> Layout:
+    inner = source.inner if isinstance(source, NotedSource) else source
+    if isinstance(inner, FileNames):
+        return "file-names"
+    return "class-folders" if isinstance(inner, ClassFolders) else "table"
 
 
 def _refuse_unaccepted(layout: Layout, options: SourceOptions) -> None:
@@ -182,7 +233,7 @@ def _refuse_unaccepted(layout: Layout, options: SourceOptions) -> None:
         CallError: The first such option.
     """
     for field in fields(options):
-        accepts = field.name in _ACCEPTED.get(layout, ()) or field.name in {"layout", "group_by", "classes"}
+        accepts = field.name in _ACCEPTED.get(layout, ()) or field.name in {"layout", "group_by", "classes", "ignore"}
         if not accepts and getattr(options, field.name) != field.default:
             option = "--" + field.name.replace("_", "-").replace("columns", "column")
             others = ", ".join(name for name, names in _ACCEPTED.items() if field.name in names)

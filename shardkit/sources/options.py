@@ -21,6 +21,7 @@ class SourceOptions:
         split_column: Column of a table; None: the first of the usual names that exists.
         group_by: Column of a table; in other layouts a regular expression over keys, which the plan applies.
         classes: Class names in label order. A table's whole numbers are positions in it, from 0, unless it names them.
+        ignore: Globs of files and folders that are left out; see shardkit.sources.ignoring.
     """
 
     layout: Layout | None = None
@@ -34,3 +35,4 @@ class SourceOptions:
     split_column: str | None = None
     group_by: str | None = None
     classes: tuple[str, ...] | None = None
+    ignore: tuple[str, ...] = ()

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shardkit.errors import MachineError
+from shardkit.sources.ignoring.hiding_folder import HidingFolder
 from shardkit.sources.listing import Source
 from shardkit.sources.walking import join
 from shardkit.storage import Folder, LocalFolder
@@ -37,7 +38,7 @@ def refuse_unseen(folder: Folder, path: str) -> None:
     Raises:
         MachineError: The folder is missing or empty here.
     """
-    if isinstance(folder, LocalFolder) and not is_filled(folder, path):
+    if isinstance(_shown(folder), LocalFolder) and not is_filled(folder, path):
         msg = (
             f"{join(folder.url, path)}: host {platform.node()} sees no file in this folder, the driver did; mount the "
             "source there under the same path, or end the workers of that host"
@@ -61,8 +62,13 @@ def refuse_other_count(folder: Folder, path: str, num_here: int, num_by_driver: 
 
 def is_filled(folder: Folder, path: str) -> bool:
     """Return whether this host sees entries in a local folder; False in object stores: there is nothing to compare."""
+    folder = _shown(folder)
     if not isinstance(folder, LocalFolder):
         return False
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(join(folder.path, path)) as entries:
         return next(entries, None) is not None
     return False
+
+
+def _shown(folder: Folder) -> Folder:
+    return folder.inner if isinstance(folder, HidingFolder) else folder

@@ -26,7 +26,7 @@ from shardkit.planning.splits.grouping import compile_pattern, pattern_not_found
 from shardkit.planning.splits.own_splits import check_splits, written_splits
 from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import BAD_BOX
-from shardkit.sources.listing import GROUP, Source
+from shardkit.sources.listing import GROUP, UNLABELLED, Source
 from shardkit.storage import Folder
 from shardkit.writing.output import output_folder as outputs
 
@@ -136,8 +136,12 @@ class ListingCheck:
             schema: Columns of the source's listings.
 
         Raises:
-            CallError: `--group-by` is neither a column nor a regular expression with a group.
+            CallError: `--group-by` is neither a column nor a regular expression with a group, or `--classes` names
+                classes of images without labels.
         """
+        if self.options.classes is not None and UNLABELLED.name in schema.names:
+            msg = "--classes has no effect on images without labels; leave it out"
+            raise CallError(msg)
         if self.options.group_by is not None and GROUP.name not in schema.names:
             compile_pattern(self.options.group_by)
 

@@ -7,6 +7,7 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import Source, SourceOptions, open_source
+from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
 from shardkit.writing.executor import Executor
@@ -57,7 +58,10 @@ def take_inventory(
     count_total = (lambda: parts.count_listed(work)) if options.check == "decode" else None
     phase = Phase(listener, name, None, lambda: parts.count_rows(work), count_total)
     executor.take_inventory(job, groups, phase)
-    return Inventory.of(source, *parts.read_parts(work, inventory_tasks.read_part_names(work, len(groups))))
+    inventory = Inventory.of(source, *parts.read_parts(work, inventory_tasks.read_part_names(work, len(groups))))
+    for note in unmatched_notes(source, inventory.skipped):
+        listener.say(f"note: {note}")
+    return inventory
 
 
 def plan_inventory(

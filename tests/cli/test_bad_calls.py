@@ -131,10 +131,6 @@ def make_file(path):
     path.write_bytes(picture(0))
 
 
-def make_loose_images(path):
-    write_tree(path, {"1.png": picture(1), "2.png": picture(2)})
-
-
 def make_empty_classes(path):
     write_tree(path, {"a/": b"", "b/c/": b""})
 
@@ -152,8 +148,7 @@ def make_only_bad(path):
     [
         (make_nothing, "there is no such file or folder"),
         (make_file, "shardkit does not know how to read this file; SOURCE is a folder of images, a table"),
-        (lambda path: path.mkdir(), "there are no label folders; shardkit reads SOURCE/<label>/image"),
-        (make_loose_images, "there are no label folders; shardkit reads SOURCE/<label>/image"),
+        (lambda path: path.mkdir(), "there are no images and no label folders"),
         (make_empty_classes, "there are no images in the source; its folders are empty"),
         (make_texts, "there are no images to convert in the source; skipped: 1 (none), 2 .txt"),
         (make_only_bad, "none of the 2 images is good; the first, a/1.jpg: The file has no bytes"),

@@ -120,7 +120,7 @@ def test_plan_names_the_bad_images_and_says_when_convert_would_stop(tmp_path):
     assert "  a/30.png: The file has no bytes" in shown
     assert "  … and 2 more" in shown
     assert "more than --max-rejected 5% allows: `convert` would stop here" in shown
-    assert "would stop" not in call("plan", source, "--max-rejected", "12").stdout
+    assert "would stop" not in call("plan", source, "--max-rejected", "12", "--layout", "class-folders").stdout
 
 
 def test_plan_counts_exact_duplicates(tmp_path):

@@ -11,7 +11,7 @@ from shardkit.inventory.digests import fingerprint
 from shardkit.inventory.parts import count_listed, count_rows, listed_path, part_name, read_parts, write_part
 from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.inventory.table import compact
-from shardkit.sources import Listing, open_source
+from shardkit.sources import Listing, SourceOptions, open_source
 from shardkit.sources.listing import ListingRow
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, write_tree
@@ -81,7 +81,7 @@ def test_header_check_opens_no_file(source, monkeypatch):
 def test_a_file_that_cannot_be_read_is_rejected_not_raised(tmp_path):
     root = write_tree(tmp_path / "source", {"cat/gone.jpg": b"x", "cat/loop/": b""})
     (root / "cat/loop.jpg").symlink_to("loop.jpg")
-    source = open_source(str(root))
+    source = open_source(str(root), SourceOptions(layout="class-folders"))
     listing = next(source.list_part(source.parts()[0], 10))
     (root / "cat/gone.jpg").unlink()
     rows = by_key([check_batch(source.folder, listing.table(), "decode")])

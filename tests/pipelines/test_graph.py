@@ -101,7 +101,8 @@ def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
 def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_path):
     sizes = []
     for num_files in (2, 500):
-        root = write_tree(tmp_path / str(num_files).zfill(3), {f"a/{i}.png": b"" for i in range(num_files)})
+        files = {f"{'a' if i else 'b'}/{i}.png": b"" for i in range(num_files)}
+        root = write_tree(tmp_path / str(num_files).zfill(3), files)
         source = open_source(str(root))
         pipeline = RunnerConfig((), 1).pipeline()
         parts = pipeline | beam.Create(part_groups(source), reshuffle=False)

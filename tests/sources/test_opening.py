@@ -24,14 +24,14 @@ from shardkit.testing import write_tree
     ],
 )
 def test_the_output_is_excluded_where_it_lies_inside_the_source(output, excluded, tmp_path):
-    root = write_tree(tmp_path / "source", {"cat/1.jpg": b"x"})
+    root = write_tree(tmp_path / "source", {"cat/1.jpg": b"x", "dog/2.jpg": b"x"})
     (tmp_path / "link").symlink_to(root)
     source = open_source(str(root), output=open_folder(f"{tmp_path}/{output}"))
     assert source.excluded == excluded
 
 
 def test_without_an_output_nothing_is_excluded(tmp_path):
-    root = write_tree(tmp_path, {"cat/1.jpg": b"x"})
+    root = write_tree(tmp_path, {"cat/1.jpg": b"x", "dog/2.jpg": b"x"})
     assert open_source(str(root)).excluded is None
 
 
@@ -73,11 +73,11 @@ ANNOTATED = {
     "Carvana": (["train/1.jpg", "train_masks/1_mask.gif"], "a folder train_masks/, which would be a class"),
     "masks as JPEG": (["images/1.jpg", "masks/1.jpg"], "folders images/ and masks/, which would be classes"),
     "key points of COCO": (["annotations/person_keypoints_train.json", "train/1.jpg"], "a folder annotations/"),
-    "metadata a folder too deep": (
-        ["data/train/metadata.jsonl", "data/train/1.jpg"],
-        r"metadata.jsonl in data/train/, .*/data is SOURCE",
+    "ImageNet's boxes": (["Annotations/a/1.xml", "Data/a/1.jpg"], "a folder Annotations/, which would be a class"),
+    "Roboflow's CSV of boxes": (
+        ["train/1.jpg", "train/_annotations.csv", "valid/2.jpg", "valid/_annotations.csv"],
+        "_annotations.csv in train/, a table of boxes",
     ),
-    "ImageNet's boxes": (["ILSVRC/Annotations/a/1.xml", "ILSVRC/Data/a/1.jpg"], "a folder Annotations/ in ILSVRC/"),
     "labels beside images": (
         ["a/1.jpg", "a/1.json", "a/2.jpg", "b/3.jpg"],
         "1.json next to the images of the same names in a/",
@@ -117,15 +117,3 @@ CLASSES = {
 @pytest.mark.parametrize("paths", CLASSES.values(), ids=CLASSES.keys())
 def test_classes_with_such_names_or_files_are_still_class_folders(paths, tmp_path):
     assert open_source(str(write_tree(tmp_path, dict.fromkeys(paths, b"x")))).layout == "class folders"
-
-
-def test_of_a_flat_folder_with_a_table_the_command_is_told(tmp_path):
-    root = write_tree(tmp_path / "my photos", {"1.jpg": b"x", "labels.csv": b"image,label\n1.jpg,cat\n"})
-    with pytest.raises(DataError, match=f"those in labels.csv: shardkit convert '{root}/labels.csv' OUTPUT"):
-        open_source(str(root))
-
-
-def test_of_images_in_one_folder_beside_a_table_the_command_is_told(tmp_path):
-    root = write_tree(tmp_path, {"images/1.jpg": b"x", "labels.csv": b"image,label\n1.jpg,cat\n"})
-    with pytest.raises(DataError, match=f"labels in labels.csv: shardkit convert {root}/labels.csv OUTPUT"):
-        open_source(str(root))

@@ -1,14 +1,11 @@
-"""Class folders: ``SOURCE/<label>/**/image`` and ``SOURCE/<split>/<label>/**/image``."""
+"""List class folders: ``<label>/**/image``, ``<split>/<label>/**/image`` and ``<label>/<split>/**/image``."""
 
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from shardkit.archives.member_tree import ArchiveFolder
-from shardkit.errors import DataError
-from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
-from shardkit.sources.annotated_data_check import find_annotated_data
+from shardkit.sources.folders.foreign_files import unsupported_format
+from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
     Listing,
@@ -22,9 +19,12 @@ from shardkit.sources.listing import (
     rejected_row,
     unicode_problem,
 )
-from shardkit.sources.tables.layout import TABLE_ENDINGS
-from shardkit.sources.walking import are_of_dataset, is_dataset
+from shardkit.sources.unlisted_images import count_unlisted_images
+from shardkit.sources.walking import are_of_dataset, is_dataset, join
 from shardkit.storage import Entry, Folder, os_errors_as
+
+_UNLABELLED = "which has no labels"
+_MISPLACED = "the image lies outside every label folder; move it into one"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +38,60 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftOut:
+    """The part that counts the images of folders without labels.
+
+    Attributes:
+        paths: The folders.
+    """
+
+    paths: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabelRoot:
+    """A folder whose children are label folders.
+
+    Attributes:
+        path: The folder; '' for the source itself.
+        split: The split of all images below it; None if the source gives none.
+    """
+
+    path: str
+    split: str | None
+
+
+PLAIN = (LabelRoot("", None),)
+
+
+@dataclass(frozen=True, slots=True)
 class ClassFolders(Source):
-    """A tree whose first folder level is the label, or the split with the labels below it.
+    """A tree in which the name of a folder is the label.
 
     Attributes:
         folder: Root of the source.
-        with_splits: Whether the first folder level is the split.
+        roots: The folders whose children are the label folders.
         excluded: Path below the root that is not listed, because it is the output; None for none.
         remark: What the user should know about how the tree was read; '' for nothing.
+        left_out: Folders whose images have no labels: they are counted, not listed.
+        unused: Other folders next to `roots`: images in them are rejected.
+        splits_below: Whether the folders in each label folder are the splits.
+        skips_unlabelled: Whether label folders called ``unlabeled`` and the like are left out, too.
     """
 
     folder: Folder
-    with_splits: bool
-    excluded: str | None
-    remark: str
+    roots: tuple[LabelRoot, ...] = PLAIN
+    excluded: str | None = None
+    remark: str = ""
+    left_out: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
+    splits_below: bool = False
+    skips_unlabelled: bool = False
+
+    @property
+    def with_splits(self) -> bool:
+        """Whether folders give the splits."""
+        return self.splits_below or self.roots != PLAIN
 
     @property
     def layout(self) -> str:
@@ -60,43 +100,63 @@ class ClassFolders(Source):
 
     def describe(self) -> str:
         """See Source."""
-        shape = "<split>/<label>/…/image" if self.with_splits else "<label>/…/image"
-        return f"{self.folder.url}: read as {shape}{self.remark}"
+        levels = "<label>/<split>" if self.splits_below else "<split>/<label>" if self.with_splits else "<label>"
+        return f"{self.folder.url}: read as {levels}/…/image{self.remark}"
 
-    def parts(self) -> list[Part]:
-        """Return one part for each label folder, and one for the images next to these folders, which have no label."""
-        if not self.with_splits:
-            return self._labels_below("", None)
-        return [
-            part
-            for name in _folders(self.folder, "", self.excluded)
-            for part in self._labels_below(name, split_of_folder(name))
-        ] + [Part("", None, None, recursive=False)]
+    def parts(self) -> list[Part | LeftOut]:
+        """Return one part for each label folder, one for the images next to these folders, one for unlabelled ones."""
+        parts: list[Part | LeftOut] = []
+        left_out = list(self.left_out)
+        for root in self.roots:
+            for name in label_folders(self.folder, root.path, self.excluded):
+                path = join(root.path, name)
+                if self.skips_unlabelled and is_unlabelled(name):
+                    left_out.append(path)
+                elif self.splits_below:
+                    parts += self._splits_in(path, name)
+                else:
+                    parts.append(Part(path, root.split, name, recursive=True))
+            parts.append(Part(root.path, root.split, None, recursive=False))
+        parts += [Part(path, None, None, recursive=True) for path in self.unused]
+        if all(root.path for root in self.roots):
+            parts.append(Part("", None, None, recursive=False))
+        return [*parts, LeftOut(tuple(left_out))] if left_out else parts
 
-    def _labels_below(self, path: str, split: str | None) -> list[Part]:
-        names = _folders(self.folder, path, self.excluded)
-        labelled = [Part(_join(path, name), split, name, recursive=True) for name in names]
-        return [*labelled, Part(path, split, None, recursive=False)]
+    def _splits_in(self, path: str, label: str) -> list[Part]:
+        names = label_folders(self.folder, path, self.excluded)
+        splits = splits_of(names)
+        parts = [Part(join(path, name), splits.get(name), label, recursive=True) for name in names]
+        return [*parts, Part(path, None, label, recursive=False)]
 
-    def listed_folders(self, part: Part) -> tuple[str]:
+    def listed_folders(self, part: Part | LeftOut) -> tuple[str, ...]:
         """See Source."""
-        return (part.path,)
+        return () if isinstance(part, LeftOut) else (part.path,)
 
-    def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: Part | LeftOut, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by path, folder by folder."""
+        if isinstance(part, LeftOut):
+            counts = count_unlisted_images(self.folder, _UNLABELLED, below=part.paths, covered=self._covered)
+            yield from batched(self.schema, (), batch_rows, counts)
+            return
         skipped: dict[str, int] = {}
         yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
+
+    @property
+    def _covered(self) -> tuple[str, ...]:
+        return () if self.excluded is None else (self.excluded,)
 
     def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
         for path, entry in self._files(part.path, part.recursive, self._above(part.path)):
             kind = ending(entry.name)
             if kind not in IMAGE_ENDINGS:
-                count_skipped(skipped, kind)
+                if part.label_name is not None and (problem := unsupported_format(path)):
+                    yield rejected_row(problem, part.split, entry)
+                else:
+                    count_skipped(skipped, kind)
             elif problem := unicode_problem(path):
                 yield rejected_row(problem, part.split, entry)
             elif part.label_name is None:
-                message = "the image lies outside every label folder; move it into one"
-                yield rejected_row(RecordProblem(path, NO_LABEL, message), part.split, entry)
+                yield rejected_row(RecordProblem(path, NO_LABEL, _MISPLACED), part.split, entry)
             else:
                 yield ListingRow(path, part.split, part.label_name, entry.num_bytes, entry.mtime_ns)
 
@@ -127,74 +187,20 @@ class ClassFolders(Source):
                     yield from self._files(prefix + name, recursive, (*above, here))
 
 
-def open_class_folders(folder: Folder, excluded: str | None, *, is_explicit: bool = True) -> ClassFolders:
-    """Read the first levels of a tree and decide how to list it.
+def label_folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
+    """Return the names of the folders in a folder that may be labels or splits.
+
+    The output, and datasets that were written into the source's root, are neither.
 
     Args:
-        folder: The source.
-        excluded: Path below it that is not listed; None for none.
-        is_explicit: Whether the user chose this layout. If not, a tree that looks like annotated images is refused.
+        folder: Root of the source.
+        path: The folder.
+        excluded: Path of the output; None for none.
 
     Raises:
-        DataError: There is no label folder, or the tree looks like annotated images.
+        MachineError: The folder cannot be listed.
     """
-    names = _folders(folder, "", excluded)
-    if not names:
-        in_table = (
-            f"those in {command}" if (command := _table_command(folder)) else "those in a table the table as SOURCE"
-        )
-        msg = (
-            f"{folder.url}: there are no label folders; "
-            "shardkit reads SOURCE/<label>/image or SOURCE/<split>/<label>/image, one folder a label; "
-            f"labels in the files' names need --label-pattern, {in_table}"
-        )
-        raise DataError(msg)
-    as_splits = [name for name in names if split_of_folder(name)]
-    labels = [("", names)]
-    with_splits = False
-    if len(as_splits) == len(names):
-        below = [(name, _folders(folder, name, excluded)) for name in names]
-        if with_splits := any(inner for _, inner in below):
-            labels = below
-    if not is_explicit and (sign := find_annotated_data(folder, labels)):
-        in_table = f"; labels in {command}" if (command := _table_command(folder)) else ""
-        msg = (
-            f"{folder.url}: this looks like annotated images, not like class folders: it holds {sign}; shardkit reads "
-            "COCO (annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), YOLO (data.yaml, or "
-            "images/ next to labels/ with classes.txt) and masks (masks/*.png, TIFF or BMP, next to images/): arrange "
-            f"it so, or give the folder that holds the label folders as SOURCE{in_table}; if each folder is a class "
-            "after all, add --layout class-folders"
-        )
-        raise DataError(msg)
-    if with_splits:
-        return ClassFolders(folder, with_splits=True, excluded=excluded, remark="")
-    remark = ""
-    if as_splits:
-        others = [name for name in names if name not in as_splits]
-        why = f"because of {others[0]!r} next to them" if others else "because they hold no label folders"
-        remark = f"; note: {', '.join(map(repr, as_splits))} read as label, not as split, {why}"
-    return ClassFolders(folder, with_splits=False, excluded=excluded, remark=remark)
-
-
-def _table_command(folder: Folder) -> str:
-    """Return the first table in the source's own folder and the command that converts it; '' if there is none."""
-    with os_errors_as("list the folder", folder.url):
-        tables = [one.name for one in folder.scan() if not one.is_folder and ending(one.name) in TABLE_ENDINGS]
-    tables = [name for name in tables if not is_ignored(name)]
-    if not tables:
-        return ""
-    if isinstance(folder, ArchiveFolder):
-        return f"{printable(tables[0])}: unpack the archive, then shardkit convert FOLDER/{printable(tables[0])} OUTPUT"
-    return f"{printable(tables[0])}: shardkit convert {shlex.quote(f'{folder.url}/{tables[0]}')} OUTPUT"
-
-
-def _folders(folder: Folder, path: str, excluded: str | None) -> list[str]:
     with os_errors_as("list the folder", f"{folder.url}/{path}"):
         entries = folder.scan(path)
     names = [entry.name for entry in entries if entry.is_folder and not is_ignored(entry.name)]
-    # Datasets that were written into the source's root are neither labels nor splits.
-    return [name for name in names if _join(path, name) != excluded and (path or not is_dataset(folder, name))]
-
-
-def _join(path: str, name: str) -> str:
-    return f"{path}/{name}" if path else name
+    return [name for name in names if join(path, name) != excluded and (path or not is_dataset(folder, name))]

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import CallError
-from shardkit.naming import printable, split_of_folder
+from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
+from shardkit.sources.folders.foreign_files import unsupported_format
+from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import (
     GROUP,
     IMAGE_ENDINGS,
@@ -31,6 +33,7 @@ from shardkit.sources.listing import (
 )
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.split_names import split_of_text
+from shardkit.sources.unlisted_images import count_unlisted_images
 from shardkit.sources.walking import children, files_below, folders_in
 from shardkit.storage import Entry, Folder
 
@@ -45,15 +48,17 @@ class FileNames(Source):
         folder: Root of the source.
         pattern: Regular expression that is searched in the names.
         label_group: Number of the group that is the label.
-        with_splits: Whether the first folder level is the split.
+        folder_splits: Names of the source's folders that are splits, and these splits.
         excluded: Path below the root that is not listed, because it is the output; None for none.
+        left_out: Folders whose images have no labels: they are counted, not listed.
     """
 
     folder: Folder
     pattern: "re.Pattern[str]"
     label_group: int
-    with_splits: bool
+    folder_splits: tuple[tuple[str, str], ...]
     excluded: str | None
+    left_out: tuple[str, ...] = ()
 
     @property
     def schema(self) -> pa.Schema:
@@ -72,8 +77,9 @@ class FileNames(Source):
     def describe(self) -> str:
         """See Source."""
         more = [f"the {name} by its group of that name" for name in (_SPLIT, _GROUP) if name in self.pattern.groupindex]
-        if self.with_splits and _SPLIT not in self.pattern.groupindex:
+        if self.folder_splits and _SPLIT not in self.pattern.groupindex:
             more.append("the split from the first folder")
+        more += [f"{printable(path)}/ left out, which has no labels" for path in self.left_out]
         pattern = self.pattern.pattern
         return ", ".join([f"{self.folder.url}: read as {self.layout}, the label by {pattern!r} in the name", *more])
 
@@ -88,14 +94,20 @@ class FileNames(Source):
     def list_part(self, part: str, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by name, folder by folder."""
         skipped: dict[str, int] = {}
+        if not part:
+            covered = () if self.excluded is None else (self.excluded,)
+            skipped = count_unlisted_images(self.folder, "which has no labels", below=self.left_out, covered=covered)
         yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
 
     def _rows(self, part: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        folder_split = split_of_folder(part) if self.with_splits else None
+        folder_split = dict(self.folder_splits).get(part)
         for path, entry in self._files(part):
             kind = ending(entry.name)
             if kind not in IMAGE_ENDINGS:
-                count_skipped(skipped, kind)
+                if problem := unsupported_format(path):
+                    yield rejected_row(problem, folder_split, entry)
+                else:
+                    count_skipped(skipped, kind)
             elif problem := unicode_problem(path):
                 yield rejected_row(problem, folder_split, entry)
             else:
@@ -111,9 +123,9 @@ class FileNames(Source):
         if not part:
             yield from ((entry.name, entry) for entry in children(self.folder) if not entry.is_folder)
             return
-        left_out = None if self.excluded is None else f"{self.excluded}/"
+        left_out = tuple(f"{path}/" for path in (self.excluded, *self.left_out) if path is not None)
         for path, entry in files_below(self.folder, part, (self.folder.resolve(""),)):
-            if not (left_out and path.startswith(left_out)):
+            if not path.startswith(left_out):
                 yield path, entry
 
     def _read(self, name: str, folder_split: str | None) -> tuple[str, str | None, str | None]:
@@ -155,8 +167,9 @@ def open_file_names(folder: Folder, excluded: str | None, options: SourceOptions
         msg = f"--label-pattern {options.label_pattern!r} is not a regular expression: {error.msg}{place}; correct it"
         raise CallError(msg) from error
     names = [name for name in folders_in(folder) if name != excluded]
-    with_splits = bool(names) and all(map(split_of_folder, names))
-    return FileNames(folder, pattern, _label_group(pattern), with_splits, excluded)
+    splits = splits_of(names)
+    folder_splits = tuple(splits.items()) if len(splits) == len(names) else ()
+    return FileNames(folder, pattern, _label_group(pattern), folder_splits, excluded)
 
 
 def _label_group(pattern: "re.Pattern[str]") -> int:

@@ -100,7 +100,7 @@ class Metadata(Source):
         yield from batched(self.schema, self._rows(file, found), batch_rows, skipped)
 
     def _images(self, above: str, batch_rows: int) -> Iterator[Listing]:
-        tree = ClassFolders(self.folder, with_splits=False, excluded=self.excluded, remark="")
+        tree = ClassFolders(self.folder, excluded=self.excluded)
         if above:
             yield from tree.list_part(Part(above, None, "", recursive=True), batch_rows)
             return

@@ -9,7 +9,7 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_LABEL, BAD_LINE, NO_LABEL
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.lists.records import Fields, ListRecord, RecordReader, checked_key, read_fields, rejected
-from shardkit.sources.tables.lookup import NameResolver
+from shardkit.sources.tables.images.lookup import NameResolver
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
@@ -66,7 +66,7 @@ class ListFile(RecordReader):
                 path, label = self._divided(fields)
                 key = self.key(path)
                 if names:
-                    key = names.resolve(key)
+                    key = names.find(key) or key
                 labels = (self._label(key, label),)
             except BadRecord as error:
                 yield rejected(place, fields.line, self.split, error, key)

@@ -15,7 +15,7 @@ from shardkit.sources.commands import Command, refusal
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.lists.list_files import ListFile, Shape, divide
 from shardkit.sources.lists.records import read_fields
-from shardkit.sources.tables.lookup import NameResolver
+from shardkit.sources.tables.images.lookup import NameResolver
 from shardkit.sources.walking import file_or_folder, is_image, join
 from shardkit.storage import Folder
 
@@ -122,6 +122,7 @@ def _exists(names: NameResolver, form: ListFile, path: str) -> bool:
         if not form.by_name:
             found = file_or_folder(names.folder, key)
             return found is not None and not found.is_folder
-        return is_image(names.resolve(key))
+        found_key = names.find(key)
+        return found_key is not None and is_image(found_key)
     except BadRecord as error:
         return "may be" in str(error)  # several files: the listing rejects the record

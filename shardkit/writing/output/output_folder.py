@@ -176,7 +176,7 @@ def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
         if before == after:
             continue
         if name == "software":
-            said.append(software.difference(before or {}, after))
+            said.append(software.difference(before or {}, after, ignored=software.OPTIONAL))
         elif name == "options" and isinstance(before, dict):
             said += [
                 f"{key} was {before.get(key)} and is {after.get(key)}"
@@ -187,7 +187,7 @@ def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
             said.append(f"{name} was {before} and is {after}")
         else:
             said.append(SOURCE_CHANGED if name == "source" else f"{name} have changed")
-    return ", ".join(said)
+    return ", ".join(filter(None, said))
 
 
 def clear(output: Folder) -> None:

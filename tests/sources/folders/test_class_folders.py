@@ -4,7 +4,7 @@ import pytest
 
 from shardkit.errors import DataError, MachineError
 from shardkit.sources import open_source
-from shardkit.sources.folders.class_folders import open_class_folders
+from shardkit.sources.folders.class_tree import open_class_folders
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 

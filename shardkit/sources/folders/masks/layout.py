@@ -17,6 +17,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
+from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.folders.masks.class_names import COLOUR_FILES, MaskClasses, find_classes
 from shardkit.sources.folders.masks.mask_files import MaskFiles, common_stem, mask_problem, split_below
 from shardkit.sources.folders.masks.pairs import CAMVID, Part, find_pairs
@@ -141,7 +142,7 @@ class Masks(Source):
                 continue
             listed.add(stem)
             split, conflict = split_in_lists(lists[stem]) if lists else (split_below(below, part), None)
-            if problem := unicode_problem(path) or mask_problem(path, candidates, conflict):
+            if problem := unicode_problem(path) or unsupported_format(path) or mask_problem(path, candidates, conflict):
                 yield rejected_row(problem, split, entry)
             else:
                 yield ListingRow(path, split, None, entry.num_bytes, entry.mtime_ns, extra=(candidates[0], *colours))
@@ -164,7 +165,7 @@ class Masks(Source):
             if left_out and path.startswith(left_out):
                 continue
             kind = ending(entry.name)
-            if kind in IMAGE_ENDINGS:
+            if kind in IMAGE_ENDINGS or unsupported_format(path):
                 yield path, path[len(above) + 1 :], entry
             else:
                 skipped[kind] = skipped.get(kind, 0) + 1

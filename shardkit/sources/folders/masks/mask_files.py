@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from shardkit.naming import split_of_folder
 from shardkit.reject_reasons import BAD_MASK, NO_LABEL, NO_SPLIT
+from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.folders.masks.pairs import Part
 from shardkit.sources.listing import RecordProblem, unicode_problem
 from shardkit.sources.walking import join
@@ -36,7 +37,7 @@ class MaskFiles:
 
     def add(self, stem: str, path: str, entry: Entry) -> None:
         """Add a mask."""
-        if problem := unicode_problem(path):
+        if problem := unicode_problem(path) or unsupported_format(path):
             self.problems.append(problem)
             return
         self.entries[path] = (stem, entry)

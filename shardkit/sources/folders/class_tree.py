@@ -1,0 +1,272 @@
+"""Decide how a tree of folders is read: where its splits, its labels and its unlabelled images are.
+
+    cat/1.jpg                    labels
+    Train_set/cat/1.jpg          splits, then labels; folders of the same names between them are skipped
+    cat/train/1.jpg              labels, then splits
+    flowers/rose/1.jpg           one folder around everything: the tree in it is read instead
+    train/1.jpg                  no labels: see `flat_folders`
+
+What can be read in two ways is refused with one command for each way. Only the folders of the first levels are listed,
+and of the label folders the first few.
+"""
+
+import posixpath
+import re
+from dataclasses import dataclass
+
+from shardkit.errors import DataError
+from shardkit.naming import printable, split_of_folder
+from shardkit.sources.annotated_data_check import find_annotated_data
+from shardkit.sources.commands import Command, refusal
+from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders
+from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.folders.split_folders import is_unlabelled, mix_splits, says_nothing, splits_of
+from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.walking import children, is_folder, join
+from shardkit.storage import Folder
+
+_MAX_DEPTH = 4  # levels that are searched for a folder's first image, and folders between a split and its labels
+_NUM_SAMPLED = 3  # label folders that are looked into
+_FEW = 2  # ordinary folders next to one called "train": with more of them it is a class as they are
+_MAX_PROBED = 200  # label folders that are asked for a copy of the tree
+_SHOWN = 3  # folders named in a message
+# Cameras' folders (DCF 2.0, 3.2.3: 100APPLE) and days.
+_CAMERA_FOLDER = re.compile(r"[1-9][0-9]{2}[A-Z0-9_]{5}|(?:19|20)[0-9]{2}[-_.]?[01][0-9][-_.]?[0-3][0-9]")
+_CLASS_FOLDERS = ("--layout", "class-folders")
+
+
+@dataclass(frozen=True, slots=True)
+class Wrapper:
+    """A folder that holds nothing but one folder, in which the source is.
+
+    Attributes:
+        name: The inner folder.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FlatFolders:
+    """Folders of images without label folders.
+
+    Attributes:
+        roots: The folders and their splits.
+        left_out: Other folders, which have no labels.
+    """
+
+    roots: tuple[LabelRoot, ...]
+    left_out: tuple[str, ...] = ()
+
+
+def open_class_folders(folder: Folder, excluded: str | None) -> ClassFolders:
+    """Return the class folders that ``--layout class-folders`` means: each folder is a class, or an exact split.
+
+    Raises:
+        DataError: There is no label folder.
+    """
+    names = label_folders(folder, "", excluded)
+    if not names:
+        msg = (
+            f"{folder.url}: there are no label folders; "
+            "shardkit reads SOURCE/<label>/image or SOURCE/<split>/<label>/image, one folder a label"
+        )
+        raise DataError(msg)
+    exact = {name: split for name in names if (split := split_of_folder(name))}
+    if len(exact) == len(names) and any(label_folders(folder, name, excluded) for name in names):
+        return ClassFolders(folder, tuple(LabelRoot(*one) for one in exact.items()), excluded)
+    return ClassFolders(folder, excluded=excluded, remark=_note(list(exact), names))
+
+
+def read_tree(folder: Folder, excluded: str | None, place: SourcePlace) -> ClassFolders | FlatFolders | Wrapper:
+    """Decide how a tree is read that no other layout recognises.
+
+    Args:
+        folder: Root of the tree.
+        excluded: Path below it that is not listed; None for none.
+        place: The tree's place in the source.
+
+    Raises:
+        CallError: The tree can be read in several ways; the message has the commands.
+    """
+    names = label_folders(folder, "", excluded)
+    if not names:
+        return FlatFolders((LabelRoot("", None),))
+    splits = splits_of(names)
+    _refuse_annotated(folder, names, splits, excluded, place)
+    ordinary = [name for name in names if name not in splits and not is_unlabelled(name)]
+    if splits and ordinary:
+        # Folders such as docs/ hold no images; class folders do.
+        ordinary = [name for name in ordinary if _holds_image(folder, name)]
+    if splits and not ordinary:
+        unused = tuple(name for name in names if name not in splits and not is_unlabelled(name))
+        unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
+        return _below_splits(folder, excluded, place, splits, unlabelled, unused)
+    if splits and not _are_classes(folder, list(splits), ordinary):
+        raise _mixed_level(place, list(splits), ordinary)
+    if len(names) == 1 and not splits:
+        return _one_folder(folder, names[0])
+    return _labels(folder, names, excluded, place, list(splits))
+
+
+def _below_splits(
+    folder: Folder,
+    excluded: str | None,
+    place: SourcePlace,
+    splits: dict[str, str],
+    unlabelled: list[str],
+    unused: tuple[str, ...],
+) -> ClassFolders | FlatFolders | Wrapper:
+    roots = [LabelRoot(_innermost(folder, name, excluded), split) for name, split in splits.items()]
+    inner = {root: label_folders(folder, root.path, excluded) for root in roots}
+    labelled = tuple(root for root in roots if inner[root])
+    if len(roots) == 1 and labelled and splits_of(inner[roots[0]]).keys() == set(inner[roots[0]]):
+        return Wrapper(roots[0].path)  # train/{train,test}/…
+    nested = [root.path for root in labelled if len(splits_of(inner[root])) > 1]
+    if nested:
+        problem = f"{place.shown}: {_listed(nested)} holds folders of splits again, {_listed(inner[labelled[0]])}"
+        raise refusal(problem, [*place.inside(nested, "the splits are in this folder"), _forced(place)])
+    flat = [root for root in roots if not inner[root]]
+    if not labelled:
+        return FlatFolders(tuple(flat), tuple(unlabelled))
+    with_images = [root for root in flat if _holds_image(folder, root.path)]
+    if no_labels := [root.path for root in with_images if root.split == "train"]:
+        problem = (
+            f"{place.shown}: {_listed(no_labels)} has images and no label folders, unlike {_listed([labelled[0].path])}"
+        )
+        commands = [
+            place.without(no_labels, f"without {_listed(no_labels)}"),
+            place.whole(("--unlabelled",), "all images, without labels"),
+        ]
+        raise refusal(problem, commands)
+    left_out = (*unlabelled, *(root.path for root in with_images))
+    remark = "".join(f"; note: {printable(path)}/ has no label folders and is left out" for path in left_out)
+    return ClassFolders(folder, labelled, excluded, remark, left_out, unused, skips_unlabelled=True)
+
+
+def _innermost(folder: Folder, path: str, excluded: str | None) -> str:
+    """Return the folder that holds a split's labels: train/ or, as archives are unpacked, train/train/."""
+    for _ in range(_MAX_DEPTH):
+        names = label_folders(folder, path, excluded)
+        outer = posixpath.basename(path)
+        if len(names) != 1 or _has_images(folder, path):
+            return path
+        same = names[0].lower() == outer.lower() or splits_of([names[0]]).values() == splits_of([outer]).values()
+        if not (same or says_nothing(names[0]) or is_unlabelled(names[0])):
+            return path
+        path = join(path, names[0])
+    return path
+
+
+def _one_folder(folder: Folder, name: str) -> FlatFolders | Wrapper:
+    if _has_images(folder, name):
+        return FlatFolders((LabelRoot(name, None),))
+    return Wrapper(name)
+
+
+def _labels(
+    folder: Folder, names: list[str], excluded: str | None, place: SourcePlace, as_labels: list[str]
+) -> ClassFolders | FlatFolders:
+    if mix_splits(names):
+        problem = f"{place.shown}: the names of the folders {_listed(names)} hold both splits and something else"
+        raise refusal(problem, [_forced(place)])
+    if all(map(_CAMERA_FOLDER.fullmatch, names)):
+        problem = f"{place.shown}: the folders {_listed(names)} have the names of a camera's folders or of days"
+        raise refusal(problem, [place.whole(("--unlabelled",), "images without labels"), _forced(place)])
+    if copies := [name for name in names if _is_copy(folder, name, names)]:
+        problem = f"{place.shown}: {_listed(copies)} holds folders of the same names as those next to it"
+        raise refusal(problem, [place.without(copies, f"without {_listed(copies)}, a copy"), _forced(place)])
+    remark = _note(as_labels, names)
+    left_out = [name for name in names if is_unlabelled(name)]
+    remark += "".join(
+        f"; note: {printable(name)}/ is left out, its name says that it has no labels" for name in left_out
+    )
+    sampled = [name for name in names if name not in left_out][:_NUM_SAMPLED]
+    inner = {name: label_folders(folder, name, excluded) for name in sampled}
+    without_images = all(inner[name] and not _has_images(folder, name) for name in sampled)
+    if without_images and all(splits_of(below).keys() == set(below) for below in inner.values()):
+        return ClassFolders(folder, excluded=excluded, remark=remark, splits_below=True, skips_unlabelled=True)
+    common = set.intersection(*map(set, inner.values())) if len(inner) > 1 else set()
+    if without_images and len(common) > 1:
+        some = _listed(sorted(common))
+        both = f"{_listed(sampled)} all hold folders {some}"
+        problem = f"{place.shown}: {both}, so the class may be the first folder or the second"
+        inside = place.inside(sampled[:1], f"{some} are classes, and only {sampled[0]} is read")
+        raise refusal(problem, [_forced(place, f"{_listed(sampled)} are classes"), *inside])
+    if without_images and sampled:
+        first = sampled[0]
+        remark += f"; note: folders in a class, such as {printable(join(first, inner[first][0]))}/, are parts of it"
+    return ClassFolders(folder, excluded=excluded, remark=remark, skips_unlabelled=True)
+
+
+def _is_copy(folder: Folder, name: str, names: list[str]) -> bool:
+    """Return whether a label folder holds label folders called like its neighbours: an archive unpacked into itself."""
+    others = [other for other in names if other != name][:_NUM_SAMPLED]
+    return (
+        1 < len(names) <= _MAX_PROBED
+        and len(others) > 1
+        and all(is_folder(folder, join(name, other)) for other in others)
+    )
+
+
+def _are_classes(folder: Folder, splits: list[str], ordinary: list[str]) -> bool:
+    """Return whether the only folder with a split's name is a class as the folders next to it are."""
+    return len(splits) == 1 and (len(ordinary) > _FEW or _has_images(folder, splits[0]))
+
+
+def _mixed_level(place: SourcePlace, splits: list[str], ordinary: list[str]) -> Exception:
+    problem = f"{place.shown}: {_listed(splits)} may be splits or classes, because of {_listed(ordinary)} next to them"
+    return refusal(problem, [place.without(ordinary, f"splits; {_listed(ordinary)} left out"), _forced(place)])
+
+
+def _refuse_annotated(
+    folder: Folder, names: list[str], splits: dict[str, str], excluded: str | None, place: SourcePlace
+) -> None:
+    """Refuse a tree that looks like annotated images.
+
+    Raises:
+        DataError: It does.
+    """
+    below = [(name, label_folders(folder, name, excluded)) for name in splits]
+    # Test images without labels may be in test/images/.
+    labels = [(name, inner) for name, inner in below if splits[name] != "test" or len(inner) > 1]
+    if not splits and len(names) == 1:
+        return  # the only folder, such as images/, is no class
+    if sign := find_annotated_data(folder, [*labels, ("", names)]):
+        msg = (
+            f"{folder.url}: this looks like annotated images, not like class folders: it holds {sign}; shardkit reads "
+            "COCO (annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), YOLO (data.yaml, or "
+            "images/ next to labels/ with classes.txt) and masks (masks/*.png, TIFF or BMP, next to images/): arrange "
+            "it so, or give the folder that holds the label folders as SOURCE; if each folder is a class after all, "
+            f"add --layout class-folders: {_forced(place).line}"
+        )
+        raise DataError(msg)
+
+
+def _has_images(folder: Folder, path: str) -> bool:
+    return any(not one.is_folder and ending(one.name) in IMAGE_ENDINGS for one in children(folder, path))
+
+
+def _holds_image(folder: Folder, path: str, depth: int = _MAX_DEPTH) -> bool:
+    """Return whether a folder, or the first few folders in it, hold an image."""
+    if _has_images(folder, path):
+        return True
+    inner = [one.name for one in children(folder, path) if one.is_folder]
+    return depth > 0 and any(_holds_image(folder, join(path, name), depth - 1) for name in inner[:_NUM_SAMPLED])
+
+
+def _forced(place: SourcePlace, meaning: str = "each folder is a class") -> Command:
+    return place.tree(_CLASS_FOLDERS, meaning)
+
+
+def _listed(names: list[str]) -> str:
+    shown = ", ".join(f"{printable(name)}/" for name in names[:_SHOWN])
+    return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
+
+
+def _note(as_labels: list[str], names: list[str]) -> str:
+    if not as_labels:
+        return ""
+    others = [name for name in names if name not in as_labels]
+    why = f"because of {others[0]!r} next to them" if others else "because they hold no label folders"
+    return f"; note: {', '.join(map(repr, as_labels))} read as label, not as split, {why}"

@@ -1,0 +1,113 @@
+"""Folders of images without label folders: read labels from unmistakable file names, else refuse with commands."""
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+
+from shardkit.errors import DataError
+from shardkit.naming import printable
+from shardkit.sources.commands import Command, refusal
+from shardkit.sources.folders.class_tree import FlatFolders
+from shardkit.sources.folders.file_names import FileNames
+from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.walking import children
+from shardkit.storage import Folder
+
+# Dogs vs Cats and data sets made after it: cat.0.jpg. Nothing else is called like that, except numbered photographs.
+UNMISTAKABLE = r"^([A-Za-z][A-Za-z_-]*)\.[0-9]+\."
+_CAMERAS = frozenset({"dsc", "dscn", "frame", "image", "img", "photo", "pic", "picture", "pxl", "scan", "screenshot"})
+# Usual names whose first words may be the class, tried in this order.
+_GUESSES = (
+    UNMISTAKABLE,
+    r"^(.+?)[ _-]*\([0-9]+\)\.",
+    r"^(.+)_[0-9]+\.",
+    r"^(.+)-[0-9]+\.",
+    r"^([^0-9]*[^0-9 ._-])[ ._-]*[0-9]+\.",
+    r"^[0-9]+[ ._-]+([^0-9]+)\.",
+)
+_MIN_IMAGES = 2  # of each class on average: else the words are names, not classes
+_EXAMPLES = 2  # file names shown in a message
+
+
+def open_flat_folders(folder: Folder, flat: FlatFolders, excluded: str | None, place: SourcePlace) -> FileNames:
+    """Read the labels of flat folders from their files' names.
+
+    Args:
+        folder: Root of the tree.
+        flat: Its folders.
+        excluded: Path below it that is not listed; None for none.
+        place: The tree's place in the source.
+
+    Raises:
+        CallError: Nothing says what the labels are; the message has the commands.
+    """
+    names = {root.path: _image_names(folder, root.path) for root in flat.roots}
+    labelled = {path: found for path, found in names.items() if is_unmistakable(found)}
+    test_only = [root.path for root in flat.roots if root.split == "test" and root.path not in labelled]
+    if labelled and len(labelled) + len(test_only) == len(flat.roots):
+        return FileNames(
+            folder,
+            re.compile(UNMISTAKABLE),
+            label_group=1,
+            folder_splits=tuple(
+                (root.path.split("/")[0], root.split) for root in flat.roots if root.split and root.path in labelled
+            ),
+            excluded=excluded,
+            left_out=(*flat.left_out, *test_only),
+        )
+    every = [name for found in names.values() for name in found]
+    if not every:
+        msg = f"{place.shown}: there are no images and no label folders"
+        raise DataError(msg)
+    paths = [root.path for root in flat.roots if root.path]
+    commands = [*_by_name(flat, names, place), place.whole(("--unlabelled",), "images without labels")]
+    where = "the source's own folder"
+    if paths:
+        where = " and ".join(f"{printable(path)}/" for path in paths)
+        meaning = f"{where} {'are the classes' if len(paths) > 1 else 'is the only class'}"
+        commands.append(place.tree(("--layout", "class-folders"), meaning))
+    examples = " and ".join(map(printable, every[:_EXAMPLES]))
+    raise refusal(f"{place.shown}: there are no label folders, only images such as {examples} in {where}", commands)
+
+
+def _by_name(flat: FlatFolders, names: dict[str, list[str]], place: SourcePlace) -> list[Command]:
+    """Return the command that reads labels from the names of at least one folder's files, if it can be guessed."""
+    guesses = {path: pattern for path, found in names.items() if (pattern := guess_pattern(found))}
+    if not guesses:
+        return []
+    path, pattern = next(iter(guesses.items()))
+    first = names[path][0]
+    label = re.search(pattern, first)
+    others = [one for one in names if guesses.get(one) != pattern]
+    meaning = f"the class is in the name: {first} is of {label[1] if label else ''!r}"
+    left_out = tuple(one for one in (*others, *flat.left_out) if one)
+    return [place.tree(("--label-pattern", pattern), printable(meaning), without=left_out)]
+
+
+def is_unmistakable(names: Sequence[str]) -> bool:
+    """Return whether the files' names are ``<word>.<number>.jpg`` with words that repeat, as in Dogs vs Cats."""
+    found = [match[1].lower() for name in names if (match := re.match(UNMISTAKABLE, name))]
+    counts = Counter(found)
+    return (
+        bool(names)
+        and len(found) == len(names)
+        and len(counts) > 1
+        and min(counts.values()) > 1
+        and not _CAMERAS & counts.keys()
+    )
+
+
+def guess_pattern(names: Sequence[str]) -> str | None:
+    """Return a pattern for ``--label-pattern`` by which all names have a label and labels repeat; None for none."""
+    for pattern in _GUESSES:
+        found = [match[1].lower() for name in names if (match := re.search(pattern, name))]
+        kinds = set(found)
+        if len(found) == len(names) and 1 < len(kinds) <= len(names) / _MIN_IMAGES and not _CAMERAS & kinds:
+            return pattern
+    return None
+
+
+def _image_names(folder: Folder, path: str) -> list[str]:
+    entries = children(folder, path)
+    return [entry.name for entry in entries if not entry.is_folder and ending(entry.name) in IMAGE_ENDINGS]

@@ -1,0 +1,91 @@
+"""Decide which names of folders mean splits, beyond the plain words: ``Train_set``, ``seg_test``, ``training_data``.
+
+One name proves little: ``train_station`` is a class among classes. The names of all folders next to each other decide.
+"""
+
+import re
+from collections.abc import Sequence
+
+from shardkit.naming import split_of_folder
+
+# The words of a name: "TrainSet_224x224" is Train, Set, 224, x, 224.
+_WORDS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[0-9]+|[^\W\d_]+")
+_GLUED = re.compile(r"(train|training|val|valid|validation|test|testing)(?:sets?|data|images?|imgs?|samples?)")
+_ALSO = {"validate": "validation"}
+# Words that say nothing about the content: with a split's word, they are a split.
+_SAY_NOTHING = frozenset(
+    {
+        *("clean", "cleaned", "cropped", "data", "dataset", "datasets", "file", "files", "final", "folder", "full"),
+        *("image", "images", "img", "imgs", "jpeg", "jpg", "labeled", "labelled", "new", "orig", "original", "part"),
+        *("photo", "photos", "pic", "pics", "picture", "pictures", "png", "processed", "raw", "resized", "sample"),
+        *("samples", "set", "sets", "small", "split", "subset", "the", "x", "all", "my"),
+    }
+)
+_UNLABELLED = frozenset(
+    {
+        *("predict", "prediction", "predictions", "pred", "preds", "unlabeled", "unlabelled", "unsup", "unsupervised"),
+        *("submission", "submissions"),
+    }
+)
+# Names of the only folder in a split folder that are no class: Keras' generators want one folder at least.
+_NO_CLASS = frozenset({"all", "allclasses", "unknown", "unlabeled", "unlabelled", "dummy"})
+
+
+def is_unlabelled(name: str) -> bool:
+    """Return whether a folder's name says that its images have no labels, such as ``predict`` or ``unlabeled``."""
+    return not _UNLABELLED.isdisjoint(_words(name))
+
+
+def says_nothing(name: str) -> bool:
+    """Return whether a folder's name says nothing about the images in it, such as ``images`` or ``data_224``."""
+    words = _words(name)
+    return (bool(words) and not _meaning(words)) or "".join(words) in _NO_CLASS
+
+
+def splits_of(names: Sequence[str]) -> dict[str, str]:
+    """Return the splits that some of the folders in one folder mean, by name; other folders are not in the result.
+
+    Words next to a split's word must say nothing (``Train_set``), or be the same in all names (``seg_train`` next to
+    ``seg_test`` and ``seg_pred``).
+    """
+    found: dict[str, str] = {}
+    rests: dict[str, list[str]] = {}
+    for name in names:
+        words = _words(name)
+        if split := split_of_folder(name):
+            found[name] = split
+        elif not is_unlabelled(name):
+            splits = [split for word in words if (split := _split(word))]
+            if len(splits) == 1:
+                found[name] = splits[0]
+                rests[name] = _meaning([word for word in words if not _split(word)])
+    meant = [rest for rest in rests.values() if rest]
+    if meant:
+        unlabelled = [_meaning([word for word in _words(name) if word not in _UNLABELLED]) for name in names]
+        are_alike = all(
+            rests.get(name) == meant[0] or (is_unlabelled(name) and unlabelled[i] in ([], meant[0]))
+            for i, name in enumerate(names)
+        )
+        if not are_alike or len(set(found.values())) == 1:
+            found = {name: split for name, split in found.items() if not rests.get(name)}
+    return found
+
+
+def mix_splits(names: Sequence[str]) -> bool:
+    """Return whether every name has one split's word next to others, as in ``cats_train`` and ``dogs_test``."""
+    found = [{split for word in _words(name) if (split := _split(word))} for name in names]
+    return all(len(one) == 1 for one in found) and len(set().union(*found)) > 1
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORDS.findall(name)]
+
+
+def _split(word: str) -> str | None:
+    if glued := _GLUED.fullmatch(word):
+        word = glued[1]
+    return split_of_folder(word) or _ALSO.get(word)
+
+
+def _meaning(words: Sequence[str]) -> list[str]:
+    return [word for word in words if word not in _SAY_NOTHING and not word.isdigit()]

@@ -1,0 +1,236 @@
+"""Decide whether a table in a folder says what its images are, or the folders do.
+
+Kaggle gives train.csv next to train_images/ and test_images/: read as class folders, the classes would be these two. A
+table is the source if a column of it names files below the folder. It is not if it only repeats the folders' names, as
+an index of class folders does, or has nothing to do with the images, as a log.
+"""
+
+import itertools
+import posixpath
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from shardkit.errors import ShardkitError
+from shardkit.naming import printable
+from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
+from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table_file
+from shardkit.sources.tables.roles import read_prefix
+from shardkit.sources.walking import children, file_or_folder, join
+from shardkit.storage import Folder
+
+_NUM_VALUES = 100  # of a column, which are looked up
+_NUM_FOLDERS = 60  # that are searched for files by name
+_MAX_DEPTH = 3
+_MIN_FOUND = 1 / 2  # of a column's values
+_MIN_NUMBERS_FOUND = 0.95  # of values that are numbers: those of a list of classes are names of some files, too
+_OF_NAMES = re.compile(
+    r"(?:^|[_ -])(?:id|ids|image|images|img|file|files|filename|filepaths?|name|path|paths)(?:$|[_ -])"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableBeside:
+    """A table in a folder of images.
+
+    Attributes:
+        name: The file.
+        columns: Its columns.
+        image_column: The column that names files below the folder; '' if none does.
+        image_folders: Top folders that hold files which it names; '' for the folder itself.
+        repeats_folders: Whether another column only repeats the names of the files' folders.
+    """
+
+    name: str
+    columns: tuple[str, ...]
+    image_column: str = ""
+    image_folders: frozenset[str] = frozenset()
+    repeats_folders: bool = False
+
+    @property
+    def others(self) -> frozenset[str]:
+        """The columns that do not name files."""
+        return frozenset(self.columns) - {self.image_column, ""}
+
+
+@dataclass(frozen=True, slots=True)
+class TablesBeside:
+    """The tables in a folder, by what they are for.
+
+    Attributes:
+        naming: Tables that name images and have labels.
+        without_labels: Tables that name images and have no labels, as a test set's.
+        unrelated: Tables that name no image.
+    """
+
+    naming: tuple[TableBeside, ...] = ()
+    without_labels: tuple[TableBeside, ...] = ()
+    unrelated: tuple[TableBeside, ...] = ()
+
+    @property
+    def of_splits(self) -> list[tuple[str, str]]:
+        """Names and splits of two or more tables with equal columns, one for each split; [] if there are none."""
+        splits = splits_of([posixpath.splitext(table.name)[0] for table in self.naming])
+        found = [table for table in self.naming if posixpath.splitext(table.name)[0] in splits]
+        pairs = [(table.name, splits[posixpath.splitext(table.name)[0]]) for table in found]
+        is_each = len(pairs) == len({split for _, split in pairs}) == len({table.name for table in found}) > 1
+        return pairs if is_each and len({table.columns for table in found}) == 1 else []
+
+    @property
+    def remark(self) -> str:
+        """What the user should know about the tables that are not used; '' for nothing."""
+        are_repeating = all(table.repeats_folders for table in self.naming)
+        parts = [
+            (self.naming if are_repeating else (), "repeats the folders' names and is not used"),
+            (self.unrelated, "names no image below the folder and is not used"),
+            (self.without_labels, "has no labels and is not used"),
+        ]
+        return "".join(f"; note: {printable(table.name)} {what}" for tables, what in parts for table in tables)
+
+
+def look_at_tables(folder: Folder, excluded: str | None) -> TablesBeside:
+    """Read the beginning of each table in a folder and look its names up.
+
+    Args:
+        folder: The folder.
+        excluded: Path below it that is not searched; None for none.
+    """
+    names = [one.name for one in children(folder) if not one.is_folder and ending(one.name) in TABLE_ENDINGS]
+    if not names:
+        return TablesBeside()
+    files = _FilesBelow(folder, excluded)
+    tables = [_look_at(folder, name, files) for name in names]
+    unrelated = [table for table in tables if not table.image_column]
+    naming = [table for table in tables if table.image_column]
+    without = [table for table in naming if _has_no_labels(table, naming)]
+    rest = tuple(table for table in naming if table not in without)
+    return TablesBeside(rest, tuple(without), tuple(unrelated))
+
+
+def are_classes(folder: Folder, table: TableBeside) -> bool:
+    """Return whether the folders of a table's images look like classes by their own names, too."""
+    names = sorted(table.image_folders - {""})
+    splits = splits_of(names)
+    return len([name for name in names if not (name in splits or is_unlabelled(name) or says_nothing(name))]) > 1
+
+
+def _has_no_labels(table: TableBeside, tables: Sequence[TableBeside]) -> bool:
+    """Return whether a table has less columns than that of the training images, or is a form to fill in."""
+    words = re.split(r"[^a-z]+", table.name.lower())
+    if "submission" in words or not table.others:
+        return True
+    is_test = set(splits_of([posixpath.splitext(table.name)[0]]).values()) == {"test"}
+    return is_test and any(table.others < other.others for other in tables)
+
+
+def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> TableBeside:
+    try:
+        file = open_table_file(folder, name, SourceOptions())
+        rows = [record.values for record in itertools.islice(read_prefix(file), _NUM_VALUES)]
+    except ShardkitError:  # a text file of another kind is no table of images
+        return TableBeside(name, ())
+    best: tuple[int, dict[int, list[str]]] | None = None
+    for i in range(len(file.columns)):
+        found = files.find_all(file, i, rows)
+        if found and (best is None or len(found) > len(best[1])):
+            best = i, found
+    if best is None:
+        return TableBeside(name, file.columns)
+    column, found = best
+    if all(str(rows[row][column]).isdigit() for row in found) and files.are_folders(rows):
+        return TableBeside(name, file.columns)  # the numbers and names of the classes
+    top = frozenset(path.split("/")[0] if "/" in path else "" for paths in found.values() for path in paths)
+    return TableBeside(name, file.columns, file.columns[column], top, _repeats_folders(rows, column, found))
+
+
+def _repeats_folders(rows: Sequence[Sequence[Any]], column: int, found: dict[int, list[str]]) -> bool:
+    """Return whether a column has the name of a folder of each row's file, which is not a split's."""
+    for i in range(len(rows[0])):
+        if i != column and all(_is_folder_of(rows[row][i], paths) for row, paths in found.items()):
+            return True
+    return False
+
+
+def _is_folder_of(value: Any, paths: Sequence[str]) -> bool:
+    folders = {name for path in paths for name in path.split("/")[:-1]}
+    plain = _plain(value)
+    return bool(plain) and any(_plain(name) == plain for name in folders.difference(splits_of(sorted(folders))))
+
+
+def _plain(value: Any) -> str:
+    return re.sub(r"[^\w]|_", "", str(value)).casefold()
+
+
+@dataclass(slots=True)
+class _FilesBelow:
+    """Images of a folder and the first folders in it, by name and by stem."""
+
+    folder: Folder
+    excluded: str | None
+    by_name: dict[str, list[str]] = field(default_factory=dict)
+    by_stem: dict[str, list[str]] = field(default_factory=dict)
+    folder_names: set[str] = field(default_factory=set)
+
+    def __post_init__(self) -> None:
+        for path in itertools.islice(self._folders(""), _NUM_FOLDERS):
+            for entry in children(self.folder, path):
+                if entry.is_folder:
+                    self.folder_names.add(_plain(entry.name))
+                elif ending(entry.name) in IMAGE_ENDINGS:
+                    stem = posixpath.splitext(entry.name)[0].casefold()
+                    self.by_name.setdefault(entry.name.casefold(), []).append(join(path, entry.name))
+                    self.by_stem.setdefault(stem, []).append(join(path, entry.name))
+
+    def _folders(self, path: str) -> Iterator[str]:
+        """Yield the folders level by level."""
+        level = [path]
+        for _ in range(_MAX_DEPTH + 1):
+            yield from level
+            level = [
+                join(above, entry.name)
+                for above in level[:_NUM_FOLDERS]
+                for entry in children(self.folder, above)
+                if entry.is_folder and join(above, entry.name) != self.excluded
+            ]
+
+    def find_all(self, file: TableFile, column: int, rows: Sequence[Sequence[Any]]) -> dict[int, list[str]]:
+        """Return the paths of the files that a column names, by row; {} if it names too few."""
+        is_called_so = _OF_NAMES.search(_with_bars(file.columns[column])) is not None
+        values = {i: row[column] for i, row in enumerate(rows) if row[column] not in (None, "")}
+        texts = {str(value) for value in values.values()}
+        if not values or (len(texts) < len(values) / 2 and not is_called_so):
+            return {}
+        found = {
+            i: paths for i, value in values.items() if (paths := self._find(str(value), is_called_so=is_called_so))
+        }
+        are_numbers = all(text.isdigit() for text in texts)
+        return found if len(found) >= (_MIN_NUMBERS_FOUND if are_numbers else _MIN_FOUND) * len(values) else {}
+
+    def are_folders(self, rows: Sequence[Sequence[Any]]) -> bool:
+        """Return whether a column lists names of folders, each once: the table describes the classes."""
+        for i in range(len(rows[0])):
+            texts = [_plain(row[i]) for row in rows if row[i] not in (None, "")]
+            if len(texts) > 1 and len(set(texts)) == len(texts) and self.folder_names.issuperset(texts):
+                return True
+        return False
+
+    def _find(self, text: str, *, is_called_so: bool) -> list[str]:
+        path = text.replace("\\", "/").strip()
+        name = posixpath.basename(path).casefold()
+        if "/" in path and not path.startswith("/") and ".." not in path.split("/"):
+            entry = file_or_folder(self.folder, path)
+            if entry is not None and not entry.is_folder:
+                return [path]
+        if found := self.by_name.get(name):
+            return found
+        # A number without ending is a file's name only in a column that is called so.
+        return self.by_stem.get(name, []) if is_called_so or not name.isdigit() else []
+
+
+def _with_bars(column: str) -> str:
+    """Return a column's name in lower case, with '_' between the words of "imageId"."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", column).lower()

@@ -1,0 +1,109 @@
+"""A source of any layout without the images that `--ignore` names, and the counts of these."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit.naming import printable
+from shardkit.sources.ignoring.globs import IgnoreGlob
+from shardkit.sources.ignoring.hiding_folder import HidingFolder
+from shardkit.sources.listing import PATH, Listing, Source, batched, count_skipped
+from shardkit.sources.walking import children, join
+from shardkit.sources.wrapped import WrappedSource
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenFiles:
+    """The part that counts the hidden files."""
+
+
+@dataclass(frozen=True, slots=True)
+class IgnoringSource(WrappedSource):
+    """A source without ignored images.
+
+    Tables and annotation files may name an ignored image, so rows are filtered too.
+
+    Attributes:
+        globs: The globs.
+    """
+
+    globs: tuple[IgnoreGlob, ...]
+
+    def describe(self) -> str:
+        """See Source."""
+        return f"{self.inner.describe()}; ignored: {', '.join(printable(one.text) for one in self.globs)}"
+
+    def parts(self) -> list[Any]:
+        """Return the parts of the source, and one for the files that are hidden from it."""
+        hidden = [HiddenFiles()] if isinstance(self.folder, HidingFolder) else []
+        return [*self.inner.parts(), *hidden]
+
+    def listed_folders(self, part: Any) -> Sequence[str]:
+        """See Source."""
+        return () if isinstance(part, HiddenFiles) else self.inner.listed_folders(part)
+
+    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
+        """See Source; every hidden file is counted once, by the first glob that matches it."""
+        if isinstance(part, HiddenFiles):
+            yield from batched(self.schema, (), batch_rows, self._count_hidden())
+            return
+        for listing in self.inner.list_part(part, batch_rows):
+            yield self._without_ignored(listing)
+
+    def _without_ignored(self, listing: Listing) -> Listing:
+        table = listing.table()
+        hidden_by = [self._glob_of(key) for key in table["key"].to_pylist()]
+        if not any(hidden_by):
+            return listing
+        skipped = dict(listing.skipped)
+        # Images that are files of the folder are counted as files.
+        if PATH.name in self.schema.names or not isinstance(self.folder, HidingFolder):
+            for glob in filter(None, hidden_by):
+                count_skipped(skipped, ignored_phrase(glob))
+        keep = pa.array([glob is None for glob in hidden_by])
+        return replace(listing, rows=[], columns=table.filter(keep), skipped=skipped)
+
+    def _glob_of(self, key: str) -> IgnoreGlob | None:
+        path = join(self.folder.above, key) if isinstance(self.folder, HidingFolder) else key
+        return next((glob for glob in self.globs if glob.matches(path)), None)
+
+    def _count_hidden(self) -> dict[str, int]:
+        counts: dict[str, int] = {}
+        if isinstance(self.folder, HidingFolder):
+            _count(self.folder, "", None, counts, ())
+        return counts
+
+
+def _count(
+    folder: HidingFolder, path: str, hidden_by: IgnoreGlob | None, counts: dict[str, int], above: tuple[str, ...]
+) -> None:
+    here = folder.resolve(path)
+    if here in above:
+        return  # a symbolic link to a folder above
+    for entry in children(folder.inner, path):
+        at = join(path, entry.name)
+        glob = hidden_by or folder.hiding_glob(at, is_folder=entry.is_folder)
+        if entry.is_folder:
+            _count(folder, at, glob, counts, (*above, here))
+        elif glob:
+            count_skipped(counts, ignored_phrase(glob))
+
+
+def ignored_phrase(glob: IgnoreGlob) -> str:
+    """Return the name under which the files of a glob are counted as skipped."""
+    return f"ignored by {printable(glob.text)}"
+
+
+def unmatched_notes(source: Source, skipped: Mapping[str, int]) -> list[str]:
+    """Return a sentence for each glob that matched nothing, such as one with a typing mistake.
+
+    Args:
+        source: The source.
+        skipped: Counts of all of its listings.
+    """
+    if not isinstance(source, IgnoringSource):
+        return []
+    unmatched = [glob.text for glob in source.globs if ignored_phrase(glob) not in skipped]
+    return [f"--ignore {printable(text)} matches nothing in the source" for text in unmatched]

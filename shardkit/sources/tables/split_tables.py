@@ -1,0 +1,160 @@
+"""One table for each split, read as one source: ``train/_classes.csv`` of Roboflow, or train.csv and test.csv."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.errors import DataError
+from shardkit.naming import printable
+from shardkit.sources.folders.split_folders import splits_of
+from shardkit.sources.listing import PATH, Listing, Source
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.subfolders import subfolder
+from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.tables.layout import Table, open_table_file, open_table_in
+from shardkit.sources.tables.roles import read_prefix
+from shardkit.sources.walking import file_or_folder, folders_in, join
+from shardkit.storage import Folder
+
+ROBOFLOW = "_classes.csv"
+_ROBOFLOW_IMAGE = "filename"
+
+
+@dataclass(frozen=True, slots=True)
+class SplitTable:
+    """The table of one split.
+
+    Attributes:
+        split: The split of its records, unless the table has a column of splits.
+        above: Path of the folder that its keys start at, below the source's folder.
+        table: The table.
+    """
+
+    split: str
+    above: str
+    table: Table
+
+
+@dataclass(frozen=True, slots=True)
+class SplitTables(Source):
+    """Tables with the same columns, one for each split.
+
+    Attributes:
+        folder: The folder that keys start at.
+        tables: The tables.
+    """
+
+    folder: Folder
+    tables: tuple[SplitTable, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """See Source."""
+        return self.tables[0].table.schema
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See Source."""
+        return self.tables[0].table.classes
+
+    @property
+    def layout(self) -> str:
+        """See Source."""
+        return f"{self.tables[0].table.layout} for each split"
+
+    def describe(self) -> str:
+        """See Source."""
+        names = ", ".join(f"{join(one.above, one.table.file.name)} as {one.split}" for one in self.tables)
+        return (
+            f"{self.folder.url}: read as {self.layout} ({printable(names)}): {self.tables[0].table.columns.describe()}"
+        )
+
+    def parts(self) -> list[tuple[int, int]]:
+        """Return the parts of each table, with the number of the table."""
+        return [(i, part) for i, one in enumerate(self.tables) for part in one.table.parts()]
+
+    def list_part(self, part: tuple[int, int], batch_rows: int) -> Iterator[Listing]:
+        """See Source; records in their file's order."""
+        one = self.tables[part[0]]
+        for listing in one.table.list_part(part[1], batch_rows):
+            yield replace(listing, rows=[], columns=_placed(listing.table(), one))
+
+
+def _placed(rows: pa.Table, one: SplitTable) -> pa.Table:
+    """Return the rows of one table with keys that start at the source's folder, and with their split."""
+    if one.above:
+        for name in {"key", PATH.name} & set(rows.column_names):
+            at = rows.column_names.index(name)
+            rows = rows.set_column(at, rows.schema.field(at), pc.binary_join_element_wise(one.above, rows[name], "/"))
+    if one.table.columns.split is None:
+        at = rows.column_names.index("split")
+        rows = rows.set_column(at, rows.schema.field(at), pa.array([one.split] * len(rows), pa.string()))
+    return rows
+
+
+def open_split_tables(folder: Folder, paths: Sequence[tuple[str, str]], options: SourceOptions) -> SplitTables:
+    """Open the tables of several splits.
+
+    Args:
+        folder: The source.
+        paths: Each table's path and split.
+        options: Options of the source.
+
+    Raises:
+        DataError: A table cannot be read, has other columns than the first, or names images outside the source.
+    """
+    tables = []
+    for path, split in paths:
+        above, _, name = path.rpartition("/")
+        table = open_table_in(subfolder(folder, above) if above else folder, name, options)
+        root, start = table.folder.url.rstrip("/") + "/", folder.url.rstrip("/") + "/"
+        if not root.startswith(start):
+            msg = f"{table.file.url}: its images are not below {folder.url}; give this table alone as SOURCE"
+            raise DataError(msg)
+        tables.append(SplitTable(split, root[len(start) :].rstrip("/"), table))
+        if table.schema != tables[0].table.schema:
+            msg = (
+                f"{table.file.url}: its columns are not those of {tables[0].table.file.url}; give each alone as SOURCE"
+            )
+            raise DataError(msg)
+    return SplitTables(folder, tuple(tables))
+
+
+def open_roboflow_classes(folder: Folder, options: SourceOptions) -> SplitTables | None:
+    """Open Roboflow's multi-label export: ``_classes.csv`` in each split folder, with a column of 0 and 1 a class.
+
+    Returns:
+        The source; None if there is no such file.
+
+    Raises:
+        DataError: The tables do not fit together.
+    """
+    splits = splits_of(folders_in(folder))
+    paths = [(join(name, ROBOFLOW), split) for name, split in splits.items()]
+    paths = [(path, split) for path, split in paths if file_or_folder(folder, path) is not None]
+    if not paths:
+        return None
+    above, _, name = paths[0][0].rpartition("/")
+    columns = open_table_file(subfolder(folder, above), name, options).columns
+    if _ROBOFLOW_IMAGE in columns and not options.label_columns:
+        labels = tuple(name for name in columns if name not in {_ROBOFLOW_IMAGE, ""})
+        options = replace(options, image_column=_ROBOFLOW_IMAGE, label_columns=labels)
+    source = open_split_tables(folder, paths, options)
+    for one in source.tables:
+        _refuse_other_values(one.table.file, options.label_columns)
+    return source
+
+
+def _refuse_other_values(file: TableFile, label_columns: Sequence[str]) -> None:
+    """Refuse a table whose class columns hold more than 0 and 1: these values would become classes.
+
+    Raises:
+        DataError: One does, in the first records.
+    """
+    for record in read_prefix(file):
+        for name, value in zip(file.columns, record.values, strict=True):
+            if name in label_columns and str(value).strip() not in {"0", "1"}:
+                msg = f"{file.url}: line {record.line} has {value!r} for the class {name!r}; it is 0 or 1: correct it"
+                raise DataError(msg)

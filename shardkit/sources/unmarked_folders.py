@@ -1,0 +1,159 @@
+"""Open a folder that no layout recognises by its files: a table beside images, class folders, or a folder around them.
+
+Each folder around the source is opened like SOURCE itself, so dataset/coco/annotations/ is found as well as
+dataset/flowers/rose/.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from shardkit.errors import CallError, DataError
+from shardkit.option_values import Layout
+from shardkit.sources.commands import refusal
+from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
+from shardkit.sources.folders.flat_folders import open_flat_folders
+from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.folders.tables_beside import TableBeside, TablesBeside, are_classes, look_at_tables
+from shardkit.sources.listing import Source
+from shardkit.sources.options import SourceOptions
+from shardkit.sources.subfolders import is_archive, subfolder
+from shardkit.sources.tables.layout import open_table_in
+from shardkit.sources.tables.split_tables import open_roboflow_classes, open_split_tables
+from shardkit.sources.walking import folders_in, join
+from shardkit.sources.wrapped import NotedSource
+from shardkit.storage import Folder
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """A folder that a layout recognises.
+
+    Attributes:
+        folder: The folder.
+        excluded: Path below it that is not listed; None for none.
+        layout: The layout.
+    """
+
+    folder: Folder
+    excluded: str | None
+    layout: Layout
+
+
+def open_unmarked_folder(
+    folder: Folder,
+    excluded: str | None,
+    url: str,
+    options: SourceOptions,
+    recognise: Callable[[Folder], Layout | None],
+) -> Source | Recognised:
+    """Open a folder whose layout the user does not name, or find the folder in it that a layout recognises.
+
+    Args:
+        folder: The source.
+        excluded: Path below it that is not listed; None for none.
+        url: SOURCE in commands.
+        options: Options of the source.
+        recognise: Function that returns the layout that recognises a folder by its files; None for none.
+
+    Raises:
+        CallError: The folder can be read in several ways; the message has the commands.
+        DataError: Nothing that shardkit reads is in it.
+    """
+    place = SourcePlace(url, in_archive=is_archive(folder), ignored=options.ignore)
+    remarks = ""
+    while True:
+        if (layout := recognise(folder)) is not None:
+            return Recognised(folder, excluded, layout)
+        if tables := open_roboflow_classes(folder, options):
+            return tables
+        beside = look_at_tables(folder, excluded)
+        if any(not table.repeats_folders for table in beside.naming):
+            return _open_tables(folder, beside, options, place)
+        found = read_tree(folder, excluded, place)
+        if isinstance(found, Wrapper):
+            remarks += beside.remark
+            place = replace(place, above=join(place.above, found.name))
+            folder, excluded = subfolder(folder, found.name), _below(excluded, found.name)
+            continue
+        if isinstance(found, FlatFolders):
+            source: Source = open_flat_folders(folder, found, excluded, place)
+        else:
+            source = found
+        remarks += beside.remark
+        return NotedSource(source.folder, source, remarks, folder) if remarks else source
+
+
+def open_only_table(folder: Folder, excluded: str | None, url: str, options: SourceOptions) -> Source:
+    """Open the table in a folder or archive, or in the only folder in it, whatever the folders may mean.
+
+    Raises:
+        CallError: There are several tables; the message has the commands.
+        DataError: There is none.
+    """
+    while not (tables := look_at_tables(folder, excluded)).naming:
+        inner = folders_in(folder)
+        if len(inner) != 1:
+            msg = f"{folder.url}: there is no table in it that names images below it; give the table's file as SOURCE"
+            raise DataError(msg)
+        folder, excluded = subfolder(folder, inner[0]), _below(excluded, inner[0])
+    if len(tables.naming) > 1:
+        raise _refuse_tables(tables, SourcePlace(url, in_archive=is_archive(folder), ignored=options.ignore))
+    return _open_table(folder, tables, tables.naming[0], options)
+
+
+def _open_tables(folder: Folder, beside: TablesBeside, options: SourceOptions, place: SourcePlace) -> Source:
+    """Open the tables that are the source.
+
+    Raises:
+        CallError: Several tables, or a table and the folders, may be it.
+    """
+    if len(beside.naming) == 1 and not are_classes(folder, beside.naming[0]):
+        return _open_table(folder, beside, beside.naming[0], options)
+    if len(beside.of_splits) == len(beside.naming):
+        if options.image_column is None:
+            options = replace(options, image_column=beside.naming[0].image_column)
+        source_of = open_split_tables(folder, beside.of_splits, options)
+        return _noted(source_of, folder, beside, "that no table names")
+    raise _refuse_tables(beside, place)
+
+
+def _open_table(folder: Folder, beside: TablesBeside, table: TableBeside, options: SourceOptions) -> Source:
+    if options.image_column is None:
+        options = replace(options, image_column=table.image_column)
+    if not options.label_columns and len(table.others) == 1:
+        options = replace(options, label_columns=tuple(table.others))
+    return _noted(open_table_in(folder, table.name, options), folder, beside, f"that {table.name} does not name")
+
+
+def _refuse_tables(beside: TablesBeside, place: SourcePlace) -> CallError:
+    names = [table.name for table in beside.naming]
+    commands = []
+    if beside.of_splits:
+        splits = sorted(name for name, _ in beside.of_splits)
+        others = [name for name in names if name not in splits]
+        commands.append(place.without(others, f"the splits are in {' and '.join(splits)}", files=True))
+    for name in names:
+        meaning = f"the labels are in {name}"
+        if inside := place.inside([name], meaning):
+            commands += inside
+        else:
+            command = place.without([other for other in names if other != name], meaning, files=True)
+            commands.append(replace(command, options=("--layout", "table", *command.options)))
+    if any(table.image_folders - {""} for table in beside.naming):
+        commands.append(place.tree(("--layout", "class-folders"), "each folder is a class"))
+    if len(names) == 1:
+        problem = f"{place.shown}: {names[0]} names the images, and the folders' names may be classes"
+        return refusal(problem, commands)
+    return refusal(f"{place.shown}: {' and '.join(names)} all name images", commands)
+
+
+def _noted(source: Source, folder: Folder, beside: TablesBeside, why: str) -> Source:
+    used = frozenset[str]().union(*(one.image_folders for one in beside.naming))
+    unused = () if "" in used else tuple(name for name in folders_in(folder) if name not in used)
+    return NotedSource(source.folder, source, beside.remark, folder, unused, why)
+
+
+def _below(excluded: str | None, name: str) -> str | None:
+    if excluded is None or not excluded.startswith(f"{name}/"):
+        return None
+    return excluded[len(name) + 1 :]

@@ -1,0 +1,97 @@
+"""A source that adds something to a source of any layout: a sentence, or a part that counts what is left out."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit.sources.listing import Listing, Source, batched
+from shardkit.sources.unlisted_images import count_unlisted_images
+from shardkit.storage import Folder
+
+
+@dataclass(frozen=True, slots=True)
+class WrappedSource(Source):
+    """A source that is read as another one.
+
+    Attributes:
+        folder: The folder that image paths start at.
+        inner: The other source.
+    """
+
+    folder: Folder
+    inner: Source
+
+    @property
+    def schema(self) -> pa.Schema:
+        """See Source."""
+        return self.inner.schema
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See Source."""
+        return self.inner.classes
+
+    @property
+    def layout(self) -> str:
+        """See Source."""
+        return self.inner.layout
+
+    def describe(self) -> str:
+        """See Source."""
+        return self.inner.describe()
+
+    def parts(self) -> Sequence[Any]:
+        """See Source."""
+        return self.inner.parts()
+
+    def listed_folders(self, part: Any) -> Sequence[str]:
+        """See Source."""
+        return self.inner.listed_folders(part)
+
+    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
+        """See Source."""
+        yield from self.inner.list_part(part, batch_rows)
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFolders:
+    """The part that counts the images in folders that the source does not use."""
+
+
+@dataclass(frozen=True, slots=True)
+class NotedSource(WrappedSource):
+    """A source that was found in a folder, and what else is in the folder.
+
+    Attributes:
+        remark: What the user should know about the choice, beginning with ';'; '' for nothing.
+        tree: The folder.
+        unused: Folders in it with images that the source does not use.
+        why: End of a phrase about them, such as ``that train.csv does not name``.
+    """
+
+    remark: str
+    tree: Folder
+    unused: tuple[str, ...] = ()
+    why: str = ""
+
+    def describe(self) -> str:
+        """See Source."""
+        return self.inner.describe() + self.remark
+
+    def parts(self) -> list[Any]:
+        """Return the parts of the source, and one for the other folders."""
+        return [*self.inner.parts(), *([OtherFolders()] if self.unused else [])]
+
+    def listed_folders(self, part: Any) -> Sequence[str]:
+        """See Source."""
+        return () if isinstance(part, OtherFolders) else self.inner.listed_folders(part)
+
+    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
+        """See Source."""
+        if isinstance(part, OtherFolders):
+            counts = count_unlisted_images(self.tree, self.why, below=self.unused)
+            yield from batched(self.schema, (), batch_rows, counts)
+            return
+        yield from self.inner.list_part(part, batch_rows)

@@ -1,0 +1,316 @@
+import re
+
+import pytest
+
+from shardkit.errors import CallError, DataError
+from shardkit.sources import open_source
+from shardkit.sources.folders.split_folders import splits_of
+from shardkit.sources.options import SourceOptions
+
+from .tree_sources import KINDS, commands_in, made, read
+
+CLASS_FOLDERS, SPLITS, NAMES = "class folders", "split and class folders", "file names"
+DOGS = [f"{word}.{i}.jpg" for word in ("cat", "dog") for i in range(2)]
+
+# The paths of a source; its layout, (split, label) by key, and what is skipped.
+READ = {
+    "words next to the split": (
+        ["Train_set/cat/1.jpg", "Train_set/dog/2.jpg", "Test_set/cat/3.jpg"],
+        SPLITS,
+        {
+            "Train_set/cat/1.jpg": ("train", "cat"),
+            "Train_set/dog/2.jpg": ("train", "dog"),
+            "Test_set/cat/3.jpg": ("test", "cat"),
+        },
+        {},
+    ),
+    "one split": (
+        ["training_data/cat/1.jpg", "training_data/dog/2.jpg"],
+        SPLITS,
+        {"training_data/cat/1.jpg": ("train", "cat"), "training_data/dog/2.jpg": ("train", "dog")},
+        {},
+    ),
+    "an unlabelled folder beside splits": (
+        ["train/cat/1.jpg", "train/dog/1.jpg", "test/cat/2.jpg", "predict/3.jpg", "predict/deep/4.jpg"],
+        SPLITS,
+        {
+            "train/cat/1.jpg": ("train", "cat"),
+            "train/dog/1.jpg": ("train", "dog"),
+            "test/cat/2.jpg": ("test", "cat"),
+        },
+        {"images in predict/ which has no labels": 2},
+    ),
+    # https://www.kaggle.com/datasets/puneet6060/intel-image-classification
+    "Intel images": (
+        ["seg_train/seg_train/sea/1.jpg", "seg_test/seg_test/sea/2.jpg", "seg_pred/seg_pred/3.jpg"],
+        SPLITS,
+        {"seg_train/seg_train/sea/1.jpg": ("train", "sea"), "seg_test/seg_test/sea/2.jpg": ("test", "sea")},
+        {"image in seg_pred/ which has no labels": 1},
+    ),
+    # https://www.kaggle.com/competitions/dogs-vs-cats/data
+    "Dogs vs Cats": (
+        [*(f"train/{name}" for name in DOGS), "test1/1.jpg", "test1/2.jpg"],
+        NAMES,
+        {f"train/{name}": ("train", name[:3]) for name in DOGS},
+        {"images in test1/ which has no labels": 2},
+    ),
+    "Dogs vs Cats, as unpacked by hand": (
+        [*(f"dogs-vs-cats/train/train/{name}" for name in DOGS), "dogs-vs-cats/test1/test1/1.jpg"],
+        NAMES,
+        {f"train/train/{name}": ("train", name[:3]) for name in DOGS},
+        {"image in test1/test1/ which has no labels": 1},
+    ),
+    "labels in names, in one folder": (DOGS, NAMES, {name: (None, name[:3]) for name in DOGS}, {}),
+    "folders around classes": (
+        ["a/b/c/cat/1.jpg", "a/b/c/dog/2.jpg", "a/README.md"],
+        CLASS_FOLDERS,
+        {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
+        {},
+    ),
+    "a folder around splits": (
+        ["dataset/train/cat/1.jpg", "dataset/train/dog/1.jpg", "dataset/valid/cat/2.jpg"],
+        SPLITS,
+        {
+            "train/cat/1.jpg": ("train", "cat"),
+            "train/dog/1.jpg": ("train", "dog"),
+            "valid/cat/2.jpg": ("validation", "cat"),
+        },
+        {},
+    ),
+    "a folder of images around classes": (
+        ["images/cat/1.jpg", "images/dog/2.jpg"],
+        CLASS_FOLDERS,
+        {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
+        {},
+    ),
+    # https://www.kaggle.com/competitions/imagenet-object-localization-challenge/data, without annotations
+    "ImageNet's pictures": (
+        [f"ILSVRC/Data/CLS-LOC/{path}.JPEG" for path in ("train/n01/1", "train/n02/2", "val/3", "test/4")],
+        SPLITS,
+        {"train/n01/1.JPEG": ("train", "n01"), "train/n02/2.JPEG": ("train", "n02")},
+        {"image in val/ which has no labels": 1, "image in test/ which has no labels": 1},
+    ),
+    "classes whose names begin like splits": (
+        ["train_station/1.jpg", "test_tube/2.jpg", "trainers/3.jpg", "bus/4.jpg"],
+        CLASS_FOLDERS,
+        {
+            "train_station/1.jpg": (None, "train_station"),
+            "test_tube/2.jpg": (None, "test_tube"),
+            "trainers/3.jpg": (None, "trainers"),
+            "bus/4.jpg": (None, "bus"),
+        },
+        {},
+    ),
+    "a class called train": (
+        ["train/1.jpg", "bus/2.jpg", "car/3.jpg"],
+        CLASS_FOLDERS,
+        {"train/1.jpg": (None, "train"), "bus/2.jpg": (None, "bus"), "car/3.jpg": (None, "car")},
+        {},
+    ),
+    "test images without labels": (
+        ["train/cat/1.jpg", "train/dog/2.jpg", "test/3.jpg"],
+        SPLITS,
+        {"train/cat/1.jpg": ("train", "cat"), "train/dog/2.jpg": ("train", "dog")},
+        {"image in test/ which has no labels": 1},
+    ),
+    "test images in a folder for Keras": (
+        ["train/cat/1.jpg", "train/dog/2.jpg", "test/unknown/3.jpg"],
+        SPLITS,
+        {"train/cat/1.jpg": ("train", "cat"), "train/dog/2.jpg": ("train", "dog")},
+        {"image in test/unknown/ which has no labels": 1},
+    ),
+    # https://cs.stanford.edu/~acoates/stl10/, as PNG files
+    "STL-10": (
+        ["train_images/a/1.png", "train_images/b/1.png", "test_images/a/1.png", "unlabeled_images/1.png"],
+        SPLITS,
+        {
+            "train_images/a/1.png": ("train", "a"),
+            "train_images/b/1.png": ("train", "b"),
+            "test_images/a/1.png": ("test", "a"),
+        },
+        {"image in unlabeled_images/ which has no labels": 1},
+    ),
+    "an unlabelled folder in a split": (
+        ["train/pos/1.jpg", "train/neg/2.jpg", "train/unsup/3.jpg", "test/pos/4.jpg", "test/neg/5.jpg"],
+        SPLITS,
+        {
+            "train/pos/1.jpg": ("train", "pos"),
+            "train/neg/2.jpg": ("train", "neg"),
+            "test/pos/4.jpg": ("test", "pos"),
+            "test/neg/5.jpg": ("test", "neg"),
+        },
+        {"image in train/unsup/ which has no labels": 1},
+    ),
+    "an unlabelled folder among classes": (
+        ["cat/1.jpg", "dog/2.jpg", "unlabelled/3.jpg"],
+        CLASS_FOLDERS,
+        {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
+        {"image in unlabelled/ which has no labels": 1},
+    ),
+    "a folder without images beside splits": (
+        ["train/cat/1.jpg", "train/dog/2.jpg", "docs/readme.txt"],
+        SPLITS,
+        {"train/cat/1.jpg": ("train", "cat"), "train/dog/2.jpg": ("train", "dog")},
+        {".txt": 1},
+    ),
+    "splits in classes": (
+        ["cat/train/1.jpg", "cat/test/2.jpg", "dog/train/3.jpg", "dog/test/4.jpg"],
+        SPLITS,
+        {
+            "cat/train/1.jpg": ("train", "cat"),
+            "cat/test/2.jpg": ("test", "cat"),
+            "dog/train/3.jpg": ("train", "dog"),
+            "dog/test/4.jpg": ("test", "dog"),
+        },
+        {},
+    ),
+    "splits in a folder called train": (
+        ["train/train/cat/1.jpg", "train/test/cat/2.jpg"],
+        SPLITS,
+        {"train/cat/1.jpg": ("train", "cat"), "test/cat/2.jpg": ("test", "cat")},
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("files", "layout", "wanted", "skipped"), READ.values(), ids=READ.keys())
+def test_a_tree_is_read_as_its_owner_means_it(files, layout, wanted, skipped, kind, tmp_path):
+    found = read(made(tmp_path, kind, files))
+    assert found == (layout, wanted, {}, skipped)
+
+
+UNLABELLED, FORCED = "SOURCE OUT --unlabelled", "SOURCE OUT --layout class-folders"
+# The paths of a source, what the refusal says about it, and its commands.
+REFUSED = {
+    "images without labels": (["1.jpg", "2.jpg"], "only images such as 1.jpg and 2.jpg", [UNLABELLED]),
+    "labels in names": (
+        ["cat_1.jpg", "cat_2.jpg", "dog_1.jpg", "dog_2.jpg"],
+        "only images such as cat_1.jpg",
+        [r"SOURCE OUT --label-pattern '^(.+)_[0-9]+\.'", UNLABELLED],
+    ),
+    "numbered photographs": (["IMG.1.jpg", "IMG.2.jpg", "DSC.1.jpg", "DSC.2.jpg"], "DSC.1.jpg", [UNLABELLED]),
+    "one class": (["cats/1.jpg", "cats/2.jpg"], "in cats/", [UNLABELLED, FORCED]),
+    "one class with folders": (["cats/1.jpg", "cats/more/2.jpg"], "in cats/", [UNLABELLED, FORCED]),
+    "splits without labels": (["train/1.jpg", "test/2.jpg"], "in test/ and train/", [UNLABELLED, FORCED]),
+    "labels in the names of one split": (
+        ["train/cat_1.jpg", "train/cat_2.jpg", "train/dog_1.jpg", "train/dog_2.jpg", "test/7.jpg"],
+        "no label folders",
+        [r"SOURCE OUT --label-pattern '^(.+)_[0-9]+\.' --ignore /test/", UNLABELLED, FORCED],
+    ),
+    "training images without labels": (
+        ["train/1.jpg", "test/cat/2.jpg", "test/dog/3.jpg"],
+        "train/ has images and no label folders, unlike test/",
+        ["SOURCE OUT --ignore /train/", UNLABELLED],
+    ),
+    "images beside splits": (
+        ["train/cat/1.jpg", "test/cat/2.jpg", "extra/3.jpg"],
+        "test/, train/ may be splits or classes, because of extra/ next to them",
+        ["SOURCE OUT --ignore /extra/", FORCED],
+    ),
+    "a split or a class": (
+        ["train/steam/1.jpg", "bus/2.jpg"],
+        "train/ may be splits or classes, because of bus/",
+        ["SOURCE OUT --ignore /bus/", FORCED],
+    ),
+    "the classes may be one level lower": (
+        ["part1/cat/1.jpg", "part1/dog/2.jpg", "part2/cat/3.jpg", "part2/dog/4.jpg"],
+        "part1/, part2/ all hold folders cat/, dog/",
+        [FORCED, "SOURCE/part1 OUT"],
+    ),
+    "the tree unpacked into itself": (
+        ["cells/yes/1.jpg", "cells/no/2.jpg", "cells/cells/yes/1.jpg", "cells/cells/no/2.jpg"],
+        "cells/ holds folders of the same names as those next to it",
+        ["SOURCE OUT --ignore /cells/cells/", "SOURCE/cells OUT --layout class-folders"],
+    ),
+    "a camera's folders": (
+        ["DCIM/100APPLE/1.jpg", "DCIM/101APPLE/2.jpg"],
+        "100APPLE/, 101APPLE/ have the names of a camera's folders or of days",
+        [UNLABELLED, "SOURCE/DCIM OUT --layout class-folders"],
+    ),
+    "splits and classes in one name": (
+        ["cats_train/1.jpg", "cats_test/2.jpg", "dogs_train/3.jpg", "dogs_test/4.jpg"],
+        "hold both splits and something else",
+        [FORCED],
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("files", "sentence", "commands"), REFUSED.values(), ids=REFUSED.keys())
+def test_what_can_be_read_in_two_ways_is_refused_with_the_commands(files, sentence, commands, kind, tmp_path):
+    if kind == "zip":  # no path leads to a folder in it
+        commands = [re.sub(r"^SOURCE/\w+ OUT --", "SOURCE OUT --", command) for command in commands]
+        commands = [command for command in commands if not command.startswith("SOURCE/")]
+    url = made(tmp_path, kind, files)
+    with pytest.raises(CallError, match=re.escape(sentence)) as caught:
+        open_source(url)
+    assert commands_in(str(caught.value).replace(url, "SOURCE")) == commands
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    ("files", "labels"),
+    [
+        (["cats/1.jpg", "cats/more/2.jpg"], {"cats"}),
+        (["train/1.jpg", "test/2.jpg"], {"train", "test"}),
+        (["part1/cat/1.jpg", "part2/cat/2.jpg"], {"part1", "part2"}),
+        (["cat/1.jpg", "unlabelled/2.jpg"], {"cat", "unlabelled"}),
+        (["flowers/rose/1.jpg", "flowers/tulip/2.jpg"], {"flowers"}),
+    ],
+)
+def test_forced_class_folders_are_what_the_command_says(files, labels, kind, tmp_path):
+    layout, good, bad, _ = read(made(tmp_path, kind, files), layout="class-folders")
+    if kind == "zip" and labels == {"flowers"}:  # the only top folder of an archive is no class
+        labels = {"rose", "tulip"}
+    assert (layout, {label for _, label in good.values()}, bad) == (CLASS_FOLDERS, labels, {})
+
+
+def test_commands_repeat_the_globs_that_were_given(tmp_path):
+    files = ["d/train/cat/1.jpg", "d/test/cat/2.jpg", "d/a/3.jpg", "d/b/4.jpg", "d/c/5.jpg", "d/e/6.jpg", "d/f/7.jpg"]
+    url = made(tmp_path, "folder", files)
+    with pytest.raises(CallError) as caught:
+        open_source(url, SourceOptions(ignore=("/d/f/", "e")))
+    first, forced = commands_in(str(caught.value).replace(url, "SOURCE"))
+    assert first == "SOURCE OUT --ignore /d/f/ --ignore e --ignore /d/a/ --ignore /d/b/ --ignore /d/c/"
+    assert forced == "SOURCE/d OUT --ignore /f/ --ignore e --layout class-folders"
+    _, good, bad, skipped = read(url, ignore=("/d/f/", "e", "/d/a/", "/d/b/", "/d/c/"))
+    assert good == {"train/cat/1.jpg": ("train", "cat"), "test/cat/2.jpg": ("test", "cat")}
+    assert (bad, sum(skipped.values())) == ({}, 5)
+
+
+def test_folders_in_classes_are_pointed_out(tmp_path):
+    url = made(tmp_path, "folder", ["animals/cat/1.jpg", "animals/dog/2.jpg", "cars/bus/3.jpg"])
+    assert "; note: folders in a class, such as animals/cat/, are parts of it" in open_source(url).describe()
+
+
+def test_a_tree_without_images_is_refused(tmp_path):
+    (tmp_path / "source").mkdir()
+    with pytest.raises(DataError, match="there are no images and no label folders"):
+        open_source(str(tmp_path / "source"))
+
+
+def test_pictures_in_other_formats_count_as_rejected_among_labelled_images(tmp_path):
+    files = ["cat/1.jpg", "cat/2.CR2", "dog/3.mp4", "dog/4.heic", "dog/5.svg", "dog/Thumbs.db", "dog/a.txt", "a.pdf"]
+    _, good, bad, skipped = read(made(tmp_path, "folder", files))
+    assert good.keys() == {"cat/1.jpg", "dog/4.heic"}
+    assert bad == dict.fromkeys(("cat/2.CR2", "dog/3.mp4", "dog/5.svg"), "unsupported_format")
+    assert skipped == {".txt": 1, ".pdf": 1}
+
+
+@pytest.mark.parametrize(
+    ("names", "wanted"),
+    [
+        (["Train", "VAL"], {"Train": "train", "VAL": "validation"}),
+        (["trainset", "valset"], {"trainset": "train", "valset": "validation"}),
+        (["TrainSet_224x224", "Val-224"], {"TrainSet_224x224": "train", "Val-224": "validation"}),
+        (["cars_train", "cars_test"], {"cars_train": "train", "cars_test": "test"}),
+        (["cars_train", "dogs_test"], {}),  # they differ by more than the split
+        (["cars_train"], {}),
+        (["train", "train_station"], {"train": "train"}),
+        (["train_test"], {}),  # two splits
+        (["constrain", "contest", "valley"], {}),  # words in words
+    ],
+)
+def test_names_mean_splits_by_their_words_and_by_the_names_beside_them(names, wanted):
+    assert splits_of(names) == wanted

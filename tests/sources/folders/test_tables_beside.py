@@ -1,0 +1,165 @@
+import re
+
+import pytest
+
+from shardkit.errors import CallError, ShardkitError
+from shardkit.sources import open_source
+
+from .tree_sources import KINDS, commands_in, made, read
+
+X = b"content"
+
+
+def table(head, *rows):
+    return "\n".join([head, *rows, ""]).encode()
+
+
+def files(*paths):
+    return dict.fromkeys(paths, X)
+
+
+# https://www.kaggle.com/competitions/aptos2019-blindness-detection/data
+KAGGLE = {
+    "train.csv": table("id_code,diagnosis", *(f"img{i},{i % 3}" for i in range(6))),
+    "test.csv": table("id_code", "t1", "t2"),
+    "sample_submission.csv": table("id_code,diagnosis", "t1,0", "t2,0"),
+    **files(*(f"train_images/img{i}.png" for i in range(6)), "test_images/t1.png", "test_images/t2.png"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_table_that_names_the_images_is_the_source(kind, tmp_path):
+    layout, good, bad, skipped = read(made(tmp_path, kind, KAGGLE))
+    assert layout == "table (CSV)"
+    assert sorted(label for _, label in good.values()) == ["0", "0", "1", "1", "2", "2"]
+    assert bad == {}
+    assert skipped["images in test_images/ that train.csv does not name"] == 2
+    said = open_source(made(tmp_path, kind, KAGGLE)).describe()
+    for name in ("test.csv", "sample_submission.csv"):
+        assert f"note: {name} has no labels and is not used" in said
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("above", ["", "archive/"])
+def test_a_table_in_a_flat_folder_or_beside_one_is_the_source(above, kind, tmp_path):
+    source = {f"{above}labels.csv": table("image,label", "images/1.jpg,cat", "images/2.jpg,dog")}
+    source |= files(f"{above}images/1.jpg", f"{above}images/2.jpg")
+    wanted = {"images/1.jpg": (None, "cat"), "images/2.jpg": (None, "dog")}
+    assert read(made(tmp_path, kind, source)) == ("table (CSV)", wanted, {}, {})
+
+
+# Tables beside class folders that are not the source, and what is said about them.
+NOT_THE_SOURCE = {
+    "a log": ("log.csv", table("epoch,loss", "1,0.5", "2,0.4"), "names no image below the folder"),
+    "names of the classes": ("classes.csv", table("id,name", "0,cat", "1,dog"), "names no image below the folder"),
+    "an index of the folders": (
+        "index.csv",
+        table("filepaths,labels,data set", "train/cat/1.jpg,CAT,train", "test/dog/3.jpg,dog,test"),
+        "repeats the folders' names",
+    ),
+    "no table": ("notes.csv", b"\x00\x01", "names no image below the folder"),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("name", "data", "said"), NOT_THE_SOURCE.values(), ids=NOT_THE_SOURCE.keys())
+def test_a_table_that_has_nothing_to_say_does_not_stop_class_folders(name, data, said, kind, tmp_path):
+    url = made(tmp_path, kind, {name: data, **files("train/cat/1.jpg", "train/dog/2.jpg", "test/dog/3.jpg")})
+    layout, good, bad, skipped = read(url)
+    assert (layout, bad, skipped) == ("split and class folders", {}, {".csv": 1})
+    assert good == {
+        "train/cat/1.jpg": ("train", "cat"),
+        "train/dog/2.jpg": ("train", "dog"),
+        "test/dog/3.jpg": ("test", "dog"),
+    }
+    assert f"; note: {name} {said} and is not used" in open_source(url).describe()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_tables_of_splits_with_equal_columns_are_one_source(kind, tmp_path):
+    source = {
+        "train.csv": table("image,label", "train/1.jpg,cat", "train/2.jpg,dog"),
+        "test.csv": table("image,label", "test/3.jpg,cat"),
+        **files("train/1.jpg", "train/2.jpg", "test/3.jpg"),
+    }
+    layout, good, bad, skipped = read(made(tmp_path, kind, source))
+    assert layout == "table (CSV) for each split"
+    assert good == {"train/1.jpg": ("train", "cat"), "train/2.jpg": ("train", "dog"), "test/3.jpg": ("test", "cat")}
+    assert (bad, skipped) == ({}, {})
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_roboflows_multi_label_export_is_one_source(kind, tmp_path):
+    # https://roboflow.com/formats/multiclass-classification-csv: a blank after each comma.
+    source = {
+        "train/_classes.csv": table("filename, cat, dog", "1.jpg, 1, 0", "2.jpg, 1, 1", "9.jpg, 0, 0"),
+        "valid/_classes.csv": table("filename, cat, dog", "1.jpg, 0, 1"),
+        "README.roboflow.txt": X,
+        **files("train/1.jpg", "train/2.jpg", "train/9.jpg", "valid/1.jpg"),
+    }
+    layout, good, bad, skipped = read(made(tmp_path, kind, source))
+    assert layout == "table (CSV) for each split"
+    assert good == {
+        "train/1.jpg": ("train", ["cat"]),
+        "train/2.jpg": ("train", ["cat", "dog"]),
+        "train/9.jpg": ("train", []),
+        "valid/1.jpg": ("validation", ["dog"]),
+    }
+    assert (bad, skipped) == ({}, {})
+
+
+@pytest.mark.parametrize(
+    ("valid", "sentence"),
+    [
+        (table("filename, cat", "1.jpg, 0"), "there is no column 'dog'"),
+        (table("filename, cat, dog", "1.jpg, 0, x"), "line 2 has 'x' for the class 'dog'; it is 0 or 1"),
+    ],
+)
+def test_roboflows_tables_that_do_not_fit_together_are_refused(valid, sentence, tmp_path):
+    train = table("filename, cat, dog", "1.jpg, 1, 0")
+    source = {"train/_classes.csv": train, "valid/_classes.csv": valid, **files("train/1.jpg", "valid/1.jpg")}
+    with pytest.raises(ShardkitError, match=f"valid/_classes.csv: {sentence}"):
+        open_source(made(tmp_path, "folder", source))
+
+
+FORCED = "SOURCE OUT --layout class-folders"
+FOLDS = {
+    "train.csv": table("image,label", "images/1.jpg,cat", "images/2.jpg,dog"),
+    "folds.csv": table("image,label,fold", "images/1.jpg,cat,1", "images/2.jpg,dog,2"),
+    **files("images/1.jpg", "images/2.jpg"),
+}
+AGES = {"ages.csv": table("image,age", "1.jpg,4", "2.jpg,5"), **files("cat/1.jpg", "dog/2.jpg")}
+
+
+@pytest.mark.parametrize(
+    ("kind", "source", "sentence", "commands"),
+    [
+        ("folder", FOLDS, "folds.csv and train.csv all name images", ["SOURCE/folds.csv OUT", "SOURCE/train.csv OUT"]),
+        (
+            "zip",
+            FOLDS,
+            "folds.csv and train.csv all name images",
+            ["SOURCE OUT --layout table --ignore /train.csv", "SOURCE OUT --layout table --ignore /folds.csv"],
+        ),
+        ("folder", AGES, "ages.csv names the images, and the folders' names may be classes", ["SOURCE/ages.csv OUT"]),
+        ("zip", AGES, "ages.csv names the images", ["SOURCE OUT --layout table"]),
+    ],
+)
+def test_several_candidates_are_refused_with_a_command_for_each(kind, source, sentence, commands, tmp_path):
+    url = made(tmp_path, kind, source)
+    with pytest.raises(CallError, match=re.escape(sentence)) as caught:
+        open_source(url)
+    assert commands_in(str(caught.value).replace(url, "SOURCE")) == [*commands, FORCED]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_commands_for_tables_in_folders_read_what_they_say(kind, tmp_path):
+    url = made(tmp_path, kind, FOLDS)
+    wanted = {"images/1.jpg": (None, "cat"), "images/2.jpg": (None, "dog")}
+    assert read(url, layout="table", ignore=("/folds.csv",)) == (
+        "table (CSV)",
+        wanted,
+        {},
+        {"ignored by /folds.csv": 1},
+    )
+    assert read(url, layout="class-folders")[0] == "class folders"
