@@ -15,6 +15,7 @@ from shardkit.sources.detection.cvat.layout import is_cvat, open_cvat
 from shardkit.sources.detection.kitti.layout import is_kitti, open_kitti
 from shardkit.sources.detection.label_studio.layout import has_label_studio, is_export, open_label_studio
 from shardkit.sources.detection.labelme.layout import has_labelme, open_labelme
+from shardkit.sources.detection.other_exports import holds_other_export, refuse_other_export
 from shardkit.sources.detection.voc.layout import is_voc, open_voc
 from shardkit.sources.detection.wider_face.layout import is_wider_face, open_wider_face
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
@@ -54,6 +55,7 @@ _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
     ("label-studio", has_label_studio),
     ("wider-face", is_wider_face),
     ("box-table", has_box_tables),
+    ("box-table", holds_other_export),  # which refuses it
     ("masks", is_masks),
     ("webdataset", is_webdataset),
     ("hf-parquet", is_hf_parquet),
@@ -156,6 +158,8 @@ def _open_file(
         layout = "box-table"
     if kind.endswith(".json") and options.layout is None and is_export(folder, name):
         layout = "label-studio"
+    if options.layout is None:
+        refuse_other_export(folder, name)
     if layout is None:
         msg = (
             f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder of images, a table "

@@ -162,7 +162,7 @@ def test_open_images(table, names, images, tmp_path):
     rows, skipped = listed(source)
     key = f"{images}/000002b66c9c498e.jpg"
     assert boxes(rows) == {key: [("Person", 0.1484375, 0.0125, 0.5875, 0.1953125), ("/m/0284d", 0.25, 0.5, 1, 0.75)]}
-    assert [(row["split"], row["source_bytes"]) for row in rows] == [("train", 1)]
+    assert [(row["split"], row["source_bytes"]) for row in rows] == [(None, 1)]  # the only table may be divided
     first, second = rows[0]["objects"]
     assert (first["is_truncated"], first["is_occluded"], second["is_occluded"], second["is_group_of"]) == (1, 0, -1, 1)
     assert skipped == {f"images of {table} that are not there": 1, "image next to others that no table names": 1}
@@ -313,6 +313,28 @@ def test_the_layout_is_refused_for_other_tables(tmp_path):
         opened(root / "labels.csv", layout="box-table")
     with pytest.raises(DataError, match="there is no table of boxes"):
         opened(root, layout="box-table")
+
+
+# Kaggle's Global Wheat Detection: x, y, width, height in one column, and no class
+WHEAT = (
+    "image_id,width,height,bbox,source",
+    'a,80,60,"[50.0, 2.0, 29.0, 38.0]",usask_1',
+    'b,80,60,"[1 2 30 40]",usask_1',
+)
+
+
+def test_four_numbers_in_one_column(tmp_path):
+    source = opened(
+        tree(tmp_path / "s", {"train.csv": text(*WHEAT), "sample_submission.csv": "image_id,PredictionString\n"})
+    )
+    assert boxes(listed(source)[0]) == {"a.jpg": [("object", 2, 50, 40, 79)], "b.jpg": [("object", 2, 1, 42, 31)]}
+    assert "as x, y, width, height, all of the class 'object'" in source.describe()
+    corners = (WHEAT[0], 'a,80,60,"[50.0, 2.0, 60, 38.0]",x', "b,80,60,,x", 'b,80,60,"[1, 2]",x')
+    rows, _ = listed(opened(tree(tmp_path / "corners", {"train.csv": text(*corners)})))
+    assert boxes(rows) == {"a.jpg": [("object", 2, 50, 38, 60)], "b.jpg": []}
+    assert problems(rows) == [("train.csv, line 4", "bad_box")]
+    with pytest.raises(DataError, match="may be xmin, ymin, xmax, ymax or x, y, width, height; write them"):
+        opened(tree(tmp_path / "either", {"train.csv": text("image_id,bbox", 'a,"[1, 2, 3, 4]"')}))
 
 
 NOT_BOXES = (

@@ -1,6 +1,7 @@
 """Read one record of a table of boxes."""
 
 import math
+import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -12,6 +13,10 @@ from shardkit.sources.tables.formats.records import shown
 # Fractions reach a little beyond 1 in tables that were converted; a box of pixels is wider.
 LARGEST_FRACTION = 2.0
 ONE_CLASS = "object"  # the class of every box of a table without classes
+_MIN_SHARE = 0.1  # of a table's first boxes that tell what four numbers are
+_NAMES = ("xmin", "ymin", "xmax", "ymax")
+_LIST_FORMS = {BoxForm.LIST, BoxForm.LIST_OF_CORNERS, BoxForm.LIST_OF_SIZE}
+_BETWEEN = re.compile(r"[\[\](){},;\s]+")
 _NOTHING = {"", "nan", "none", "null", "na", "n/a"}
 
 
@@ -32,7 +37,35 @@ class TableBox(NamedTuple):
 
 def has_box(values: Sequence[Any], columns: BoxColumns) -> bool:
     """Return whether a record has a coordinate; one without any says that the image has no box."""
-    return not all(_is_empty(values[i]) for i in (*columns.xs, *columns.ys))
+    return not all(_is_empty(value) for value in coordinates(values, columns))
+
+
+def coordinates(values: Sequence[Any], columns: BoxColumns) -> Sequence[Any]:
+    """Return the coordinates of a record as written, x and y in turn."""
+    if columns.form in _LIST_FORMS:
+        given = values[columns.xs[0]]
+        # Brackets and separators differ: [1, 2, 3, 4], (1 2 3 4), 1;2;3;4.
+        return _BETWEEN.sub(" ", given).split() if isinstance(given, str) else list(given or ())
+    return [values[i] for pair in zip(columns.xs, columns.ys, strict=True) for i in pair]
+
+
+def list_form(rows: Sequence[Sequence[Any]], columns: BoxColumns) -> BoxForm | None:
+    """Return what the four numbers of a list are, from some records; None if they may be either.
+
+    Many boxes are narrower than they are far from the left: as corners, these would be exchanged. As sizes, many boxes
+    of corners would reach beyond the image, if the table has its width and height. A few such boxes may be errors.
+    """
+    boxes = [(values, list(map(number, coordinates(values, columns)))) for values in rows]
+    boxes = [(values, box) for values, box in boxes if len(box) == len(_NAMES)]
+    num_sizes = sum(right <= left or bottom <= top for _, (left, top, right, bottom) in boxes)
+    num_corners = 0
+    for values, (x, y, right, bottom) in boxes if columns.size else ():
+        width, height = (number(values[i]) for i in columns.size or ())
+        num_corners += x + right > width + 1 or y + bottom > height + 1
+    enough = max(1, _MIN_SHARE * len(boxes))
+    if (num_sizes >= enough) == (num_corners >= enough):
+        return None
+    return BoxForm.LIST_OF_SIZE if num_sizes >= enough else BoxForm.LIST_OF_CORNERS
 
 
 def read_box(values: Sequence[Any], columns: BoxColumns, *, is_fraction: bool) -> TableBox:
@@ -77,8 +110,12 @@ def _sides(values: Sequence[Any], columns: BoxColumns) -> tuple[float, float, fl
             msg = f"a box needs x and y of two or four corners; found {len(across)} x and {len(down)} y"
             raise BadRecord(BAD_BOX, msg)
         return _finite(values, columns, (min(down), min(across), max(down), max(across)))
-    (x0, x1), (y0, y1) = (number(values[i]) for i in columns.xs), (number(values[i]) for i in columns.ys)
-    if columns.form is BoxForm.SIZE:
+    found = coordinates(values, columns)
+    if len(found) != len(_NAMES):
+        msg = f"a box needs {len(_NAMES)} numbers; found {len(found)}"
+        raise BadRecord(BAD_BOX, msg)
+    x0, y0, x1, y1 = map(number, found)
+    if columns.form in {BoxForm.SIZE, BoxForm.LIST_OF_SIZE}:
         x1, y1 = x0 + x1, y0 + y1
     elif columns.form is BoxForm.CENTRE:
         x0, x1, y0, y1 = x0 - x1 / 2, x0 + x1 / 2, y0 - y1 / 2, y0 + y1 / 2
@@ -89,7 +126,7 @@ def _finite(
     values: Sequence[Any], columns: BoxColumns, sides: tuple[float, float, float, float]
 ) -> tuple[float, float, float, float]:
     if not all(map(math.isfinite, sides)):
-        found = ", ".join(shown(values[i]) for pair in zip(columns.xs, columns.ys, strict=True) for i in pair)
+        found = ", ".join(map(shown, coordinates(values, columns)))
         msg = f"the coordinates of a box must be finite numbers; found {found}"
         raise BadRecord(BAD_BOX, msg)
     return sides

@@ -16,12 +16,15 @@ from shardkit.sources.tables.split_names import is_split
 
 
 class BoxForm(Enum):
-    """What the two or more x and y of a box are."""
+    """What the coordinates of a box are."""
 
     CORNERS = "corners"  # xmin, xmax and ymin, ymax
     SIZE = "size"  # xmin, width and ymin, height
     CENTRE = "centre"  # centre x, width and centre y, height
     OUTLINE = "outline"  # x and y of two or more corners in any order, some empty
+    LIST = "list"  # four numbers in one column, CORNERS or SIZE
+    LIST_OF_CORNERS = "list of corners"
+    LIST_OF_SIZE = "list of size"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class BoxColumns:
 
     Attributes:
         image: The image's path or id.
-        xs, ys: Coordinates of the box.
+        xs, ys: Coordinates of the box; one column of four numbers is in `xs` alone.
         form: What these coordinates are.
         label: The class; None if the table has none.
         split: The split; None for none.
@@ -80,6 +83,7 @@ _CENTRES = (
     ("cx", "cy", "w", "h"),
     ("xc", "yc", "w", "h"),
 )
+_LISTS = ("bbox", "boundingbox")  # "[834.0, 222.0, 56.0, 36.0]"
 _IMAGE = (
     *("image", "imagepath", "imageuri", "filename", "filepath", "path", "file", "img", "imagename", "imgname", "fname"),
     *("imageid", "imgid", "imagefilename", "patientid", "id"),
@@ -169,6 +173,7 @@ def _by_names(names: Sequence[str], options: SourceOptions | None = None) -> Box
         split = names.index(options.split_column) if options.split_column in names else split
     if image is None or not sides:
         return None
+    xs, ys = (sides, ()) if form is BoxForm.LIST else (sides[::2], sides[1::2])
     used = {*sides, image, label}
     size = next(
         ((at[w], at[h]) for w, h in _IMAGE_SIZES if w in at and h in at and not {at[w], at[h]} & used),
@@ -178,8 +183,8 @@ def _by_names(names: Sequence[str], options: SourceOptions | None = None) -> Box
     flags = [(name, at[name.replace("_", "")]) for name in _FLAGS if name.replace("_", "") in at]
     return BoxColumns(
         image=image,
-        xs=sides[::2],
-        ys=sides[1::2],
+        xs=xs,
+        ys=ys,
         form=form,
         label=label,
         split=split,
@@ -198,7 +203,8 @@ def _box(at: dict[str, int]) -> tuple[BoxForm, tuple[int, ...]]:
         for sides in sets:
             if all(side in at for side in sides):
                 return form, tuple(at[side] for side in sides)
-    return BoxForm.CORNERS, ()
+    in_list = _first(at, _LISTS)
+    return BoxForm.LIST, () if in_list is None else (in_list,)
 
 
 def _first(at: dict[str, int], usual: Sequence[str]) -> int | None:

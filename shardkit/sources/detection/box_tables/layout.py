@@ -8,7 +8,7 @@ not there are counted as skipped, not rejected.
 
 import posixpath
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
@@ -192,7 +192,11 @@ def open_box_tables(folder: Folder, options: SourceOptions, path: str | None = N
     """
     found = FoundTables((path,)) if path is not None else find_tables(folder)
     opened = [open_table(folder, one, options, may_leave=path is not None) for one in found.paths]
+    tables = tuple(table for _, table in opened)
+    if len(tables) == 1 and tables[0].split == "train":
+        # The only table is often called so: then --splits can divide it.
+        tables = (replace(tables[0], split=None),)
     left_out = ", ".join(map(printable, found.left_out))
     remark = f"; left out {left_out}" if left_out else ""
     remark += "; to read one class per image instead, add --layout table" if path is not None else ""
-    return BoxTables(opened[0][0], tuple(table for _, table in opened), path is None and options.root is None, remark)
+    return BoxTables(opened[0][0], tables, path is None and options.root is None, remark)

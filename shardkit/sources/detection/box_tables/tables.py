@@ -1,19 +1,28 @@
 """Open a table of boxes: what its columns mean, in which unit its boxes are, and where its images are."""
 
+import math
 import posixpath
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
+from typing import Any
 
 from shardkit.errors import DataError
-from shardkit.sources.detection.box_tables.boxes import LARGEST_FRACTION, ONE_CLASS, has_box, number
-from shardkit.sources.detection.box_tables.columns import BoxColumns, find_columns
+from shardkit.sources.detection.box_tables.boxes import (
+    LARGEST_FRACTION,
+    ONE_CLASS,
+    coordinates,
+    has_box,
+    list_form,
+    number,
+)
+from shardkit.sources.detection.box_tables.columns import BoxColumns, BoxForm, find_columns
 from shardkit.sources.detection.box_tables.files import open_box_file, split_of_table
 from shardkit.sources.detection.box_tables.open_images import class_file
 from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, shown_paths
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile
+from shardkit.sources.tables.formats.records import PREFIX_RECORDS, TableFile
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder, open_folder
 
@@ -56,7 +65,8 @@ class BoxTable:
             of_class += (
                 f"{self.class_file}" if self.class_file else "their codes, without class-descriptions-boxable.csv"
             )
-        return f"boxes in {unit}{of_class}{self.paths.remark()}"
+        as_size = ", as x, y, width, height" if self.columns.form is BoxForm.LIST_OF_SIZE else ""
+        return f"boxes in {unit}{as_size}{of_class}{self.paths.remark()}"
 
 
 def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> tuple[Folder, BoxTable]:
@@ -83,6 +93,8 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
         why = f"; line {first[0].line}: {first[0].problem}" if first and first[0].problem else ""
         msg = f"{file.url}: the first records of the table name no image{why}"
         raise DataError(msg)
+    with_box = [record.values for record in records if has_box(record.values, columns)]
+    columns = _with_list_form(file.url, file.columns[columns.xs[0]], with_box, columns)
     places = image_places(folder, path, options, may_leave=may_leave)
     found = find_paths(texts, places)
     if found is None and may_leave and options.root is None and (outside := _common_folder(texts)):
@@ -100,20 +112,32 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
         file=file,
         columns=columns,
         paths=paths,
-        is_fraction=_is_fraction(records, columns),
+        is_fraction=_is_fraction(with_box, columns),
         split=None if columns.split is not None else split_of_table(path),
         num_slices=min(_MAX_SLICES, num_bytes // _SLICE_BYTES + 1),
         class_file=class_file(folder, path) if columns.is_open_images else None,
     )
 
 
-def _is_fraction(records: Sequence[Record], columns: BoxColumns) -> bool:
+def _is_fraction(rows: Sequence[Sequence[Any]], columns: BoxColumns) -> bool:
     if columns.is_fraction is not None:
         return columns.is_fraction
-    with_box = [record.values for record in records if has_box(record.values, columns)]
-    sides = [number(values[i]) for values in with_box for i in (*columns.xs, *columns.ys)]
+    sides = [number(side) for values in rows for side in coordinates(values, columns)]
     # No table of pixels has only boxes within the first two pixels.
-    return bool(sides) and all(abs(side) <= LARGEST_FRACTION for side in sides if side == side)
+    return bool(sides) and all(abs(side) <= LARGEST_FRACTION for side in sides if math.isfinite(side))
+
+
+def _with_list_form(url: str, name: str, rows: Sequence[Sequence[Any]], columns: BoxColumns) -> BoxColumns:
+    if columns.form is not BoxForm.LIST:
+        return columns
+    form = list_form(rows, columns)
+    if form is None:
+        msg = (
+            f"{url}: the four numbers of {name!r} may be xmin, ymin, xmax, ymax or x, y, width, height; write them "
+            "into four columns with these names"
+        )
+        raise DataError(msg)
+    return replace(columns, form=form)
 
 
 def _common_folder(texts: Sequence[str]) -> Folder | None:

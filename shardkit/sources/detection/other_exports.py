@@ -1,0 +1,81 @@
+"""Refuse exports of labelling tools that no layout reads, with the export to choose there instead.
+
+Without this, a table of Label Studio would have a class for each text of JSON in it, and images next to a file that is
+not understood would be class folders.
+"""
+
+import posixpath
+from collections.abc import Iterator
+
+from shardkit.errors import DataError, SpecialFileError
+from shardkit.naming import split_of_folder
+from shardkit.sources.walking import children, file_or_folder, folders_in, join
+from shardkit.storage import Folder, os_errors_as
+
+_HEAD = 1 << 16  # 64 KiB
+_TRIED = 8  # files that are tested
+_TABLES = (".csv", ".tsv")
+_LISTS = (".json", ".jsonl", ".ndjson")
+_OF_SPLITS = ("_annotations.createml.json",)  # Roboflow's name
+_REGIONS = b"rectanglelabels|polygonlabels|brushlabels|ellipselabels|keypointlabels".split(b"|")
+_SUPERVISELY = "this is Supervisely's JSON; export COCO there, with the app 'Export to COCO'"
+# Endings, words that are all in the beginning of the file, and what to say.
+_EXPORTS: tuple[tuple[tuple[str, ...], tuple[bytes, ...], str], ...] = (
+    (_TABLES, (b"region_shape_attributes", b"region_attributes"), "this is VIA's CSV; in VIA, export 'COCO format'"),
+    (_LISTS, (b'"_via_settings"',), "this is a project of VIA; in VIA, export 'COCO format'"),
+    (_LISTS, (b'"shape_attributes"', b'"regions"'), "this is VIA's JSON; in VIA, export 'COCO format'"),
+    (
+        _LISTS,
+        (b'"coordinates"', b'"annotations"', b'"label"', b'"height"'),
+        "this is CreateML's JSON; export 'COCO' instead (Roboflow: 'COCO JSON')",
+    ),
+    (_LISTS, (b'"classTitle"',), _SUPERVISELY),
+    (_LISTS, (b'"projectType"', b'"classes"'), _SUPERVISELY),  # meta.json, next to folders of img/ and ann/
+    (_LISTS, (b'"data_row"', b'"projects"'), "this is Labelbox's JSON, which its SDK converts to COCO"),
+)
+
+
+def other_export(folder: Folder, path: str) -> str | None:
+    """Return what a file is and which export to choose instead; None if it is of no known tool."""
+    kind = posixpath.splitext(path)[1].lower()
+    if kind not in _TABLES and kind not in _LISTS:
+        return None
+    try:
+        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+            head: bytes = file.read(_HEAD)
+    except SpecialFileError:
+        return None
+    if kind in _TABLES and b"annotation_id" in head and any(word in head for word in _REGIONS):
+        return "this is Label Studio's CSV, whose boxes are JSON in a field; export 'JSON' there"
+    found = (text for endings, words, text in _EXPORTS if kind in endings and all(word in head for word in words))
+    return next(found, None)
+
+
+def refuse_other_export(folder: Folder, path: str) -> None:
+    """Refuse a file that is such an export.
+
+    Raises:
+        DataError: The file is one.
+    """
+    if what := other_export(folder, path):
+        msg = f"{folder.url}/{path}: {what}"
+        raise DataError(msg)
+
+
+def holds_other_export(folder: Folder) -> bool:
+    """Refuse a folder with such an export; return False if it has none.
+
+    Raises:
+        DataError: The folder has one.
+    """
+    for path in _candidates(folder):
+        refuse_other_export(folder, path)
+    return False
+
+
+def _candidates(folder: Folder) -> Iterator[str]:
+    entries = children(folder)
+    names = [one.name for one in entries if not one.is_folder and one.name.lower().endswith((*_TABLES, *_LISTS))]
+    yield from names[:_TRIED]
+    for split in (name for name in folders_in(folder) if split_of_folder(name)):
+        yield from (path for path in (join(split, name) for name in _OF_SPLITS) if file_or_folder(folder, path))
