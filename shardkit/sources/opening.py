@@ -14,7 +14,7 @@ from shardkit.sources.detection.voc.layout import is_voc, open_voc
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
 from shardkit.sources.folders.class_folders import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
-from shardkit.sources.folders.masks.layout import is_masks, open_masks
+from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.listing import Source
 from shardkit.sources.lists.finding import LIST_ENDINGS

@@ -68,6 +68,27 @@ READ = {
         ],
         {f"image in {ILSVRC}/test/ without labels": 1},
     ),
+    "ImageNet, Kaggle, validation images sorted": (
+        images(f"{ILSVRC}/train/n02012849/1.JPEG", f"{ILSVRC}/val/n02012849/2.JPEG", f"{ILSVRC}/test/3.JPEG"),
+        {},
+        [
+            (f"{ILSVRC}/train/n02012849/1.JPEG", "train", "n02012849"),
+            (f"{ILSVRC}/val/n02012849/2.JPEG", "validation", "n02012849"),
+        ],
+        {f"image in {ILSVRC}/test/ without labels": 1},
+    ),
+    "Tiny ImageNet, validation images sorted": (
+        {
+            **images("train/n01443537/images/1.JPEG", "val/n01443537/images/val_0.JPEG"),
+            "val/val_annotations.txt": ["val_0.JPEG\tn01443537\t0\t32\t44\t62"],
+        },
+        {},
+        [
+            ("train/n01443537/images/1.JPEG", "train", "n01443537"),
+            ("val/n01443537/images/val_0.JPEG", "validation", "n01443537"),
+        ],
+        {},
+    ),
     # https://github.com/pytorch/vision/blob/main/torchvision/datasets/imagenet.py (parse_val_archive sorts val)
     "ImageNet, torchvision": (
         {**images("train/n01440764/1.JPEG", "val/n01440764/ILSVRC2012_val_00000293.JPEG"), "meta.bin": b"x"},
