@@ -16,7 +16,7 @@ from shardkit.sources.lists.finding import (
     split_of_list,
     without_whole_lists,
 )
-from shardkit.sources.lists.known.celeba import open_celeba
+from shardkit.sources.lists.known.celeba import CelebA, open_celeba
 from shardkit.sources.lists.known.imagenet import open_imagenet
 from shardkit.sources.lists.known.joined_ids import open_joined_ids
 from shardkit.sources.lists.known.known_trees import open_known_tree
@@ -72,6 +72,8 @@ def open_lists(folder: Folder, excluded: str | None, options: SourceOptions) -> 
         msg = f"--root is for a list file as SOURCE; {folder.url} is a folder, whose lists are looked up in it"
         raise CallError(msg)
     if known := _well_known(folder, excluded, options):
+        if options.label_columns and not any(isinstance(one, CelebA) for one in known.readers):
+            raise _useless_label_column(known.name)
         return known
     found = find_lists(folder)
     if not found:
@@ -98,6 +100,8 @@ def open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLis
         DataError: The list cannot be read.
         MachineError: The disk or the network failed.
     """
+    if options.label_columns:
+        raise _useless_label_column(f"{lists.url}/{path}")
     folder = lists if options.root is None else open_folder(options.root)
     form = find_form(folder, lists, path, bases_for(folder, "", split_of_list(path)))
     if form is None:
@@ -110,6 +114,10 @@ def open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLis
         msg = f"{lists.url}/{path}: it pairs images with masks; give their folder as SOURCE, with --layout masks"
         raise DataError(msg)
     return _opened(folder, lists, [form], None, options)
+
+
+def _useless_label_column(name: str) -> CallError:
+    return CallError(f"--label-column has no effect on {name}: it has one kind of label; leave the option out")
 
 
 def _well_known(folder: Folder, excluded: str | None, options: SourceOptions) -> ImageLists | None:
