@@ -135,7 +135,7 @@ def _opened(
 ) -> ImageLists:
     names = " and ".join(printable(form.path) for form in forms)
     for form in forms:
-        if what := unusual_labels(form):
+        if options.layout is None and (what := unusual_labels(form)):
             raise _no_classes(folder, form, what)
     part = label_part(forms) if not all(form.has_labels for form in forms) else None
     class_names: tuple[str, ...] = ()

@@ -158,6 +158,15 @@ def test_a_list_that_gives_no_classes_is_refused(name, tmp_path):
         open_source(str(root / "train.txt"))
 
 
+def test_unusual_labels_are_classes_if_the_user_says_so(tmp_path):
+    root = write(tmp_path, CATS | {"train.txt": ["cat/1.jpg 0.5", "dog/3.jpg 1.5"]})
+    with pytest.raises(CallError) as raised:
+        open_source(str(root))
+    assert f"shardkit convert {root}/train.txt OUT --layout list " in str(raised.value)
+    assert f"shardkit convert {root} OUT --layout class-folders " in str(raised.value)
+    assert [row[2] for row in read(root / "train.txt", layout="list")[1]] == ["0.5", "1.5"]
+
+
 # name: text files next to class folders that are no lists of their images
 STRAY = {
     "names of the classes": {"classes.txt": ["cat", "dog"]},
