@@ -483,6 +483,18 @@ REFUSED = {
         {path: data for path, data in IMAGENET.items() if path.startswith("ILSVRC/")},
         "LOC_val_solution.csv.*shardkit convert {root}/ILSVRC/Data/CLS-LOC/train OUT",
     ),
+    # https://github.com/pytorch/vision/blob/main/torchvision/datasets/dtd.py
+    "DTD": (
+        {
+            **images("images/banded/banded_1.jpg", "images/dotted/dotted_1.jpg", "images/dotted/dotted_2.jpg"),
+            "labels/train1.txt": ["banded/banded_1.jpg", "dotted/dotted_1.jpg"],
+            "labels/test1.txt": ["dotted/dotted_2.jpg"],
+            "labels/train2.txt": ["banded/banded_1.jpg", "dotted/dotted_2.jpg"],
+            "labels/test2.txt": ["dotted/dotted_1.jpg"],
+            "labels/labels_joint_anno.txt": ["banded/banded_1.jpg banded "],
+        },
+        "2 lists are for test, such as labels/test1.txt and labels/test2.txt; move all of them but one",
+    ),
     # https://www.crcv.ucf.edu/data/UCF101.php: lists of three folds, here over frames
     "UCF101": (
         {

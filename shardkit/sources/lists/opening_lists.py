@@ -13,6 +13,7 @@ from shardkit.sources.lists.finding import (
     FoundList,
     bases_for,
     find_lists,
+    has_lists_in_labels,
     split_of_list,
     without_whole_lists,
 )
@@ -38,7 +39,7 @@ _TABLE = "write a CSV file with the header image,label instead"
 
 def is_well_known(folder: Folder) -> bool:
     """Return whether a folder is a dataset that this package knows by its files."""
-    if has_mat_labels(folder):
+    if has_mat_labels(folder) or has_lists_in_labels(folder):
         return True
     try:
         return _well_known(folder, None, SourceOptions()) is not None
