@@ -22,7 +22,7 @@ from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
 from shardkit.sources.folders.class_folders import ClassFolders
 from shardkit.sources.folders.class_tree import open_class_folders
 from shardkit.sources.folders.file_names import FileNames, open_file_names
-from shardkit.sources.folders.masks.layout import is_masks, open_masks
+from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.folders.unlabelled import open_unlabelled
 from shardkit.sources.ignoring.globs import IgnoreGlob

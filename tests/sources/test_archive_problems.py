@@ -18,6 +18,7 @@ from shardkit.sources.folders.class_tree import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
 from shardkit.sources.folders.masks import open_masks
 from shardkit.sources.folders.metadata import open_metadata
+from shardkit.sources.lists.opening_lists import open_lists
 from shardkit.sources.options import SourceOptions
 from shardkit.testing import plan_without_beam
 
@@ -59,6 +60,10 @@ LAYOUTS = {
     "yolo": (
         lambda folder: open_yolo(folder, SourceOptions()),
         {"data.yaml": b"names: [cat]\ntrain: images\n", "images/1.png": IMAGE, "labels/1.txt": b"0 .5 .5 .2 .2\n"},
+    ),
+    "list": (
+        lambda folder: open_lists(folder, None, SourceOptions()),
+        {"list.txt": b"cat/1.png cat\n", "cat/1.png": IMAGE},
     ),
     "masks": (
         lambda folder: open_masks(folder, None, SourceOptions()),

@@ -68,6 +68,27 @@ READ = {
         ],
         {f"image in {ILSVRC}/test/ without labels": 1},
     ),
+    "ImageNet, Kaggle, validation images sorted": (
+        images(f"{ILSVRC}/train/n02012849/1.JPEG", f"{ILSVRC}/val/n02012849/2.JPEG", f"{ILSVRC}/test/3.JPEG"),
+        {},
+        [
+            (f"{ILSVRC}/train/n02012849/1.JPEG", "train", "n02012849"),
+            (f"{ILSVRC}/val/n02012849/2.JPEG", "validation", "n02012849"),
+        ],
+        {f"image in {ILSVRC}/test/ without labels": 1},
+    ),
+    "Tiny ImageNet, validation images sorted": (
+        {
+            **images("train/n01443537/images/1.JPEG", "val/n01443537/images/val_0.JPEG"),
+            "val/val_annotations.txt": ["val_0.JPEG\tn01443537\t0\t32\t44\t62"],
+        },
+        {},
+        [
+            ("train/n01443537/images/1.JPEG", "train", "n01443537"),
+            ("val/n01443537/images/val_0.JPEG", "validation", "n01443537"),
+        ],
+        {},
+    ),
     # https://github.com/pytorch/vision/blob/main/torchvision/datasets/imagenet.py (parse_val_archive sorts val)
     "ImageNet, torchvision": (
         {**images("train/n01440764/1.JPEG", "val/n01440764/ILSVRC2012_val_00000293.JPEG"), "meta.bin": b"x"},
@@ -461,6 +482,18 @@ REFUSED = {
     "ImageNet without the labels of val": (
         {path: data for path, data in IMAGENET.items() if path.startswith("ILSVRC/")},
         "LOC_val_solution.csv.*shardkit convert {root}/ILSVRC/Data/CLS-LOC/train OUT",
+    ),
+    # https://github.com/pytorch/vision/blob/main/torchvision/datasets/dtd.py
+    "DTD": (
+        {
+            **images("images/banded/banded_1.jpg", "images/dotted/dotted_1.jpg", "images/dotted/dotted_2.jpg"),
+            "labels/train1.txt": ["banded/banded_1.jpg", "dotted/dotted_1.jpg"],
+            "labels/test1.txt": ["dotted/dotted_2.jpg"],
+            "labels/train2.txt": ["banded/banded_1.jpg", "dotted/dotted_2.jpg"],
+            "labels/test2.txt": ["dotted/dotted_1.jpg"],
+            "labels/labels_joint_anno.txt": ["banded/banded_1.jpg banded "],
+        },
+        "2 lists are for test, such as labels/test1.txt and labels/test2.txt; move all of them but one",
     ),
     # https://www.crcv.ucf.edu/data/UCF101.php: lists of three folds, here over frames
     "UCF101": (

@@ -71,8 +71,9 @@ def _read(folder: Folder, path: str) -> tuple[tuple[str, ...], int | None]:
     by_number = dict(one for one in numbered if one is not None)
     if lines and len(by_number) == len(lines) and max(by_number) - min(by_number) == len(lines) - 1:
         first = min(by_number)
-        return _distinct([by_number[first + i] for i in range(len(lines))]), first
-    return _distinct(lines), None
+        if names := _distinct([by_number[first + i] for i in range(len(lines))]):
+            return names, first
+    return _distinct(lines), None  # also of "level 1", "level 2"
 
 
 def _numbered(line: str) -> tuple[int, str] | None:

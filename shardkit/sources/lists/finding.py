@@ -20,6 +20,7 @@ _LIST_FOLDERS = ("data", "filelist", "filelists", "labels", "list", "lists", "me
 _SPLIT = re.compile(
     r"(?<![a-z])(trainval|training|train|validation|valid|val|dev|testing|test)(?:_?(?:list|set|split))?(?![a-z])"
 )
+_LABELS = "labels"
 _WHOLE = "trainval"
 _MAX_BASES = 40  # folders in which images are looked up
 _MAX_LISTS = 40  # text files that are looked at
@@ -57,6 +58,13 @@ def find_lists(folder: Folder) -> list[FoundList]:
     found = [one for path in with_splits if (one := _found(folder, path))]
     others = [path for path in candidates if path not in with_splits]
     return found or [one for path in others if (one := _found(folder, path))]
+
+
+def has_lists_in_labels(folder: Folder) -> bool:
+    """Return whether ``labels/`` has split lists that name images, as in DTD, and not YOLO's boxes."""
+    paths = (join(_LABELS, entry.name) for entry in children(folder, _LABELS) if not entry.is_folder)
+    first = next((path for path in paths if ending(path) in LIST_ENDINGS and _word(path)), None)
+    return first is not None and _found(folder, first) is not None
 
 
 def bases_for(folder: Folder, near: str = "", split: str | None = None) -> Bases:

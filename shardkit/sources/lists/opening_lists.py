@@ -13,10 +13,11 @@ from shardkit.sources.lists.finding import (
     FoundList,
     bases_for,
     find_lists,
+    has_lists_in_labels,
     split_of_list,
     without_whole_lists,
 )
-from shardkit.sources.lists.known.celeba import open_celeba
+from shardkit.sources.lists.known.celeba import CelebA, open_celeba
 from shardkit.sources.lists.known.imagenet import open_imagenet
 from shardkit.sources.lists.known.joined_ids import open_joined_ids
 from shardkit.sources.lists.known.known_trees import open_known_tree
@@ -38,7 +39,7 @@ _TABLE = "write a CSV file with the header image,label instead"
 
 def is_well_known(folder: Folder) -> bool:
     """Return whether a folder is a dataset that this package knows by its files."""
-    if has_mat_labels(folder):
+    if has_mat_labels(folder) or has_lists_in_labels(folder):
         return True
     try:
         return _well_known(folder, None, SourceOptions()) is not None
@@ -72,6 +73,8 @@ def open_lists(folder: Folder, excluded: str | None, options: SourceOptions) -> 
         msg = f"--root is for a list file as SOURCE; {folder.url} is a folder, whose lists are looked up in it"
         raise CallError(msg)
     if known := _well_known(folder, excluded, options):
+        if options.label_columns and not any(isinstance(one, CelebA) for one in known.readers):
+            raise _useless_label_column(known.name)
         return known
     found = find_lists(folder)
     if not found:
@@ -98,6 +101,8 @@ def open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLis
         DataError: The list cannot be read.
         MachineError: The disk or the network failed.
     """
+    if options.label_columns:
+        raise _useless_label_column(f"{lists.url}/{path}")
     folder = lists if options.root is None else open_folder(options.root)
     form = find_form(folder, lists, path, bases_for(folder, "", split_of_list(path)))
     if form is None:
@@ -110,6 +115,10 @@ def open_list_file(lists: Folder, path: str, options: SourceOptions) -> ImageLis
         msg = f"{lists.url}/{path}: it pairs images with masks; give their folder as SOURCE, with --layout masks"
         raise DataError(msg)
     return _opened(folder, lists, [form], None, options)
+
+
+def _useless_label_column(name: str) -> CallError:
+    return CallError(f"--label-column has no effect on {name}: it has one kind of label; leave the option out")
 
 
 def _well_known(folder: Folder, excluded: str | None, options: SourceOptions) -> ImageLists | None:
@@ -127,7 +136,7 @@ def _opened(
 ) -> ImageLists:
     names = " and ".join(printable(form.path) for form in forms)
     for form in forms:
-        if what := unusual_labels(form):
+        if options.layout is None and (what := unusual_labels(form)):
             raise _no_classes(folder, form, what)
     part = label_part(forms) if not all(form.has_labels for form in forms) else None
     class_names: tuple[str, ...] = ()

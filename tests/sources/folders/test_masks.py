@@ -1,7 +1,7 @@
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.sources.folders.masks.layout import is_masks, open_masks
+from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
@@ -244,3 +244,24 @@ def test_lists_of_voc_tell_the_splits_of_images_and_masks(tmp_path):
     ]
     assert skipped(source) == {"(in no list of a split)": 1}
     assert source.describe().endswith("JPEGImages/ with SegmentationClass/, splits by ImageSets/Segmentation")
+
+
+@pytest.mark.parametrize("line", ["{}", "{}.jpg", "images/{}.jpg", "./images/{}.jpg"])
+def test_lists_next_to_the_images_tell_the_splits(line, tmp_path):
+    files = {f"images/{i}.jpg": b"x" for i in "1234"} | {f"masks/{i}.png": b"x" for i in "1234"}
+    files |= {"train.txt": f"{line}\n{line}\n".format(1, 2).encode(), "test.txt": f"{line}\n".format(3).encode()}
+    files |= {"val.txt": f"{line}\n".format(9).encode()}
+    source = opened(write_tree(tmp_path / "source", files))
+    assert rows(source) == [
+        ("images/1.jpg", "train", "masks/1.png"),
+        ("images/2.jpg", "train", "masks/2.png"),
+        ("images/3.jpg", "test", "masks/3.png"),
+        ("val.txt, line 1", "validation", "missing"),
+    ]
+    assert skipped(source) == {"(in no list of a split)": 1}
+    assert source.describe().endswith("images/ with masks/, splits by train.txt and the lists next to it")
+
+
+def test_lists_of_other_files_next_to_the_images_are_not_read(tmp_path):
+    files = {"images/1.jpg": b"x", "masks/1.png": b"x", "train.txt": b"loss 0.5\n"}
+    assert rows(opened(write_tree(tmp_path / "source", files))) == [("images/1.jpg", None, "masks/1.png")]

@@ -1,3 +1,4 @@
+import pickle
 from pathlib import Path
 
 import pytest
@@ -157,6 +158,15 @@ def test_a_list_that_gives_no_classes_is_refused(name, tmp_path):
         open_source(str(root / "train.txt"))
 
 
+def test_unusual_labels_are_classes_if_the_user_says_so(tmp_path):
+    root = write(tmp_path, CATS | {"train.txt": ["cat/1.jpg 0.5", "dog/3.jpg 1.5"]})
+    with pytest.raises(CallError) as raised:
+        open_source(str(root))
+    assert f"shardkit convert {root}/train.txt OUT --layout list " in str(raised.value)
+    assert f"shardkit convert {root} OUT --layout class-folders " in str(raised.value)
+    assert [row[2] for row in read(root / "train.txt", layout="list")[1]] == ["0.5", "1.5"]
+
+
 # name: text files next to class folders that are no lists of their images
 STRAY = {
     "names of the classes": {"classes.txt": ["cat", "dog"]},
@@ -198,6 +208,7 @@ NAMES = {
     "numbers with a colon": (["0: cat", "1: dog"], "1", (("cat", "dog"), 0)),
     "numbers last": (["cat 0", "dog 1"], "1", (("cat", "dog"), 0)),
     "WordNet ids": (["n02012849 crane", "n03126707 crane"], "01", (("n02012849", "n03126707"), 0)),
+    "names that end in numbers": (["level 1", "level 2"], "01", (("level 1", "level 2"), 0)),
     "two of a name": (["crane", "crane"], "01", ((), 0)),
     "labels that are names": (["cat", "dog"], "ab", ((), 0)),
 }
@@ -278,3 +289,25 @@ def test_labels_that_hardly_repeat_are_no_classes_unless_the_user_says_so(tmp_pa
     with pytest.raises(CallError, match=r"labels are hardly ever repeated \(30 in 30 lines\)"):
         open_source(str(root))
     assert len(read(root, layout="list")[1]) == 30
+
+
+def test_an_option_without_effect_is_refused(tmp_path):
+    files = CATS | {"train.txt": ["cat/1.jpg a", "dog/3.jpg b"]}
+    root = write(tmp_path, files)
+    with pytest.raises(CallError, match=r"--label-column has no effect on .*train.txt"):
+        read(root / "train.txt", label_columns=("a",))
+    with pytest.raises(CallError, match="there are no lists of 'breed'"):
+        read(root, label_columns=("breed",))
+    write(root, {"images.txt": ["1 1.jpg"], "image_class_labels.txt": ["1 1"], "classes.txt": ["1 cat"]})
+    with pytest.raises(CallError, match="--label-column has no effect on numbered lists"):
+        read(root, label_columns=("breed",))
+
+
+def test_identities_alone_are_read(tmp_path):
+    files = {**images("img_align_celeba/1.jpg"), "identity_CelebA.txt": ["1.jpg 2880"]}
+    assert read(write(tmp_path, files))[1] == [("img_align_celeba/1.jpg", None, "2880")]
+
+
+def test_a_source_is_pickled_for_the_workers(tmp_path):
+    source = read(write(tmp_path, CATS | {"train.txt": ["cat/1.jpg a", "dog/3.jpg b"]}))[0]
+    assert pickle.loads(pickle.dumps(source)) == source  # noqa: S301 - its own

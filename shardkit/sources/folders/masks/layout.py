@@ -20,7 +20,7 @@ from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, 
 from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.folders.masks.class_names import COLOUR_FILES, MaskClasses, find_classes
 from shardkit.sources.folders.masks.mask_files import MaskFiles, common_stem, mask_problem, split_below
-from shardkit.sources.folders.masks.pairs import CAMVID, Part, find_pairs
+from shardkit.sources.folders.masks.pairs import CAMVID, Part, find_pairs, listed_stem
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
     LISTING_SCHEMA,
@@ -83,7 +83,7 @@ class Masks(Source):
             f"{part.images}/ with {f'{part.masks}/' if part.masks else 'no masks'}"
             + (f" (*{part.mask_suffix})" if part.mask_suffix else "")
             + (f" as {part.split}" if part.split else ", the split from the folders in them" * part.with_splits)
-            + (f", splits by {part.lists}" if part.lists else "")
+            + ("" if part.lists is None else f", splits by {part.lists or 'train.txt and the lists next to it'}")
             for part in self.found
         ]
         file, remark = self.mask_classes.file, ""
@@ -175,6 +175,8 @@ def _lists(folder: Folder, part: Part) -> dict[str, list[ListEntry]]:
     if part.lists is None:
         return {}
     lists = read_lists(folder, part.lists)
+    if part.lists == "":
+        return {listed_stem(line, part.images): entries for line, entries in lists.items()}
     # Lines of Oxford-IIIT Pet have the image's name and three numbers.
     return {line.split()[0]: entries for line, entries in lists.items()} if part.lists == ANNOTATIONS else lists
 

@@ -1,6 +1,7 @@
 """Find the folders of images and of masks in a source.
 
 images/, masks/                          also with the splits above or below them
+images/, masks/, train.txt, val.txt      lists of stems or names
 JPEGImages/, SegmentationClass/          Pascal VOC, with ImageSets/Segmentation/*.txt
 images/, annotations/                    ADE20K (SceneParsing)
 train/, trainannot/, val/, valannot/     CamVid as SegNet distributes it; also train_labels/ and the like
@@ -9,6 +10,7 @@ leftImg8bit/train/, gtFine/train/        Cityscapes
 images/, annotations/trimaps/            Oxford-IIIT Pet, only if masks are asked for
 """
 
+import posixpath
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -43,7 +45,7 @@ class Part:
         masks: Path of the masks; None if there is none, so that no image has a mask.
         split: The split of all these images; None if the source gives none.
         with_splits: Whether the first folder level below both is the split.
-        lists: Folder of split lists; None for none.
+        lists: Folder of split lists, '' for the source's own; None for none.
         image_suffix: End of every image's stem, which is no part of the name.
         mask_suffix: End of every mask's stem; files with another end are no masks. '' if masks have the usual names.
     """
@@ -72,8 +74,8 @@ def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
     if set(CAMVID) <= set(names):
         return (Part(*CAMVID, None, with_splits=False),)
     if part := _pair(folder, "", None):
-        lists = join(*_VOC_LISTS)
-        return (replace(part, lists=lists),) if read_lists(folder, lists) else (part,)
+        lists = next((path for path in (join(*_VOC_LISTS), "") if _are_lists(folder, path, part.images)), None)
+        return (replace(part, lists=lists),)
     splits = [(name, split) for name in names if (split := split_of_folder(name))]
     if found := tuple(part for name, split in splits if (part := _pair(folder, name, split))):
         return found
@@ -91,6 +93,23 @@ def _pair(folder: Folder, base: str, split: str | None) -> Part | None:
         return None
     inner = folders_in(folder, images)
     return Part(images, masks, split, with_splits=split is None and bool(inner) and all(map(split_of_folder, inner)))
+
+
+def _are_lists(folder: Folder, path: str, images: str) -> bool:
+    """Return whether a folder has split lists; those next to the images must name the first of them."""
+    lists = read_lists(folder, path)
+    if path or not lists:
+        return bool(lists)
+    if all(entry.split != "train" for entries in lists.values() for entry in entries):
+        return False  # the images that such lists leave out are those for training
+    there = {listed_stem(entry.name, images) for entry in children(folder, images) if not entry.is_folder}
+    return not there.isdisjoint(listed_stem(line, images) for line in lists)
+
+
+def listed_stem(line: str, images: str) -> str:
+    """Return the stem that a line of a split list means: ``1``, ``1.jpg`` or ``images/1.jpg``."""
+    stem, end = posixpath.splitext(line.removeprefix("./").removeprefix(f"{images}/"))
+    return stem if end.lower() in IMAGE_ENDINGS else stem + end
 
 
 def _beside_splits(folder: Folder, names: list[str], splits: list[tuple[str, str]]) -> Iterator[Part]:

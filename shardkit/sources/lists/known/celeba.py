@@ -104,17 +104,17 @@ def open_celeba(folder: Folder, excluded: str | None, label_columns: tuple[str, 
         DataError: There are no images, or a file's first lines are not those of CelebA.
     """
     attributes, identities = _find(folder, _ATTRIBUTES), _find(folder, _IDENTITIES)
-    if attributes is None and (identities is None or _IDENTITY not in label_columns):
+    if attributes is None and identities is None:
         return None
     partition = _find(folder, _PARTITIONS)
     base = _images(folder)
-    names = _attribute_names(folder, attributes) if attributes else ()
-    if label_columns == (_IDENTITY,):
+    if label_columns == (_IDENTITY,) or attributes is None:
         if identities is None:
             msg = f"{folder.url}: there is no {_IDENTITIES[0]}, which has the identities; add it"
             raise DataError(msg)
         reader = CelebA(identities, partition, base, (), frozenset(), _other_ending(folder, base))
         return _source(folder, excluded, reader, f"the person from {identities}")
+    names = _attribute_names(folder, attributes)
     wanted = label_columns or names
     if _IDENTITY in wanted:
         msg = f"--label-column {_IDENTITY} cannot be combined with attributes; convert the dataset twice"
@@ -122,7 +122,7 @@ def open_celeba(folder: Folder, excluded: str | None, label_columns: tuple[str, 
     if unknown := [name for name in wanted if name not in names]:
         msg = f"{attributes} has no attribute {unknown[0]!r}; it has {', '.join(names)}; or say {_IDENTITY}"
         raise UnknownNameError(msg)
-    reader = CelebA(attributes or "", partition, base, names, frozenset(wanted), _other_ending(folder, base))
+    reader = CelebA(attributes, partition, base, names, frozenset(wanted), _other_ending(folder, base))
     remark = f"several classes per image, the {len(wanted)} attributes of {attributes}"
     if identities:
         remark += f" (--label-column {_IDENTITY} reads the persons instead)"

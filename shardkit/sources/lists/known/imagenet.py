@@ -12,6 +12,7 @@ Sorted ids give the usual label order.
 """
 
 import re
+from collections.abc import Sequence
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
@@ -21,18 +22,16 @@ from shardkit.sources.lists.finding import find_lists
 from shardkit.sources.lists.known.class_trees import class_folders
 from shardkit.sources.lists.known.field_lists import FieldList
 from shardkit.sources.lists.layout import ImageLists
-from shardkit.sources.walking import children, file_or_folder, folders_in, join
+from shardkit.sources.lists.records import RecordReader
+from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join
 from shardkit.storage import Folder
 
 _WNID = re.compile(r"n\d{8}")
 _PLACES = ("", "CLS-LOC", "Data/CLS-LOC", "ILSVRC/Data/CLS-LOC")
 _BELOW_ROOT = ("/ILSVRC/Data/CLS-LOC", "/ILSVRC/Data", "/ILSVRC")
 _SOLUTION = "LOC_val_solution.csv"
+_TINY_IMAGES = "val/images"
 _TINY_LIST = "val/val_annotations.txt"
-_REMARK = (
-    "classes by WordNet id from the folders in {train}/, and for {val}/ from {answers}; the images in other "
-    "folders have no labels"
-)
 
 
 def open_imagenet(folder: Folder, excluded: str | None) -> ImageLists | None:
@@ -49,11 +48,13 @@ def open_imagenet(folder: Folder, excluded: str | None) -> ImageLists | None:
         names = folders_in(folder, train)
         if not names or not all(map(_WNID.fullmatch, names)):
             continue
-        if place == "" and file_or_folder(folder, _TINY_LIST) is not None:
-            answers = FieldList(_TINY_LIST, "\t", "val/images", "", "second", "validation")
+        if place == "" and is_folder(folder, _TINY_IMAGES) and file_or_folder(folder, _TINY_LIST) is not None:
+            answers = FieldList(_TINY_LIST, "\t", _TINY_IMAGES, "", "second", "validation")
             return _source(folder, excluded, train, answers)
         if not _is_flat(folder, val):
-            continue
+            if not place:
+                return None  # split folders, read as any others
+            return _source(folder, excluded, train, None, class_folders(folder, val, "validation"))
         if file_or_folder(folder, _SOLUTION) is None:
             if any(one.split == "validation" for one in find_lists(folder)):
                 return None  # a list of another form, such as Caffe's val.txt
@@ -63,9 +64,13 @@ def open_imagenet(folder: Folder, excluded: str | None) -> ImageLists | None:
     return None
 
 
-def _source(folder: Folder, excluded: str | None, train: str, answers: FieldList) -> ImageLists:
-    remark = _REMARK.format(train=train, val=answers.base, answers=answers.path)
-    readers = (answers, *class_folders(folder, train, "train"))
+def _source(
+    folder: Folder, excluded: str | None, train: str, answers: FieldList | None, val: Sequence[RecordReader] = ()
+) -> ImageLists:
+    remark = f"classes by WordNet id from the folders in {train}/"
+    remark += f", and for {answers.base}/ from {answers.path}" if answers else " and in val/ next to it"
+    remark += "; the images in other folders have no labels"
+    readers = (*([answers] if answers else []), *class_folders(folder, train, "train"), *val)
     return ImageLists(folder, "ImageNet", remark, readers, excluded=excluded, unlisted="without labels")
 
 
