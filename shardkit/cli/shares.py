@@ -48,7 +48,7 @@ def shares_parts(
     offs = np.where(totals > 0, np.abs(shares - target).max(axis=1), 0)
     shown, rest = _listed(offs[1:])
 
-    head = f"share of {' and '.join(splits_of)}".rstrip() if splits_of else "share of"
+    head = f"share of {' and '.join(splits_of)}" if splits_of else "share of"
     heads = [name if wanted is None else f"{name}\n{float(wanted[name]):.1%}" for name in names]
     made = table(head if wanted is None else f"{head}\nwanted", *heads, "examples")
     for row in (0, *(label + 1 for label in shown)):
