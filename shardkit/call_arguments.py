@@ -76,7 +76,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     splits, shards = given["splits"], given["shards"]
     if splits is not None:
         splits = {check_split_name(split): share for split, share in parse_ratios(_as_text(splits)).items()}
-    splits_of = given["splits_of"] or ()
+    splits_of = () if given["splits_of"] is None else given["splits_of"]
     if isinstance(splits_of, str):
         splits_of = splits_of.split(",")
     if shards is not None:

@@ -97,7 +97,7 @@ def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
         ({"label_columns": "label"}, r"label_columns must be a list .* write \['label'\]"),
         ({"classes": "ant"}, "classes must be a list"),
         ({"splits": {"train": 0.8, "test": 0.1}}, "must add to exactly 1"),
-        ({"splits": [0.8, 0.1, 0.05, 0.05]}, "has 4 parts: two numbers are for train and validation"),
+        ({"splits": [0.8, 0.1, 0.05, 0.05]}, "is neither two numbers"),
         ({"splits_of": ["train"]}, "--splits-of needs the shares"),
         ({"splits": {"val": 0.5, "validation": 0.5}}, "names the split validation twice"),
         ({"shards": 0}, "--shards"),

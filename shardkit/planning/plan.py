@@ -24,17 +24,15 @@ from shardkit.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA, Reject
 from shardkit.inventory.table import plain_type
 from shardkit.planning.assign_shards import assign_shards, sort_by
 from shardkit.planning.balance import measure_balance
-from shardkit.planning.checks.classes import check_counts, check_names
-from shardkit.planning.checks.files import check_own_splits, check_unread
+from shardkit.planning.checks.collecting import collect_findings
 from shardkit.planning.checks.finding import Finding
-from shardkit.planning.checks.readings import find_wrong_reading
 from shardkit.planning.checks.repeated import check_repeated
 from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
 from shardkit.planning.labels import ExampleLabels, encode_labels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
-from shardkit.planning.splits.assign_splits import assign_splits, find_relations, own_splits
+from shardkit.planning.splits.assign_splits import assign_splits, find_relations
 from shardkit.planning.splits.unsplit import reject_unsplit
 from shardkit.planning.user_call import UserCall
 from shardkit.sources.listing import GROUP, LINE
@@ -198,7 +196,6 @@ def make_plan(
         good, rejected = drop_duplicates(good, rejected, relations)
         relations = find_relations(good, options)
     labels = encode_labels(table, good, options, inventory.classes)
-    wrong_reading = _wrong_reading(inventory, good, labels, call)
     split_of, names = assign_splits(good, labels, relations, options, call)
     options.check_split_names(names)
     repeated = tuple(check_repeated(good, labels, relations, split_of, options, call))
@@ -213,15 +210,8 @@ def make_plan(
     for name, start, end in zip(names, [0, *ends], ends, strict=False):
         splits.append(_plan_split(name, order[start:end], good, labels, hashes, options))
     del hashes
-    has_own_names = options.classes is None and inventory.classes is None
-    findings = (
-        *wrong_reading,
-        *(check_names(labels.classes, call) if has_own_names else ()),
-        *check_counts(labels.classes, names, np.array([split.class_counts for split in splits]), options, call),
-        *repeated,
-        *check_unread(rejected, len(table), inventory.skipped),
-        *check_own_splits(table, names, len(good), options, call),
-    )
+    class_counts = {split.name: split.class_counts for split in splits}
+    findings = collect_findings(inventory, good, rejected, labels.classes, class_counts, repeated, options, call)
     examples = table.append_column("label", pa.array(good.scatter(labels.strata)))
     if groups is not None:
         examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])
@@ -248,19 +238,6 @@ def make_plan(
         options=options,
         findings=findings,
     )
-
-
-def _wrong_reading(inventory: Inventory, good: Rows, labels: ExampleLabels, call: UserCall) -> tuple[Finding, ...]:
-    if features_of(inventory.table.schema).get(LABEL) != CLASS_LABEL:
-        return ()
-    found = find_wrong_reading(
-        labels.classes,
-        layout=inventory.layout,
-        splits=own_splits(good),
-        example=good.lazy_column("key").slice(0, 1)[0].as_py(),
-        call=call,
-    )
-    return () if found is None else (found,)
 
 
 def _plan_split(

@@ -50,14 +50,17 @@ class UserCall:
         is_explicit = source_options.layout is not None or options.classes is not None
         return cls(source, tuple(pair for pairs in given.values() for pair in pairs), is_explicit)
 
-    def command(self, meaning: str, changed: Mapping[str, str | None] = {}, *, source: str | None = None) -> Command:
+    def command(
+        self, meaning: str, changed: Mapping[str, str | None] | None = None, *, source: str | None = None
+    ) -> Command:
         """Return the same call with other options, as a ready command.
 
         Args:
             meaning: What the command takes the source for.
-            changed: New values of options; None leaves the option out.
+            changed: New values of options, or None to leave the option out.
             source: Another SOURCE.
         """
+        changed = changed or {}
         kept = [pair for pair in self.options if pair[0] not in changed]
         added = [(flag, value) for flag, value in changed.items() if value is not None]
         words = tuple(word for pair in (*kept, *added) for word in pair)

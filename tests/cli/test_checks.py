@@ -1,6 +1,7 @@
 """`Check these:` and the shares of splits, as a user sees them on folders of images."""
 
 import json
+import shlex
 
 import pytest
 
@@ -72,3 +73,29 @@ def test_without_splits_the_summary_says_how_to_get_a_validation_split(source, d
         assert line in result.stdout.splitlines()
     with_splits = call("plan", source, "--splits", "0.9/0.1", "--split-by", "stratified")
     assert "for a validation split" not in with_splits.stdout
+
+
+READY = {
+    "own splits": (
+        {f"{s}/{c}/{i}.png": i for s in ("train", "test") for c in "ab" for i in range(30)},
+        ["--splits", "80/20"],
+    ),
+    "a folder in between": ({f"all/{c}/{i}.png": i for c in "ab" for i in range(3)}, ["--seed", "2"]),
+    "names with labels": ({f"all/{c}.{i}.png": i for c in ("cat", "dog") for i in range(3)}, []),
+}
+
+
+@pytest.mark.parametrize("case", READY)
+def test_every_ready_command_runs_as_it_is_printed(case, tmp_path):
+    numbers, options = READY[case]
+    files = {path: picture(number) for number, path in enumerate(numbers)}
+    source = write_tree(tmp_path / "my source", files)
+    result = call("plan", source, *options)
+    assert result.exit_code == 2, result.output
+    commands = [line for line in result.stderr.splitlines() if line.startswith("  shardkit convert ")]
+    assert len(commands) >= 2
+    for command in commands:
+        _, _, *words = shlex.split(command, comments=True)
+        words.remove("OUT")
+        assert ("--seed 2" in command) == (case == "a folder in between")
+        assert call("plan", *words).exit_code == 0, command

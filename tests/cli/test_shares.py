@@ -48,4 +48,6 @@ def test_splits_that_were_not_divided_have_no_share_and_a_single_split_has_no_ta
     lines = lines_of(splits, ["a"], WANTED, ["train"])
     assert lines[1:3] == ["share of train train test", "wanted 80.0% 20.0% examples"]
     assert "'a' 80.0% 20.0% 10" in lines
+    masks = {"train": SplitCounts(8, [0, 0]), "test": SplitCounts(2, [0, 0])}
+    assert lines_of(masks, ["sky", "road"], WANTED)[-1] == "all 80.0% 20.0% 10", "classes of masks are not counted"
     assert shares_parts({"train": SplitCounts(8, [8])}, ["a"], None) == []

@@ -61,9 +61,10 @@ def test_what_shardkit_splits_leaks_nothing_and_verify_says_so(split_by, tmp_pat
 
 
 def test_verify_ends_with_1_where_the_sources_own_splits_leak(tmp_path):
-    source = source_of(tmp_path, {"train/cat/a.png": 1, "test/cat/b.png": 1, "test/cat/c.png": 2})
+    source = source_of(tmp_path, {"train/cat/a.png": 1, "test/cat/b.png": 1, "test/dog/c.png": 2})
     said = convert(source, tmp_path / "out")
-    assert "note: exact duplicates in more than one split: 1, first test/cat/b.png and train/cat/a.png" in said
+    assert "1 image with exact duplicates in another split (a leak)" in said
+    assert "test/cat/b.png and train/cat/a.png" in said
     assert call("verify", tmp_path / "out").exit_code == 0
     result = call("verify", tmp_path / "out", "--leaks")
     assert result.exit_code == 1

@@ -46,9 +46,10 @@ def shares_parts(
     shares = counts / np.maximum(totals, 1)[:, None]
     target = shares[0] if wanted is None else np.array([float(wanted[name]) for name in names])
     offs = np.where(totals > 0, np.abs(shares - target).max(axis=1), 0)
-    shown, rest = _listed(offs[1:])
+    # The classes of masks are in their pixels and are not counted.
+    shown, rest = _listed(offs[1:]) if totals[1:].any() else ([], [])
 
-    head = f"share of {' and '.join(splits_of)}".rstrip() if splits_of else "share of"
+    head = f"share of {' and '.join(splits_of)}" if splits_of else "share of"
     heads = [name if wanted is None else f"{name}\n{float(wanted[name]):.1%}" for name in names]
     made = table(head if wanted is None else f"{head}\nwanted", *heads, "examples")
     for row in (0, *(label + 1 for label in shown)):

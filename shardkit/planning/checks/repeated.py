@@ -4,7 +4,10 @@ from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
+from shardkit.inventory.columns import TARGET
 from shardkit.naming import counted
 from shardkit.planning.checks.finding import EXAMPLES_SHOWN, Finding
 from shardkit.planning.labels import ExampleLabels
@@ -58,7 +61,7 @@ def check_repeated(
             _pairs(good, codes, leaking, split_of),
             commands=drop,
         )
-    rows, others = _label_conflicts(codes, labels)
+    rows, others = _label_conflicts(good, codes, labels)
     if len(rows):
         yield Finding(
             "duplicate_with_other_label",
@@ -87,7 +90,7 @@ def _named(good: Rows, rows: _Ints, others: _Ints) -> tuple[str, ...]:
     return tuple(f"{one} and {other}" for one, other in pairs)
 
 
-def _label_conflicts(codes: _Ints, labels: ExampleLabels) -> tuple[_Ints, _Ints]:
+def _label_conflicts(good: Rows, codes: _Ints, labels: ExampleLabels) -> tuple[_Ints, _Ints]:
     """Return the first row of each set of duplicates with different labels, and the first row with another label."""
     rows = np.flatnonzero(codes >= 0)
     if not len(rows):
@@ -95,6 +98,17 @@ def _label_conflicts(codes: _Ints, labels: ExampleLabels) -> tuple[_Ints, _Ints]
     order = rows[np.argsort(codes[rows], kind="stable")]
     is_first = np.concatenate(([True], codes[order[1:]] != codes[order[:-1]]))
     first_of = order[is_first][np.cumsum(is_first) - 1]
-    differing = np.flatnonzero(labels.differ(order, first_of))
+    if TARGET in good.column_names:  # numbers: the strata are only deciles of them
+        targets = good.lazy_column(TARGET)
+        values, first_values = (_numbers(targets.take(one)) for one in (order, first_of))
+        differing = np.flatnonzero((values != first_values).any(axis=1))
+    else:
+        differing = np.flatnonzero(labels.differ(order, first_of))
     _, at = np.unique(codes[order[differing]], return_index=True)
     return first_of[differing[at]], order[differing[at]]
+
+
+def _numbers(targets: pa.ChunkedArray) -> npt.NDArray[np.float32]:
+    """Return float32[n, number of targets]."""
+    values: npt.NDArray[np.float32] = pc.list_flatten(targets).to_numpy()
+    return values.reshape(len(targets), -1)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.errors import CallError
-from shardkit.naming import check_split_name, counted
+from shardkit.naming import check_split_name
 
 # Keeps ratio * count exact in 64 bits for up to 9e9 examples.
 MAX_RATIO_DECIMALS = 9
@@ -92,10 +92,9 @@ def _unnamed_values(text: str) -> dict[str, str]:
     values = [value.strip() for value in re.split("[,/]", text)]
     names = UNNAMED_SPLITS.get(len(values))
     if names is None:
-        found = counted(len(values) if text.strip() else 0, "part")
         raise CallError(
-            f"--splits {text!r} has {found}: two numbers are for train and validation, three for train, validation "
-            "and test; for other splits write names, such as train=0.7,a=0.2,b=0.1."
+            f"--splits {text!r} is neither two numbers (80/20: train, validation) nor three (80/10/10: train, "
+            "validation, test); for other splits write names, such as train=0.7,a=0.2,b=0.1."
         )
     return dict(zip(names, values, strict=True))
 

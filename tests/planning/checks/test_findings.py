@@ -4,6 +4,7 @@ import re
 from fractions import Fraction
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from shardkit.errors import CallError
@@ -144,6 +145,17 @@ def test_duplicates_with_different_labels_are_counted_and_the_first_ten_pairs_na
         ["cat"] * 12 + ["dog"] * 12, keys=keys, contents=[bytes([1 + i // 2]) * 32 for i in range(24)]
     )
     assert "duplicate_with_other_label" not in codes_of(alike)
+
+
+def test_duplicates_with_different_numbers_are_counted():
+    values = [0.25, 0.26, 0.5, 0.5, 9.0]  # the first two are in one decile
+    table = inventory_table(
+        [None] * 5, keys=list("abcde"), contents=[b"1" * 32, b"1" * 32, b"2" * 32, b"2" * 32, b"3" * 32]
+    )
+    target = pa.array([[value] for value in values], pa.list_(pa.float32(), 1))
+    said = text_of(table.append_column("target", target), layout="table (CSV)")
+    assert "1 image with exact duplicates that have different labels" in said
+    assert "      a and b" in said
 
 
 def test_duplicates_in_several_splits_of_the_source_are_a_leak():

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError
@@ -64,7 +64,11 @@ def test_the_other_splits_keep_their_keys_and_the_divided_one_is_split_as_if_alo
     options = {"split_by": split_by, "group_by": group_by, "dedupe": dedupe}
     table = table_of(source)
     before = splits_of(plan_of(table, group_by=group_by, dedupe=dedupe))
-    after = splits_of(plan_of(table, splits=SHARES, splits_of=("train",), **options))
+    try:
+        after = splits_of(plan_of(table, splits=SHARES, splits_of=("train",), **options))
+    except CallError as error:  # a few large groups that all fall into one split
+        assume("would get none" not in str(error))
+        raise
     assert {key: split for key, split in after.items() if split in {"test", "extra"}} == {
         key: split for key, split in before.items() if split != "train"
     }

@@ -1,0 +1,68 @@
+"""All findings about a planned source, in the order in which they are printed."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shardkit.dataset.features import CLASS_LABEL, LABEL
+from shardkit.inventory.columns import features_of
+from shardkit.inventory.inventory import Inventory
+from shardkit.planning.checks.classes import check_counts, check_names
+from shardkit.planning.checks.files import check_own_splits, check_unread
+from shardkit.planning.checks.finding import Finding
+from shardkit.planning.checks.readings import find_wrong_reading
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.rows import Rows
+from shardkit.planning.splits.assign_splits import own_splits
+from shardkit.planning.user_call import UserCall
+
+
+def collect_findings(
+    inventory: Inventory,
+    good: Rows,
+    rejected: pa.Table,
+    classes: Sequence[str],
+    counts: dict[str, list[int]],
+    repeated: Sequence[Finding],
+    options: ConvertOptions,
+    call: UserCall,
+) -> tuple[Finding, ...]:
+    """Return all findings about a source.
+
+    Args:
+        inventory: The whole inventory.
+        good: The rows that are planned.
+        rejected: The rejected rows; REJECTED_SCHEMA.
+        classes: Names of the classes in label order.
+        counts: Number of examples of each class, by split, in the order of writing.
+        repeated: Findings about groups and duplicates; see `repeated.check_repeated`.
+        options: Options of the conversion.
+        call: The user's call.
+    """
+    splits = list(counts)
+    table = inventory.table
+    of_class: npt.NDArray[np.int64] = np.array(list(counts.values()), np.int64)
+    has_own_names = options.classes is None and inventory.classes is None
+    return (
+        *_wrong_reading(inventory, good, classes, call),
+        *(check_names(classes, call) if has_own_names else ()),
+        *check_counts(classes, splits, of_class, options, call),
+        *repeated,
+        *check_unread(rejected, len(table), inventory.skipped),
+        *check_own_splits(table, splits, len(good), options, call),
+    )
+
+
+def _wrong_reading(inventory: Inventory, good: Rows, classes: Sequence[str], call: UserCall) -> tuple[Finding, ...]:
+    if features_of(inventory.table.schema).get(LABEL) != CLASS_LABEL:
+        return ()
+    found = find_wrong_reading(
+        classes,
+        layout=inventory.layout,
+        splits=own_splits(good),
+        example=good.lazy_column("key").slice(0, 1)[0].as_py(),
+        call=call,
+    )
+    return () if found is None else (found,)
