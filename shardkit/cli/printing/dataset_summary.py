@@ -133,7 +133,7 @@ def _sizes_part(statistics: IndexStatistics) -> list[Part]:
 
 def _changes_line(statistics: IndexStatistics) -> str:
     changes = ", ".join(f"{number:,} {change}" for change, number in statistics.changes.items())
-    return f"normalised: {changes}" if changes else "normalised: none, all images are stored unchanged"
+    return f"changed for storage: {changes or 'none'}"
 
 
 def _quoted(name: str) -> str:
