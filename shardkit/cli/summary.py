@@ -8,7 +8,7 @@ import pyarrow.compute as pc
 from rich.console import Group
 from rich.table import Table
 
-from shardkit.cli.printing.dataset_summary import CLASSES_LISTED, rejected_line, ties_lines
+from shardkit.cli.printing.dataset_summary import CLASSES_LISTED, rejected_line, skipped_text, ties_lines
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.next_steps import next_steps
 from shardkit.cli.printing.splits_table import SplitRow, balance_lines, rows_of, splits_table
@@ -57,7 +57,8 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
 
 def _splits_parts(manifest: Manifest) -> list[Table | Paragraph | str]:
     rows = rows_of(manifest)
-    return [splits_table(rows, "bytes"), "", *map(Paragraph, balance_lines(rows, manifest.features))]
+    lines = balance_lines(rows, manifest.features)
+    return [splits_table(rows, "bytes"), *map(Paragraph, ["", *lines] if lines else [])]
 
 
 def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Group:
@@ -77,7 +78,7 @@ def _rejected_lines(plan: Plan, limit: RejectLimit) -> list[str]:
     """Return lines about the rejected images: how many, the first ones, and whether `convert` would stop."""
     by_reason = Counter(plan.rejected["reason"].to_pylist())
     rejected = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.most_common()) or "none"
-    lines = [f"rejected: {rejected}"]
+    lines = [f"rejected: {rejected}{skipped_text(plan.source.skipped)}"]
     lines += [
         f"  {printable(row['key'])}: {row['message']}" for row in plan.rejected.slice(0, REJECTED_SHOWN).to_pylist()
     ]

@@ -50,7 +50,7 @@ def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
     for row in rows:
         made.add_row(
             row.name,
-            f"{sum(map(bool, row.class_counts)):,}" if row.class_counts else "–",
+            f"{sum(map(bool, row.class_counts)):,}" if any(row.class_counts) else "–",
             f"{len(row.shard_counts):,}",
             f"{sum(row.shard_counts):,}",
             format_size(row.num_bytes),
