@@ -33,13 +33,20 @@ def source_location(source: str | os.PathLike[str]) -> str:
     """Return SOURCE as text.
 
     Raises:
-        CallError: It is empty, a pattern of files, or an image file.
+        CallError: It is empty, a pattern of files, an image file, or a dataset that shardkit wrote.
     """
+    from shardkit.dataset.manifest import find_dataset
     from shardkit.sources.file_lists import files_refusal, pattern_refusal
 
     text = location("SOURCE", source)
     if refusal := pattern_refusal(text) or (None if _is_folder(text) else files_refusal([text])):
         raise refusal
+    if find_dataset(text) is not None:
+        msg = (
+            f"{text} is a dataset that shardkit wrote; SOURCE is the folder or table of images that it was made from. "
+            "Train on a dataset with shardkit.reader"
+        )
+        raise CallError(msg)
     return text
 
 

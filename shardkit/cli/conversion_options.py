@@ -91,7 +91,7 @@ _OPTIONS = (
     _option("--name", "Name of the dataset."),
     _option("--workers", "Threads of the in-process runner.  [default: all cores]", type=int, metavar="N"),
     click.option("--quiet", "-q", is_flag=True, help="Print errors only."),
-    click.argument("beam_options", nargs=-1, type=click.UNPROCESSED),
+    click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]"),
 )
 
 

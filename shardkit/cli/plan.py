@@ -58,10 +58,11 @@ def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bo
     Raises:
         CallError: Options of a conversion were given, which have no effect on a dataset.
     """
-    from shardkit.cli.printing.dataset_plan import dataset_at, dataset_plan_json, dataset_plan_summary
+    from shardkit.cli.printing.dataset_plan import dataset_plan_json, dataset_plan_summary
+    from shardkit.dataset.manifest import find_dataset
     from shardkit.errors import CallError
 
-    manifest = dataset_at(source)
+    manifest = find_dataset(source)
     if manifest is None:
         return False
     shown = {"source", "explain", "as_json", "quiet", "beam_options"}

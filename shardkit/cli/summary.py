@@ -10,7 +10,7 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from shardkit.cli.printing.dataset_summary import rejected_line, skipped_phrase, ties_lines
+from shardkit.cli.printing.dataset_summary import rejected_line, skipped_text, ties_lines
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.next_steps import next_steps
 from shardkit.cli.printing.shares import SplitCounts, shares_parts
@@ -73,7 +73,8 @@ def _splits_parts(manifest: Manifest) -> list[Table | Text | Paragraph | str]:
         None if wanted is None else {name: Fraction(share) for name, share in wanted.items()},
         manifest.options.get("splits_of", ()),
     )
-    return [splits_table(rows, "bytes"), *shares, "", *map(Paragraph, balance_lines(rows, manifest.features))]
+    lines = balance_lines(rows, manifest.features)
+    return [splits_table(rows, "bytes"), *shares, *map(Paragraph, ["", *lines] if lines else [])]
 
 
 def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Group:
@@ -95,7 +96,7 @@ def _rejected_lines(plan: Plan, limit: RejectLimit) -> list[str]:
     """Return lines about the rejected images: how many, the first ones, and whether `convert` would stop."""
     by_reason = Counter(plan.rejected["reason"].to_pylist())
     rejected = ", ".join(f"{count:,} {reason}" for reason, count in by_reason.most_common()) or "none"
-    lines = [f"rejected: {rejected}{skipped_phrase(plan.source.skipped)}"]
+    lines = [f"rejected: {rejected}{skipped_text(plan.source.skipped)}"]
     lines += [
         f"  {printable(row['key'])}: {row['message']}" for row in plan.rejected.slice(0, REJECTED_SHOWN).to_pylist()
     ]

@@ -26,7 +26,7 @@ PROBLEMS_SHOWN = 100
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.option("--workers", type=int, metavar="N", help="Threads of this process.  [default: all cores]")
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
-@click.argument("beam_options", nargs=-1, type=click.UNPROCESSED)
+@click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
 @click.pass_context
 def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json: bool, **given: Any) -> None:  # noqa: FBT001 - click's flags
     """Check every byte of a dataset: framing, CRCs, counts, sha256, indexes, manifest; exit with 1 on any problem.

@@ -208,6 +208,20 @@ def read_manifest(path: str) -> Manifest:
     return manifest
 
 
+def find_dataset(path: str) -> Manifest | None:
+    """Return the manifest of the dataset at a path; None if something else is there.
+
+    Raises:
+        ManifestError: The manifest is shardkit's, but damaged or of a newer format.
+    """
+    try:
+        found = json.loads(dataset_folder(path).read(naming.MANIFEST))
+    except (OSError, ValueError):
+        return None
+    # Other programs write a manifest.json too.
+    return read_manifest(path) if isinstance(found, dict) and "plan_digest" in found else None
+
+
 def parse_manifest(raw: bytes, *, where: str) -> Manifest:
     """Parse and check the bytes of a manifest.
 

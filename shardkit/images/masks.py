@@ -95,7 +95,7 @@ def check_mask(data: bytes, colours: str | None = None) -> MaskInfo:
 
 
 def mask_values(data: bytes) -> "npt.NDArray[np.integer]":
-    """Return the class numbers of a mask, int[height, width].
+    """Return the class numbers of a mask in its stored form, int[height, width].
 
     Raises:
         BadImage: "bad_mask".
@@ -103,7 +103,9 @@ def mask_values(data: bytes) -> "npt.NDArray[np.integer]":
     import numpy as np
 
     with _as_bad_mask(data):
-        return np.asarray(_class_numbers(data, _inspected(data), None))
+        image = open_image(data, "PNG")
+        image.load()
+        return np.asarray(image)
 
 
 def normalise_mask(

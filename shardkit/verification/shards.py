@@ -12,6 +12,7 @@ from shardkit import naming
 from shardkit.dataset import features, tfrecord
 from shardkit.dataset.index import ShardSummary, coverage_problem, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manifest
+from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
 from shardkit.storage import TEMPORARY, Folder
@@ -48,7 +49,7 @@ def read_checked_manifest(root: Folder) -> tuple[Manifest | None, list[DatasetPr
         found = (
             "the conversion was interrupted; run it again to finish it"
             if interrupted
-            else "is missing; is this a dataset?"
+            else f"is missing; {explain_missing_manifest(root)}"
         )
         return None, [DatasetProblem(naming.MANIFEST, None, found)]
     try:

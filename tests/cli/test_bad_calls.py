@@ -225,6 +225,15 @@ def test_files_and_patterns_as_source_are_refused_with_the_commands_for_their_fo
     assert not (tmp_path / "OUT").exists()
 
 
+@pytest.mark.parametrize("command", ["convert", "plan"])
+def test_a_dataset_is_no_source(command, dataset, tmp_path):
+    result = call(command, dataset, *([tmp_path / "out"] if command == "convert" else ["--shards", "4"]))
+    assert result.exit_code == 2
+    assert f"{dataset} is a dataset" in result.stderr
+    assert is_one_sentence(result.stderr)
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_folder_that_is_named_like_a_pattern_is_a_source(tmp_path):
     source = write_class_folders(tmp_path / "photos [2024]", {"ant": 2, "bee": 2})
     assert call("plan", source, "--check", "header").exit_code == 0

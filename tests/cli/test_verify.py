@@ -61,7 +61,7 @@ FAULTS = [
         "byte was changed",
     ),
     ("manifest.json", lambda path: path.write_text("{"), "the manifest is not JSON"),
-    ("manifest.json", lambda path: path.unlink(), "manifest.json: is missing; is this a dataset?"),
+    ("manifest.json", lambda path: path.unlink(), "manifest.json: is missing; a dataset has one when"),
     ("train-00003-of-00004.tfrecord", lambda path: path.write_bytes(b""), "the manifest does not list it"),
 ]
 
@@ -121,7 +121,8 @@ def test_nothing_and_a_source_are_no_datasets(source, tmp_path):
     for path in (tmp_path, tmp_path / "nowhere", source, source / "ant" / "000.png"):
         result = call("verify", path)
         assert result.exit_code == 1
-        assert f"{path}/manifest.json: is missing; is this a dataset?" in result.stdout
+        assert f"{path}/manifest.json: is missing; " in result.stdout
+    assert f"`shardkit convert {source} OUT`" in call("verify", source).stdout
 
 
 def test_deep_finds_an_image_that_cannot_be_decoded_though_all_its_bytes_are_as_written(tmp_path):

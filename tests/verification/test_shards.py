@@ -366,7 +366,7 @@ def test_the_same_values_in_another_text_are_told(copy):
 
 def test_what_is_no_dataset_is_told_from_an_interrupted_conversion(tmp_path):
     assert [str(problem) for problem in problems_of(tmp_path / "no")] == [
-        "manifest.json: is missing; is this a dataset?"
+        "manifest.json: is missing; a dataset has one when its conversion is complete"
     ]
     write_tree(tmp_path, {".shardkit/lock": b""})
     assert [str(problem) for problem in problems_of(tmp_path)] == [

@@ -10,28 +10,13 @@ from rich.console import Group
 from shardkit.cli.printing.dataset_summary import rejected_line, ties_lines
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
-from shardkit.dataset.manifest import Manifest, dataset_folder, read_manifest
-from shardkit.naming import MANIFEST
+from shardkit.dataset.manifest import Manifest
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.statistics.indexes import index_statistics
 
 _FLAGS = {"shard_bytes": "--shard-size", "pipelines": "--input-pipelines"}  # others are named like their options
 _PLAN_VERSION = "plan_version"  # not an option, though the manifest lists it with them
-
-
-def dataset_at(source: str) -> Manifest | None:
-    """Return the manifest of the dataset that SOURCE is; None if it is something else.
-
-    Raises:
-        ManifestError: The manifest is shardkit's, but damaged or of a newer version.
-    """
-    root = dataset_folder(source)
-    try:
-        raw = json.loads(root.read(MANIFEST))
-    except (OSError, ValueError):
-        return None  # other programs write a manifest.json too
-    return read_manifest(source) if isinstance(raw, dict) and "plan_digest" in raw else None
 
 
 def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:

@@ -42,7 +42,7 @@ def info_summary(manifest: Manifest) -> Group:
 
 
 def _classes_part(manifest: Manifest) -> list[Part]:
-    if not manifest.classes:
+    if not manifest.classes or MASK in manifest.features:  # the classes of masks are not counted
         return []
     is_list = manifest.features.get(LABELS) == CLASS_LABELS or OBJECT_LABELS in manifest.features
     made = table("images with" if is_list else "class", *manifest.splits)
@@ -103,7 +103,8 @@ def _mask_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
     made = table("mask value", "images", "pixels")
     total = sum(masks.pixels.values())
     for value in list(masks.pixels)[:CLASSES_LISTED]:
-        made.add_row(f"{value}", f"{masks.num_with[value]:,}", f"{masks.pixels[value] / total:.2%}")
+        name = f" {_quoted(manifest.classes[value])}" if value < len(manifest.classes) else ""
+        made.add_row(f"{value}{name}", f"{masks.num_with[value]:,}", f"{masks.pixels[value] / total:.2%}")
     if len(masks.pixels) > CLASSES_LISTED:
         made.add_row(f"… {len(masks.pixels) - CLASSES_LISTED:,} more")
     return ["", Paragraph(_sampled("values of the masks", manifest, masks.num_masks)), "", made]
@@ -134,7 +135,7 @@ def _sizes_part(statistics: IndexStatistics) -> list[Part]:
 
 def _changes_line(statistics: IndexStatistics) -> str:
     changes = ", ".join(f"{number:,} {change}" for change, number in statistics.changes.items())
-    return f"normalised: {changes}" if changes else "normalised: none, all images are stored unchanged"
+    return f"changed for storage: {changes or 'none'}"
 
 
 def _quoted(name: str) -> str:
@@ -145,11 +146,11 @@ def rejected_line(manifest: Manifest) -> str:
     """Return a line with the number of rejected images by reason, and of skipped files by type."""
     by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
     line = f"rejected: {by_reason} (listed by `shardkit info --rejected`)" if by_reason else "rejected: none"
-    return line + skipped_phrase(manifest.source.skipped)
+    return line + skipped_text(manifest.source.skipped)
 
 
-def skipped_phrase(skipped: Mapping[str, int]) -> str:
-    """Return the end of a line with the number of skipped files by type; empty if there are none."""
+def skipped_text(skipped: Mapping[str, int]) -> str:
+    """Return the end of the line about rejected images: the number of skipped files by type."""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
     return f"; skipped: {kinds}" if kinds else ""
 
@@ -158,7 +159,7 @@ def ties_lines(groups: int | None, duplicates: int | None) -> list[str]:
     """Return lines with the number of groups and of exact duplicates, if there are any."""
     lines = [] if groups is None else [f"groups: {groups:,}"]
     return lines + (
-        [f"exact duplicates: {counted(duplicates, 'image')} with the same bytes as another"] if duplicates else []
+        [f"exact duplicates: {counted(duplicates, 'image')} of the same bytes as another"] if duplicates else []
     )
 
 

@@ -20,6 +20,8 @@ def next_steps(manifest: "Manifest", output: str) -> list[Verbatim]:
         output: OUTPUT as the user wrote it.
     """
     lines = ["", "Next:", *_command("verify", output, "--deep"), *_command("info", output)]
+    if manifest.rejected.num_examples:
+        lines += _command("info", output, "--rejected")
     split = next((name for name, split in manifest.splits.items() if split.num_examples), None)
     if split is not None:
         batch = min(BATCH, manifest.splits[split].num_examples)

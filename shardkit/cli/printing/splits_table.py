@@ -50,7 +50,7 @@ def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
     for row in rows:
         made.add_row(
             row.name,
-            f"{sum(map(bool, row.class_counts)):,}" if row.class_counts else "–",
+            f"{sum(map(bool, row.class_counts)):,}" if any(row.class_counts) else "–",
             f"{len(row.shard_counts):,}",
             f"{sum(row.shard_counts):,}",
             format_size(row.num_bytes),
@@ -72,7 +72,7 @@ def balance_lines(rows: Sequence[SplitRow], features: Mapping[str, Feature]) -> 
     counts = {name: balance.class_spread for name, balance in splits.items()}
     worst = max(counts, key=lambda name: counts[name])
     answer = "yes" if counts[worst] <= 1 else f"no, up to {counts[worst]:,} apart in {worst}"
-    lines = [f"{what} within 1 image per shard: {answer}"] if (what := _balanced(features)) else []
+    lines = [f"{what}: {answer}"] if (what := _balanced(features)) else []
     if all(len(row.shard_counts) <= 1 for row in rows):
         return lines
     bytes_spread = max(balance.bytes_spread for balance in splits.values())
@@ -80,12 +80,14 @@ def balance_lines(rows: Sequence[SplitRow], features: Mapping[str, Feature]) -> 
 
 
 def _balanced(features: Mapping[str, Feature]) -> str:
-    """Return what is dealt evenly over the shards, see planning.labels.ExampleLabels.strata."""
-    if features.get(LABEL) == CLASS_LABEL:
-        return "every class"
+    """Return what is distributed evenly; see planning.labels.ExampleLabels.strata."""
     if label_feature(features) is None:
         return ""
-    return "every tenth of the labels" if LABEL in features else "every class, an image counted for its rarest,"
+    if features.get(LABEL) == CLASS_LABEL:
+        return "every class within 1 image per shard"
+    if LABEL in features:
+        return "every tenth of the labels within 1 image per shard"
+    return "every class within 1 image per shard (an image counts as its rarest class)"
 
 
 def _span(counts: list[int]) -> str:
