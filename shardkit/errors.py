@@ -51,6 +51,10 @@ class UnknownArgumentError(CallError, TypeError):
     """A function has no argument of that name; the message names the one that was probably meant."""
 
 
+class SignatureError(CallError, TypeError):
+    """A function lacks an argument, or has one by position that must be named; the message shows a call."""
+
+
 class MachineError(ShardkitError, OSError):
     """The machine, its disk or the network failed; the same call may succeed later or on another machine."""
 
