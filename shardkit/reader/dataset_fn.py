@@ -1,7 +1,7 @@
 """`DatasetFn`, the input function of a trainer: it makes the dataset of each input pipeline."""
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import tensorflow as tf
@@ -157,12 +157,14 @@ class DatasetFn:
         """Refuse to be data: Keras asks whatever has `__array__` for its shape before it converts it."""
         raise TypeError(_UNCALLED)
 
-    def __getattr__(self, name: str) -> NoReturn:
-        """Refuse to be data: say what to do for `train_fn.take(1)`."""
-        msg = f"{type(self).__name__!r} object has no attribute {name!r}"
-        if not name.startswith("_") and hasattr(tf.data.Dataset, name):
-            msg = f"this is the input function, not its data: call it first, as in train_fn().{name}(...)"
-        raise AttributeError(msg, name=name, obj=self)  # with both, Python suggests a name that is close
+    if not TYPE_CHECKING:  # otherwise type checkers accept every attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Refuse to be data: say what to do for `train_fn.take(1)`."""
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if not name.startswith("_") and hasattr(tf.data.Dataset, name):
+                msg = f"this is the input function, not its data: call it first, as in train_fn().{name}(...)"
+            raise AttributeError(msg, name=name, obj=self)  # with both, Python suggests a name that is close
 
     @property
     def damaged_records(self) -> list[DamagedRecord]:
