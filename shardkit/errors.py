@@ -55,6 +55,10 @@ class MissingExtraError(CallError, ImportError):
     """A package of an optional extra is not installed; the message has the command that installs it."""
 
 
+class SignatureError(CallError, TypeError):
+    """A function lacks an argument, or has one by position that must be named; the message shows a call."""
+
+
 class MachineError(ShardkitError, OSError):
     """The machine, its disk or the network failed; the same call may succeed later or on another machine."""
 

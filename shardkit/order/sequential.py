@@ -4,7 +4,11 @@ One pass has the positions [0, ceil(N / G) * G). The first N are the examples in
 The others repeat the last example with weight 0. The padding repeats the last example and not the first because the
 record of the last was read for the same batch: padding then opens no other shard, and cannot fail where the data did
 not.
+
+Without padding the last global batch is shorter, see `short_ranges`.
 """
+
+import itertools
 
 import numpy as np
 import numpy.typing as npt
@@ -33,6 +37,24 @@ def padded_ids(
     if positions.size and positions.min() < 0:
         raise CallError(f"position {positions.min()} is negative; positions count from 0")
     return np.minimum(positions, num_examples - 1), (positions < num_examples).astype(np.float32)
+
+
+def short_ranges(step: int, *, num_examples: int, global_batch_size: int, num_replicas: int) -> list[range]:
+    """Return the positions of each replica at a step of a pass without padding.
+
+    All steps but the last are those of the padded pass. The examples of the last one are divided among the replicas in
+    order, in parts that differ by at most one.
+
+    Args:
+        step: From 0 to ceil(N / G) - 1.
+        num_examples: N, 1 or more.
+        global_batch_size: G, a multiple of num_replicas.
+        num_replicas: Number of replicas.
+    """
+    first = step * global_batch_size
+    count = min(global_batch_size, num_examples - first)
+    ends = [first + count * replica // num_replicas for replica in range(num_replicas + 1)]
+    return [range(*pair) for pair in itertools.pairwise(ends)]
 
 
 def num_positions(num_examples: int, global_batch_size: int) -> int:

@@ -8,9 +8,11 @@ import tensorflow as tf
 from shardkit.order import BatchLayout
 from shardkit.reader.arguments.checks import whole_number
 from shardkit.reader.arguments.images import Images
+from shardkit.reader.arguments.other_words import READER_WORDS
 from shardkit.reader.arguments.reading import (
     BatchMapFn,
     Datasets,
+    LastBatch,
     MapFn,
     OnCorrupt,
     Order,
@@ -26,9 +28,10 @@ from shardkit.reader.loading import load_dataset_fn
 # Each argument that takes a value object.
 _VALUES = {"images": Images, "order": BlockOrder, "on_corrupt": Skip, "cache": Cache, "service": Service}
 _WORDS = words_of(_VALUES)
+_EXAMPLE = "('OUT', 'train', global_batch_size=64, image_size=(224, 224))"
 
 
-@suggest_arguments(_WORDS)
+@suggest_arguments(_WORDS, READER_WORDS, f"reader.make_dataset_fn{_EXAMPLE}")
 def make_dataset_fn(
     dataset: Datasets,
     split: str,
@@ -37,6 +40,7 @@ def make_dataset_fn(
     image_size: tuple[int, int] | None = None,
     images: Images | None = None,
     training: bool = True,
+    last_batch: LastBatch = "padded",
     seed: int = 0,
     start_step: int = 0,
     order: Order = "full",
@@ -72,7 +76,13 @@ def make_dataset_fn(
             labels, weights). Of a dataset without labels they are images, in evaluation (images, weights). Without
             `images` and `image_size` elements are dicts of the stored features with encoded images, in evaluation with
             `weight`.
-        training: True for the endless order with random crops, False for one pass.
+        training: True for the endless order with random crops, False for one pass. True warns if the split is called
+            validation or test.
+        last_batch: Last batch of an evaluation. "padded" fills it with rows of weight 0, so that all shapes are static.
+            "short" leaves them out: everything that Keras prints is exact, also `val_loss` and unweighted metrics, and
+            `predict` returns one row for each example, in the order of `DatasetFn.keys`. For one process with any
+            number of replicas, which divide the last batch evenly; several workers, a tf.data service and TPUs need
+            padding.
         seed: Seed of order and augmentation, 0 to 2**63 - 1.
         start_step: Global step to start at; costs the same at 0 and at 10,000,000. In evaluation the steps before it
             are skipped, with a warning. `DatasetFn.start_step` is a variable with this value; an iterator starts at the
@@ -120,6 +130,7 @@ def make_dataset_fn(
 
     Raises:
         UnknownArgumentError: There is no argument of that name.
+        SignatureError: The dataset, the split or the batch size is missing, or an option is not named.
         UnknownNameError: There is no such split or class.
         ManifestError, DataError: The dataset is damaged; the message names the file.
         CallError: An argument is wrong, arguments do not go together, or the split cannot fill a batch.
@@ -131,6 +142,7 @@ def make_dataset_fn(
         image_size=image_size,
         images=images,
         training=training,
+        last_batch=last_batch,
         seed=seed,
         start_step=start_step,
         order=order,
@@ -149,7 +161,7 @@ def make_dataset_fn(
     return load_dataset_fn(arguments)
 
 
-@suggest_arguments(_WORDS)
+@suggest_arguments(_WORDS, READER_WORDS, f"reader.make_dataset{_EXAMPLE}")
 def make_dataset(
     dataset: Datasets,
     split: str,
@@ -160,6 +172,7 @@ def make_dataset(
     image_size: tuple[int, int] | None = None,
     images: Images | None = None,
     training: bool = True,
+    last_batch: LastBatch = "padded",
     seed: int = 0,
     start_step: int = 0,
     order: Order = "full",
@@ -190,6 +203,7 @@ def make_dataset(
         image_size: (height, width), short for images=Images((height, width)).
         images: How images are decoded, cropped and resized.
         training: True for the endless order with random crops, False for one pass.
+        last_batch: "padded" or "short".
         seed: Seed of order and augmentation.
         start_step: Global step to start at.
         order: "full", "block" or a `BlockOrder`.
@@ -217,6 +231,7 @@ def make_dataset(
         image_size=image_size,
         images=images,
         training=training,
+        last_batch=last_batch,
         seed=seed,
         start_step=start_step,
         order=order,

@@ -1,7 +1,7 @@
 """`DatasetFn`, the input function of a trainer: it makes the dataset of each input pipeline."""
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -81,6 +81,7 @@ class DatasetFn:
             global_batch_size=self._options.global_batch_size,
             num_examples=self.num_examples,
             training=self._options.training,
+            last_batch="short" if self._options.short_last_batch else "padded",
         )
         layout = input_contexts.layout_of(context, self._options.global_batch_size)
         if self._order is not None:
@@ -135,7 +136,13 @@ class DatasetFn:
         """Describe what is read: "train: 1,579 examples, 25 steps of 64, 8 classes, full order"."""
         steps = f"{_counted(self.steps_per_epoch, 'step')} of {self._options.global_batch_size:,}"
         classes = [_counted(self.num_classes, "class", "classes")] if self.num_classes else []
-        parts = [_counted(self.num_examples, "example"), steps, *classes, self._order_name]
+        padding = []
+        if self._order is None:
+            missing = sequential.num_positions(self.num_examples, self._options.global_batch_size) - self.num_examples
+            if missing:
+                short = self._options.short_last_batch
+                padding = ["a shorter last batch" if short else f"{_counted(missing, 'row')} of padding"]
+        parts = [_counted(self.num_examples, "example"), steps, *classes, self._order_name, *padding]
         return f"{self._options.split}: {', '.join(parts)}"
 
     def __iter__(self) -> NoReturn:
@@ -150,6 +157,15 @@ class DatasetFn:
     def shape(self) -> NoReturn:
         """Refuse to be data: Keras asks whatever has `__array__` for its shape before it converts it."""
         raise TypeError(_UNCALLED)
+
+    if not TYPE_CHECKING:  # otherwise type checkers accept every attribute
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Refuse to be data: say what to do for `train_fn.take(1)`."""
+            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
+            if not name.startswith("_") and hasattr(tf.data.Dataset, name):
+                msg = f"this is the input function, not its data: call it first, as in train_fn().{name}(...)"
+            raise AttributeError(msg, name=name, obj=self)  # with both, Python suggests a name that is close
 
     @property
     def damaged_records(self) -> list[DamagedRecord]:
@@ -188,6 +204,17 @@ class DatasetFn:
     def _whole_batches(self, start_step: int) -> Any:
         layout = BatchLayout(self._options.global_batch_size, 1, 0)
         return pipeline.build(PipelineSpec(self._table, layout, self._options, self._order, start_step, self._damaged))
+
+    def keys(self) -> list[str]:
+        """Return the keys of an evaluation's examples, in the order in which it returns them; reads no image.
+
+        Raises:
+            CallError: This is training, which does not end.
+        """
+        if self._order is not None:
+            msg = "training does not end, so keys() is for training=False; batch_keys(step) lists the keys of a step"
+            raise CallError(msg)
+        return self._table.keys(np.arange(self.num_examples))
 
     def batch_keys(self, step: int) -> list[str]:
         """Return the keys of a global batch in order, without padding and without reading an image.

@@ -1,5 +1,6 @@
 """Describe what each worker will get, and refuse contexts that would hang, crash or silently drop examples."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import tensorflow as tf
@@ -7,8 +8,9 @@ import tensorflow as tf
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.batches import check_divisible
-from shardkit.reader.arguments.checks import flag, refused, whole_number
+from shardkit.reader.arguments.checks import flag, one_of, refused, whole_number
 from shardkit.reader.arguments.options import MAX_BATCH
+from shardkit.reader.arguments.reading import LastBatch
 
 
 def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
@@ -33,14 +35,22 @@ def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
     return BatchLayout(global_batch_size, pipelines, context.input_pipeline_id, replicas // pipelines)
 
 
-def describe_input(context: Any, *, global_batch_size: int, num_examples: int, training: bool = True) -> str:
+def describe_input(
+    context: Any,
+    *,
+    global_batch_size: int,
+    num_examples: int,
+    training: bool = True,
+    last_batch: LastBatch = "padded",
+) -> str:
     """Describe what an input pipeline will get; a `DatasetFn` calls this for every pipeline.
 
     Args:
         context: A `tf.distribute.InputContext`.
         global_batch_size: Examples of a step over all workers and replicas.
         num_examples: Number of examples of the split.
-        training: Endless, or one padded pass.
+        training: Endless, or one pass.
+        last_batch: "padded" or "short", see `make_dataset_fn`; training has no last batch.
 
     Raises:
         CallError: The combination would hang, crash, or lose or repeat examples.
@@ -49,6 +59,7 @@ def describe_input(context: Any, *, global_batch_size: int, num_examples: int, t
         raise refused("context", "a tf.distribute.InputContext", context)
     global_batch_size = whole_number(1, MAX_BATCH)("global_batch_size", global_batch_size)
     num_examples, training = whole_number(1)("num_examples", num_examples), flag("training", training)
+    last_batch = one_of("padded", "short")("last_batch", last_batch)
     layout = layout_of(context, global_batch_size)
     check_enough(num_examples, global_batch_size, training=training)
     steps = steps_per_epoch(num_examples, global_batch_size)
@@ -65,8 +76,42 @@ def describe_input(context: Any, *, global_batch_size: int, num_examples: int, t
             f"It never ends; {num_examples:,} examples make {num_examples / global_batch_size:,.2f} steps an epoch "
             f"(steps_per_epoch={steps:,}), and batches cross the borders of epochs."
         )
+    if last_batch == "short":
+        _check_short(num_examples, layout)
+        last = num_examples - (steps - 1) * global_batch_size
+        return text + f"It ends after {steps:,} steps; the last global batch has {last:,} examples and no padding."
     padding = sequential.num_positions(num_examples, global_batch_size) - num_examples
     return text + f"It ends after {steps:,} steps; the last {padding:,} places are padding of weight 0."
+
+
+def _check_short(num_examples: int, layout: BatchLayout) -> None:
+    """Refuse what an evaluation without padding cannot divide.
+
+    A replica without an example would get a batch of size 0, which many layers do not take (Keras 3.15:
+    BatchNormalization).
+    """
+    if layout.num_workers > 1:
+        msg = (
+            f"last_batch='short' is for one process, and {layout.num_workers} workers with batches of different sizes "
+            f"hang or abort; leave it out: the padding has weight 0"
+        )
+        raise CallError(msg)
+    replicas, size = layout.replicas_per_worker, layout.global_batch_size
+    last = num_examples % size
+    if 0 < last < replicas:
+        fitting = next((fit for fit in _other_sizes(size, replicas) if not 0 < num_examples % fit < replicas), None)
+        other = "" if fitting is None else f"use global_batch_size={fitting:,}, or "
+        msg = (
+            f"last_batch='short' leaves {last} of {num_examples:,} examples for the {replicas} replicas of the last "
+            f"step; {other}leave last_batch out: the padding has weight 0"
+        )
+        raise CallError(msg)
+
+
+def _other_sizes(size: int, replicas: int) -> Iterator[int]:
+    """Yield smaller global batch sizes, then larger ones, nearest first."""
+    yield from range(size - replicas, 0, -replicas)
+    yield from range(size + replicas, 2 * size, replicas)
 
 
 def check_enough(num_examples: int, global_batch_size: int, *, training: bool, source: str = "the split has") -> None:
@@ -84,6 +129,6 @@ def check_enough(num_examples: int, global_batch_size: int, *, training: bool, s
     if training and num_examples < global_batch_size:
         msg = (
             f"{source} {num_examples:,} examples, fewer than the global batch of {global_batch_size:,}, which "
-            f"would hold some twice; use a global_batch_size of at most {num_examples:,}"
+            f"would hold some twice; use a global_batch_size of at most {num_examples:,}, or training=False to evaluate"
         )
         raise CallError(msg)

@@ -2,6 +2,7 @@
 
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.reader import input_contexts
+from shardkit.reader.arguments.evaluation_splits import warn_of_training_on
 from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
@@ -38,6 +39,8 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
     table = source.table(load) if isinstance(source, Mixture) else load(source)
+    if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated
+        warn_of_training_on(given.split)
     if given.cache is None:
         check_remote_reading(table, in_blocks=blocks is not None)
     else:
@@ -52,6 +55,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         batch_map_fn=given.batch_map_fn,
         class_weights=None if given.sample_weight is None else class_weights(table, classes, given.sample_weight),
         max_corrupt=given.max_corrupt,
+        short_last_batch=given.has_short_batch,
     )
     order = make_order(
         table,

@@ -27,7 +27,7 @@ from shardkit.reader.map_results import check_element, check_no_weight
 from shardkit.reader.orders.training_orders import BlockTrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.records.block_reader import BlockReader
-from shardkit.reader.records.instructions import BATCH_SEED, LOCATION_COLUMNS, ReadInstructions
+from shardkit.reader.records.instructions import BATCH_SEED, IS_EXAMPLE, LOCATION_COLUMNS, ReadInstructions
 from shardkit.reader.records.parsing import Parser
 from shardkit.reader.records.range_reader import RangeReader
 from shardkit.reader.records.record_reader import RecordReader
@@ -60,6 +60,8 @@ def build(spec: PipelineSpec) -> Any:
     def batches(examples: Any) -> Any:
         dataset = _parallel_map(_parallel_map(examples, read), make_element)
         dataset = dataset.batch(layout.per_replica_batch_size, drop_remainder=True)
+        if options.short_last_batch:
+            dataset = _parallel_map(dataset, _drop_padding)
         if options.image is None and options.map_fn is None:
             dataset = _parallel_map(dataset, _ParseBatch(parser))
         if options.batch_map_fn is not None:
@@ -146,7 +148,8 @@ class _MakeElement:
     @without_autograph
     def __call__(self, columns: dict[str, Any]) -> Any:
         element = self._element(columns["record"], columns)
-        return {BATCH_SEED: columns[BATCH_SEED], "element": element} if BATCH_SEED in columns else element
+        of_batch = {name: columns[name] for name in (BATCH_SEED, IS_EXAMPLE) if name in columns}
+        return of_batch | {"element": element} if of_batch else element
 
     def _element(self, record: Any, columns: dict[str, Any]) -> Any:
         image, map_fn = self._options.image, self._map_fn
@@ -186,6 +189,20 @@ def _pixels(encoded: Any, columns: dict[str, Any], image: ImageOptions) -> Any:
         return finish(decode_window(encoded, window, is_png, image.channels), flip, image)
     scaled = decode_window(encoded, window, is_png, image.channels, target_size(window, image))
     return finish(scaled, flip, image, shape=window[2:])
+
+
+def _drop_padding(batch: dict[str, Any]) -> Any:
+    """Return the batch's rows that are examples; they are its first ones, see `sequential.short`."""
+    count = tf.reduce_sum(tf.cast(batch.pop(IS_EXAMPLE), tf.int32))
+    element = tf.nest.map_structure(lambda rows: _first_rows(rows, count), batch.pop("element"))
+    return batch | {"element": element} if batch else element
+
+
+def _first_rows(rows: Any, count: Any) -> Any:
+    if isinstance(rows, tf.SparseTensor):
+        shape = tf.concat([tf.cast(count[tf.newaxis], tf.int64), rows.dense_shape[1:]], 0)
+        return tf.sparse.slice(rows, tf.zeros_like(shape), shape)
+    return rows[:count]
 
 
 class _MapBatch:

@@ -277,7 +277,15 @@ def test_it_knows_its_classes_and_how_many_examples_each_has(noise):
     [
         ({}, "train: 307 examples, 20 steps of 16, 3 classes, full order"),
         ({"order": "block", "global_batch_size": 8}, "train: 307 examples, 39 steps of 8, 3 classes, block order"),
-        ({"training": False, "global_batch_size": 400}, "train: 307 examples, 1 step of 400, 3 classes, one pass"),
+        (
+            {"training": False, "global_batch_size": 400},
+            "train: 307 examples, 1 step of 400, 3 classes, one pass, 93 rows of padding",
+        ),
+        (
+            {"training": False, "last_batch": "short"},
+            "train: 307 examples, 20 steps of 16, 3 classes, one pass, a shorter last batch",
+        ),
+        ({"training": False, "take": 32}, "train: 32 examples, 2 steps of 16, 3 classes, one pass"),
         ({"sampling": "class_balanced"}, "train: 307 examples, 20 steps of 16, 3 classes, class-balanced sampling"),
         ({"sampling": {"ant": 1}}, "train: 149 examples, 10 steps of 16, 3 classes, sampling by class weights"),
     ],
@@ -307,3 +315,13 @@ def test_where_data_is_wanted_the_function_itself_is_refused(use, noise):
     given = make_dataset_fn(noise, "train", global_batch_size=16, image_size=(8, 8))
     with pytest.raises(TypeError, match=r"distribute_datasets_from_function.*call it"):
         use(model, given)
+
+
+@pytest.mark.parametrize("name", ["take", "map", "batch", "prefetch", "cardinality", "as_numpy_iterator"])
+def test_methods_of_datasets_are_answered_with_the_call_that_is_missing(name, noise):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16)
+    with pytest.raises(AttributeError, match=rf"not its data: call it first, as in train_fn\(\)\.{name}\("):
+        getattr(dataset_fn, name)
+    with pytest.raises(AttributeError, match=r"'DatasetFn' object has no attribute 'num_clases'$"):
+        dataset_fn.num_clases  # noqa: B018 - it raises
+    assert not hasattr(dataset_fn, f"_{name}")

@@ -58,13 +58,43 @@ def test_what_would_hang_or_drop_is_refused_with_numbers(given, batch, num_examp
         describe_input(context(*given), global_batch_size=batch, num_examples=num_examples)
 
 
+def test_it_says_how_long_an_evaluation_without_padding_is():
+    options = {"global_batch_size": 64, "num_examples": 1000, "training": False, "last_batch": "short"}
+    text = describe_input(context(1, 0, 2), **options)
+    assert text.endswith("It ends after 16 steps; the last global batch has 40 examples and no padding.")
+
+
+@pytest.mark.parametrize(
+    ("given", "batch", "num_examples", "sentence"),
+    [
+        ((2, 0, 2), 64, 1000, "last_batch='short' is for one process, and 2 workers with batches of different sizes"),
+        # 3 of 67 for 4 replicas; 60 would leave 7.
+        (
+            (1, 0, 4),
+            64,
+            67,
+            "leaves 3 of 67 examples for the 4 replicas of the last step; use global_batch_size=60, or",
+        ),
+        ((1, 0, 4), 4, 7, "leaves 3 of 7 examples for the 4 replicas of the last step; leave last_batch out"),
+        ((1, 0, 4), 8, 3, "leaves 3 of 3 examples for the 4 replicas of the last step; leave last_batch out"),
+    ],
+)
+def test_what_cannot_be_divided_without_padding_is_refused(given, batch, num_examples, sentence):
+    options = {"global_batch_size": batch, "num_examples": num_examples, "last_batch": "short"}
+    with pytest.raises(CallError, match=re.escape(sentence)):
+        describe_input(context(*given), training=False, **options)
+    describe_input(context(*given), training=False, **options | {"last_batch": "padded"})
+
+
 @pytest.mark.parametrize("found", [None, 5, "worker 0"])
 def test_what_is_no_context_is_refused(found):
     with pytest.raises(CallError, match=f"context must be a tf.distribute.InputContext; found {found!r}"):
         describe_input(found, global_batch_size=8, num_examples=100)
 
 
-@pytest.mark.parametrize("changed", [{"global_batch_size": "8"}, {"num_examples": 8.0}, {"training": "no"}])
+@pytest.mark.parametrize(
+    "changed", [{"global_batch_size": "8"}, {"num_examples": 8.0}, {"training": "no"}, {"last_batch": None}]
+)
 def test_numbers_and_flags_of_another_type_are_refused(changed):
     (name,) = changed
     with pytest.raises(CallError, match=f"{name} must be "):

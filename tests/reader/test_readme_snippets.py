@@ -19,12 +19,14 @@ from .training_fixtures import SHAPES, cluster, command, environment, run_all, s
 SNIPPETS = runnable("python")
 # What must hold once a snippet has run: that it did what the text around it says.
 HOLDS = {
-    "keras-fit": "strategy.num_replicas_in_sync == 2 and history['loss'][-1] < history['loss'][0] / 3",
+    "keras-fit": "strategy.num_replicas_in_sync == 2 and history['loss'][-1] < history['loss'][0] / 3"
+    " and history['val_accuracy'][-1] > 0.8",
     "describe": "train_fn.class_counts == {'circle': 48, 'square': 48, 'star': 48, 'triangle': 48}",
     "mirrored-loop": "strategy.num_replicas_in_sync == 2 and optimizer.iterations.numpy() == 6 and loss.numpy() > 0",
     "one-device": "loss.numpy() > 0",
     "multiworker": "strategy.num_replicas_in_sync == 2 and loss.numpy() > 0 and weights.numpy().any()",
     "evaluation": "strategy.num_replicas_in_sync == 2 and 0 <= accuracy <= 1",
+    "keras-evaluation": "strategy.num_replicas_in_sync == 2 and list(predictions) == validation_fn.keys()",
     "exact-loss": "strategy.num_replicas_in_sync == 2 and abs(results['loss'] / results['exact_loss'] - 0.75) < 1e-3",
     "resume": "int(step) == int(train_fn.start_step) + 10",
     "keras-resume": "model.optimizer.iterations.numpy() == 9",
@@ -47,6 +49,7 @@ HOLDS = {
 # What the comments say is printed.
 PRINTED = {
     "exact-loss": "0.75",
+    "keras-evaluation": "48",
     "convert-in-python": "240 4",
     "describe": "train: 192 examples, 3 steps of 64, 4 classes, full order",
     "manifest": "192 3",

@@ -1,8 +1,10 @@
 """`Images`: how encoded images become tensors of one static shape."""
 
+import contextlib
 from dataclasses import KW_ONLY, dataclass, fields
-from typing import Literal
+from typing import Any, Literal
 
+from shardkit.errors import CallError
 from shardkit.reader.arguments.checks import (
     Check,
     flag,
@@ -14,6 +16,7 @@ from shardkit.reader.arguments.checks import (
     several,
     whole_number,
 )
+from shardkit.reader.arguments.other_words import IMAGES_WORDS
 from shardkit.reader.arguments.unknown import suggest_arguments
 
 EvalFit = Literal["crop", "stretch", "pad"]
@@ -22,20 +25,29 @@ Dtype = Literal["float32", "bfloat16", "uint8"]
 
 MAX_SIDE = 1 << 16  # pixels; a JPEG cannot be larger
 _INT32_MAX = (1 << 31) - 1
-_CHANNELS = several(real_number("finite"), "finite numbers, one for each channel", bool)
+_FINITE = real_number("finite")
+_CHANNELS = several(_FINITE, "a finite number, or one for each channel", bool)
 
 image_size = several(
     whole_number(1, MAX_SIDE),
-    f"(height, width) in pixels, whole numbers from 1 to {MAX_SIDE}",
+    f"(height, width) in pixels, whole numbers from 1 to {MAX_SIDE}, such as (224, 224)",
     lambda size: len(size) == 2,
 )
 """Check of an image size: (height, width)."""
 
+
+def _channels(name: str, found: Any) -> Any:
+    """Check a number for all channels, which becomes a float, or one for each, which become a tuple."""
+    with contextlib.suppress(CallError):
+        return _FINITE(name, found)
+    return _CHANNELS(name, found)
+
+
 _CHECKS: dict[str, Check] = {
     "size": image_size,
     "dtype": one_of("float32", "bfloat16", "uint8"),
-    "mean": optional(_CHANNELS),
-    "std": optional(_CHANNELS),
+    "mean": optional(_channels),
+    "std": optional(_channels),
     "grayscale": flag,
     "resize_method": one_of("bilinear", "antialias"),
     "scaled_decoding": flag,
@@ -58,7 +70,7 @@ _CHECKS: dict[str, Check] = {
 }
 
 
-@suggest_arguments()
+@suggest_arguments(other_words=IMAGES_WORDS, example="reader.Images((224, 224), flip=False)")
 @dataclass(frozen=True, slots=True)
 class Images:
     """How the reader turns encoded images into tensors of one static shape.
@@ -68,8 +80,11 @@ class Images:
 
     Attributes:
         size: (height, width) of the result, in pixels.
-        dtype: "float32", "bfloat16" or "uint8". Values are 0 to 255 in each of them, unless `mean` and `std` are given.
-        mean: One number of 0..255 for each channel; the result is (value - mean) / std.
+        dtype: "float32", "bfloat16" or "uint8". Values are 0 to 255 in each of them, unless `mean` and `std` are given:
+            uint8 is rounded, bfloat16 has 8 significant bits, and nothing divides by 255.
+        mean: A number, or one for each channel, of values 0 to 255; the result is (value - mean) / std. For -1 to 1,
+            mean=127.5, std=127.5; for 0 to 1, mean=0, std=255; for ImageNet's statistics mean=(123.675, 116.28,
+            103.53), std=(58.395, 57.12, 57.375). Statistics of values 0 to 1 are refused.
         std: See `mean`.
         grayscale: Return one channel instead of three, with the luma weights of JPEG.
         resize_method: "bilinear", or "antialias", which is smoother for large reductions and slower.
@@ -97,8 +112,8 @@ class Images:
     size: tuple[int, int]
     _: KW_ONLY
     dtype: Dtype = "float32"
-    mean: tuple[float, ...] | None = None
-    std: tuple[float, ...] | None = None
+    mean: float | tuple[float, ...] | None = None
+    std: float | tuple[float, ...] | None = None
     grayscale: bool = False
     resize_method: ResizeMethod = "bilinear"
     scaled_decoding: bool = False
@@ -117,16 +132,45 @@ class Images:
             return
         if self.mean is None or self.std is None:
             raise refused("mean and std", "given together", (self.mean, self.std))
-        if not len(self.mean) == len(self.std) == self.channels or min(self.std) <= 0:
-            rule = "1 number each, for the one channel" if self.grayscale else "3 numbers each, one for each channel"
-            raise refused("mean and std", f"{rule}, std above 0", (self.mean, self.std))
+        mean, std = (self._of_channels(values) for values in (self.mean, self.std))
+        if min(std) <= 0:
+            raise refused("mean and std", "finite, std above 0", (self.mean, self.std))
+        _check_range(mean, std)
+        object.__setattr__(self, "mean", mean)
+        object.__setattr__(self, "std", std)
         if self.dtype == "uint8":
             raise refused("dtype", "'float32' or 'bfloat16' with mean and std", self.dtype)
+
+    def _of_channels(self, values: Any) -> tuple[float, ...]:
+        """Return the number of each channel."""
+        if isinstance(values, float):
+            return (values,) * self.channels
+        if len(values) != self.channels:
+            rule = "1 number each, for the one channel" if self.grayscale else "3 numbers each, one for each channel"
+            raise refused("mean and std", f"{rule}, or one number for all", (self.mean, self.std))
+        return tuple(values)
 
     @property
     def channels(self) -> int:
         """1 or 3."""
         return 1 if self.grayscale else 3
+
+
+def _check_range(mean: tuple[float, ...], std: tuple[float, ...]) -> None:
+    """Refuse statistics of values from 0 to 1: with them the result would reach a thousand."""
+    if not (0 < max(mean) < 1 or max(std) < 1):
+        return
+    right = ", ".join(
+        f"{name}={_shown(values, 255 if max(values) <= 1 else 1)}" for name, values in (("mean", mean), ("std", std))
+    )
+    found = f"mean={_shown(mean)}, std={_shown(std)}"
+    msg = f"mean and std must be those of values from 0 to 255: write {right}; found {found}"
+    raise CallError(msg)
+
+
+def _shown(values: tuple[float, ...], factor: int = 1) -> str:
+    shown = [f"{value * factor:g}" for value in values]
+    return shown[0] if len(set(shown)) == 1 else f"({', '.join(shown)})"
 
 
 @dataclass(frozen=True, slots=True)

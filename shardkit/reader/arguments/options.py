@@ -26,6 +26,7 @@ class ReadOptions:
         batch_map_fn: Function of an element and an int32[2] seed, called for each batch of a replica.
         class_weights: Weights in label order; each training element ends with its class's weight. None for no weights.
         max_corrupt: Maximum number of damaged records to replace; None to stop at the first.
+        short_last_batch: Evaluation without padding: the last batch is shorter.
     """
 
     split: str
@@ -37,3 +38,4 @@ class ReadOptions:
     batch_map_fn: Callable[[Any, Any], Any] | None = None
     class_weights: tuple[float, ...] | None = None
     max_corrupt: int | None = None
+    short_last_batch: bool = False

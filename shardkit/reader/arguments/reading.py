@@ -18,6 +18,7 @@ from shardkit.reader.arguments.checks import (
     folder,
     function,
     normalise_fields,
+    one_of,
     optional,
     refused,
     several,
@@ -36,6 +37,7 @@ Datasets: TypeAlias = Dataset | Sequence[tuple[Dataset, float]]
 Order: TypeAlias = Literal["full", "block"] | BlockOrder
 Sampling: TypeAlias = Literal["natural", "class_balanced"] | Mapping[str, float]
 SampleWeight: TypeAlias = Literal["balanced"] | Mapping[str, float]
+LastBatch: TypeAlias = Literal["padded", "short"]
 OnCorrupt: TypeAlias = Literal["error", "skip"] | Skip
 MapFn: TypeAlias = Callable[[dict[str, Any], Any], Any]
 BatchMapFn: TypeAlias = Callable[[Any, Any], Any]
@@ -57,6 +59,7 @@ class ReadArguments:
     image_size: tuple[int, int] | None
     images: Images | None
     training: bool
+    last_batch: LastBatch
     seed: int
     start_step: int
     order: Any
@@ -83,6 +86,9 @@ class ReadArguments:
             object.__setattr__(self, "images", Images(self.image_size))
         if self.service is not None:
             self._check_remote("service")
+            if self.has_short_batch:
+                msg = "last_batch='short' keeps the order of the examples, and service= does not; leave one of them out"
+                raise CallError(msg)
             if self.independent_workers:
                 msg = "service= gives every global batch once, independent_workers= does not promise it; leave one out"
                 raise CallError(msg)
@@ -123,6 +129,11 @@ class ReadArguments:
     def block_order(self) -> BlockOrder | None:
         """The block order of training, if that is the order."""
         return self.order if isinstance(self.order, BlockOrder) else None
+
+    @property
+    def has_short_batch(self) -> bool:
+        """Whether this is an evaluation without padding."""
+        return not self.training and self.last_batch == "short"
 
     @property
     def max_corrupt(self) -> int | None:
@@ -204,6 +215,7 @@ _CHECKS: dict[str, Check] = {
     "image_size": optional(image_size),
     "images": optional(_value(Images, "a reader.Images", _images)),
     "training": flag,
+    "last_batch": one_of("padded", "short"),
     "seed": whole_number(0, MAX_SEED),
     "start_step": whole_number(0, MAX_STEP - 1),
     "order": _value(BlockOrder, "'full', 'block' or a reader.BlockOrder", _order),

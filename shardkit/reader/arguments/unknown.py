@@ -7,33 +7,51 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar, cast
 
-from shardkit.errors import UnknownArgumentError
+from shardkit.errors import SignatureError, UnknownArgumentError
 
 _Callable = TypeVar("_Callable", bound=Callable[..., Any])
 
 
-def suggest_arguments(moved: Mapping[str, str] | None = None) -> Callable[[_Callable], _Callable]:
+def suggest_arguments(
+    moved: Mapping[str, str] | None = None, other_words: Mapping[str, str] | None = None, example: str | None = None
+) -> Callable[[_Callable], _Callable]:
     """Return a decorator for functions and classes: an unknown argument is answered with the closest one that exists.
 
     The signature stays: IDEs complete it and mypy checks calls. The constructor of a class is replaced in place.
 
     Args:
         moved: Arguments of the function's value objects, and how to write them; see `words_of`.
+        other_words: Arguments that do not exist, and what serves instead.
+        example: A call, for those that lack an argument or have too many by position; None to let Python answer them.
 
     Raises:
         UnknownArgumentError: The decorated function is called with an argument that does not exist.
+        SignatureError: It is called without a required argument, or with too many by position.
     """
 
     def decorate(decorated: _Callable) -> _Callable:
         is_class = isinstance(decorated, type)
         inner: Any = vars(decorated)["__init__"] if is_class else decorated
-        known = [word for word in inspect.signature(inner).parameters if word != "self"]
+        signature = inspect.signature(inner)
+        known = [word for word in signature.parameters if word != "self"]
+        named = inspect.Parameter.KEYWORD_ONLY
+        by_position = [word for word in known if signature.parameters[word].kind is not named]
 
         @functools.wraps(inner)
         def call(*args: Any, **kwargs: Any) -> Any:
             for given in kwargs:
                 if given not in known:
-                    raise UnknownArgumentError(_message(decorated.__name__, given, known, moved or {}))
+                    message = _message(decorated.__name__, given, known, moved or {}, other_words or {})
+                    raise UnknownArgumentError(message)
+            if example is not None:
+                try:
+                    signature.bind(*args, **kwargs)
+                except TypeError as error:
+                    problem = str(error)
+                    if "too many" in problem:
+                        problem = f"takes {' and '.join(by_position)} by position, all others by name"
+                    msg = f"{decorated.__name__}() {problem}; write it as in {example}"
+                    raise SignatureError(msg) from None
             return inner(*args, **kwargs)
 
         if not is_class:
@@ -57,8 +75,12 @@ def words_of(values: Mapping[str, type]) -> dict[str, str]:
     }
 
 
-def _message(function: str, given: str, known: list[str], moved: Mapping[str, str]) -> str:
+def _message(
+    function: str, given: str, known: list[str], moved: Mapping[str, str], other_words: Mapping[str, str]
+) -> str:
     found = f"{function}() has no argument {given!r}"
+    if given in other_words:
+        return f"{found}: {other_words[given]}"
     for word in [given, *difflib.get_close_matches(given, [*known, *moved], n=1)]:
         if word in moved:
             return f"{found}; write {moved[word]}"

@@ -9,6 +9,7 @@ import tensorflow as tf
 from shardkit.reader.autograph import without_autograph
 from shardkit.reader.images import crops
 from shardkit.reader.orders import permutation as permutation_ops
+from shardkit.reader.orders import sequential
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.python_calls import callable_in_graph
 from shardkit.reader.records.recovery import RecordRecovery
@@ -17,6 +18,8 @@ from shardkit.reader.table.column_lookup import column_lookup
 # Takes the place of the epoch in the seeds of batches: no epoch has this number.
 _BATCH_EPOCH = np.int64(-1)
 BATCH_SEED = "batch_seed"
+# Whether a row is an example; the others of a short batch are cut off.
+IS_EXAMPLE = "is_example"
 # Columns that only reading needs.
 LOCATION_COLUMNS = {"id", "path", "offset", "frame_bytes", "epoch", "is_undecodable"}
 
@@ -65,19 +68,24 @@ class ReadInstructions:
 
     def of_steps(self, first_step: Any, num_steps: int) -> tuple[dict[str, Any], Any]:
         """Return the instructions of some steps, and the epoch of each example."""
-        layout, num_examples = self._spec.layout, self._spec.table.num_examples
+        layout, options, num_examples = self._spec.layout, self._options, self._spec.table.num_examples
         steps = tf.range(first_step, tf.minimum(first_step + num_steps, self._spec.end_step))
         positions = tf.reshape(steps[:, tf.newaxis] * layout.global_batch_size + np.array(layout.slots), [-1])
         if self._spec.order is not None:
             ids, epochs = self._spec.order.in_graph(positions)
+            instructions = self.of_examples(ids, epochs)
         else:
-            ids, epochs = tf.minimum(positions, num_examples - 1), tf.zeros_like(positions)
-        instructions = self.of_examples(ids, epochs)
-        if not self._options.training:
-            instructions["weight"] = tf.cast(positions < num_examples, tf.float32)
-        if self._options.batch_map_fn is not None:
+            if options.short_last_batch:
+                ids, is_example = sequential.short(positions, num_examples, layout)
+            else:
+                ids, is_example = sequential.padded(positions, num_examples)
+            epochs = tf.zeros_like(positions)
+            instructions = self.of_examples(ids, epochs) | {"weight": tf.cast(is_example, tf.float32)}
+            if options.short_last_batch:
+                instructions[IS_EXAMPLE] = is_example
+        if options.batch_map_fn is not None:
             epoch = tf.fill([1], _BATCH_EPOCH)
-            instructions[BATCH_SEED] = permutation_ops.seeds(positions, epoch, self._options.seed)
+            instructions[BATCH_SEED] = permutation_ops.seeds(positions, epoch, options.seed)
         return instructions, epochs
 
     def of_examples(self, ids: Any, epochs: Any) -> dict[str, Any]:

@@ -17,7 +17,10 @@ THREE = (1.0, 2.0, 3.0)
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        ({"size": (0, 8)}, "size must be (height, width) in pixels, whole numbers from 1 to 65536; found (0, 8)"),
+        (
+            {"size": (0, 8)},
+            "size must be (height, width) in pixels, whole numbers from 1 to 65536, such as (224, 224); found",
+        ),
         ({"size": (8, -1)}, "size"),
         ({"size": (8, 8, 3)}, "size"),  # with channels
         *(({"size": found}, "size") for found in (16, "16", (16.0, 16.0), (16,), (1 << 40, 16), None)),
@@ -37,7 +40,7 @@ THREE = (1.0, 2.0, 3.0)
         ({"resize_method": "lanczos"}, "resize_method must be 'bilinear' or 'antialias'; found 'lanczos'"),
         ({"mean": THREE}, "mean and std must be given together"),
         ({"std": THREE}, "mean and std must be given together"),
-        *(({"mean": found, "std": THREE}, "mean must be") for found in (5, "abc", (1, 2, math.nan), ())),
+        *(({"mean": found, "std": THREE}, "mean must be") for found in (True, math.inf, "abc", (1, 2, math.nan), ())),
         ({"mean": (1.0,), "std": (1.0,)}, "mean and std must be 3 numbers each"),
         ({"mean": THREE, "std": (1.0, 0.0, 1.0)}, "std above 0"),
         ({"mean": THREE, "std": THREE, "grayscale": True}, "mean and std must be 1 number each, for the one channel"),
@@ -64,6 +67,33 @@ def test_values_out_of_range_are_refused(changed, named):
 )
 def test_the_ends_of_the_ranges_are_allowed(changed):
     assert Images(**({"size": (8, 8)} | changed)).channels == (1 if "grayscale" in changed else 3)
+
+
+def test_a_number_is_the_mean_or_std_of_all_channels():
+    assert Images((8, 8), mean=127.5, std=np.float32(127.5)) == Images((8, 8), mean=(127.5,) * 3, std=(127.5,) * 3)
+    assert Images((8, 8), mean=0, std=255, grayscale=True) == Images((8, 8), mean=[0], std=[255], grayscale=True)
+    assert Images((8, 8), mean=(123.675, 116.28, 103.53), std=1).std == (1.0, 1.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("mean", "std", "right"),
+    [
+        # ImageNet's, as torchvision's pages state them.
+        ([0.485, 0.456, 0.406], [0.229, 0.224, 0.225], "mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375)"),
+        (0.5, 0.5, "mean=127.5, std=127.5"),
+        (
+            [123.675, 116.28, 103.53],
+            [0.229, 0.224, 0.225],
+            "mean=(123.675, 116.28, 103.53), std=(58.395, 57.12, 57.375)",
+        ),
+        (0, 0.5, "mean=0, std=127.5"),
+    ],
+)
+def test_statistics_of_values_from_0_to_1_are_refused_with_those_to_write(mean, std, right):
+    with pytest.raises(CallError, match=re.escape(f"values from 0 to 255: write {right}; found mean=")):
+        Images((8, 8), mean=mean, std=std)
+    written = eval(f"dict({right})")  # noqa: S307 - what the message says can be pasted
+    assert Images((8, 8), **written).std
 
 
 def test_arrays_and_lists_become_the_same_value_as_tuples():

@@ -49,6 +49,7 @@ REFUSED = [
     *of_each(["on_corrupt"], [Skip]),
     *of_each(["service"], [5, ["grpc://host:1"], "localhost:5000", Service]),
     *of_each(["training", "independent_workers"], NO_FLAGS),
+    *of_each(["last_batch"], [None, "drop", True]),
     *of_each(["map_fn", "batch_map_fn"], [5, "map"]),
     *of_each(["cache"], ["", 5, b"cache", Cache]),
     *of_each(["split"], [None, 5, ["train"]]),
@@ -111,6 +112,13 @@ def test_words_and_paths_are_short_for_values():
     assert short.images == Images((8, 9))
     assert (short.order, short.on_corrupt, short.cache) == (BlockOrder(), Skip(), Cache("cache"))
     assert arguments(service="grpc://host:1").service == Service("grpc://host:1")
+
+
+def test_an_evaluation_without_padding_does_not_use_a_service():
+    options = {"last_batch": "short", "service": "grpc://host:1"}
+    with pytest.raises(CallError, match="last_batch='short' keeps the order of the examples, and service= does not"):
+        arguments(training=False, **options)
+    assert not arguments(**options).has_short_batch  # training has no last batch
 
 
 def test_a_tensor_is_not_shown_but_named():

@@ -4,8 +4,9 @@ import inspect
 
 import pytest
 
-from shardkit.errors import CallError, UnknownArgumentError
+from shardkit.errors import CallError, SignatureError, UnknownArgumentError
 from shardkit.reader import BlockOrder, Cache, Images, Service, Skip, make_dataset, make_dataset_fn
+from shardkit.reader.arguments.other_words import IMAGES_WORDS, READER_WORDS
 
 
 @pytest.mark.parametrize("make", [make_dataset_fn, make_dataset])
@@ -46,9 +47,48 @@ def test_value_objects_know_theirs_too(make, given, meant):
         make(**{given: 1})
 
 
-def test_a_missing_argument_is_python_s_own_error():
-    with pytest.raises(TypeError, match=r"make_dataset_fn\(\) missing .* 'global_batch_size'"):
-        make_dataset_fn("nowhere", "train")
+@pytest.mark.parametrize(
+    ("make", "given", "said"),
+    [
+        (
+            lambda **given: make_dataset_fn("nowhere", "train", global_batch_size=8, **given),
+            "shuffle",
+            "training=True ",
+        ),
+        (lambda **given: make_dataset("nowhere", "train", global_batch_size=8, **given), "repeat", "training=True "),
+        (lambda **given: make_dataset_fn("nowhere", "train", global_batch_size=8, **given), "rescale", "mean=127.5"),
+        (lambda **given: Images((8, 8), **given), "rescale", "mean=0, std=255"),
+    ],
+)
+def test_an_argument_known_from_other_readers_is_answered_with_what_serves_here(make, given, said):
+    with pytest.raises(UnknownArgumentError, match=f"has no argument '{given}': .*{said}"):
+        make(**{given: 1})
+
+
+def test_no_answer_is_for_an_argument_that_exists():
+    for words, make in ((READER_WORDS, make_dataset), (IMAGES_WORDS, Images)):
+        assert not set(words) & set(inspect.signature(make).parameters)
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: make_dataset_fn("nowhere"), r"make_dataset_fn\(\) missing .* 'split'; .*'OUT', 'train', global_batch"),
+        (
+            lambda: make_dataset_fn("nowhere", "train"),
+            r"make_dataset_fn\(\) missing .* 'global_batch_size'; write it as",
+        ),
+        (
+            lambda: make_dataset("nowhere", "train", 8),
+            r"make_dataset\(\) takes dataset and split by position, all others",
+        ),
+        (lambda: Images(8, 8), r"Images\(\) takes size by position, all others by name; write it as in reader.Images"),
+    ],
+)
+def test_a_call_that_lacks_an_argument_or_a_name_is_answered_with_a_call(call, said):
+    with pytest.raises(SignatureError, match=said) as caught:
+        call()
+    assert isinstance(caught.value, TypeError)
 
 
 def test_make_dataset_takes_the_arguments_of_make_dataset_fn_and_the_number_of_the_worker():
