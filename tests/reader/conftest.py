@@ -74,10 +74,20 @@ def copied(noise, tmp_path):
     return shutil.copytree(noise, tmp_path / "copy")
 
 
+def datasets_of_workers(dataset_fn, num_workers=1, replicas=1):
+    """The datasets of all workers. To make them takes long; `start_step` may be assigned between two readings."""
+    contexts = [tf.distribute.InputContext(num_workers, w, num_workers * replicas) for w in range(num_workers)]
+    return [dataset_fn(context) for context in contexts]
+
+
 def global_batches(dataset_fn, steps, num_workers=1, replicas=1):
     """The batches of some steps, each put together of what all replicas of all workers get, in order."""
-    contexts = [tf.distribute.InputContext(num_workers, w, num_workers * replicas) for w in range(num_workers)]
-    iterators = [iter(dataset_fn(context)) for context in contexts]
+    return joined_batches(datasets_of_workers(dataset_fn, num_workers, replicas), steps, replicas)
+
+
+def joined_batches(datasets, steps, replicas=1):
+    """The same of the datasets of all workers."""
+    iterators = [iter(dataset) for dataset in datasets]
     for _ in range(steps):
         parts = [next(iterator) for iterator in iterators for _ in range(replicas)]
         yield tf.nest.map_structure(lambda *part: np.concatenate([np.asarray(one) for one in part]), *parts)

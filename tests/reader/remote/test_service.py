@@ -107,8 +107,7 @@ def test_each_global_batch_comes_once_and_is_what_it_is_without_the_service(opti
             np.testing.assert_array_equal(part, own)
 
 
-@pytest.mark.parametrize("image_size", [None, (8, 8)])
-@pytest.mark.parametrize("replicas", [1, 2])
+@pytest.mark.parametrize(("replicas", "image_size"), [(1, None), (2, (8, 8))])
 def test_the_element_is_the_same_as_without_the_service(replicas, image_size, noise, address):
     context = tf.distribute.InputContext(1, 0, replicas)
     for training in (True, False):
