@@ -23,6 +23,7 @@ def pytest_collection_finish():
     """Keep the imported libraries out of the garbage collector's passes, which take a tenth of the time otherwise."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
 
 
 @pytest.fixture(scope="session")

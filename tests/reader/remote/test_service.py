@@ -3,8 +3,6 @@
 import contextlib
 import itertools
 import socket
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from shardkit.reader import pipeline_spec
 from shardkit.reader.remote import service
 
 from ..conftest import global_batches, texts
+from ..processes import DEVNULL, PIPE, Process
 from ..training_fixtures import command, environment
 
 BATCH = 12
@@ -25,15 +24,11 @@ STEPS_PER_BLOCK = 4  # what a worker receives at a time
 
 @contextlib.contextmanager
 def started(*words):
-    process = subprocess.Popen(
-        # A new interpreter: the processes of a service must not inherit the tests' imports.
-        [sys.executable, *command("data_service.py", *words)],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    # The processes of a service must not inherit shardkit.
+    program = command("data_service.py", *words)
+    process = Process(program, environment(), stdout=PIPE, stderr=DEVNULL, modules=("tensorflow",))
     try:
-        assert process.stdout.readline() == b"ready\n"
+        assert process.stdout.readline() == "ready\n"
         yield process
     finally:
         process.kill()
