@@ -1,4 +1,8 @@
+import fcntl
+import gc
+import json
 import os
+import shutil
 import subprocess
 import sys
 import urllib.request
@@ -13,6 +17,56 @@ os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
 # A busy machine is no fault of the code: no example is timed.
 settings.register_profile("shardkit", deadline=None)
 settings.load_profile("shardkit")
+
+
+def pytest_collection_finish():
+    """Keep the imported libraries out of the garbage collector's passes, which take a tenth of the time otherwise."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(10_000, 10, 10)
+
+
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory):
+    """Return the folder of that name, made by the first of all test processes that asks for it; not to be changed.
+
+    A fixture's scope ends at its test process; with pytest-xdist there are several.
+
+    Args:
+        name: Name of the folder.
+        make: Function that gets the path of the new folder and fills it.
+    """
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+
+    def folder_of(name, make):
+        folder, is_made = root / name, root / f"{name}-is-made"
+        with open(root / f"{name}-lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not is_made.exists():
+                shutil.rmtree(folder, ignore_errors=True)  # of a process that failed
+                folder.mkdir()
+                make(folder)
+                is_made.touch()
+        return folder
+
+    return folder_of
+
+
+@pytest.fixture(scope="session")
+def found_once(made_once):
+    """Return what a function returned that was called by the first of all test processes, as JSON passes it on.
+
+    Args:
+        name: Name of the folder that the function gets.
+        find: Function of the path of a new folder.
+    """
+
+    def found(name, find):
+        folder = made_once(name, lambda folder: (folder / "found.json").write_text(json.dumps(find(folder))))
+        return json.loads((folder / "found.json").read_text())
+
+    return found
 
 
 # A process of its own: pyarrow waits for answers in a destructor, where it holds the lock that a thread would need.

@@ -1,5 +1,6 @@
 """A dataset read back through the reader, example by example, to compare it with an independent reading."""
 
+import functools
 import io
 
 import numpy as np
@@ -11,8 +12,9 @@ from shardkit import read_manifest, reader
 ORIENTATION = 0x0112
 
 
+@functools.cache
 def examples(dataset):
-    """Every example by key: its features as NumPy values, and its split."""
+    """Every example by key: its features as NumPy values, and its split; not to be changed."""
     found = {}
     for split in read_manifest(str(dataset)).splits:
         batches = reader.make_dataset(str(dataset), split, global_batch_size=5, training=False)

@@ -25,26 +25,11 @@ SAMPLES = Path(__file__).parents[2] / "sample_data"
 SPLITS = {"train": 16, "validation": 6, "test": 2}
 
 
-@pytest.fixture(scope="module")
-def converted(tmp_path_factory):
-    """A sample source converted with no option; its dataset's folder."""
-    made = {}
-
-    def folder_of(name):
-        if name not in made:
-            made[name] = tmp_path_factory.mktemp(name) / "out"
-            convert(SAMPLES / name, made[name])
-        return made[name]
-
-    return folder_of
-
-
 @pytest.mark.parametrize("name", ["coco", "voc", "yolo"])
-def test_every_image_is_there_once_with_its_bytes_and_verify_finds_it_sound(name, converted):
+def test_every_image_is_there_once_with_its_bytes(name, converted):
     found = examples(converted(name))
     assert {split: sum(one["split"] == split for one in found.values()) for split in SPLITS} == SPLITS
-    assert_same_images(found, SAMPLES / name)
-    assert call("verify", converted(name), "--deep").exit_code == 0
+    assert_same_images(found, SAMPLES / name)  # and the fixture has had it verified
 
 
 def test_coco_is_what_pycocotools_reads(converted):

@@ -20,15 +20,14 @@ def shards_of(output):
 
 
 @pytest.mark.parametrize("name", ["coco", "voc/VOCdevkit/VOC2012", "yolo", "masks", "metadata"])
-def test_a_folder_in_a_zip_gives_the_records_of_the_folder(name, tmp_path):
+def test_a_folder_in_a_zip_gives_the_records_of_the_folder(name, converted, tmp_path):
     shutil.make_archive(str(tmp_path / "source"), "zip", SAMPLES / name)
-    convert(SAMPLES / name, tmp_path / "folder")
     convert(tmp_path / "source.zip", tmp_path / "archive")
-    assert shards_of(tmp_path / "archive") == shards_of(tmp_path / "folder")
+    assert shards_of(tmp_path / "archive") == shards_of(converted(name))
 
 
 @pytest.mark.parametrize("name", ["coco", "voc", "yolo", "masks", "metadata", "webdataset", "hf", "folders.zip"])
-def test_a_source_in_an_object_store_gives_the_records_of_the_one_on_disk(name, s3_bucket, tmp_path):
+def test_a_source_in_an_object_store_gives_the_records_of_the_one_on_disk(name, converted, s3_bucket, tmp_path):
     remote = open_folder(f"{s3_bucket}/{name}" if (SAMPLES / name).is_dir() else s3_bucket)
     files = sorted((SAMPLES / name).rglob("*")) if (SAMPLES / name).is_dir() else [SAMPLES / name]
     for path in files:
@@ -36,9 +35,8 @@ def test_a_source_in_an_object_store_gives_the_records_of_the_one_on_disk(name, 
             below = str(path.relative_to(SAMPLES / name)) if path != SAMPLES / name else name
             with remote.atomic_write(below) as file:
                 file.write(path.read_bytes())
-    convert(SAMPLES / name, tmp_path / "disk")
     convert(f"{s3_bucket}/{name}", tmp_path / "store")
-    assert shards_of(tmp_path / "store") == shards_of(tmp_path / "disk")
+    assert shards_of(tmp_path / "store") == shards_of(converted(name))
 
 
 def test_a_table_may_name_images_in_an_object_store(s3_bucket, tmp_path):
@@ -59,9 +57,9 @@ def test_every_file_is_the_same_for_any_number_of_workers(name, tmp_path):
     assert digests(tmp_path / "one") == digests(tmp_path / "four")
 
 
-def test_class_folders_are_read_back_as_they_lie_there(tmp_path):
-    convert(SAMPLES / "shapes", tmp_path / "out")
-    found, classes = examples(tmp_path / "out"), read_manifest(str(tmp_path / "out")).classes
+def test_class_folders_are_read_back_as_they_lie_there(converted):
+    dataset = converted("shapes")
+    found, classes = examples(dataset), read_manifest(str(dataset)).classes
     assert {key: classes[one["label"]] for key, one in found.items()} == {
         f"{path.parent.name}/{path.name}": path.parent.name for path in (SAMPLES / "shapes").rglob("*.*")
     }

@@ -20,22 +20,6 @@ from ..cli.calling import call, convert
 from .reading_back import ORIENTATION, assert_same_images, examples
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
-OPTIONS = {"names": ["--label-pattern", "^([a-z]+)_"]}
-
-
-@pytest.fixture(scope="module")
-def converted(tmp_path_factory):
-    """A sample source converted with no option but what its layout cannot tell; its dataset's folder."""
-    made = {}
-
-    def folder_of(name):
-        if name not in made:
-            made[name] = tmp_path_factory.mktemp("packed") / "out"
-            convert(SAMPLES / name, made[name], *OPTIONS.get(name, []))
-            assert call("verify", made[name], "--deep").exit_code == 0
-        return made[name]
-
-    return folder_of
 
 
 def test_masks_are_the_class_numbers_of_their_pixels(converted):

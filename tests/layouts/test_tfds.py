@@ -8,17 +8,16 @@ import tensorflow_datasets as tfds
 
 from shardkit import read_manifest
 
-from ..cli.calling import convert
 from .reading_back import examples
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
 
 
 @pytest.mark.parametrize("name", ["coco", "multilabel.jsonl", "regression.parquet", "attributes.tsv", "masks"])
-def test_the_builder_finds_every_feature(name, tmp_path):
-    convert(SAMPLES / name, tmp_path / "out")
-    wanted, classes = examples(tmp_path / "out"), read_manifest(str(tmp_path / "out")).classes
-    builder = tfds.builder_from_directory(tmp_path / "out")
+def test_the_builder_finds_every_feature(name, converted):
+    dataset = converted(name)
+    wanted, classes = examples(dataset), read_manifest(str(dataset)).classes
+    builder = tfds.builder_from_directory(dataset)
     found = 0
     for split in builder.info.splits:
         for one in tfds.as_numpy(builder.as_dataset(split)):

@@ -19,17 +19,15 @@ COUNTS = {"ant": 149, "bee": 97, "cat": 61}  # 307 in all, a prime: no batch siz
 
 
 @pytest.fixture(scope="session")
-def noise_source(tmp_path_factory):
+def noise_source(made_once):
     """307 small PNGs of noise, each another one."""
-    return write_class_folders(tmp_path_factory.mktemp("noise") / "source", COUNTS)
+    return made_once("noise-source", lambda folder: write_class_folders(folder, COUNTS))
 
 
 @pytest.fixture(scope="session")
-def noise(noise_source):
+def noise(noise_source, made_once):
     """The folder of noise_source's dataset: one split, three shards, converted as users do; not to be changed."""
-    output = noise_source.parent / "dataset"
-    convert(noise_source, output, "--shards", "3")
-    return str(output)
+    return str(made_once("noise", lambda folder: convert(noise_source, folder, "--shards", "3")))
 
 
 def smooth(width, height, seed=0):
@@ -59,17 +57,15 @@ def _mixed():
 
 
 @pytest.fixture(scope="session")
-def mixed_source(tmp_path_factory):
+def mixed_source(made_once):
     """48 JPEGs and PNGs, colour and grey, of odd and extreme sizes."""
-    return write_tree(tmp_path_factory.mktemp("mixed") / "source", dict(_mixed()))
+    return made_once("mixed-source", lambda folder: write_tree(folder, dict(_mixed())))
 
 
 @pytest.fixture(scope="session")
-def mixed(mixed_source):
+def mixed(mixed_source, made_once):
     """The folder of mixed_source's dataset; not to be changed."""
-    output = str(mixed_source.parent / "dataset")
-    convert_without_beam(str(mixed_source), output, shards=2)
-    return output
+    return str(made_once("mixed", lambda folder: convert_without_beam(str(mixed_source), str(folder), shards=2)))
 
 
 @pytest.fixture
@@ -78,10 +74,20 @@ def copied(noise, tmp_path):
     return shutil.copytree(noise, tmp_path / "copy")
 
 
+def datasets_of_workers(dataset_fn, num_workers=1, replicas=1):
+    """The datasets of all workers. To make them takes long; `start_step` may be assigned between two readings."""
+    contexts = [tf.distribute.InputContext(num_workers, w, num_workers * replicas) for w in range(num_workers)]
+    return [dataset_fn(context) for context in contexts]
+
+
 def global_batches(dataset_fn, steps, num_workers=1, replicas=1):
     """The batches of some steps, each put together of what all replicas of all workers get, in order."""
-    contexts = [tf.distribute.InputContext(num_workers, w, num_workers * replicas) for w in range(num_workers)]
-    iterators = [iter(dataset_fn(context)) for context in contexts]
+    return joined_batches(datasets_of_workers(dataset_fn, num_workers, replicas), steps, replicas)
+
+
+def joined_batches(datasets, steps, replicas=1):
+    """The same of the datasets of all workers."""
+    iterators = [iter(dataset) for dataset in datasets]
     for _ in range(steps):
         parts = [next(iterator) for iterator in iterators for _ in range(replicas)]
         yield tf.nest.map_structure(lambda *part: np.concatenate([np.asarray(one) for one in part]), *parts)

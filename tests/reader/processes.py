@@ -1,4 +1,4 @@
-"""Programs in new processes, forked from one that has imported TensorFlow (`programs/fork_server.py`)."""
+"""Programs in new processes, forked from one that has imported what they need (`programs/fork_server.py`)."""
 
 import contextlib
 import functools
@@ -14,6 +14,7 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
 HEAD_BYTES = 8
+MODULES = ("keras", "tensorflow", "shardkit.reader")
 ONE_REQUEST_AT_A_TIME = threading.Lock()
 
 
@@ -26,9 +27,12 @@ class Process:
         cwd: The working directory.
         stdin: Of the process: PIPE, DEVNULL or an open file; stdout and stderr likewise.
         text: Whether pipes carry text.
+        modules: What the process has imported already.
     """
 
-    def __init__(self, argv, environment, *, cwd=None, stdin=DEVNULL, stdout=None, stderr=None, text=True):
+    def __init__(
+        self, argv, environment, *, cwd=None, stdin=DEVNULL, stdout=None, stderr=None, text=True, modules=MODULES
+    ):
         request = {"argv": [str(word) for word in argv], "environment": environment, "cwd": str(cwd or Path.cwd())}
         data = json.dumps(request).encode()
         with contextlib.ExitStack() as ours:
@@ -39,7 +43,7 @@ class Process:
             ours.callback(status.close)
             descriptors = [theirs_in, theirs_out, theirs_err, status.fileno()]
             with ONE_REQUEST_AT_A_TIME:
-                control = _fork_server(environment["PYTHONPATH"])
+                control = _fork_server(environment["PYTHONPATH"], modules)
                 socket.send_fds(control, [len(data).to_bytes(HEAD_BYTES, "big")], descriptors)
                 control.sendall(data)
         self.args, self.returncode = argv, None
@@ -103,12 +107,12 @@ def _ends(wanted, number, text, stack):
 
 
 @functools.cache
-def _fork_server(python_path):
+def _fork_server(python_path, modules):
     """The control socket of this test process's fork server, which ends when the socket is closed."""
     program = Path(__file__).parent / "programs" / "fork_server.py"
     control, theirs = socket.socketpair()
     variables = os.environ | {"PYTHONPATH": python_path, "TF_CPP_MIN_LOG_LEVEL": "3", "CUDA_VISIBLE_DEVICES": "-1"}
-    words = [sys.executable, str(program), str(theirs.fileno())]
+    words = [sys.executable, str(program), str(theirs.fileno()), *modules]
     subprocess.Popen(words, env=variables, stdin=DEVNULL, pass_fds=[theirs.fileno()])
     theirs.close()
     return control

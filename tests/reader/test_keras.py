@@ -22,10 +22,13 @@ STEPS = 6
 
 
 @pytest.fixture(scope="module")
-def facts(shapes, tmp_path_factory):  # noqa: F811 - a fixture
+def facts(shapes, found_once):  # noqa: F811 - a fixture
     """What `fit` with validation data and one more `evaluate` did."""
-    result = tmp_path_factory.mktemp("keras") / "result"
-    return facts_of_all("keras_fit.py", [(shapes, result, GLOBAL_BATCH_SIZE, EPOCHS)])[0]
+
+    def run_program(folder):
+        return facts_of_all("keras_fit.py", [(shapes, folder / "result", GLOBAL_BATCH_SIZE, EPOCHS)])[0]
+
+    return found_once("keras-fit", run_program)
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +93,7 @@ def fit_and_kill(shapes, folder, save_freq, order, kills):  # noqa: F811 - the f
 
 
 @pytest.fixture(scope="module")
-def resumed(shapes, tmp_path_factory):  # noqa: F811 - a fixture
+def resumed(shapes, found_once):  # noqa: F811 - a fixture
     """Starts of runs of `fit`, by what disturbed them."""
     runs = {
         "undisturbed": ("epoch", "behind", []),
@@ -98,11 +101,15 @@ def resumed(shapes, tmp_path_factory):  # noqa: F811 - a fixture
         "within an epoch": (3, "behind", [8, 11]),
         "saved by epoch": ("epoch", "before", [8]),
     }
-    with ThreadPoolExecutor(len(runs)) as pool:
-        done = {
-            name: pool.submit(fit_and_kill, shapes, tmp_path_factory.mktemp("fit"), *run) for name, run in runs.items()
-        }
-        return {name: future.result() for name, future in done.items()}
+
+    def run_all_at_once(folder):
+        with ThreadPoolExecutor(len(runs)) as pool:
+            for name in runs:
+                (folder / name).mkdir()
+            done = {name: pool.submit(fit_and_kill, shapes, folder / name, *run) for name, run in runs.items()}
+            return {name: future.result() for name, future in done.items()}
+
+    return found_once("keras-resume", run_all_at_once)
 
 
 @pytest.fixture(params=["undisturbed", "within an epoch", "saved by epoch"])

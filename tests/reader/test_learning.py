@@ -6,10 +6,11 @@ from .training_fixtures import facts_of_all, shapes  # noqa: F401 - a fixture
 
 
 @pytest.fixture(scope="module")
-def accuracies(shapes, tmp_path_factory):  # noqa: F811 - a fixture
-    folder = tmp_path_factory.mktemp("learning")
+def accuracies(shapes, found_once):  # noqa: F811 - a fixture
     ways = ("fit", "loop")
-    found = facts_of_all("learn_shapes.py", [(shapes, folder / way, way) for way in ways])
+    found = found_once(
+        "learning", lambda folder: facts_of_all("learn_shapes.py", [(shapes, folder / way, way) for way in ways])
+    )
     return {way: facts["accuracy"] for way, facts in zip(ways, found, strict=True)}
 
 

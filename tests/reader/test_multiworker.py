@@ -1,5 +1,6 @@
 """MultiWorkerMirroredStrategy over the loopback device: real processes, a custom loop of more than two epochs."""
 
+import functools
 import hashlib
 import itertools
 
@@ -16,16 +17,14 @@ NUM_STEPS = 12  # two epochs and a quarter
 
 
 @pytest.fixture(scope="module")
-def clusters(shapes, tmp_path_factory):  # noqa: F811 - a fixture
+def clusters(shapes, found_once):  # noqa: F811 - a fixture
     """Facts of every worker, by number of workers."""
-    folder = tmp_path_factory.mktemp("multiworker")
-    return {
-        count: facts_of_cluster(
-            "multiworker_loop.py",
-            [(shapes, folder / f"{index}-of-{count}", GLOBAL_BATCH_SIZE, NUM_STEPS) for index in range(count)],
-        )
-        for count in (2, 3)
-    }
+
+    def run_cluster(folder, count):
+        programs = [(shapes, folder / str(index), GLOBAL_BATCH_SIZE, NUM_STEPS) for index in range(count)]
+        return facts_of_cluster("multiworker_loop.py", programs)
+
+    return {count: found_once(f"cluster-of-{count}", functools.partial(run_cluster, count=count)) for count in (2, 3)}
 
 
 @pytest.fixture(params=[2, 3])

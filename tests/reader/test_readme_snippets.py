@@ -78,9 +78,15 @@ def prepared(name, shapes, folder):  # noqa: F811 - the fixture's value
 
 
 @pytest.fixture(scope="module")
-def outcomes(shapes, tmp_path_factory):  # noqa: F811 - a fixture
+def outcomes(shapes, made_once):  # noqa: F811 - a fixture
     """What each snippet for one process printed, and its error; by name."""
-    root = tmp_path_factory.mktemp("snippets")
+    root = made_once("snippets", lambda folder: run_snippets(folder, shapes))
+    read = (json.loads((root / result).read_text(encoding="utf-8")) for result in ("keras.json", "others.json"))
+    return {"root": root} | {name: outcome for half in read for name, outcome in half.items()}
+
+
+def run_snippets(root, shapes):  # noqa: F811 - the fixture's value
+    """Run all snippets for one process, each in its folder below root."""
     names = [name for name, block in SNIPPETS.items() if block.num_workers == 1]
     folders = [prepared(name, shapes, root / name) for name in names]
     again = root / RESUMED
@@ -91,8 +97,6 @@ def outcomes(shapes, tmp_path_factory):  # noqa: F811 - a fixture
         halves["keras.json" if uses_keras else "others.json"].append(folder)
     commands = [command("run_snippets.py", root / result, *half) for result, half in halves.items()]
     run_all(commands, [environment()] * len(commands))
-    read = (json.loads((root / result).read_text(encoding="utf-8")) for result in halves)
-    return {"root": root} | {name: outcome for half in read for name, outcome in half.items()}
 
 
 def test_every_python_snippet_is_run_by_this_test():

@@ -101,12 +101,16 @@ def train(workers, seen, *, stop_step=None, num_steps=None, delay=0.0):
 
 
 @pytest.fixture(scope="module")
-def killed(shapes, tmp_path_factory):  # noqa: F811 - a fixture
+def killed(shapes, found_once):  # noqa: F811 - a fixture
     """Of a run killed again and again: global batches by step, (steps, model) at its end, first step of each start."""
+    batches, end, firsts = found_once("killed-training", lambda folder: train_and_kill(shapes, folder))
+    return dict(batches), tuple(end), firsts
+
+
+def train_and_kill(shapes, folder):  # noqa: F811 - the fixture's value
+    """The same; batches as (step, batch)."""
     random = np.random.default_rng(20)
-    processes = Processes(
-        sum(NUM_WORKERS), shapes, tmp_path_factory.mktemp("checkpoints"), GLOBAL_BATCH_SIZE, SAVE_EVERY
-    )
+    processes = Processes(sum(NUM_WORKERS), shapes, folder, GLOBAL_BATCH_SIZE, SAVE_EVERY)
     seen, firsts = {}, []
     try:
         for num_workers in NUM_WORKERS[:NUM_KILLS]:
@@ -119,7 +123,7 @@ def killed(shapes, tmp_path_factory):  # noqa: F811 - a fixture
             process.kill()
             process.communicate()
             process.errors.close()
-    return seen, end, firsts
+    return list(seen.items()), end, firsts
 
 
 @pytest.fixture(scope="module")

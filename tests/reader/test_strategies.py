@@ -20,18 +20,20 @@ WAYS = [
     (2, "whole_batches"),
     (2, "after_per_replica"),
     (4, "from_function"),
-    (4, "per_replica"),
     (4, "whole_batches"),
 ]
 
 
 @pytest.fixture(scope="module")
-def all_facts(shapes, tmp_path_factory):  # noqa: F811 - a fixture
+def all_facts(shapes, found_once):  # noqa: F811 - a fixture
     """Facts by number of devices."""
-    folder = tmp_path_factory.mktemp("strategies")
     counts = (1, 2, 4)
-    programs = [(shapes, folder / str(count), count, GLOBAL_BATCH_SIZE, NUM_STEPS) for count in counts]
-    return dict(zip(counts, facts_of_all("strategy_batches.py", programs), strict=True))
+
+    def run_programs(folder):
+        programs = [(shapes, folder / str(count), count, GLOBAL_BATCH_SIZE, NUM_STEPS) for count in counts]
+        return facts_of_all("strategy_batches.py", programs)
+
+    return dict(zip(counts, found_once("strategies", run_programs), strict=True))
 
 
 @pytest.fixture(params=WAYS, ids=lambda way: f"{way[0]}-{way[1]}")

@@ -21,17 +21,18 @@ TIMEOUT_SECONDS = 300  # what runs longer hangs
 
 
 @pytest.fixture(scope="session")
-def shapes(tmp_path_factory):
+def shapes(made_once):
     """The dataset's folder: 192 examples of training and 48 of validation, in three shards each; not to be changed.
 
     Each module that imports this fixture has its own; they share the folder.
     """
-    output = tmp_path_factory.getbasetemp() / "shapes"
-    if not (output / "manifest.json").exists():
+
+    def convert(folder):
         options = ["--splits", "train=0.8,validation=0.2", "--split-by", "stratified", "--shards", "3", "--quiet"]
-        words = [sys.executable, "-m", "shardkit", "convert", str(SHAPES), str(output), *options]
+        words = [sys.executable, "-m", "shardkit", "convert", str(SHAPES), str(folder), *options]
         subprocess.run(words, env=environment(), check=True, timeout=TIMEOUT_SECONDS)
-    return output
+
+    return made_once("shapes", convert)
 
 
 def environment(**changed):

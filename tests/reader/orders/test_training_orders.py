@@ -9,7 +9,7 @@ import tensorflow as tf
 from shardkit.errors import CallError, UnknownNameError
 from shardkit.reader import BlockOrder, make_dataset_fn
 
-from ..conftest import COUNTS, global_batches, texts
+from ..conftest import COUNTS, datasets_of_workers, global_batches, joined_batches, texts
 
 NUM_EXAMPLES = sum(COUNTS.values())
 BLOCKS = {"order": BlockOrder(block_records=8, window_blocks=2, lanes=8)}
@@ -36,17 +36,30 @@ def class_of(key):
     return key.partition("/")[0]
 
 
-@pytest.mark.parametrize("options", ORDERS.values(), ids=ORDERS.keys())
-@pytest.mark.parametrize("num_workers", [1, 2, 4, 8])
-def test_what_is_read_is_what_is_listed_for_any_number_of_workers(options, num_workers, noise):
+# Blocks on 1 and 4 workers: see tests/reader/records/test_block_reader.py.
+@pytest.mark.parametrize(
+    ("name", "num_workers"),
+    [
+        ("class_balanced", 4),
+        ("weights", 2),
+        pytest.param("block", 8, marks=pytest.mark.slow),
+        pytest.param("class_balanced", 8, marks=pytest.mark.slow),
+        pytest.param("weights", 8, marks=pytest.mark.slow),
+    ],
+)
+def test_what_is_read_is_what_is_listed_for_any_number_of_workers(name, num_workers, noise):
+    options = ORDERS[name]
     assert read(noise, options, 25, num_workers, seed=3) == listed(noise, options, range(25), seed=3)
 
 
 @pytest.mark.parametrize("options", ORDERS.values(), ids=ORDERS.keys())
 def test_any_step_is_begun_at(options, noise):
-    far = 10_000_000
-    assert read(noise, options, 2, start_step=far) == listed(noise, options, [far, far + 1])
-    assert read(noise, options, 3, start_step=20) == read(noise, options, 23)[20:]
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, start_step=10_000_000, **options)
+    datasets = datasets_of_workers(dataset_fn)
+    for start in (10_000_000, 20):
+        dataset_fn.start_step.assign(start)
+        found = [texts(batch["key"]) for batch in joined_batches(datasets, 3)]
+        assert found == [dataset_fn.batch_keys(start + i) for i in range(3)]
 
 
 @pytest.mark.parametrize("options", ORDERS.values(), ids=ORDERS.keys())
@@ -57,8 +70,11 @@ def test_another_seed_is_another_order(options, noise):
 @pytest.mark.parametrize("more", [{}, {"where": "label_name <> 'bee'"}, {"fold": (0, 3)}, {"take": 100}])
 def test_blocks_bring_every_example_once_an_epoch(more, noise):
     num_examples = make_dataset_fn(noise, "train", global_batch_size=1, **more).num_examples
+    batches = listed(noise, BLOCKS, range(-(-3 * num_examples // 16)), **more)
+    if "fold" in more:
+        assert read(noise, BLOCKS, len(batches), **more) == batches
     counts = Counter()
-    for step, batch in enumerate(read(noise, BLOCKS, -(-3 * num_examples // 16), **more)):
+    for step, batch in enumerate(batches):
         counts.update(batch)
         # The batch of an epoch's border holds the end of one and the beginning of the next.
         epochs_done, within = divmod(16 * (step + 1), num_examples)
@@ -88,10 +104,10 @@ def test_sampling_is_of_what_was_selected(noise):
     assert abs(counts["ant"] - counts["cat"]) <= 2
 
 
-@pytest.mark.parametrize("options", ORDERS.values(), ids=ORDERS.keys())
-def test_an_example_that_comes_back_is_augmented_anew(options, noise):
+@pytest.mark.parametrize("name", ["block", "class_balanced"])
+def test_an_example_that_comes_back_is_augmented_anew(name, noise):
     dataset_fn = make_dataset_fn(
-        noise, "train", global_batch_size=16, map_fn=lambda features, seed: (features["key"], seed), **options
+        noise, "train", global_batch_size=16, map_fn=lambda features, seed: (features["key"], seed), **ORDERS[name]
     )
     seen = {}
     for keys, seeds in global_batches(dataset_fn, 60):
@@ -103,8 +119,8 @@ def test_an_example_that_comes_back_is_augmented_anew(options, noise):
 
 def test_orders_serve_replicas_under_a_strategy(noise):
     strategy = tf.distribute.MirroredStrategy([f"CPU:{i}" for i in range(4)])
-    for options in ORDERS.values():
-        dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, **options)
+    for name in ("block", "class_balanced"):
+        dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16, **ORDERS[name])
         iterator = iter(strategy.distribute_datasets_from_function(dataset_fn))
         for step in range(3):
             parts = strategy.experimental_local_results(next(iterator)["key"])

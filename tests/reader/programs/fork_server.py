@@ -1,24 +1,21 @@
-"""Run Python programs in processes forked from this one, which has imported TensorFlow, Keras and the reader.
+"""Run Python programs in processes forked from this one, which has imported what takes seconds.
 
-fork_server.py CONTROL
+fork_server.py CONTROL MODULE…
 
-The imports take seconds, too much for each of the programs that the tests start. CONTROL is the descriptor of a stream
+Imports of TensorFlow are too much for each of the programs that the tests start. CONTROL is the descriptor of a stream
 socket. A request is the length of its JSON and four descriptors, then the JSON: argv, environment, working directory.
 The descriptors are standard input, output and error, and a socket that gets the process's id and then its exit code.
 """
 
 import contextlib
+import importlib
 import json
 import os
 import runpy
 import socket
 import sys
 
-import keras  # noqa: F401 - for the programs
 import numpy as np
-import tensorflow as tf  # noqa: F401
-
-import shardkit.reader  # noqa: F401
 
 HEAD_BYTES = 8
 
@@ -74,5 +71,7 @@ def wait_for_request(control):
 
 
 if __name__ == "__main__":
+    for module in sys.argv[2:]:
+        importlib.import_module(module)
     wait_for_request(socket.socket(fileno=int(sys.argv[1])))
     runpy.run_path(sys.argv[0], run_name="__main__")

@@ -98,7 +98,7 @@ def refusal():
 
 
 found = {way.__name__: facts(way) for way in (from_function, whole_batches)} | {"refusal": refusal()}
-later = {1: [], 2: [per_replica, after_per_replica], 4: [per_replica]}[num_devices]
+later = [per_replica, after_per_replica] if num_devices == 2 else []
 found |= {way.__name__: facts(way) for way in later}
 with open(result, "w") as file:
     json.dump(found, file)

@@ -7,7 +7,7 @@ import tensorflow as tf
 from shardkit import reader
 from shardkit.testing import convert_without_beam, write_class_folders, write_tree
 
-from ..conftest import encode, global_batches, smooth
+from ..conftest import datasets_of_workers, encode, global_batches, joined_batches, smooth
 
 BATCH = 8
 NUM_EXAMPLES = 60
@@ -92,9 +92,12 @@ def test_only_images_that_do_not_decode_are_replaced_and_no_position_moves(datas
 def test_workers_replicas_and_a_resumed_training_give_the_same_pixels(dataset, options):
     folder, _ = dataset
     options = {"on_corrupt": "skip"} | options
-    alone = list(global_batches(made(folder, **options), 16))
-    shared = list(global_batches(made(folder, **options), 16, num_workers=2, replicas=2))
-    resumed = list(global_batches(made(folder, **options, start_step=9), 7))
+    dataset_fn = made(folder, **options)
+    datasets = datasets_of_workers(dataset_fn)
+    alone = list(joined_batches(datasets, 16))
+    shared = list(global_batches(dataset_fn, 16, num_workers=2, replicas=2))
+    dataset_fn.start_step.assign(9)
+    resumed = list(joined_batches(datasets, 7))
     for one, other in zip([*alone, *alone[9:]], [*shared, *resumed], strict=True):
         np.testing.assert_array_equal(one[0], other[0])
         np.testing.assert_array_equal(one[1], other[1])
@@ -139,8 +142,11 @@ def test_damage_of_a_jpeg_outside_the_crop_costs_nothing_and_inside_it_the_epoch
     convert_without_beam(str(tmp_path / "source"), folder, shards=1, check="header")
     crops = reader.Images((8, 8), crop_scale=(0.05, 0.2))
     options = {"on_corrupt": "skip", "image_size": None, "images": crops}
-    alone = list(global_batches(made(folder, **options), 24))
-    shared = list(global_batches(made(folder, **options), 24, num_workers=2))
-    resumed = list(global_batches(made(folder, **options, start_step=15), 9))
+    dataset_fn = made(folder, **options)
+    datasets = datasets_of_workers(dataset_fn)
+    alone = list(joined_batches(datasets, 24))
+    shared = list(global_batches(dataset_fn, 24, num_workers=2))
+    dataset_fn.start_step.assign(15)
+    resumed = list(joined_batches(datasets, 9))
     for one, other in zip([*alone, *alone[15:]], [*shared, *resumed], strict=True):
         np.testing.assert_array_equal(one[0], other[0])

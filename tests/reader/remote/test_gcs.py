@@ -8,7 +8,6 @@ import sys
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import pytest
 
@@ -33,18 +32,22 @@ def emulator(shapes, tmp_path_factory):  # noqa: F811 - a fixture
 
 
 @pytest.fixture(scope="module")
-def facts(shapes, emulator, tmp_path_factory):  # noqa: F811 - a fixture
+def facts(shapes, emulator, found_once):  # noqa: F811 - a fixture
     """The facts of the dataset in a local folder, and of the same one on gs://."""
-    folder = tmp_path_factory.mktemp("facts")
     datasets = {"local": shapes, "remote": f"gs://{BUCKET}/shapes"}
-    run_all(
-        [
-            command("remote_batches.py", url, folder / name, GLOBAL_BATCH_SIZE, NUM_STEPS)
-            for name, url in datasets.items()
-        ],
-        [environment(), environment(**emulator.environment())],
-    )
-    return [json.loads(Path(folder, name).read_text()) for name in datasets]
+
+    def run_programs(folder):
+        run_all(
+            [
+                command("remote_batches.py", url, folder / name, GLOBAL_BATCH_SIZE, NUM_STEPS)
+                for name, url in datasets.items()
+            ],
+            [environment(), environment(**emulator.environment())],
+        )
+
+        return [json.loads((folder / name).read_text()) for name in datasets]
+
+    return found_once("remote-batches", run_programs)
 
 
 @pytest.mark.parametrize("order", ["full", "block", "cached"])

@@ -3,8 +3,6 @@
 import contextlib
 import itertools
 import socket
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -17,6 +15,7 @@ from shardkit.reader import pipeline_spec
 from shardkit.reader.remote import service
 
 from ..conftest import global_batches, texts
+from ..processes import DEVNULL, PIPE, Process
 from ..training_fixtures import command, environment
 
 BATCH = 12
@@ -25,15 +24,11 @@ STEPS_PER_BLOCK = 4  # what a worker receives at a time
 
 @contextlib.contextmanager
 def started(*words):
-    process = subprocess.Popen(
-        # A new interpreter: the processes of a service must not inherit the tests' imports.
-        [sys.executable, *command("data_service.py", *words)],
-        env=environment(),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-    )
+    # The processes of a service must not inherit shardkit.
+    program = command("data_service.py", *words)
+    process = Process(program, environment(), stdout=PIPE, stderr=DEVNULL, modules=("tensorflow",))
     try:
-        assert process.stdout.readline() == b"ready\n"
+        assert process.stdout.readline() == "ready\n"
         yield process
     finally:
         process.kill()
@@ -107,8 +102,7 @@ def test_each_global_batch_comes_once_and_is_what_it_is_without_the_service(opti
             np.testing.assert_array_equal(part, own)
 
 
-@pytest.mark.parametrize("image_size", [None, (8, 8)])
-@pytest.mark.parametrize("replicas", [1, 2])
+@pytest.mark.parametrize(("replicas", "image_size"), [(1, None), (2, (8, 8))])
 def test_the_element_is_the_same_as_without_the_service(replicas, image_size, noise, address):
     context = tf.distribute.InputContext(1, 0, replicas)
     for training in (True, False):
