@@ -198,9 +198,7 @@ def shares_table(plan: Plan) -> Table:
     made = table("share of" if not wanted else "share of\nwanted", *heads, "examples")
     rows = [("all", [split.num_examples for split in plan.splits])]
     rows += [
-        (repr(name), [split.class_counts[label] for split in plan.splits])
-        for label, name in enumerate(plan.classes)
-        if any(any(split.class_counts) for split in plan.splits)  # masks: their classes are not counted
+        (repr(name), [split.class_counts[label] for split in plan.splits]) for label, name in enumerate(plan.classes)
     ]
     for name, counts in rows[: CLASSES_LISTED + 1]:
         total = sum(counts)

@@ -17,7 +17,7 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source
 from shardkit.errors import DataError
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
-from shardkit.inventory.columns import MASK_PATH, features_of
+from shardkit.inventory.columns import features_of
 from shardkit.inventory.digests import fingerprint
 from shardkit.inventory.inventory import Inventory
 from shardkit.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA, Reject
@@ -276,7 +276,7 @@ def _notes(good: Rows, labels: ExampleLabels) -> tuple[str, ...]:
         if len(names) > 1
     ]
     empty = [name for name, count in zip(classes, labels.counts(np.arange(len(good))), strict=True) if not count]
-    if empty and MASK_PATH not in good.column_names:  # the classes of masks are in their pixels
+    if empty:
         notes.append(f"no good image in {len(empty)} of {len(classes)} classes: {', '.join(map(repr, empty[:5]))}")
     if len(good) and len(classes) == 1:
         notes.append(f"there is only one class, {classes[0]!r}; is SOURCE the folder that holds the label folders?")
