@@ -430,9 +430,14 @@ READ = {
     ),
     # https://github.com/myleott/mnist_png
     "MNIST as PNG": (
-        images("training/0/1.png", "training/7/2.png", "testing/7/3.png"),
+        images("training/0/1.png", "training/7/2.png", "testing/7/3.png", "testing/0/4.png"),
         {},
-        [("testing/7/3.png", "test", "7"), ("training/0/1.png", "train", "0"), ("training/7/2.png", "train", "7")],
+        [
+            ("testing/0/4.png", "test", "0"),
+            ("testing/7/3.png", "test", "7"),
+            ("training/0/1.png", "train", "0"),
+            ("training/7/2.png", "train", "7"),
+        ],
         {},
     ),
     # https://huggingface.co/docs/datasets/image_dataset
