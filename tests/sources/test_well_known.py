@@ -294,18 +294,18 @@ READ = {
     # https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/
     "FGVC-Aircraft": (
         AIRCRAFT := {
-            **images("data/images/1025794.jpg", "data/images/0034309.jpg"),
-            "data/images_variant_train.txt": ["1025794 Cessna 172"],
-            "data/images_variant_test.txt": ["0034309 A300B4"],
-            "data/images_family_train.txt": ["1025794 Cessna 172"],
-            "data/images_family_test.txt": ["0034309 A300"],
-            "data/images_test.txt": ["0034309"],
-            "data/images_box.txt": ["1025794 3 144 998 431"],
-            "data/variants.txt": ["A300B4", "Cessna 172"],
+            **images("images/1025794.jpg", "images/0034309.jpg"),
+            "images_variant_train.txt": ["1025794 Cessna 172"],
+            "images_variant_test.txt": ["0034309 A300B4"],
+            "images_family_train.txt": ["1025794 Cessna 172"],
+            "images_family_test.txt": ["0034309 A300"],
+            "images_test.txt": ["0034309"],
+            "images_box.txt": ["1025794 3 144 998 431"],
+            "variants.txt": ["A300B4", "Cessna 172"],
             "README": ["FGVC-Aircraft"],
         },
         {"label_columns": ("family",), "layout": "list"},
-        [("data/images/0034309.jpg", "test", "A300"), ("data/images/1025794.jpg", "train", "Cessna 172")],
+        [("images/0034309.jpg", "test", "A300"), ("images/1025794.jpg", "train", "Cessna 172")],
         {},
     ),
     # https://github.com/tensorflow/datasets/blob/master/tensorflow_datasets/datasets/oxford_iiit_pet

@@ -140,6 +140,7 @@ BAD = {
     "attributes": (["cat/1.jpg -1 1 1", "cat/2.jpg 1 1 1"], "several fields on a line"),
     "numbers to regress on": (["cat/1.jpg 0.25", "cat/2.jpg 3"], "numbers with fractions.*header image,label.*or; "),
     "several fields before the path": (["1 7 cat/1.jpg", "2 8 dog/3.jpg"], "several fields on a line"),
+    "numbers of the images": (["1 cat/1.jpg", "2 cat/2.jpg", "3 dog/3.jpg"], r"hardly ever repeated \(3 in 3 lines\)"),
     "folders of first letters": (["c/cat/4.jpg", "d/dog/5.jpg"], "are their first letters"),
     "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "pairs images with masks.*--layout masks"),
     "one folder": (["cat/1.jpg", "cat/2.jpg"], "has no labels, and its images lie in one folder"),
