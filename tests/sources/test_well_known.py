@@ -12,6 +12,7 @@ from shardkit.errors import CallError, ShardkitError
 from shardkit.inventory.measuring import measure_files
 from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
+from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
 
 
@@ -626,3 +627,13 @@ def test_a_well_known_dataset_in_an_archive_is_read_in_place(tmp_path):
     write(tmp_path / "food-101", files)
     shutil.make_archive(str(tmp_path / "food-101"), "zip", tmp_path, "food-101")
     assert read(tmp_path / "food-101.zip")[1] == rows
+
+
+@pytest.mark.parametrize("name", ["Food-101", "Cityscapes"])
+def test_a_well_known_dataset_in_an_object_store_is_read_the_same(name, s3_bucket):
+    files, _, rows, _ = READ[name]
+    folder = open_folder(f"{s3_bucket}/source")
+    for path, lines in files.items():
+        with folder.atomic_write(path) as file:
+            file.write(lines if isinstance(lines, bytes) else "\n".join(lines).encode())
+    assert read(f"{s3_bucket}/source")[1] == rows
