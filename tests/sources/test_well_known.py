@@ -12,6 +12,7 @@ from shardkit.errors import CallError, ShardkitError
 from shardkit.inventory.measuring import measure_files
 from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
+from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
 
 
@@ -294,18 +295,18 @@ READ = {
     # https://www.robots.ox.ac.uk/~vgg/data/fgvc-aircraft/
     "FGVC-Aircraft": (
         AIRCRAFT := {
-            **images("data/images/1025794.jpg", "data/images/0034309.jpg"),
-            "data/images_variant_train.txt": ["1025794 Cessna 172"],
-            "data/images_variant_test.txt": ["0034309 A300B4"],
-            "data/images_family_train.txt": ["1025794 Cessna 172"],
-            "data/images_family_test.txt": ["0034309 A300"],
-            "data/images_test.txt": ["0034309"],
-            "data/images_box.txt": ["1025794 3 144 998 431"],
-            "data/variants.txt": ["A300B4", "Cessna 172"],
+            **images("images/1025794.jpg", "images/0034309.jpg"),
+            "images_variant_train.txt": ["1025794 Cessna 172"],
+            "images_variant_test.txt": ["0034309 A300B4"],
+            "images_family_train.txt": ["1025794 Cessna 172"],
+            "images_family_test.txt": ["0034309 A300"],
+            "images_test.txt": ["0034309"],
+            "images_box.txt": ["1025794 3 144 998 431"],
+            "variants.txt": ["A300B4", "Cessna 172"],
             "README": ["FGVC-Aircraft"],
         },
         {"label_columns": ("family",), "layout": "list"},
-        [("data/images/0034309.jpg", "test", "A300"), ("data/images/1025794.jpg", "train", "Cessna 172")],
+        [("images/0034309.jpg", "test", "A300"), ("images/1025794.jpg", "train", "Cessna 172")],
         {},
     ),
     # https://github.com/tensorflow/datasets/blob/master/tensorflow_datasets/datasets/oxford_iiit_pet
@@ -430,9 +431,14 @@ READ = {
     ),
     # https://github.com/myleott/mnist_png
     "MNIST as PNG": (
-        images("training/0/1.png", "training/7/2.png", "testing/7/3.png"),
+        images("training/0/1.png", "training/7/2.png", "testing/7/3.png", "testing/0/4.png"),
         {},
-        [("testing/7/3.png", "test", "7"), ("training/0/1.png", "train", "0"), ("training/7/2.png", "train", "7")],
+        [
+            ("testing/0/4.png", "test", "0"),
+            ("testing/7/3.png", "test", "7"),
+            ("training/0/1.png", "train", "0"),
+            ("training/7/2.png", "train", "7"),
+        ],
         {},
     ),
     # https://huggingface.co/docs/datasets/image_dataset
@@ -621,3 +627,13 @@ def test_a_well_known_dataset_in_an_archive_is_read_in_place(tmp_path):
     write(tmp_path / "food-101", files)
     shutil.make_archive(str(tmp_path / "food-101"), "zip", tmp_path, "food-101")
     assert read(tmp_path / "food-101.zip")[1] == rows
+
+
+@pytest.mark.parametrize("name", ["Food-101", "Cityscapes"])
+def test_a_well_known_dataset_in_an_object_store_is_read_the_same(name, s3_bucket):
+    files, _, rows, _ = READ[name]
+    folder = open_folder(f"{s3_bucket}/source")
+    for path, lines in files.items():
+        with folder.atomic_write(path) as file:
+            file.write(lines if isinstance(lines, bytes) else "\n".join(lines).encode())
+    assert read(f"{s3_bucket}/source")[1] == rows

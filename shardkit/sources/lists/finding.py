@@ -15,8 +15,8 @@ from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Folder
 
 LIST_ENDINGS = (".txt", ".lst")
-# Folders in which lists lie, besides the source's own.
-_LIST_FOLDERS = ("data", "filelist", "filelists", "labels", "list", "lists", "meta", "metadata", "split", "splits")
+# Folders in which lists lie, besides the source's own. Not "data", which may hold a whole dataset.
+_LIST_FOLDERS = ("filelist", "filelists", "labels", "list", "lists", "meta", "metadata", "split", "splits")
 _SPLIT = re.compile(
     r"(?<![a-z])(trainval|training|train|validation|valid|val|dev|testing|test)(?:_?(?:list|set|split))?(?![a-z])"
 )

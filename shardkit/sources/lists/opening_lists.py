@@ -33,6 +33,7 @@ from shardkit.storage import Folder, open_folder
 
 _MAX_FOLDERS = 8  # folders that are searched for names of the classes
 _MIN_LINES = 20  # below, labels need not repeat
+_MIN_NUMBERED = 3
 _MAX_DISTINCT = 0.9  # of the lines: above, labels are captions or names
 _TABLE = "write a CSV file with the header image,label instead"
 
@@ -143,7 +144,9 @@ def _opened(
     file, left_out = "", list[str]()
     counts = Counter(label for form in forms if form.has_labels for label in form.labels())
     labels = set(counts)
-    if counts.total() >= _MIN_LINES and len(labels) > _MAX_DISTINCT * counts.total() and options.layout is None:
+    # What is before a path may be the image's number.
+    min_lines = _MIN_NUMBERED if any(form.shape == "front" for form in forms) else _MIN_LINES
+    if counts.total() >= min_lines and len(labels) > _MAX_DISTINCT * counts.total() and options.layout is None:
         raise _no_classes(folder, forms[0], f"hardly ever repeated ({len(labels):,} in {counts.total():,} lines)")
     if labels:
         places = [posixpath.dirname(forms[0].path), "", *folders_in(lists)[:_MAX_FOLDERS]]

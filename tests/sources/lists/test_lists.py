@@ -7,7 +7,6 @@ from shardkit.errors import CallError, DataError, ShardkitError
 from shardkit.sources import open_source
 from shardkit.sources.lists.class_names import find_class_names
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
 
 from ..test_well_known import images, read, write
 
@@ -141,6 +140,7 @@ BAD = {
     "attributes": (["cat/1.jpg -1 1 1", "cat/2.jpg 1 1 1"], "several fields on a line"),
     "numbers to regress on": (["cat/1.jpg 0.25", "cat/2.jpg 3"], "numbers with fractions.*header image,label.*or; "),
     "several fields before the path": (["1 7 cat/1.jpg", "2 8 dog/3.jpg"], "several fields on a line"),
+    "numbers of the images": (["1 cat/1.jpg", "2 cat/2.jpg", "3 dog/3.jpg"], r"hardly ever repeated \(3 in 3 lines\)"),
     "folders of first letters": (["c/cat/4.jpg", "d/dog/5.jpg"], "are their first letters"),
     "masks": (["cat/1.jpg cat/2.jpg", "cat/2.jpg dog/3.jpg"], "pairs images with masks.*--layout masks"),
     "one folder": (["cat/1.jpg", "cat/2.jpg"], "has no labels, and its images lie in one folder"),
@@ -274,12 +274,6 @@ def test_an_output_in_the_source_is_left_out(tmp_path):
         row["key"] for part in source.parts() for one in source.list_part(part, 9) for row in one.table().to_pylist()
     ]
     assert keys == ["cat/1.jpg"]
-
-
-def test_lists_in_other_encodings_are_named(tmp_path):
-    root = write_tree(tmp_path, {"cat/1.jpg": b"x", "train.txt": "cat/1.jpg a\n".encode("utf-16")})
-    with pytest.raises(ShardkitError, match="UTF-16; save it as UTF-8"):
-        open_source(str(root / "train.txt"))
 
 
 def test_labels_that_hardly_repeat_are_no_classes_unless_the_user_says_so(tmp_path):
