@@ -105,7 +105,7 @@ def read_tree(folder: Folder, excluded: str | None, place: SourcePlace) -> Class
     if splits and not _are_classes(folder, list(splits), ordinary):
         raise _mixed_level(place, list(splits), ordinary)
     if len(names) == 1 and not splits:
-        return _one_folder(folder, names[0])
+        return _one_folder(folder, names[0], place)
     return _labels(folder, names, excluded, place, list(splits))
 
 
@@ -121,7 +121,9 @@ def _below_splits(
     inner = {root: label_folders(folder, root.path, excluded) for root in roots}
     labelled = tuple(root for root in roots if inner[root])
     if len(roots) == 1 and labelled and splits_of(inner[roots[0]]).keys() == set(inner[roots[0]]):
-        return Wrapper(roots[0].path)  # train/{train,test}/…
+        is_alone = not unlabelled and not unused and not _has_images(folder, "")
+        if is_alone and not _has_images(folder, roots[0].path):
+            return Wrapper(roots[0].path)  # train/{train,test}/…
     nested = [root.path for root in labelled if len(splits_of(inner[root])) > 1]
     if nested:
         problem = f"{place.shown}: {_listed(nested)} holds folders of splits again, {_listed(inner[labelled[0]])}"
@@ -140,7 +142,7 @@ def _below_splits(
         ]
         raise refusal(problem, commands)
     left_out = (*unlabelled, *(root.path for root in with_images))
-    remark = "".join(f"; note: {printable(path)}/ has no label folders and is left out" for path in left_out)
+    remark = "".join(f"; note: {printable(path)}/ is left out, as images without labels" for path in left_out)
     return ClassFolders(folder, labelled, excluded, remark, left_out, unused, skips_unlabelled=True)
 
 
@@ -158,10 +160,16 @@ def _innermost(folder: Folder, path: str, excluded: str | None) -> str:
     return path
 
 
-def _one_folder(folder: Folder, name: str) -> FlatFolders | Wrapper:
-    if _has_images(folder, name):
-        return FlatFolders((LabelRoot(name, None),))
-    return Wrapper(name)
+def _one_folder(folder: Folder, name: str, place: SourcePlace) -> FlatFolders | Wrapper:
+    loose = [one.name for one in children(folder) if not one.is_folder and ending(one.name) in IMAGE_ENDINGS]
+    kinds = sorted({posixpath.splitext(path)[1] for path in loose})  # globs distinguish .jpg and .JPG
+    if kinds and not _has_images(folder, name):
+        problem = f"{place.shown}: there are images next to the only folder, {printable(name)}/"
+        inner = place.without([f"*{kind}" for kind in kinds], f"only the images in {printable(name)}/", files=True)
+        raise refusal(problem, [inner, place.whole(("--unlabelled",), "all images, without labels"), _forced(place)])
+    if kinds:
+        return FlatFolders((LabelRoot("", None), LabelRoot(name, None)))
+    return FlatFolders((LabelRoot(name, None),)) if _has_images(folder, name) else Wrapper(name)
 
 
 def _labels(
@@ -178,9 +186,7 @@ def _labels(
         raise refusal(problem, [place.without(copies, f"without {_listed(copies)}, a copy"), _forced(place)])
     remark = _note(as_labels, names)
     left_out = [name for name in names if is_unlabelled(name)]
-    remark += "".join(
-        f"; note: {printable(name)}/ is left out, its name says that it has no labels" for name in left_out
-    )
+    remark += "".join(f"; note: {printable(name)}/ is left out, as images without labels" for name in left_out)
     sampled = [name for name in names if name not in left_out][:_NUM_SAMPLED]
     inner = {name: label_folders(folder, name, excluded) for name in sampled}
     without_images = all(inner[name] and not _has_images(folder, name) for name in sampled)
@@ -189,7 +195,9 @@ def _labels(
     common = set.intersection(*map(set, inner.values())) if len(inner) > 1 else set()
     if without_images and len(common) > 1:
         some = _listed(sorted(common))
-        problem = f"{place.shown}: {_listed(sampled)} all hold folders {some}, so the class may be the first folder or the second"
+        problem = (
+            f"{place.shown}: {_listed(sampled)} all hold folders {some}; either of the two levels may be the class"
+        )
         inside = place.inside(sampled[:1], f"{some} are classes, and only {sampled[0]} is read")
         raise refusal(problem, [_forced(place, f"{_listed(sampled)} are classes"), *inside])
     if without_images and sampled:

@@ -218,6 +218,21 @@ REFUSED = {
         "part1/, part2/ all hold folders cat/, dog/",
         [FORCED, "SOURCE/part1 OUT"],
     ),
+    "images beside the folder around everything": (
+        ["logo.png", "photo.JPG", "data/cat/1.jpg", "data/dog/2.jpg"],
+        "there are images next to the only folder, data/",
+        ["SOURCE OUT --ignore '/*.JPG' --ignore '/*.png'", UNLABELLED, FORCED],
+    ),
+    "images beside one class": (
+        ["1.jpg", "cats/2.jpg"],
+        "only images such as 1.jpg and 2.jpg in the source's own folder and cats/",
+        [UNLABELLED, FORCED],
+    ),
+    "splits in a split, and other images": (
+        ["train/train/cat/1.jpg", "train/test/cat/2.jpg", "predict/3.jpg"],
+        "train/ holds folders of splits again, test/, train/",
+        ["SOURCE/train OUT", FORCED],
+    ),
     "the tree unpacked into itself": (
         ["cells/yes/1.jpg", "cells/no/2.jpg", "cells/cells/yes/1.jpg", "cells/cells/no/2.jpg"],
         "cells/ holds folders of the same names as those next to it",
