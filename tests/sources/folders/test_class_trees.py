@@ -6,6 +6,7 @@ from shardkit.errors import CallError, DataError
 from shardkit.sources import open_source
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.options import SourceOptions
+from shardkit.storage import open_folder
 
 from .tree_sources import KINDS, commands_in, made, read
 
@@ -297,6 +298,26 @@ def test_commands_repeat_the_globs_that_were_given(tmp_path):
 def test_folders_in_classes_are_pointed_out(tmp_path):
     url = made(tmp_path, "folder", ["animals/cat/1.jpg", "animals/dog/2.jpg", "cars/bus/3.jpg"])
     assert "; note: folders in a class, such as animals/cat/, are parts of it" in open_source(url).describe()
+
+
+def test_an_object_store_is_read_the_same(s3_bucket):
+    folder = open_folder(f"{s3_bucket}/source")
+    paths = ["data/Train_set/cat/1.jpg", "data/Train_set/dog/2.jpg", "data/Test_set/cat/3.jpg", "data/predict/4.jpg"]
+    for path in [*paths, "data/extra/5.jpg", "data/Train_set/cat/6.webp"]:
+        with folder.atomic_write(path) as file:
+            file.write(b"x")
+    layout, good, bad, skipped = read(f"{s3_bucket}/source", ignore=("/data/extra", "*.webp"))
+    assert (layout, bad) == (SPLITS, {})
+    assert good == {
+        "Train_set/cat/1.jpg": ("train", "cat"),
+        "Train_set/dog/2.jpg": ("train", "dog"),
+        "Test_set/cat/3.jpg": ("test", "cat"),
+    }
+    assert skipped == {
+        "image in predict/ which has no labels": 1,
+        "ignored by /data/extra": 1,
+        "ignored by *.webp": 1,
+    }
 
 
 def test_a_tree_without_images_is_refused(tmp_path):
