@@ -14,7 +14,7 @@ import posixpath
 import re
 from dataclasses import dataclass
 
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.annotated_data_check import find_annotated_data
 from shardkit.sources.commands import Command, refusal
@@ -103,7 +103,7 @@ def read_tree(folder: Folder, excluded: str | None, place: SourcePlace) -> Class
         unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
         return _below_splits(folder, excluded, place, splits, unlabelled, unused)
     if splits and not _are_classes(folder, list(splits), ordinary):
-        raise _mixed_level(place, list(splits), ordinary)
+        raise _mixed_level(folder, place, list(splits), ordinary, excluded)
     if len(names) == 1 and not splits:
         return _one_folder(folder, names[0], place)
     return _labels(folder, names, excluded, place, list(splits))
@@ -192,6 +192,9 @@ def _labels(
     without_images = all(inner[name] and not _has_images(folder, name) for name in sampled)
     if without_images and all(splits_of(below).keys() == set(below) for below in inner.values()):
         return ClassFolders(folder, excluded=excluded, remark=remark, splits_below=True, skips_unlabelled=True)
+    if split_up := [name for name, below in inner.items() if len(set(splits_of(below).values())) > 1]:
+        problem = f"{place.shown}: {_listed(split_up)} holds splits, {_listed(inner[split_up[0]])}; others do not"
+        raise refusal(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
     common = set.intersection(*map(set, inner.values())) if len(inner) > 1 else set()
     if without_images and len(common) > 1:
         some = _listed(sorted(common))
@@ -217,13 +220,21 @@ def _is_copy(folder: Folder, name: str, names: list[str]) -> bool:
 
 
 def _are_classes(folder: Folder, splits: list[str], ordinary: list[str]) -> bool:
-    """Return whether the only folder with a split's name is a class as the folders next to it are."""
-    return len(splits) == 1 and (len(ordinary) > _FEW or _has_images(folder, splits[0]))
+    """Return whether the only folder with a split's name is a class: pictures of trains, never of tests."""
+    is_train = [name.lower() for name in splits] == ["train"]
+    return is_train and (len(ordinary) > _FEW or _has_images(folder, splits[0]))
 
 
-def _mixed_level(place: SourcePlace, splits: list[str], ordinary: list[str]) -> Exception:
+def _mixed_level(
+    folder: Folder, place: SourcePlace, splits: list[str], ordinary: list[str], excluded: str | None
+) -> CallError:
     problem = f"{place.shown}: {_listed(splits)} may be splits or classes, because of {_listed(ordinary)} next to them"
-    return refusal(problem, [place.without(ordinary, f"splits; {_listed(ordinary)} left out"), _forced(place)])
+    commands = [_forced(place)]
+    if len(ordinary) > 1:
+        commands.insert(0, place.without(splits, f"{_listed(ordinary)} are classes; {_listed(splits)} left out"))
+    if any(label_folders(folder, name, excluded) for name in splits):
+        commands.insert(0, place.without(ordinary, f"splits; {_listed(ordinary)} left out"))
+    return refusal(problem, commands)
 
 
 def _refuse_annotated(

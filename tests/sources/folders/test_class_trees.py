@@ -209,6 +209,16 @@ REFUSED = {
         "test/, train/ may be splits or classes, because of extra/ next to them",
         ["SOURCE OUT --ignore /extra/", FORCED],
     ),
+    "test images beside classes": (
+        ["cat/1.jpg", "dog/2.jpg", "bus/3.jpg", "test/4.jpg"],
+        "test/ may be splits or classes, because of bus/, cat/, dog/ next to them",
+        ["SOURCE OUT --ignore /test/", FORCED],
+    ),
+    "splits in one class only": (
+        ["cat/train/1.jpg", "cat/test/2.jpg", "dog/3.jpg"],
+        "cat/ holds splits, test/, train/; others do not",
+        [FORCED],
+    ),
     "a split or a class": (
         ["train/steam/1.jpg", "bus/2.jpg"],
         "train/ may be splits or classes, because of bus/",
@@ -287,7 +297,7 @@ def test_commands_repeat_the_globs_that_were_given(tmp_path):
     url = made(tmp_path, "folder", files)
     with pytest.raises(CallError) as caught:
         open_source(url, SourceOptions(ignore=("/d/f/", "e")))
-    first, forced = commands_in(str(caught.value).replace(url, "SOURCE"))
+    first, _, forced = commands_in(str(caught.value).replace(url, "SOURCE"))
     assert first == "SOURCE OUT --ignore /d/f/ --ignore e --ignore /d/a/ --ignore /d/b/ --ignore /d/c/"
     assert forced == "SOURCE/d OUT --ignore /f/ --ignore e --layout class-folders"
     _, good, bad, skipped = read(url, ignore=("/d/f/", "e", "/d/a/", "/d/b/", "/d/c/"))
