@@ -14,7 +14,7 @@ import posixpath
 import re
 from dataclasses import dataclass
 
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.annotated_data_check import find_annotated_data
 from shardkit.sources.commands import Command, refusal
@@ -103,9 +103,9 @@ def read_tree(folder: Folder, excluded: str | None, place: SourcePlace) -> Class
         unlabelled = [name for name in names if is_unlabelled(name) and name not in splits]
         return _below_splits(folder, excluded, place, splits, unlabelled, unused)
     if splits and not _are_classes(folder, list(splits), ordinary):
-        raise _mixed_level(place, list(splits), ordinary)
+        raise _mixed_level(folder, place, list(splits), ordinary, excluded)
     if len(names) == 1 and not splits:
-        return _one_folder(folder, names[0])
+        return _one_folder(folder, names[0], place)
     return _labels(folder, names, excluded, place, list(splits))
 
 
@@ -121,7 +121,9 @@ def _below_splits(
     inner = {root: label_folders(folder, root.path, excluded) for root in roots}
     labelled = tuple(root for root in roots if inner[root])
     if len(roots) == 1 and labelled and splits_of(inner[roots[0]]).keys() == set(inner[roots[0]]):
-        return Wrapper(roots[0].path)  # train/{train,test}/…
+        is_alone = not unlabelled and not unused and not _has_images(folder, "")
+        if is_alone and not _has_images(folder, roots[0].path):
+            return Wrapper(roots[0].path)  # train/{train,test}/…
     nested = [root.path for root in labelled if len(splits_of(inner[root])) > 1]
     if nested:
         problem = f"{place.shown}: {_listed(nested)} holds folders of splits again, {_listed(inner[labelled[0]])}"
@@ -140,7 +142,7 @@ def _below_splits(
         ]
         raise refusal(problem, commands)
     left_out = (*unlabelled, *(root.path for root in with_images))
-    remark = "".join(f"; note: {printable(path)}/ has no label folders and is left out" for path in left_out)
+    remark = "".join(f"; note: {printable(path)}/ is left out, as images without labels" for path in left_out)
     return ClassFolders(folder, labelled, excluded, remark, left_out, unused, skips_unlabelled=True)
 
 
@@ -158,10 +160,16 @@ def _innermost(folder: Folder, path: str, excluded: str | None) -> str:
     return path
 
 
-def _one_folder(folder: Folder, name: str) -> FlatFolders | Wrapper:
-    if _has_images(folder, name):
-        return FlatFolders((LabelRoot(name, None),))
-    return Wrapper(name)
+def _one_folder(folder: Folder, name: str, place: SourcePlace) -> FlatFolders | Wrapper:
+    loose = [one.name for one in children(folder) if not one.is_folder and ending(one.name) in IMAGE_ENDINGS]
+    kinds = sorted({posixpath.splitext(path)[1] for path in loose})  # globs distinguish .jpg and .JPG
+    if kinds and not _has_images(folder, name):
+        problem = f"{place.shown}: there are images next to the only folder, {printable(name)}/"
+        inner = place.without([f"*{kind}" for kind in kinds], f"only the images in {printable(name)}/", files=True)
+        raise refusal(problem, [inner, place.whole(("--unlabelled",), "all images, without labels"), _forced(place)])
+    if kinds:
+        return FlatFolders((LabelRoot("", None), LabelRoot(name, None)))
+    return FlatFolders((LabelRoot(name, None),)) if _has_images(folder, name) else Wrapper(name)
 
 
 def _labels(
@@ -178,19 +186,21 @@ def _labels(
         raise refusal(problem, [place.without(copies, f"without {_listed(copies)}, a copy"), _forced(place)])
     remark = _note(as_labels, names)
     left_out = [name for name in names if is_unlabelled(name)]
-    remark += "".join(
-        f"; note: {printable(name)}/ is left out, its name says that it has no labels" for name in left_out
-    )
+    remark += "".join(f"; note: {printable(name)}/ is left out, as images without labels" for name in left_out)
     sampled = [name for name in names if name not in left_out][:_NUM_SAMPLED]
     inner = {name: label_folders(folder, name, excluded) for name in sampled}
     without_images = all(inner[name] and not _has_images(folder, name) for name in sampled)
     if without_images and all(splits_of(below).keys() == set(below) for below in inner.values()):
         return ClassFolders(folder, excluded=excluded, remark=remark, splits_below=True, skips_unlabelled=True)
+    if split_up := [name for name, below in inner.items() if len(set(splits_of(below).values())) > 1]:
+        problem = f"{place.shown}: {_listed(split_up)} holds splits, {_listed(inner[split_up[0]])}; others do not"
+        raise refusal(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
     common = set.intersection(*map(set, inner.values())) if len(inner) > 1 else set()
     if without_images and len(common) > 1:
         some = _listed(sorted(common))
-        both = f"{_listed(sampled)} all hold folders {some}"
-        problem = f"{place.shown}: {both}, so the class may be the first folder or the second"
+        problem = (
+            f"{place.shown}: {_listed(sampled)} all hold folders {some}; either of the two levels may be the class"
+        )
         inside = place.inside(sampled[:1], f"{some} are classes, and only {sampled[0]} is read")
         raise refusal(problem, [_forced(place, f"{_listed(sampled)} are classes"), *inside])
     if without_images and sampled:
@@ -210,13 +220,21 @@ def _is_copy(folder: Folder, name: str, names: list[str]) -> bool:
 
 
 def _are_classes(folder: Folder, splits: list[str], ordinary: list[str]) -> bool:
-    """Return whether the only folder with a split's name is a class as the folders next to it are."""
-    return len(splits) == 1 and (len(ordinary) > _FEW or _has_images(folder, splits[0]))
+    """Return whether the only folder with a split's name is a class: pictures of trains, never of tests."""
+    is_train = [name.lower() for name in splits] == ["train"]
+    return is_train and (len(ordinary) > _FEW or _has_images(folder, splits[0]))
 
 
-def _mixed_level(place: SourcePlace, splits: list[str], ordinary: list[str]) -> Exception:
+def _mixed_level(
+    folder: Folder, place: SourcePlace, splits: list[str], ordinary: list[str], excluded: str | None
+) -> CallError:
     problem = f"{place.shown}: {_listed(splits)} may be splits or classes, because of {_listed(ordinary)} next to them"
-    return refusal(problem, [place.without(ordinary, f"splits; {_listed(ordinary)} left out"), _forced(place)])
+    commands = [_forced(place)]
+    if len(ordinary) > 1:
+        commands.insert(0, place.without(splits, f"{_listed(ordinary)} are classes; {_listed(splits)} left out"))
+    if any(label_folders(folder, name, excluded) for name in splits):
+        commands.insert(0, place.without(ordinary, f"splits; {_listed(ordinary)} left out"))
+    return refusal(problem, commands)
 
 
 def _refuse_annotated(

@@ -64,8 +64,9 @@ def open_flat_folders(folder: Folder, flat: FlatFolders, excluded: str | None, p
     commands = [*_by_name(flat, names, place), place.whole(("--unlabelled",), "images without labels")]
     where = "the source's own folder"
     if paths:
-        where = " and ".join(f"{printable(path)}/" for path in paths)
-        meaning = f"{where} {'are the classes' if len(paths) > 1 else 'is the only class'}"
+        shown = " and ".join(f"{printable(path)}/" for path in paths)
+        where = shown if len(paths) == len(names) else f"{where} and {shown}"
+        meaning = f"{shown} {'are the classes' if len(paths) > 1 else 'is the only class'}"
         commands.append(place.tree(("--layout", "class-folders"), meaning))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
     raise refusal(f"{place.shown}: there are no label folders, only images such as {examples} in {where}", commands)

@@ -23,6 +23,7 @@ from shardkit.sources.tables.roles import read_prefix
 from shardkit.sources.walking import children, file_or_folder, join
 from shardkit.storage import Folder
 
+_MAX_TABLES = 20  # in one folder; more of them belong to single images or to something else
 _NUM_VALUES = 100  # of a column, which are looked up
 _NUM_FOLDERS = 60  # that are searched for files by name
 _MAX_DEPTH = 3
@@ -100,7 +101,7 @@ def look_at_tables(folder: Folder, excluded: str | None) -> TablesBeside:
         excluded: Path below it that is not searched; None for none.
     """
     names = [one.name for one in children(folder) if not one.is_folder and ending(one.name) in TABLE_ENDINGS]
-    if not names:
+    if not 0 < len(names) <= _MAX_TABLES:
         return TablesBeside()
     files = _FilesBelow(folder, excluded)
     tables = [_look_at(folder, name, files) for name in names]

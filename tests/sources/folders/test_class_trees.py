@@ -6,6 +6,7 @@ from shardkit.errors import CallError, DataError
 from shardkit.sources import open_source
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.options import SourceOptions
+from shardkit.storage import open_folder
 
 from .tree_sources import KINDS, commands_in, made, read
 
@@ -208,6 +209,16 @@ REFUSED = {
         "test/, train/ may be splits or classes, because of extra/ next to them",
         ["SOURCE OUT --ignore /extra/", FORCED],
     ),
+    "test images beside classes": (
+        ["cat/1.jpg", "dog/2.jpg", "bus/3.jpg", "test/4.jpg"],
+        "test/ may be splits or classes, because of bus/, cat/, dog/ next to them",
+        ["SOURCE OUT --ignore /test/", FORCED],
+    ),
+    "splits in one class only": (
+        ["cat/train/1.jpg", "cat/test/2.jpg", "dog/3.jpg"],
+        "cat/ holds splits, test/, train/; others do not",
+        [FORCED],
+    ),
     "a split or a class": (
         ["train/steam/1.jpg", "bus/2.jpg"],
         "train/ may be splits or classes, because of bus/",
@@ -217,6 +228,21 @@ REFUSED = {
         ["part1/cat/1.jpg", "part1/dog/2.jpg", "part2/cat/3.jpg", "part2/dog/4.jpg"],
         "part1/, part2/ all hold folders cat/, dog/",
         [FORCED, "SOURCE/part1 OUT"],
+    ),
+    "images beside the folder around everything": (
+        ["logo.png", "photo.JPG", "data/cat/1.jpg", "data/dog/2.jpg"],
+        "there are images next to the only folder, data/",
+        ["SOURCE OUT --ignore '/*.JPG' --ignore '/*.png'", UNLABELLED, FORCED],
+    ),
+    "images beside one class": (
+        ["1.jpg", "cats/2.jpg"],
+        "only images such as 1.jpg and 2.jpg in the source's own folder and cats/",
+        [UNLABELLED, FORCED],
+    ),
+    "splits in a split, and other images": (
+        ["train/train/cat/1.jpg", "train/test/cat/2.jpg", "predict/3.jpg"],
+        "train/ holds folders of splits again, test/, train/",
+        ["SOURCE/train OUT", FORCED],
     ),
     "the tree unpacked into itself": (
         ["cells/yes/1.jpg", "cells/no/2.jpg", "cells/cells/yes/1.jpg", "cells/cells/no/2.jpg"],
@@ -271,7 +297,7 @@ def test_commands_repeat_the_globs_that_were_given(tmp_path):
     url = made(tmp_path, "folder", files)
     with pytest.raises(CallError) as caught:
         open_source(url, SourceOptions(ignore=("/d/f/", "e")))
-    first, forced = commands_in(str(caught.value).replace(url, "SOURCE"))
+    first, _, forced = commands_in(str(caught.value).replace(url, "SOURCE"))
     assert first == "SOURCE OUT --ignore /d/f/ --ignore e --ignore /d/a/ --ignore /d/b/ --ignore /d/c/"
     assert forced == "SOURCE/d OUT --ignore /f/ --ignore e --layout class-folders"
     _, good, bad, skipped = read(url, ignore=("/d/f/", "e", "/d/a/", "/d/b/", "/d/c/"))
@@ -282,6 +308,26 @@ def test_commands_repeat_the_globs_that_were_given(tmp_path):
 def test_folders_in_classes_are_pointed_out(tmp_path):
     url = made(tmp_path, "folder", ["animals/cat/1.jpg", "animals/dog/2.jpg", "cars/bus/3.jpg"])
     assert "; note: folders in a class, such as animals/cat/, are parts of it" in open_source(url).describe()
+
+
+def test_an_object_store_is_read_the_same(s3_bucket):
+    folder = open_folder(f"{s3_bucket}/source")
+    paths = ["data/Train_set/cat/1.jpg", "data/Train_set/dog/2.jpg", "data/Test_set/cat/3.jpg", "data/predict/4.jpg"]
+    for path in [*paths, "data/extra/5.jpg", "data/Train_set/cat/6.webp"]:
+        with folder.atomic_write(path) as file:
+            file.write(b"x")
+    layout, good, bad, skipped = read(f"{s3_bucket}/source", ignore=("/data/extra", "*.webp"))
+    assert (layout, bad) == (SPLITS, {})
+    assert good == {
+        "Train_set/cat/1.jpg": ("train", "cat"),
+        "Train_set/dog/2.jpg": ("train", "dog"),
+        "Test_set/cat/3.jpg": ("test", "cat"),
+    }
+    assert skipped == {
+        "image in predict/ which has no labels": 1,
+        "ignored by /data/extra": 1,
+        "ignored by *.webp": 1,
+    }
 
 
 def test_a_tree_without_images_is_refused(tmp_path):
