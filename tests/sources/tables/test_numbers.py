@@ -180,6 +180,13 @@ def test_counted_numbers_are_bounded():
     assert len(numbers_in(range(MAX_DISTINCT + 10), holds_text=False).whole) == MAX_DISTINCT
 
 
+def test_lists_as_text_are_no_classes(tmp_path):
+    path = write(tmp_path, "image,labels\na.png,\"['cat', 'dog']\"\nb.png,['cat']\nc.png,[]\n")
+    with pytest.raises(CallError, match=r"column 'labels' holds lists as text, such as .* --label-separator ';'"):
+        opened(path)
+    assert labels(path, label_type="class")[1] == "['cat']"
+
+
 # texts, and the separator that they seem to have
 SEPARATORS = [
     (["cat", "dog"], None),

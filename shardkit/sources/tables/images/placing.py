@@ -198,7 +198,7 @@ def _refuse_elsewhere(
     problem = f"{source}: none of the first images exists, such as {shown(paths[0])}"
     meaning = "the images are there now" if place else "FOLDER: where these images are now"
     change: dict[str, Any]
-    if not old.strip("/\\"):
+    if not old:
         meaning, change = "FOLDER: where these paths start", {"root": "FOLDER"}
     else:
         change = {"path_prefix": (*options.path_prefix, f"{old}={new}")}
@@ -214,8 +214,8 @@ def _place_of_tail(folder: Folder, path: str, max_parts: int, *, also_above: boo
     parts = [*folder_parts(path), path.replace("\\", "/").rpartition("/")[2]]
     for num_parts in range(1, max_parts + 1)[-_MAX_TAILS:]:
         tail = "/".join(parts[num_parts:])
-        if not any(parts[:num_parts]) or not parts[num_parts]:
-            continue  # before or inside of '://'
+        if not parts[num_parts]:
+            continue  # inside of '//'
         if is_file(folder, tail):
             return num_parts, folder.url
         nearby = search_nearby(folder, [tail], also_above=also_above)
@@ -231,4 +231,4 @@ def _beginning(path: str, num_parts: int) -> str:
     end = -1 if num_parts else 0
     for _ in range(num_parts):
         end = found.index("/", end + 1)
-    return path[:end]
+    return path[:end] or ("/" if path.startswith("/") else "")
