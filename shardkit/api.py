@@ -69,7 +69,8 @@ def convert(
         label_separator: Separator of several labels in one column.
         label_type: Whether labels are classes or numbers for regression.
         label_pattern: Regular expression on file names; the label is the first group, or the group named ``label``.
-        classes: Label names in label order; None for the names found, sorted.
+        classes: Label names in label order, in which a table's whole numbers are positions from 0; None for the names
+            found, sorted.
         splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``; None for the source's own splits.
         split_by: ``hash`` keeps an image in its split as data grows; ``stratified`` is exact within each class.
         split_column: Column of a table with the split; None to detect it.
