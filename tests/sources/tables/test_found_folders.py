@@ -153,6 +153,13 @@ def test_paths_of_another_machine_are_refused_with_the_prefix_that_they_share(pa
         )
 
 
+def test_a_prefix_that_leads_nowhere_is_refused_with_both_paths_and_the_right_one(tmp_path):
+    path = table(tmp_path, "d/t.csv", ["C:\\x\\0.jpg"], ["d/img/0.jpg"])
+    with pytest.raises(CallError, match=r"such as 'C:\\\\x\\\\0.jpg' \(now '/nowhere/0.jpg'\)") as error:
+        opened(path, path_prefix=("C:\\x=/nowhere",))
+    assert commands(error)[0][-2:] == ["--path-prefix", f"C:\\x={tmp_path}/d/img"]
+
+
 # prefixes, a path, and what becomes of it
 MAPPED = [
     (["C:\\data=/here"], "C:\\data\\a\\b.jpg", "/here/a/b.jpg"),

@@ -31,6 +31,7 @@ VALUES = {
     "whole numbers and nan": (["0", "nan", "1"], ["0", "no_label", "1"]),
     "whole numbers and NA": (["3", "NA", "N/A", "null", "?", "1"], ["3", *["no_label"] * 4, "1"]),
     "whole numbers in two spellings": (["1", "1.0", "2e0"], ["1", "1", "2"]),
+    "blanks first": (["NaN"] * 1100 + ["1.0", "0.0"], [*["no_label"] * 1100, "1", "0"]),
     "a minus": (["-1", "1.0"], ["-1", "1"]),
     "digits": ([str(i % 10) for i in range(200)], [str(i % 10) for i in range(200)]),
     "a fraction": (["0.0", "1.5", ""], [[0], [1.5], "no_label"]),

@@ -82,7 +82,7 @@ def decide_labels(
         if numbers and numbers.has_fractions and not numbers.has_names:
             return _targets(columns, names, present)
         _refuse_unclear(file, prefix, columns[0], numbers, options, source)
-    if numbers is None or not numbers.are_whole:
+    if numbers is None or numbers.has_names or numbers.has_fractions:
         return Labels(columns, names, "class", None, (), 0)
     return Labels(columns, names, "class", None, _lines(file, names, numbers, options), 0, whole=True)
 
@@ -103,7 +103,7 @@ def _numbers(
         return (one for one in single if not isinstance(one, list | dict))
 
     first = numbers_in(values(prefix), holds_text=file.holds_text)
-    if first.has_names or not first.num_present:
+    if first.has_names:
         return None
     if first.has_fractions:
         return first
