@@ -76,7 +76,8 @@ def convert(
         unlabelled: Whether to convert images without labels from any tree of folders; the same as
             ``layout="unlabelled"``.
         ignore: Globs of files and folders to leave out, as in .gitignore, such as ``["test1/", "*.webp"]``.
-        classes: Label names in label order; None for the names found, sorted.
+        classes: Label names in label order, in which a table's whole numbers are positions from 0; None for the names
+            found, sorted.
         splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``, ``"80/10/10"`` or ``[0.8, 0.2]``: two
             numbers are train and validation, three train, validation and test. None for the source's own splits.
         splits_of: The source's own split, or splits, that `splits` divides; its other splits stay as they are.

@@ -24,7 +24,8 @@ def count_unlisted(folder: Folder, keys: Iterable[str]) -> int:
     for key in keys:
         named.append(_hash(key))
         folders[posixpath.dirname(key)] = None
-    hashes = np.unique(np.frombuffer(named, np.uint64))
+    # Sorted once: np.isin sorts again for each of a thousand folders.
+    hashes = np.sort(np.frombuffer(named, np.uint64))
     num_unnamed = 0
     for path in folders:
         there = [
@@ -32,7 +33,9 @@ def count_unlisted(folder: Folder, keys: Iterable[str]) -> int:
             for entry in list_if_allowed(folder, path)
             if not entry.is_folder and ending(entry.name) in IMAGE_ENDINGS
         ]
-        num_unnamed += int(np.isin(np.array(there, np.uint64), hashes, invert=True).sum())
+        wanted = np.array(there, np.uint64)
+        at = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
+        num_unnamed += int((hashes[at] != wanted).sum())
     return num_unnamed
 
 

@@ -100,6 +100,15 @@ REFUSED = {
         "column 'tags' holds labels such as 'cat dog': one class, or several",
         ["--label-column tags --label-separator ' ' ", "--label-column tags --label-type class "],
     ),
+    "columns of one 1 and another one": (
+        csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: 1 - i % 2, lambda i: i % 7),
+        "none of the columns 'file', 'cat', 'dog', 'age' is called like a label",
+        [
+            "--label-column cat --label-column dog --label-type class ",
+            "--label-column cat --label-column dog ",
+            "--label-column age ",
+        ],
+    ),
     "columns of 0 and 1 and another one": (
         csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: i % 3 // 2, lambda i: i % 7),
         "none of the columns 'file', 'cat', 'dog', 'age' is called like a label",

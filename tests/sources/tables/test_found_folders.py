@@ -125,6 +125,7 @@ ELSEWHERE = {
     "a drive with slashes": (["D:/pets/0.jpg"], ["img/0.jpg"], "D:/pets", "img"),
     "a share": (["\\\\server\\pets\\0.jpg"], ["0.jpg"], "\\\\server\\pets", ""),
     "a mounted drive": (["/content/drive/MyDrive/pets/0.jpg"], ["pets/0.jpg"], "/content/drive/MyDrive", ""),
+    "a path from the root of the dataset": (["/img/0.jpg"], ["img/0.jpg"], "/", ""),
     "a home": (["/home/me/x/0.jpg", "/home/me/x/1.jpg"], ["1.jpg", "0.jpg"], "/home/me/x", ""),
     "a folder that has another name now": (["pets-v1/img/0.jpg"], ["img/0.jpg"], "pets-v1", ""),
     "images that are nowhere": (
@@ -152,6 +153,13 @@ def test_paths_of_another_machine_are_refused_with_the_prefix_that_they_share(pa
         )
 
 
+def test_a_prefix_that_leads_nowhere_is_refused_with_both_paths_and_the_right_one(tmp_path):
+    path = table(tmp_path, "d/t.csv", ["C:\\x\\0.jpg"], ["d/img/0.jpg"])
+    with pytest.raises(CallError, match=r"such as 'C:\\\\x\\\\0.jpg' \(now '/nowhere/0.jpg'\)") as error:
+        opened(path, path_prefix=("C:\\x=/nowhere",))
+    assert commands(error)[0][-2:] == ["--path-prefix", f"C:\\x={tmp_path}/d/img"]
+
+
 # prefixes, a path, and what becomes of it
 MAPPED = [
     (["C:\\data=/here"], "C:\\data\\a\\b.jpg", "/here/a/b.jpg"),
@@ -161,6 +169,8 @@ MAPPED = [
     (["/content/drive/=s3://bucket/x"], "/content/drive/a.jpg", "s3://bucket/x/a.jpg"),
     (["/Content=/here"], "/content/a.jpg", "/content/a.jpg"),
     (["/content/="], "/content/a/b.jpg", "a/b.jpg"),
+    (["/="], "/a/b.jpg", "a/b.jpg"),
+    (["/=/here"], "a/b.jpg", "a/b.jpg"),
     (["data/train=/t", "data=/d"], "data/test/b.jpg", "/d/test/b.jpg"),
     (["a=/x=y"], "a/b.jpg", "/x=y/b.jpg"),
 ]
@@ -183,7 +193,7 @@ def test_a_prefix_replaces_whole_names_only_and_keeps_the_rest(start, rest):
         assert mapped == path
 
 
-@pytest.mark.parametrize("text", ["", "=", "/=x", "abc", "=abc"])
+@pytest.mark.parametrize("text", ["", "=", "\\\\=x", "abc", "=abc"])
 def test_a_prefix_without_both_sides_is_refused(text):
     with pytest.raises(CallError, match="--path-prefix is OLD=NEW"):
         parse_prefixes([text])

@@ -31,6 +31,7 @@ VALUES = {
     "whole numbers and nan": (["0", "nan", "1"], ["0", "no_label", "1"]),
     "whole numbers and NA": (["3", "NA", "N/A", "null", "?", "1"], ["3", *["no_label"] * 4, "1"]),
     "whole numbers in two spellings": (["1", "1.0", "2e0"], ["1", "1", "2"]),
+    "blanks first": (["NaN"] * 1100 + ["1.0", "0.0"], [*["no_label"] * 1100, "1", "0"]),
     "a minus": (["-1", "1.0"], ["-1", "1"]),
     "digits": ([str(i % 10) for i in range(200)], [str(i % 10) for i in range(200)]),
     "a fraction": (["0.0", "1.5", ""], [[0], [1.5], "no_label"]),
@@ -178,6 +179,13 @@ def test_every_spelling_of_a_whole_number_is_that_number(number, spelling):
 
 def test_counted_numbers_are_bounded():
     assert len(numbers_in(range(MAX_DISTINCT + 10), holds_text=False).whole) == MAX_DISTINCT
+
+
+def test_lists_as_text_are_no_classes(tmp_path):
+    path = write(tmp_path, "image,labels\na.png,\"['cat', 'dog']\"\nb.png,['cat']\nc.png,[]\n")
+    with pytest.raises(CallError, match=r"column 'labels' holds lists as text, such as .* --label-separator ';'"):
+        opened(path)
+    assert labels(path, label_type="class")[1] == "['cat']"
 
 
 # texts, and the separator that they seem to have

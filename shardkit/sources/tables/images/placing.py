@@ -28,7 +28,7 @@ from shardkit.storage import Folder
 
 NUM_LOOKED_UP = 100  # images of the first records that are looked up; usually the first one exists
 _NUM_COUNTED = 20  # images that are looked up to find out whether a column names images at all
-_MAX_COMMANDS = 4
+_MAX_COMMANDS = 4  # of a refusal
 _MAX_TAILS = 12  # ends of a path that are looked up
 
 
@@ -167,7 +167,7 @@ def _refuse_drives(source: str, table_folder: Folder, options: SourceOptions, fi
     prefixes = parse_prefixes(options.path_prefix)
     mapped = [NumberedPath(line, replace_prefix(path, prefixes)) for line, path in first]
     if 2 * sum(is_drive(path) for _, path in mapped) > len(mapped):
-        _refuse_elsewhere(source, table_folder, options, mapped, must=True)
+        _refuse_elsewhere(source, table_folder, options, first, must=True)
 
 
 def _refuse_elsewhere(
@@ -185,8 +185,7 @@ def _refuse_elsewhere(
     Raises:
         CallError: The images are found there, or `must`.
     """
-    prefixes = parse_prefixes(options.path_prefix)
-    paths = [replace_prefix(path, prefixes) for _, path in first[:NUM_LOOKED_UP]]
+    paths = [path for _, path in first[:NUM_LOOKED_UP]]
     usual = Counter(map(_is_absolute, paths)).most_common(1)[0][0]
     paths = [path for path in paths if _is_absolute(path) == usual]  # the others are rejected one by one
     shared = shared_folder(paths)
@@ -195,13 +194,15 @@ def _refuse_elsewhere(
         return
     num_parts, new = place or (len(shared), "FOLDER")
     old = _beginning(paths[0], num_parts)
-    problem = f"{source}: none of the first images exists, such as {shown(paths[0])}"
+    mapped = replace_prefix(paths[0], parse_prefixes(options.path_prefix))
+    now = f" (now {shown(mapped)})" if mapped != paths[0] else ""
+    problem = f"{source}: none of the first images exists, such as {shown(paths[0])}{now}"
     meaning = "the images are there now" if place else "FOLDER: where these images are now"
     change: dict[str, Any]
-    if not old.strip("/\\"):
+    if not old:
         meaning, change = "FOLDER: where these paths start", {"root": "FOLDER"}
     else:
-        change = {"path_prefix": (*options.path_prefix, f"{old}={new}")}
+        change = {"path_prefix": (f"{old}={new}",)}
     raise refuse(problem, source, options, [Choice(change, meaning)])
 
 
@@ -214,8 +215,8 @@ def _place_of_tail(folder: Folder, path: str, max_parts: int, *, also_above: boo
     parts = [*folder_parts(path), path.replace("\\", "/").rpartition("/")[2]]
     for num_parts in range(1, max_parts + 1)[-_MAX_TAILS:]:
         tail = "/".join(parts[num_parts:])
-        if not any(parts[:num_parts]) or not parts[num_parts]:
-            continue  # before or inside of '://'
+        if not parts[num_parts]:
+            continue  # inside of '//'
         if is_file(folder, tail):
             return num_parts, folder.url
         nearby = search_nearby(folder, [tail], also_above=also_above)
@@ -231,4 +232,4 @@ def _beginning(path: str, num_parts: int) -> str:
     end = -1 if num_parts else 0
     for _ in range(num_parts):
         end = found.index("/", end + 1)
-    return path[:end]
+    return path[:end] or ("/" if path.startswith("/") else "")

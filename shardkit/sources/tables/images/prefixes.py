@@ -14,7 +14,7 @@ class PathPrefix(NamedTuple):
     """A beginning of paths and what replaces it; both without a separator at the end.
 
     Attributes:
-        old: The beginning, with '/' between its parts.
+        old: The beginning, with '/' between its parts; '' for the '/' of absolute paths.
         new: A local folder's absolute path, or a URL; '' to make the rest a relative path.
     """
 
@@ -33,7 +33,7 @@ def parse_prefixes(texts: Iterable[str]) -> tuple[PathPrefix, ...]:
 
 def _parsed(text: str) -> PathPrefix:
     old, separator, new = text.partition("=")
-    if not separator or not old.strip("/\\"):
+    if not separator or (not old.strip("/\\") and old != "/"):
         msg = (
             f"--path-prefix is OLD=NEW: how paths of the table begin, and the folder that it is here, such as "
             f"'C:\\data=/home/me/data'; found {text!r}"

@@ -7,7 +7,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
 from shardkit.sources.tables.formats.values import as_text
-from shardkit.sources.tables.labels.indicators import decide_indicators, indicator_columns
+from shardkit.sources.tables.labels.indicators import decide_indicators, have_one_each, indicator_columns
 from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
 from shardkit.sources.tables.labels.profile import Profile, profile_of
 from shardkit.sources.tables.labels.reading import Labels
@@ -112,6 +112,9 @@ def _none(
     indicators = indicator_columns(prefix, free)
     if len(indicators) > 1:
         names = tuple(file.columns[i] for i in indicators)
+        if have_one_each(prefix, indicators):
+            changes = {"label_columns": names, "label_type": "class"}
+            choices.append(Choice(changes, "one class per image, the one of these columns with a 1"))
         choices.append(Choice({"label_columns": names}, "a class for each of these columns of 0 and 1"))
     profiles = {i: profile_of(file, prefix, i) for i in free if i not in indicators or len(indicators) == 1}
     # Fewer different values first: a class has many images.

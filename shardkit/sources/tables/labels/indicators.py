@@ -35,9 +35,9 @@ def decide_indicators(
     signed = not words <= INDICATORS.keys()
     names = tuple(file.columns[i] for i in columns)
     may_be_one_hot = options.label_type == "class" or not options.label_columns
-    is_one_hot = may_be_one_hot and _have_one_each(prefix, columns)
+    is_one_hot = may_be_one_hot and have_one_each(prefix, columns)
     if is_one_hot:
-        is_one_hot = _have_one_each(read_all(frozenset(columns)), columns)
+        is_one_hot = have_one_each(read_all(frozenset(columns)), columns)
     return Labels(columns, names, "one-hot" if is_one_hot else "indicators", None, (), 0, signed=signed)
 
 
@@ -62,7 +62,8 @@ def _word(value: object) -> str:
         return "["
 
 
-def _have_one_each(records: Iterable[Record], columns: tuple[int, ...]) -> bool:
+def have_one_each(records: Iterable[Record], columns: tuple[int, ...]) -> bool:
+    """Return whether exactly one of the columns applies in every record."""
     return all(
         sum(_word(record.values[i]) in _TRUE for i in columns) == 1 for record in records if record.problem is None
     )

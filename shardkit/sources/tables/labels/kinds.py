@@ -1,5 +1,6 @@
 """Decide how the labels of chosen columns are read: as classes, as several classes, or as numbers for regression."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from shardkit.sources.tables.refusals import Choice, refuse
 
 # Yields all records of a source, with values of the given columns.
 ReadAll = Callable[[frozenset[int]], Iterable[Record]]
+_LIST = re.compile(r"\[.*\]|\{.*\}|\(.*\)", re.DOTALL)  # as str() of a list, set or tuple in a CSV file
 _FEW_CLASSES = 50  # more different whole numbers than this may be quantities, such as ages
 _RECORDS_PER_CLASS = 10  # and of a column that is called like classes, only if there are fewer records than this each
 _MANY_RECORDS = 50  # records from which on labels that all differ are names of single images, or captions
@@ -80,7 +82,7 @@ def decide_labels(
         if numbers and numbers.has_fractions and not numbers.has_names:
             return _targets(columns, names, present)
         _refuse_unclear(file, prefix, columns[0], numbers, options, source)
-    if numbers is None or not numbers.are_whole:
+    if numbers is None or numbers.has_names or numbers.has_fractions:
         return Labels(columns, names, "class", None, (), 0)
     return Labels(columns, names, "class", None, _lines(file, names, numbers, options), 0, whole=True)
 
@@ -101,7 +103,7 @@ def _numbers(
         return (one for one in single if not isinstance(one, list | dict))
 
     first = numbers_in(values(prefix), holds_text=file.holds_text)
-    if first.has_names or not first.num_present:
+    if first.has_names:
         return None
     if first.has_fractions:
         return first
@@ -170,8 +172,14 @@ def _refuse_unclear(
         ]
         raise refuse(problem, source, options, [*others[:3], as_class])
     values = [record.values[column] for record in prefix]
+    texts = [value.strip() for value in values if isinstance(value, str) and value.strip()]
+    if texts and all(_LIST.fullmatch(text) for text in texts):
+        problem = f"{file.url}: column {name!r} holds lists as text, such as {shown(texts[0])}"
+        remedy = "write them as lists into JSON Lines or Parquet, or as 'cat;dog' with --label-separator ';'"
+        msg = f"{problem}; {remedy}; if each text is a class, add --label-type class"
+        raise CallError(msg)
     if separator := separator_in(values):
-        example = shown(next(value for value in values if isinstance(value, str) and separator in value.strip()))
+        example = shown(next(text for text in texts if separator in text))
         several = Choice({**chosen, "label_separator": separator}, f"several classes, separated by {separator!r}")
         problem = f"{file.url}: column {name!r} holds labels such as {example}: one class, or several"
         raise refuse(problem, source, options, [several, as_class])
