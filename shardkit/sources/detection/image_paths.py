@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from shardkit.naming import printable, relative_path_problem, split_of_folder
 from shardkit.reject_reasons import BAD_PATH
-from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, encodable_path, ending
+from shardkit.sources.detection.rows import encodable
+from shardkit.sources.listing import IMAGE_ENDINGS, BadRecord, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import file_or_folder, folders_in, join, parent_of
 from shardkit.storage import Folder, open_folder
@@ -23,6 +24,8 @@ _IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "data")
 _INSTANCES = "instances_"
 _USUAL_ENDINGS = (".jpg", ".png", ".jpeg", ".JPG", ".PNG", ".JPEG")  # tried for names without one
 _START = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")  # of a URL, or a drive letter
+# Paths that are keys already, found without a loop over their characters in Python.
+_PLAIN = re.compile(r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_.-]+(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_.-]+)*")
 _SHOWN = 100  # characters of a bad path
 
 
@@ -46,6 +49,10 @@ class ImagePaths:
         Raises:
             BadRecord: BAD_PATH: the value is not a path below that folder.
         """
+        if self.num_dropped == 0 and isinstance(text, str) and len(text) <= _MAX_PATH and _PLAIN.fullmatch(text):
+            name = f"{self.place}/{text}" if self.place else text
+            has_ending = not self.ending or ("." in text and ending(text) in IMAGE_ENDINGS)
+            return name if has_ending else name + self.ending
         if not isinstance(text, str) or not text.strip():
             msg = "the path of the image is missing"
             raise BadRecord(BAD_PATH, msg)
@@ -55,7 +62,7 @@ class ImagePaths:
         if self.ending and ending(path) not in IMAGE_ENDINGS:
             path += self.ending
         problem = "it is too long" if len(text) > _MAX_PATH else relative_path_problem(path)
-        if not problem and encodable_path(path) != path:
+        if not problem and encodable(path) != path:
             problem = "it is not Unicode"
         if problem:
             msg = f"the path {text[:_SHOWN]!r} may not be followed: {problem}; write it relative to the image folder"

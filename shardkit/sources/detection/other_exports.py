@@ -9,6 +9,8 @@ from collections.abc import Iterator
 
 from shardkit.errors import DataError, SpecialFileError
 from shardkit.naming import split_of_folder
+from shardkit.sources.commands import Command, refusal
+from shardkit.sources.detection.labelme.files import is_labelme_file
 from shardkit.sources.walking import children, file_or_folder, folders_in, join
 from shardkit.storage import Folder, os_errors_as
 
@@ -52,11 +54,15 @@ def other_export(folder: Folder, path: str) -> str | None:
 
 
 def refuse_other_export(folder: Folder, path: str) -> None:
-    """Refuse a file that is such an export.
+    """Refuse a file that is such an export, or Labelme's file of one image.
 
     Raises:
-        DataError: The file is one.
+        DataError: The file is such an export.
+        CallError: It is Labelme's.
     """
+    if path.lower().endswith(".json") and is_labelme_file(folder, path):
+        command = Command(folder.url, (), "all images of the folder that have a file of Labelme")
+        raise refusal(f"{folder.url}/{path}: this is the Labelme file of one image", [command])
     if what := other_export(folder, path):
         msg = f"{folder.url}/{path}: {what}"
         raise DataError(msg)
@@ -69,7 +75,9 @@ def holds_other_export(folder: Folder) -> bool:
         DataError: The folder has one.
     """
     for path in _candidates(folder):
-        refuse_other_export(folder, path)
+        if what := other_export(folder, path):
+            msg = f"{folder.url}/{path}: {what}"
+            raise DataError(msg)
     return False
 
 

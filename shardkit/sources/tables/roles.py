@@ -33,7 +33,7 @@ def read_prefix(file: TableFile) -> list[Record]:
 
 _BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case are ignored
 _USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
-_NO_BOXES = "boxes are read from COCO JSON, Pascal VOC and YOLO, not from tables: convert them to one of these"
+_NO_BOXES = "boxes are read from COCO JSON, Pascal VOC and YOLO, and without --layout table from tables of a row a box"
 
 
 def find_columns(

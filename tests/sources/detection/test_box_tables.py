@@ -303,7 +303,7 @@ def test_absolute_paths_are_followed_if_the_table_is_the_source(tmp_path):
     root = tree(tmp_path / "other/s", {"boxes.csv": text(HEADER, *lines)}, [])
     source = opened(root / "boxes.csv")
     assert (source.folder.url, set(boxes(listed(source)[0]))) == (str(elsewhere), {"x/a.jpg", "y/b.jpg"})
-    with pytest.raises(DataError, match="give the folder that the images are in with --root"):
+    with pytest.raises(CallError, match=f"with --root, or; run:\n  shardkit convert {root} OUT --layout class-folders"):
         opened(root)
 
 

@@ -2,7 +2,7 @@ import json
 
 import pytest
 
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
 from shardkit.testing import write_tree
 
 from .reading import boxes, listed, opened, problems
@@ -112,6 +112,12 @@ def test_no_path_leads_out_of_the_source(tmp_path):
 def test_files_among_the_images_of_classes_are_boxes_and_not_class_folders(tmp_path):
     files = {"cat/a.jpg": b"x", "cat/a.json": labelme("a.jpg", RECTANGLE), "dog/b.jpg": b"x"}
     assert opened(write_tree(tmp_path / "s", files)).layout == "Labelme"
+
+
+def test_one_file_as_source_is_refused_with_its_folder(tmp_path):
+    root = write_tree(tmp_path / "s", {"a.jpg": b"x", "a.json": labelme("a.jpg", RECTANGLE)})
+    with pytest.raises(CallError, match=f"the Labelme file of one image; run:\n  shardkit convert {root} OUT"):
+        opened(root / "a.json")
 
 
 def test_the_layout_is_refused_without_its_files(tmp_path):

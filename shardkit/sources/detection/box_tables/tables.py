@@ -9,6 +9,7 @@ from itertools import islice
 from typing import Any
 
 from shardkit.errors import DataError
+from shardkit.sources.commands import Command, refusal
 from shardkit.sources.detection.box_tables.boxes import (
     LARGEST_FRACTION,
     ONE_CLASS,
@@ -26,7 +27,7 @@ from shardkit.sources.tables.formats.records import PREFIX_RECORDS, TableFile
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder, open_folder
 
-_SLICE_BYTES = 64 << 20  # 64 MiB of a table: about a million boxes, which take 100 MB while they are listed
+_SLICE_BYTES = 128 << 20  # 128 MiB of a table: about two million boxes, which take 300 MB while they are listed
 _MAX_SLICES = 64
 _ABSOLUTE = re.compile(r"(?:(?:s3|gs)://[^/]+)?/")
 
@@ -83,6 +84,7 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
 
     Raises:
         DataError: The table has no boxes, or its images are not found.
+        CallError: Its images are not found, and the folder may be one of class folders.
     """
     file = open_box_file(folder, path, options)
     columns = find_columns(file.url, file.columns, options)
@@ -104,7 +106,12 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
             f"{file.url}: its first image {shown_paths(texts)} is not in {places[0][0].url}, nor in a folder near the "
             "table; give the folder that the images are in with --root"
         )
-        raise DataError(msg)
+        if may_leave:
+            raise DataError(msg)
+        command = Command(
+            folder.url, ("--layout", "class-folders"), "each folder is a class, and the table is not read"
+        )
+        raise refusal(f"{msg}, or", [command])
     root, paths = found
     stat = file_or_folder(folder, path)
     num_bytes = stat.num_bytes if stat else 0
