@@ -17,10 +17,12 @@ from .processes import PIPE, Process
 from .training_fixtures import command, environment, shapes  # noqa: F401 - a fixture
 
 GLOBAL_BATCH_SIZE = 36  # 192 examples are no multiple of it: most epochs end within a batch
-NUM_KILLS = 20
 SAVE_EVERY = 2
-# Of each start, killed but for the last. One TensorFlow a worker makes many workers dear.
-NUM_WORKERS = [1, 2, 1, 1, 1, 4, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1]
+# Number of workers of each start, killed but for the last. Each worker is a process, which makes many workers dear.
+NUM_WORKERS = {
+    6: [1, 2, 1, 4, 1, 1, 1],
+    20: [1, 2, 1, 1, 1, 4, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1],
+}
 # Processes that import TensorFlow while others train; they open neither dataset nor checkpoint before their turn.
 STANDING_BY = 2
 
@@ -100,24 +102,30 @@ def train(workers, seen, *, stop_step=None, num_steps=None, delay=0.0):
     return end
 
 
+@pytest.fixture(scope="module", params=[6, pytest.param(20, marks=pytest.mark.slow)])
+def num_kills(request):
+    return request.param
+
+
 @pytest.fixture(scope="module")
-def killed(shapes, found_once):  # noqa: F811 - a fixture
+def killed(shapes, found_once, num_kills):  # noqa: F811 - a fixture
     """Of a run killed again and again: global batches by step, (steps, model) at its end, first step of each start."""
-    batches, end, firsts = found_once("killed-training", lambda folder: train_and_kill(shapes, folder))
+    numbers = NUM_WORKERS[num_kills]
+    batches, end, firsts = found_once(f"killed-{num_kills}", lambda folder: train_and_kill(shapes, folder, numbers))
     return dict(batches), tuple(end), firsts
 
 
-def train_and_kill(shapes, folder):  # noqa: F811 - the fixture's value
+def train_and_kill(shapes, folder, numbers):  # noqa: F811 - the fixture's value
     """The same; batches as (step, batch)."""
     random = np.random.default_rng(20)
-    processes = Processes(sum(NUM_WORKERS), shapes, folder, GLOBAL_BATCH_SIZE, SAVE_EVERY)
+    processes = Processes(sum(numbers), shapes, folder, GLOBAL_BATCH_SIZE, SAVE_EVERY)
     seen, firsts = {}, []
     try:
-        for num_workers in NUM_WORKERS[:NUM_KILLS]:
+        for num_workers in numbers[:-1]:
             # Within 30 ms lie the training step, the checkpoint, and the reading of the next batch.
             num_steps, delay = int(random.integers(SAVE_EVERY + 1, 9)), random.uniform(0, 0.03)
             firsts.append(train(processes.take(num_workers), seen, num_steps=num_steps, delay=delay))
-        end = train(processes.take(NUM_WORKERS[-1]), seen, stop_step=max(seen) + 4)
+        end = train(processes.take(numbers[-1]), seen, stop_step=max(seen) + 4)
     finally:
         for process in processes.started:
             process.kill()
@@ -144,7 +152,7 @@ def undisturbed(shapes, killed):  # noqa: F811 - a fixture
     return seen, (num_steps, model)
 
 
-def test_after_twenty_kills_the_global_batches_are_those_of_an_undisturbed_run(killed, undisturbed):
+def test_after_many_kills_the_global_batches_are_those_of_an_undisturbed_run(killed, undisturbed):
     assert list(killed[0]) == list(range(len(undisturbed[0])))
     for step, batch in undisturbed[0].items():
         assert killed[0][step] == batch, f"keys or pixels of step {step}"
@@ -160,11 +168,11 @@ def test_the_undisturbed_run_is_what_batch_keys_lists(undisturbed, shapes):  # n
         assert keys == train_fn.batch_keys(step)
 
 
-def test_the_kills_were_real_ones(killed):
-    # Twenty, on 1, 2 and 4 workers, at steps all over; each start went on from a checkpoint, not from the beginning.
+def test_the_kills_were_real_ones(killed, num_kills):
+    # On 1, 2 and 4 workers, at steps all over; each start went on from a checkpoint, not from the beginning.
     firsts = killed[2]
-    assert len(firsts) == NUM_KILLS == len(NUM_WORKERS) - 1
-    assert set(NUM_WORKERS) == {1, 2, 4}
+    assert len(firsts) == num_kills == len(NUM_WORKERS[num_kills]) - 1
+    assert set(NUM_WORKERS[num_kills]) == {1, 2, 4}
     assert firsts[0] == 0
     assert all(later > earlier for earlier, later in itertools.pairwise(firsts))
     assert all(first % SAVE_EVERY == 0 for first in firsts)

@@ -82,10 +82,14 @@ def batches(dataset, way, map_fn=None, **options):
     return made.take(10).as_numpy_iterator()
 
 
-@pytest.mark.parametrize("way", WAYS, ids=IDS)
-def test_boxes_lie_where_their_colours_lie_in_the_image_given(way, detection):
+@pytest.fixture(scope="module", params=WAYS, ids=IDS)
+def detected(request, detection):
+    return list(batches(detection, request.param, min_visible=0.0))
+
+
+def test_boxes_lie_where_their_colours_lie_in_the_image_given(detected):
     num_boxes = 0
-    for images, targets, *_ in batches(detection, way, min_visible=0.0):
+    for images, targets, *_ in detected:
         for image, boxes, labels in zip(images, targets["boxes"], targets["labels"], strict=True):
             for box, label in zip(boxes, labels, strict=True):
                 if label < 0:
@@ -102,9 +106,8 @@ def test_boxes_lie_where_their_colours_lie_in_the_image_given(way, detection):
     assert num_boxes > 60
 
 
-@pytest.mark.parametrize("way", WAYS, ids=IDS)
-def test_no_colour_in_the_image_lacks_its_box(way, detection):
-    for images, targets, *_ in batches(detection, way, min_visible=0.0):
+def test_no_colour_in_the_image_lacks_its_box(detected):
+    for images, targets, *_ in detected:
         for image, labels in zip(images, targets["labels"], strict=True):
             seen = {label for label in range(3) if (image[..., label] > 200).sum() > 4}
             assert seen <= set(labels.tolist())

@@ -8,6 +8,7 @@ The descriptors are standard input, output and error, and a socket that gets the
 """
 
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -73,5 +74,6 @@ def wait_for_request(control):
 if __name__ == "__main__":
     for module in sys.argv[2:]:
         importlib.import_module(module)
+    gc.freeze()  # no garbage collection of a program goes through the imports
     wait_for_request(socket.socket(fileno=int(sys.argv[1])))
     runpy.run_path(sys.argv[0], run_name="__main__")
