@@ -117,7 +117,7 @@ def test_ctrl_c_of_a_command_that_writes_nothing_leaves_nothing(command, large_s
     words, made = ["plan", large_source], "*.arrow"
     if command == "verify":
         convert(large_source, tmp_path / "out", "--shards", "30", "--workers", "2")
-        words, made = ["verify", tmp_path / "out", "--deep"], "shard-*.json"
+        words, made = ["verify", tmp_path / "out", "--deep", "--", "--direct_num_workers=2"], "shard-*.json"
     process = start_until(lambda: len(list(temporary.rglob(made))) >= 2, *words, env=environment(TMPDIR=str(temporary)))
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=TIMEOUT_SECONDS)
