@@ -11,7 +11,7 @@ import pytest
 from shardkit import read_manifest, reader
 from shardkit.testing import picture, write_tree
 
-from ..cli.calling import convert
+from ..cli.calling import call, convert
 from .reading_back import assert_same_images, examples
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
