@@ -25,6 +25,15 @@ _LAYOUT_OPTIONS = {
     "YOLO": "yolo",
     "COCO": "coco",
     "Pascal VOC": "voc",
+    "COCO without boxes": "coco",
+    "CVAT for images": "cvat",
+    "KITTI": "kitti",
+    "Label Studio": "label-studio",
+    "Labelme": "labelme",
+    "WIDER FACE": "wider-face",
+    "box table": "box-table",
+    "lists": "list",
+    "numbered lists": "list",
 }
 
 

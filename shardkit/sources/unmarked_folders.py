@@ -76,7 +76,7 @@ def open_unmarked_folder(
             folder, excluded = subfolder(folder, found.name), _below(excluded, found.name)
             continue
         if isinstance(found, FlatFolders):
-            source: Source = open_flat_folders(folder, found, excluded, place)
+            source: Source = open_flat_folders(folder, found, excluded, place, beside.remark)
         else:
             source = found
         remarks += beside.remark

@@ -21,6 +21,7 @@ from shardkit.statistics.annotations import QUANTILES, box_statistics, mask_stat
 from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics
 from shardkit.statistics.sample import read_annotations
 
+KINDS_SHOWN = 12  # of skipped files
 CLASSES_LISTED = 40  # in a table
 SAMPLE = 1000  # examples whose annotations are read
 MASK_SAMPLE = 200  # masks that are decoded
@@ -151,8 +152,9 @@ def rejected_line(manifest: Manifest) -> str:
 
 def skipped_text(skipped: Mapping[str, int]) -> str:
     """Return the end of the line about rejected images: the number of skipped files by type."""
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in skipped.items())
-    return f"; skipped: {kinds}" if kinds else ""
+    kinds = [f"{count:,} {kind}" for kind, count in skipped.items()]
+    more = f" and {len(kinds) - KINDS_SHOWN:,} more kinds" if len(kinds) > KINDS_SHOWN else ""
+    return f"; skipped: {', '.join(kinds[:KINDS_SHOWN])}{more}" if kinds else ""
 
 
 def ties_lines(groups: int | None, duplicates: int | None) -> list[str]:

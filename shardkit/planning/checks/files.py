@@ -11,21 +11,26 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.splits.own_splits import USUAL_SHARES
 from shardkit.planning.splits.splitting import shares_text
 from shardkit.planning.user_call import UserCall
+from shardkit.reject_reasons import UNSUPPORTED_FORMAT
 
-UNSUPPORTED_FORMAT = "unsupported_format"  # reason of images in a format that is not read
 _MAX_UNREAD_SHARE = 10  # files that are not read: at most one in ten
 _KINDS_SHOWN = 5
+# Files that describe images: one for each image is usual, as in exports of photo libraries.
+_DESCRIPTIONS = frozenset(
+    {".csv", ".html", ".ini", ".json", ".jsonl", ".log", ".mat", ".md", ".tsv", ".txt", ".xml", ".xmp", ".yaml", ".yml"}
+)
 
 
 def check_unread(rejected: pa.Table, num_rows: int, skipped: Mapping[str, int]) -> Iterator[Finding]:
-    """Yield a finding if more than a tenth of all files are in formats that are not read.
+    """Yield a finding if more than a tenth of all files, those that describe images aside, are not read.
 
     Args:
         rejected: Rejected rows; REJECTED_SCHEMA.
         num_rows: Number of rows of the inventory.
         skipped: Number of skipped files by ending; other keys are phrases.
     """
-    kinds = {kind: count for kind, count in skipped.items() if kind.startswith(".") or kind == "(none)"}
+    endings = {kind: count for kind, count in skipped.items() if kind.startswith(".") or kind == "(none)"}
+    kinds = {kind: count for kind, count in endings.items() if kind not in _DESCRIPTIONS}
     num_files = num_rows + sum(kinds.values())
     bad = rejected.filter(pc.equal(rejected["reason"], UNSUPPORTED_FORMAT))
     for found in pc.value_counts(pc.utf8_lower(_endings(bad["key"]))).to_pylist() if len(bad) else ():

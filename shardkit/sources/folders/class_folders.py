@@ -146,6 +146,14 @@ class ClassFolders(Source):
         return () if self.excluded is None else (self.excluded,)
 
     def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        is_empty = True
+        for row in self._files_as_rows(part, skipped):
+            is_empty = False
+            yield row
+        if is_empty and part.recursive and part.label_name is not None:
+            count_skipped(skipped, f"label folder {printable(part.path)}/ without an image")
+
+    def _files_as_rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
         for path, entry in self._files(part.path, part.recursive, self._above(part.path)):
             kind = ending(entry.name)
             if kind not in IMAGE_ENDINGS:

@@ -4,12 +4,12 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 
-from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.folders.class_tree import FlatFolders
 from shardkit.sources.folders.file_names import FileNames
 from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.folders.without_images import refuse_without_images
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children
 from shardkit.storage import Folder
@@ -30,7 +30,9 @@ _MIN_IMAGES = 2  # of each class on average: else the words are names, not class
 _EXAMPLES = 2  # file names shown in a message
 
 
-def open_flat_folders(folder: Folder, flat: FlatFolders, excluded: str | None, place: SourcePlace) -> FileNames:
+def open_flat_folders(
+    folder: Folder, flat: FlatFolders, excluded: str | None, place: SourcePlace, remark: str = ""
+) -> FileNames:
     """Read the labels of flat folders from their files' names.
 
     Args:
@@ -38,6 +40,7 @@ def open_flat_folders(folder: Folder, flat: FlatFolders, excluded: str | None, p
         flat: Its folders.
         excluded: Path below it that is not listed; None for none.
         place: The tree's place in the source.
+        remark: What the user should know about tables next to the images; '' for nothing.
 
     Raises:
         CallError: Nothing says what the labels are; the message has the commands.
@@ -58,8 +61,7 @@ def open_flat_folders(folder: Folder, flat: FlatFolders, excluded: str | None, p
         )
     every = [name for found in names.values() for name in found]
     if not every:
-        msg = f"{place.shown}: there are no images and no label folders"
-        raise DataError(msg)
+        raise refuse_without_images(folder, place, remark)
     paths = [root.path for root in flat.roots if root.path]
     commands = [*_by_name(flat, names, place), place.whole(("--unlabelled",), "images without labels")]
     where = "the source's own folder"
@@ -69,7 +71,8 @@ def open_flat_folders(folder: Folder, flat: FlatFolders, excluded: str | None, p
         meaning = f"{shown} {'are the classes' if len(paths) > 1 else 'is the only class'}"
         commands.append(place.tree(("--layout", "class-folders"), meaning))
     examples = " and ".join(map(printable, every[:_EXAMPLES]))
-    raise refusal(f"{place.shown}: there are no label folders, only images such as {examples} in {where}", commands)
+    problem = f"{place.shown}: there are no label folders, only images such as {examples} in {where}{remark}"
+    raise refusal(problem, commands)
 
 
 def _by_name(flat: FlatFolders, names: dict[str, list[str]], place: SourcePlace) -> list[Command]:

@@ -39,7 +39,8 @@ def is_unlabelled(name: str) -> bool:
 def says_nothing(name: str) -> bool:
     """Return whether a folder's name says nothing about the images in it, such as ``images`` or ``data_224``."""
     words = _words(name)
-    return (bool(words) and not _meaning(words)) or "".join(words) in _NO_CLASS
+    # Numbers alone are classes: the only folder in test/ may be 7/.
+    return (any(not word.isdigit() for word in words) and not _meaning(words)) or "".join(words) in _NO_CLASS
 
 
 def splits_of(names: Sequence[str]) -> dict[str, str]:

@@ -17,6 +17,7 @@ from shardkit.naming import printable
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table_file
 from shardkit.sources.tables.roles import read_prefix
@@ -27,6 +28,7 @@ _MAX_TABLES = 20  # in one folder; more of them belong to single images or to so
 _NUM_VALUES = 100  # of a column, which are looked up
 _NUM_FOLDERS = 60  # that are searched for files by name
 _MAX_DEPTH = 3
+_DOWNLOAD = "download the images first, such as with img2dataset, and write their files into the table"
 _MIN_FOUND = 1 / 2  # of a column's values
 _MIN_NUMBERS_FOUND = 0.95  # of values that are numbers: those of a list of classes are names of some files, too
 _OF_NAMES = re.compile(
@@ -44,6 +46,7 @@ class TableBeside:
         image_column: The column that names files below the folder; '' if none does.
         image_folders: Top folders that hold files which it names; '' for the folder itself.
         repeats_folders: Whether another column only repeats the names of the files' folders.
+        problem: Why the table cannot be used, as a clause; '' if it can be read.
     """
 
     name: str
@@ -51,6 +54,7 @@ class TableBeside:
     image_column: str = ""
     image_folders: frozenset[str] = frozenset()
     repeats_folders: bool = False
+    problem: str = ""
 
     @property
     def others(self) -> frozenset[str]:
@@ -66,11 +70,13 @@ class TablesBeside:
         naming: Tables that name images and have labels.
         without_labels: Tables that name images and have no labels, as a test set's.
         unrelated: Tables that name no image.
+        unusable: Tables that cannot be read, or name images on the Web.
     """
 
     naming: tuple[TableBeside, ...] = ()
     without_labels: tuple[TableBeside, ...] = ()
     unrelated: tuple[TableBeside, ...] = ()
+    unusable: tuple[TableBeside, ...] = ()
 
     @property
     def of_splits(self) -> list[tuple[str, str]]:
@@ -90,7 +96,9 @@ class TablesBeside:
             (self.unrelated, "names no image below the folder and is not used"),
             (self.without_labels, "has no labels and is not used"),
         ]
-        return "".join(f"; note: {printable(table.name)} {what}" for tables, what in parts for table in tables)
+        notes = [f"{printable(table.name)} {what}" for tables, what in parts for table in tables]
+        notes += [f"{printable(table.name)} is not used: {table.problem}" for table in self.unusable]
+        return "".join(f"; note: {note}" for note in notes)
 
 
 def look_at_tables(folder: Folder, excluded: str | None) -> TablesBeside:
@@ -100,16 +108,27 @@ def look_at_tables(folder: Folder, excluded: str | None) -> TablesBeside:
         folder: The folder.
         excluded: Path below it that is not searched; None for none.
     """
-    names = [one.name for one in children(folder) if not one.is_folder and ending(one.name) in TABLE_ENDINGS]
+    names = [one.name for one in children(folder) if not one.is_folder and _may_be_table(folder, one.name)]
     if not 0 < len(names) <= _MAX_TABLES:
         return TablesBeside()
     files = _FilesBelow(folder, excluded)
     tables = [_look_at(folder, name, files) for name in names]
-    unrelated = [table for table in tables if not table.image_column]
+    unusable = [table for table in tables if table.problem]
+    unrelated = [table for table in tables if not table.image_column and not table.problem]
     naming = [table for table in tables if table.image_column]
     without = [table for table in naming if _has_no_labels(table, naming)]
     rest = tuple(table for table in naming if table not in without)
-    return TablesBeside(rest, tuple(without), tuple(unrelated))
+    return TablesBeside(rest, tuple(without), tuple(unrelated), tuple(unusable))
+
+
+def _may_be_table(folder: Folder, name: str) -> bool:
+    kind = ending(name)
+    if kind != ".json":
+        return kind in TABLE_ENDINGS
+    try:
+        return json_kind(folder, name) is not None
+    except ShardkitError:
+        return False
 
 
 def are_classes(folder: Folder, table: TableBeside) -> bool:
@@ -132,20 +151,26 @@ def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> TableBeside:
     try:
         file = open_table_file(folder, name, SourceOptions())
         rows = [record.values for record in itertools.islice(read_prefix(file), _NUM_VALUES)]
-    except ShardkitError:  # a text file of another kind is no table of images
-        return TableBeside(name, ())
+    except ShardkitError as error:  # a text file of another kind is no table of images
+        return TableBeside(name, (), problem=str(error).splitlines()[0].removeprefix(f"{folder.url}/{name}: "))
     best: tuple[int, dict[int, list[str]]] | None = None
     for i in range(len(file.columns)):
         found = files.find_all(file, i, rows)
         if found and (best is None or len(found) > len(best[1])):
             best = i, found
     if best is None:
-        return TableBeside(name, file.columns)
+        addresses = [i for i in range(len(file.columns)) if rows and all(_is_web_address(row[i]) for row in rows)]
+        problem = f"column {file.columns[addresses[0]]!r} has addresses on the Web; {_DOWNLOAD}" if addresses else ""
+        return TableBeside(name, file.columns, problem=problem)
     column, found = best
     if all(str(rows[row][column]).isdigit() for row in found) and files.are_folders(rows):
         return TableBeside(name, file.columns)  # the numbers and names of the classes
     top = frozenset(path.split("/")[0] if "/" in path else "" for paths in found.values() for path in paths)
     return TableBeside(name, file.columns, file.columns[column], top, _repeats_folders(rows, column, found))
+
+
+def _is_web_address(value: Any) -> bool:
+    return isinstance(value, str) and value.lower().startswith(("http://", "https://"))
 
 
 def _repeats_folders(rows: Sequence[Sequence[Any]], column: int, found: dict[int, list[str]]) -> bool:
