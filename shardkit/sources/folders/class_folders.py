@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
