@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 import pyarrow as pa
 
-from shardkit.errors import DataError, UnknownNameError
+from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import split_of_folder
 from shardkit.reject_reasons import BAD_SPLIT, MISSING, NO_LABEL
+from shardkit.sources.commands import Command
 from shardkit.sources.folders.class_folders import ClassFolders, Part
 from shardkit.sources.listing import (
     Listing,
@@ -173,6 +174,7 @@ def open_metadata(folder: Folder, options: SourceOptions, excluded: str | None =
         excluded: Path below the root that is not listed; None for none.
 
     Raises:
+        CallError: Several columns may be the labels; the commands include the one for class folders.
         DataError: There is no metadata file, they differ in their columns, or they cannot be read.
         UnknownNameError: The options name a column that does not exist.
         MachineError: The disk or the network failed.
@@ -188,6 +190,12 @@ def open_metadata(folder: Folder, options: SourceOptions, excluded: str | None =
         return _opened(folder, paths, options, excluded)
     except UnknownNameError:
         raise
+    except CallError as error:
+        if options.layout is not None or not _child_folders(folder, excluded):
+            raise
+        command = Command(folder.url, ("--layout", "class-folders"), "the folders are the labels")
+        msg = f"{error}\n  {command.line}  # {command.meaning}"
+        raise CallError(msg) from error
     except DataError as error:
         if options.layout is not None or not _child_folders(folder, excluded):
             raise

@@ -198,6 +198,17 @@ def test_metadata_that_do_not_go_together_are_refused(files, message, tmp_path):
         metadata(tree(tmp_path, files))
 
 
+def test_metadata_that_may_not_describe_the_images_are_refused_with_class_folders_too(tmp_path):
+    root = tree(
+        tmp_path, {"metadata.csv": "file_name,width\ncat/a.png,8\ndog/b.png,8\n", "cat/a.png": 1, "dog/b.png": 2}
+    )
+    with pytest.raises(CallError) as error:
+        metadata(root)
+    *_, column, folders = str(error.value).splitlines()
+    assert "OUT --label-column width " in column.replace("--image-column file_name ", "")
+    assert folders == f"  shardkit convert {root} OUT --layout class-folders  # the folders are the labels"
+
+
 def test_parquet_metadata_may_differ_in_the_order_of_columns(tmp_path):
     root = tree(tmp_path, {"train/a.png": 1, "test/a.png": 2})
     names = {"info": {"features": {"label": {"names": ["cat", "dog"], "_type": "ClassLabel"}}}}

@@ -1,15 +1,17 @@
 """Images that are not where the table says: in a folder nearby, above the table, or on another machine."""
 
 import shlex
+import zipfile
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
-from shardkit.sources.tables.layout import open_table
+from shardkit.sources.tables.layout import open_table, open_table_in
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
@@ -214,3 +216,12 @@ def test_folders_near_a_table_in_a_bucket_are_searched_the_same(s3_bucket):
     source = open_table(f"{s3_bucket}/comp/labels/train.csv", SourceOptions())
     assert source.folder.url == f"{s3_bucket}/comp"
     assert listed(source)["key"].to_pylist() == ["images/0.jpg", "images/1.png"]
+
+
+def test_a_table_in_an_archive_finds_the_archives_folders(tmp_path):
+    with zipfile.ZipFile(tmp_path / "comp.zip", "w") as archive:
+        archive.writestr("train.csv", "id_code,diagnosis\n0,x\n1,y\n")
+        for i in range(2):
+            archive.writestr(f"train_images/{i}.png", b"x")
+    source = open_table_in(ZipFolder(str(tmp_path / "comp.zip")), "train.csv", SourceOptions())
+    assert listed(source)["key"].to_pylist() == ["train_images/0.png", "train_images/1.png"]
