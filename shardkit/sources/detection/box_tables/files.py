@@ -105,7 +105,7 @@ def open_box_file(folder: Folder, path: str, options: SourceOptions) -> TableFil
     if kind in _TEXT and file_or_folder(folder, path) is not None:
         fields, delimiter = _first_fields(folder, path)
         if columns := columns_without_header(fields):
-            return CsvFile(folder, path, columns, delimiter, has_header=False, spaced=False)
+            return CsvFile(folder, path, columns, delimiter, False, spaced=False)  # noqa: FBT003 - no header
         if is_box_table(fields):
             # Every name of the header is known to be one: a class called a.jpg is no sign of a record.
             return open_csv(folder, path, tabs=kind == ".tsv", known=frozenset(name.strip().lower() for name in fields))
