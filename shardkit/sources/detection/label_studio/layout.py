@@ -50,6 +50,7 @@ from shardkit.sources.listing import (
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.sources.unlisted_images import UnlistedImages
+from shardkit.sources.walking import join
 from shardkit.storage import Entry, Folder, os_errors_as
 
 __all__ = ["LabelStudio", "has_label_studio", "is_export", "open_label_studio"]
@@ -90,9 +91,10 @@ class LabelStudio(Source):
         control = self.export.control
         what = "regions as boxes" if control is None else f"the choices of {control!r} as classes"
         remark = ", names without the digits of uploads" if self.export.without_prefix else ""
+        images = join(self.folder.url, self.export.paths.place)
         return (
-            f"{self.files_folder.url}: read {what} from {printable(self.export.path)}, with the images in {self.folder.url}/"
-            f"{self.export.paths.place}{self.export.paths.remark()}{remark}"
+            f"{self.files_folder.url}: read {what} from {printable(self.export.path)}, with the images in {images}"
+            f"{self.export.paths.remark()}{remark}"
         )
 
     def parts(self) -> list[bool | UnlistedImages]:
