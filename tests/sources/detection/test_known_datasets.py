@@ -133,6 +133,13 @@ def test_inaturalist_gives_classes_and_not_background(train, val, test, place, t
     assert sum(skipped.values()) == 1
 
 
+def test_a_long_outline_before_the_box_makes_no_class_of_an_annotation(tmp_path):
+    data = json.loads(inat(["a.jpg"], [0]))
+    data["annotations"][0] |= {"segmentation": [[1.5] * 40_000], "bbox": [0, 0, 4, 4]}
+    root = write_tree(tmp_path / "s", {"train.json": json.dumps(data).encode(), "a.jpg": b"x"})
+    assert boxes(listed(opened(root))[0]) == {"a.jpg": [("Lontra canadensis", 0, 0, 4, 4)]}
+
+
 def test_images_without_one_class_are_reported(tmp_path):
     names = ["a.jpg", "b.jpg", "c.jpg", "gone.jpg"]
     data = json.loads(inat(names, [0, 3, 99, 0]))

@@ -83,7 +83,7 @@ class BoxTables(Source):
         for table in self.tables:
             split = f" as {table.split}" if table.split else ""
             images = join(self.folder.url, table.paths.place)
-            read.append(f"{table.file.name} with the images in {images}{split}: {table.describe()}")
+            read.append(f"{printable(table.file.name)} with the images in {images}{split}: {table.describe()}")
         return f"{self.folder.url}: read {'; '.join(read)}{self.remark}"
 
     def parts(self) -> list[Part]:

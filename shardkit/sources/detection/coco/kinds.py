@@ -33,6 +33,7 @@ _KEYS = (
     (b'"caption"', Kind.CAPTIONS),
     (b'"keypoints"', Kind.KEYPOINTS),
     (b'"bbox"', Kind.BOXES),
+    (b'"segmentation"', Kind.BOXES),  # may be longer than the window, with the box after it
     (b'"category_id"', Kind.CLASSES),
 )
 

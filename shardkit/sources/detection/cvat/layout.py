@@ -27,6 +27,7 @@ from shardkit.sources.listing import (
     Source,
     batched,
     count_skipped,
+    encodable_path,
     ending,
     rejected_row,
 )
@@ -85,7 +86,9 @@ class Cvat(Source):
 
     def describe(self) -> str:
         """See Source."""
-        read = [f"{one.path} with the images in {join(self.folder.url, one.paths.place)}" for one in self.files]
+        read = [
+            f"{printable(one.path)} with the images in {join(self.folder.url, one.paths.place)}" for one in self.files
+        ]
         return (
             f"{self.files_folder.url}: read {'; '.join(read)}; note: the boxes of polygons, ellipses, masks and turned "
             "boxes enclose them"
@@ -131,7 +134,8 @@ class Cvat(Source):
 
 
 def _rows(part: CvatFile, image: CvatImage, skipped: dict[str, int]) -> Iterator[ListingRow]:
-    name = f"{part.path}, image {image.number}"
+    file_name = encodable_path(part.path)
+    name = f"{file_name}, image {image.number}"
     split = None
     try:
         key = part.key(image)
@@ -155,7 +159,7 @@ def _rows(part: CvatFile, image: CvatImage, skipped: dict[str, int]) -> Iterator
         row = image_row(key, split, entry, image.objects, image.size)
         yield row._replace(extra=(*row.extra, image.number))
     for where, reason, message in image.problems:
-        problem = RecordProblem(f"{part.path}, {where}", reason, f"{message}; the image is kept")
+        problem = RecordProblem(f"{file_name}, {where}", reason, f"{message}; the image is kept")
         yield rejected_row(problem, split)
 
 

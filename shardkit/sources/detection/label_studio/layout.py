@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from shardkit.errors import DataError
+from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.detection.label_studio.export import (
@@ -43,11 +44,13 @@ from shardkit.sources.listing import (
     Source,
     batched,
     count_skipped,
+    encodable_path,
     rejected_row,
 )
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.unlisted import count_unlisted
 from shardkit.sources.unlisted_images import UnlistedImages
+from shardkit.sources.walking import join
 from shardkit.storage import Entry, Folder, os_errors_as
 
 __all__ = ["LabelStudio", "has_label_studio", "is_export", "open_label_studio"]
@@ -88,9 +91,10 @@ class LabelStudio(Source):
         control = self.export.control
         what = "regions as boxes" if control is None else f"the choices of {control!r} as classes"
         remark = ", names without the digits of uploads" if self.export.without_prefix else ""
+        images = join(self.folder.url, self.export.paths.place)
         return (
-            f"{self.files_folder.url}: read {what} from {self.export.path}, with the images in {self.folder.url}/"
-            f"{self.export.paths.place}{self.export.paths.remark()}{remark}"
+            f"{self.files_folder.url}: read {what} from {printable(self.export.path)}, with the images in {images}"
+            f"{self.export.paths.remark()}{remark}"
         )
 
     def parts(self) -> list[bool | UnlistedImages]:
@@ -102,7 +106,9 @@ class LabelStudio(Source):
         skipped: dict[str, int] = {}
         if isinstance(part, UnlistedImages):
             if count := count_unlisted(self.folder, self._keys()):
-                skipped[f"{'image' if count == 1 else 'images'} that {self.export.path} does not name"] = count
+                skipped[f"{'image' if count == 1 else 'images'} that {printable(self.export.path)} does not name"] = (
+                    count
+                )
             yield from batched(self.schema, (), batch_rows, skipped)
             return
         rows = (row for task in self._tasks() for row in self._rows(task, skipped))
@@ -123,7 +129,7 @@ class LabelStudio(Source):
 
     def _rows(self, task: Task | int, skipped: dict[str, int]) -> Iterator[ListingRow]:
         number = task if isinstance(task, int) else task.number
-        name = f"{self.export.path}, task {number}"
+        name = f"{encodable_path(self.export.path)}, task {number}"
         if isinstance(task, int):
             yield rejected_row(RecordProblem(name, BAD_ANNOTATION, "it is not a task of Label Studio"), None)
             return

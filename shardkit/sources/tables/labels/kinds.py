@@ -178,7 +178,7 @@ def _refuse_unclear(
         remedy = "write them as lists into JSON Lines or Parquet, or as 'cat;dog' with --label-separator ';'"
         msg = f"{problem}; {remedy}; if each text is a class, add --label-type class"
         raise CallError(msg)
-    if separator := separator_in(values):
+    if separator := separator_in(values, name):
         example = shown(next(text for text in texts if separator in text))
         several = Choice({**chosen, "label_separator": separator}, f"several classes, separated by {separator!r}")
         problem = f"{file.url}: column {name!r} holds labels such as {example}: one class, or several"

@@ -1,5 +1,6 @@
 """Judge from the first records whether a column holds classes, numbers, or something else."""
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,6 +13,7 @@ from shardkit.sources.tables.labels.numbers import Numbers, atoms, numbers_in
 FEW_RECORDS = 20  # of fewer records all classes may differ
 MAX_REPEATED = 0.95  # share of different values among the records above which they are names of single images
 _SEPARATORS = ("|", ";", ",", " ")
+_TAGS = re.compile(r"(?:tags|keywords|attributes|findings?)(?:[ _-]?labels)?$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,17 +65,22 @@ def _text(value: Any) -> str | None:
         return None
 
 
-def separator_in(values: Sequence[Any]) -> str | None:
+def separator_in(values: Sequence[Any], column: str) -> str | None:
     """Return the separator if texts look like several class names each, such as ``scab rust``; else None.
 
     They do if splitting gives fewer different names than there are texts. Commas and blanks are common inside names, so
-    that some text has to be one of the names alone.
+    that some text has to be one of the names alone; not in a column that is called like ``tags``, whose words repeat.
     """
+    are_tags = _TAGS.search(column) is not None
     texts = {value.strip() for value in values if isinstance(value, str) and value.strip()}
     for separator in _SEPARATORS:
         several = {text for text in texts if separator in text}
         parts = {part.strip() for text in several for part in text.split(separator)} - {""}
         alone = texts - several
-        if len(several) > 1 and (separator in "|;" or alone & parts) and len(alone | parts) < len(texts):
+        is_clear = separator in "|;" or alone & parts
+        if len(several) > 1 and is_clear and len(alone | parts) < len(texts):
+            return separator
+        num_parts = sum(len(text.split(separator)) for text in several)
+        if len(several) > 1 and are_tags and len(parts) < num_parts:
             return separator
     return None
