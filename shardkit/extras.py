@@ -4,13 +4,11 @@ The base install has what `info`, `verify` and `--help` need. Converting and rea
 """
 
 import contextlib
-import importlib.metadata
 import importlib.util
 import json
 import os
 import shlex
 import sys
-from urllib.parse import unquote, urlsplit
 
 from shardkit.errors import MissingExtraError
 
@@ -63,6 +61,9 @@ def _is_installed(module: str) -> bool:
 
 def _checkout() -> str | None:
     """Return the checkout that shardkit was installed from, "." if it is the working directory; None if unknown."""
+    import importlib.metadata  # only now: it takes as long to import as all of `import shardkit`
+    from urllib.parse import unquote, urlsplit
+
     folder = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # the checkout, if imported from it
     with contextlib.suppress(importlib.metadata.PackageNotFoundError):
         record = importlib.metadata.distribution("shardkit").read_text("direct_url.json")  # written by pip, PEP 610

@@ -90,7 +90,7 @@ def mask_statistics(examples: Iterable[dict[str, Any]]) -> MaskValues:
     num_masks, num_with, pixels = 0, dict[int, int](), dict[int, int]()
     for example in examples:
         num_masks += 1
-        values, counts = np.unique(mask_values(bytes(example[MASK][0])), return_counts=True)
+        values, counts = np.unique(mask_values(b"".join(example[MASK])), return_counts=True)
         for value, count in zip(values.tolist(), counts.tolist(), strict=True):
             num_with[value] = num_with.get(value, 0) + 1
             pixels[value] = pixels.get(value, 0) + count

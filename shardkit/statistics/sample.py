@@ -13,25 +13,26 @@ from shardkit.storage import Folder, unreadable
 _THREADS = 16  # on object stores, each read is a request of some 20 ms
 
 
-def read_annotations(root: Folder, locations: Iterable[Location]) -> Iterator[dict[str, Any]]:
+def read_annotations(root: Folder, locations: Iterable[Location], feature: str) -> Iterator[dict[str, Any]]:
     """Yield the features of each example whose names follow "image": labels, objects, numbers and masks.
 
     Args:
         root: The dataset's folder.
         locations: See IndexStatistics.sample.
+        feature: Name of the feature that each example must have.
 
     Raises:
         DataError: A shard is missing, or a record is damaged.
         MachineError: A shard cannot be read.
     """
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="sample") as pool:
-        yield from pool.map(partial(_read, root), locations)
+        yield from pool.map(partial(_read, root, feature), locations)
 
 
-def _read(root: Folder, location: Location) -> dict[str, Any]:
+def _read(root: Folder, feature: str, location: Location) -> dict[str, Any]:
     where = f"{root.url}/{location.path}"
     try:
-        return decode_features(root.read_range(location.path, location.start, location.num_bytes))
+        features = decode_features(root.read_range(location.path, location.start, location.num_bytes))
     except FileNotFoundError:
         msg = f"{where}: the shard is missing; restore it, or convert again"
         raise DataError(msg) from None
@@ -40,3 +41,7 @@ def _read(root: Folder, location: Location) -> dict[str, Any]:
     except RecordError as error:
         msg = f"{where}: {error}; run `shardkit verify` on the dataset"
         raise DataError(msg) from None
+    if feature not in features:
+        msg = f"{where}: the record before byte {location.start + location.num_bytes} has no feature {feature!r}; "
+        raise DataError(f"{msg}run `shardkit verify` on the dataset")
+    return features

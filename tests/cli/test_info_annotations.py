@@ -83,6 +83,13 @@ def test_the_values_of_masks_and_their_share_of_pixels_are_shown(tmp_path):
     assert "values of the masks, counted in all 3 images:" in shown
     assert rows(shown, "mask value") == {"0": ["3", "75.00%"], "1": ["2", "16.67%"], "7": ["1", "8.33%"]}
 
+    shard = tmp_path / "out" / "train-00000-of-00001.tfrecord"
+    data = shard.read_bytes()
+    shard.write_bytes(data.replace(b"IDAT", b"IDOT"))
+    result = call("info", tmp_path / "out")
+    assert result.exit_code == 1
+    assert "The mask is bad" in result.stderr
+
 
 def test_range_and_quantiles_of_numbers_are_shown(tmp_path):
     table = "image,value\n" + "".join(f"{i}.png,{i / 4}\n" for i in range(9))

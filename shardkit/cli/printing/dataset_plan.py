@@ -2,6 +2,7 @@
 
 import json
 import shlex
+from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
@@ -34,7 +35,7 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
     lines += [f"options: {said or 'the defaults'}"]
     if explain:
         lines += ["", "Number of shards, step by step:"]
-        reasons = _reasons(manifest)
+        reasons = _reasons(manifest, index_statistics(manifest).source_bytes)
         lines += [f"  {'  ' * bool(i)}{reason}" for one in reasons.values() for i, reason in enumerate(one)]
     head = (
         f"{manifest.root.url} is a dataset, made from {manifest.source.layout}. It was planned like this; to plan "
@@ -46,7 +47,7 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
 def dataset_plan_json(manifest: Manifest) -> str:
     """Return the JSON of `plan --json` for a dataset: the same fields, as far as the dataset has them."""
     source_bytes = index_statistics(manifest).source_bytes
-    reasons = _reasons(manifest)
+    reasons = _reasons(manifest, source_bytes)
     found: dict[str, Any] = {
         "source": manifest.source.model_dump(mode="json"),
         "classes": manifest.classes,
@@ -69,10 +70,9 @@ def dataset_plan_json(manifest: Manifest) -> str:
     return json.dumps(found, indent=1, ensure_ascii=False)
 
 
-def _reasons(manifest: Manifest) -> dict[str, tuple[str, ...]]:
+def _reasons(manifest: Manifest, source_bytes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
     """Return the reasons for the number of shards of each split, from the options that the manifest has."""
-    options, source_bytes = manifest.options, index_statistics(manifest).source_bytes
-    shards = options["shards"]
+    options, shards = manifest.options, manifest.options["shards"]
     return {
         name: choose_num_shards(
             split=name,

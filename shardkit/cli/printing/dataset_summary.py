@@ -16,6 +16,7 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.errors import DataError, MissingExtraError
 from shardkit.extras import require_extra
 from shardkit.hashing import sha256_hex
+from shardkit.images import BadImage
 from shardkit.naming import REJECTED, counted, printable
 from shardkit.statistics.annotations import QUANTILES, box_statistics, mask_statistics, number_quantiles
 from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics
@@ -80,14 +81,15 @@ def _paragraph(what: str, span: Span) -> Paragraph:
 
 
 def _box_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
-    boxes = box_statistics(read_annotations(manifest.root, statistics.sample))
+    boxes = box_statistics(read_annotations(manifest.root, statistics.sample, OBJECT_LABELS))
     if boxes.per_image is None:
         return []
     made = table("boxes", "images", "boxes", "fewest\nper image", "median\nper image", "most\nper image")
     by_class = sorted(boxes.by_class.items())
     for label, one in by_class[:CLASSES_LISTED]:
         span = [f"{count:,}" for count in one.per_image]
-        made.add_row(_quoted(manifest.classes[label]), f"{one.num_images:,}", f"{one.num_boxes:,}", *span)
+        name = _quoted(manifest.classes[label]) if 0 <= label < len(manifest.classes) else f"label {label}"
+        made.add_row(name, f"{one.num_images:,}", f"{one.num_boxes:,}", *span)
     if len(by_class) > CLASSES_LISTED:
         made.add_row(f"… {len(by_class) - CLASSES_LISTED:,} more")
     every = [f"{count:,}" for count in boxes.per_image]
@@ -100,7 +102,11 @@ def _mask_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
         require_extra("convert", "decoding masks")
     except MissingExtraError as error:
         return ["", Paragraph(f"values of the masks: not shown; {error}")]
-    masks = mask_statistics(read_annotations(manifest.root, statistics.sample))
+    try:
+        masks = mask_statistics(read_annotations(manifest.root, statistics.sample, MASK))
+    except BadImage as error:
+        msg = f"{manifest.root.url}: {error} Run `shardkit verify` on the dataset"
+        raise DataError(msg) from None
     made = table("mask value", "images", "pixels")
     total = sum(masks.pixels.values())
     for value in list(masks.pixels)[:CLASSES_LISTED]:
@@ -112,7 +118,7 @@ def _mask_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
 
 
 def _number_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
-    quantiles = number_quantiles(read_annotations(manifest.root, statistics.sample))
+    quantiles = number_quantiles(read_annotations(manifest.root, statistics.sample, LABEL))
     heads = ["smallest" if share == 0 else "largest" if share == 1 else f"{share:.0%}" for share in QUANTILES]
     made = table("label", *heads)
     for i, row in enumerate(quantiles[:CLASSES_LISTED].tolist()):
