@@ -13,7 +13,12 @@ import sys
 from shardkit.errors import MissingExtraError
 
 # The modules that an extra of setup.cfg installs and shardkit imports.
-MODULES = {"convert": ("apache_beam", "PIL", "defusedxml", "yaml"), "tensorflow": ("tensorflow",)}
+MODULES = {
+    "convert": ("apache_beam", "PIL", "defusedxml", "yaml"),
+    "excel": ("openpyxl",),
+    "heif": ("pillow_heif",),
+    "tensorflow": ("tensorflow",),
+}
 
 
 def require_extra(extra: str, purpose: str) -> None:

@@ -10,7 +10,8 @@ from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from shardkit.errors import DataError, MachineError
+from shardkit.errors import DataError
+from shardkit.extras import require_extra
 from shardkit.naming import counted
 from shardkit.sources.tables.formats.records import Record, TableFile, check_columns, shown
 from shardkit.sources.tables.formats.values import kinds_of_value, type_of_kinds
@@ -79,7 +80,7 @@ def open_excel(folder: Folder, path: str) -> ExcelFile:
 
     Raises:
         DataError: No sheet holds a table, or several do.
-        MachineError: openpyxl is not installed.
+        MissingExtraError: openpyxl is not installed.
     """
     url = f"{folder.url}/{path}"
     with _opened(folder, path) as book:
@@ -122,11 +123,9 @@ def _value(value: Any) -> Any:
 def _opened(folder: Folder, path: str) -> Iterator[Any]:
     """Open a workbook; damaged ones raise DataError, also while rows are read."""
     url = f"{folder.url}/{path}"
-    try:
-        import openpyxl  # type: ignore[import-untyped]
-    except ImportError:
-        msg = f"{url}: reading Excel needs openpyxl: pip install 'shardkit[excel]'"
-        raise MachineError(msg) from None
+    require_extra("excel", f"{url}: reading Excel")
+    import openpyxl  # type: ignore[import-untyped]
+
     with os_errors_as("read the table", url), folder.open(path) as file:
         try:
             with zipfile.ZipFile(file) as archive:

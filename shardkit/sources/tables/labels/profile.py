@@ -81,6 +81,6 @@ def separator_in(values: Sequence[Any], column: str) -> str | None:
         if len(several) > 1 and is_clear and len(alone | parts) < len(texts):
             return separator
         num_parts = sum(len(text.split(separator)) for text in several)
-        if len(several) > 1 and are_tags and len(parts) < num_parts:
+        if are_tags and several and (separator in "|;" or len(parts) < num_parts):
             return separator
     return None
