@@ -70,9 +70,6 @@ def test_on_a_terminal_a_live_bar_is_drawn_and_taken_away_and_the_result_is_on_s
         assert phase in sent
     assert "━".encode() in sent
     assert re.search(rb"\d+ of 100", sent)
-    # The total of the checking phase is counted while listing; what is drawn first depends on the machine.
-    assert re.search(rb"100 images found|\d+ of 100 images", sent[: sent.index(b"writing")])
-    assert re.search(rb"\d+ images/s", sent)
     assert sent.rstrip().endswith(b"\x1b[2K"), "the last line of the bar is erased"
     assert sent.count(b"\x1b[?25l") == sent.count(b"\x1b[?25h"), "the cursor is shown again"
     assert not CONTROL.search(out)
