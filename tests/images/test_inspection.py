@@ -206,7 +206,7 @@ BAD = {
     "text that begins like a bitmap": (b"BMW, Audi, Volvo", "not_an_image", "not_an_image"),
     "text that begins like a PPM": (b"P5 is a format", "not_an_image", "not_an_image"),
     "PostScript, for which Pillow would start Ghostscript": (b"%!PS-Adobe-3.0 EPSF", "not_an_image", "not_an_image"),
-    "HEIC": (b"\0\0\0\x18ftypheic", "not_an_image", "not_an_image"),
+    "HEIC cut after its signature": (b"\0\0\0\x18ftypheic", "damaged", "damaged"),
     "HEIC that names the brand it shares with AVIF": (
         b"\0\0\0\x18ftypmif1\0\0\0\0mif1heic" + bytes(99),
         "not_an_image",

@@ -172,7 +172,12 @@ UNMIXABLE = {
 
 
 @pytest.mark.parametrize(
-    ("mixing", "kind"), [*((reader.mixup, kind) for kind in UNMIXABLE), (reader.cutmix, "boxes")], ids=str
+    ("mixing", "kind"),
+    # The ids are texts: those of functions have addresses, which differ between the processes of the tests.
+    [
+        *(pytest.param(reader.mixup, kind, id=f"mixup-{kind}") for kind in UNMIXABLE),
+        pytest.param(reader.cutmix, "boxes", id="cutmix-boxes"),
+    ],
 )
 def test_what_has_no_classes_to_mix_is_refused_when_the_dataset_is_made(mixing, kind, flat):
     element, said = UNMIXABLE[kind]

@@ -189,19 +189,23 @@ def test_lists_as_text_are_no_classes(tmp_path):
     assert labels(path, label_type="class")[1] == "['cat']"
 
 
-# texts, and the separator that they seem to have
+# column, texts, and the separator that they seem to have
 SEPARATORS = [
-    (["cat", "dog"], None),
-    (["cat", "dog", "cat dog"], None),  # one text is not a pattern
-    (["cat", "dog", "cat dog", "dog cat"], " "),
-    (["a|b", "b|c", "a|c", "a|b|c"], "|"),
-    (["a,b", "a,c", "a", "b,c", "b"], ","),
-    (["red car", "blue car", "red bus", "blue bus"], None),
-    (["Abyssinian", "Maine Coon", "British Shorthair"], None),
-    (["laptop, laptop computer", "notebook, notebook computer", "crane"], None),
+    ("tags", ["haze primary", "clear primary", "clear water primary"], " "),
+    ("tags", ["haze", "clear", "water"], None),
+    ("Finding Labels", ["Hernia", "Mass|Nodule", "No Finding"], "|"),  # one text is enough: the column says so
+    ("label", ["haze primary", "clear primary", "clear water primary"], None),
+    ("label", ["cat", "dog"], None),
+    ("label", ["cat", "dog", "cat dog"], None),  # one text is not a pattern
+    ("label", ["cat", "dog", "cat dog", "dog cat"], " "),
+    ("label", ["a|b", "b|c", "a|c", "a|b|c"], "|"),
+    ("label", ["a,b", "a,c", "a", "b,c", "b"], ","),
+    ("label", ["red car", "blue car", "red bus", "blue bus"], None),
+    ("label", ["Abyssinian", "Maine Coon", "British Shorthair"], None),
+    ("label", ["laptop, laptop computer", "notebook, notebook computer", "crane"], None),
 ]
 
 
-@pytest.mark.parametrize(("texts", "separator"), SEPARATORS)
-def test_separators_are_seen_where_splitting_gives_fewer_names(texts, separator):
-    assert separator_in(texts) == separator
+@pytest.mark.parametrize(("column", "texts", "separator"), SEPARATORS)
+def test_separators_are_seen_where_splitting_gives_fewer_names(column, texts, separator):
+    assert separator_in(texts, column) == separator
