@@ -29,7 +29,7 @@ def convert(source: str, output: str, quiet: bool, **given: Any) -> None:  # noq
 
     terminal = Terminal(quiet=quiet)
     outcome = convert(source, output, **arguments_from(given, source, output), listener=terminal)
-    from shardkit.cli.summary import conversion_summary
+    from shardkit.cli.printing.summary import conversion_summary
 
     if outcome.unchanged:
         terminal.say(f"{output} already holds the finished conversion of this source; nothing to do")

@@ -44,7 +44,7 @@ def plan(
     arguments = arguments_from(given, source)
     planned = plan(source, **arguments, listener=terminal)
     from shardkit.cli.printing.plan_json import plan_json
-    from shardkit.cli.summary import exceeds, plan_summary
+    from shardkit.cli.printing.summary import exceeds, plan_summary
 
     if as_json:
         click.echo(plan_json(planned, would_stop=exceeds(planned, limit)))

@@ -8,7 +8,6 @@ from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError, DataError
 from shardkit.option_values import Layout
-from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.detection.box_tables.layout import has_box_tables, holds_boxes, open_box_tables
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
 from shardkit.sources.detection.cvat.layout import is_cvat, open_cvat
@@ -35,11 +34,12 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
+from shardkit.sources.recognising.archive_problems import with_archive_problems
+from shardkit.sources.recognising.unmarked_folders import open_only_table, open_unmarked_folder
+from shardkit.sources.recognising.wrapped import NotedSource
 from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
-from shardkit.sources.unmarked_folders import open_only_table, open_unmarked_folder
 from shardkit.sources.walking import children
-from shardkit.sources.wrapped import NotedSource
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 # The order in which they are tried: layouts with unique files before layouts with common ones.

@@ -10,7 +10,7 @@ from rich.table import Table
 
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
-from shardkit.cli.tables import table
+from shardkit.cli.printing.tables import table
 from shardkit.dataset.features import CLASS_LABELS, LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import DataError, MissingExtraError

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from rich.table import Table
 from rich.text import Text
 
-from shardkit.cli.tables import table
+from shardkit.cli.printing.tables import table
 from shardkit.naming import counted, printable
 
 CLASSES_LISTED = 10  # all of so many classes are listed

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.annotated_data_check import find_annotated_data
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import is_unlabelled, mix_splits, says_nothing, splits_of
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.recognising.annotated_data_check import find_annotated_data
 from shardkit.sources.walking import children, is_folder, join
 from shardkit.storage import Folder
 

@@ -26,7 +26,7 @@ from shardkit.sources.listing import (
     rejected_row,
     unicode_problem,
 )
-from shardkit.sources.subfolders import subfolder
+from shardkit.sources.recognising.subfolders import subfolder
 from shardkit.sources.walking import children, files_below, folders_in, is_dataset
 from shardkit.storage import Entry, Folder
 

@@ -10,8 +10,8 @@ from shardkit.naming import printable
 from shardkit.sources.ignoring.globs import IgnoreGlob
 from shardkit.sources.ignoring.hiding_folder import HidingFolder
 from shardkit.sources.listing import PATH, Listing, Source, batched, count_skipped
+from shardkit.sources.recognising.wrapped import WrappedSource
 from shardkit.sources.walking import children, join
-from shardkit.sources.wrapped import WrappedSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from shardkit.naming import printable
 from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import PATH, Listing, Source
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.subfolders import subfolder
+from shardkit.sources.recognising.subfolders import subfolder
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.layout import Table, open_table_file, open_table_in
 from shardkit.sources.tables.roles import read_prefix

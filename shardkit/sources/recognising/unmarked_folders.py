@@ -16,11 +16,11 @@ from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.tables_beside import TableBeside, TablesBeside, are_classes, look_at_tables
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.subfolders import is_archive, subfolder
+from shardkit.sources.recognising.subfolders import is_archive, subfolder
+from shardkit.sources.recognising.wrapped import NotedSource
 from shardkit.sources.tables.layout import open_table_in
 from shardkit.sources.tables.split_tables import open_roboflow_classes, open_split_tables
 from shardkit.sources.walking import folders_in, join
-from shardkit.sources.wrapped import NotedSource
 from shardkit.storage import Folder
 
 

@@ -10,7 +10,6 @@ from PIL import Image
 from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.planning.options import ConvertOptions
-from shardkit.sources.archive_problems import with_archive_problems
 from shardkit.sources.detection.coco.layout import open_coco
 from shardkit.sources.detection.voc.layout import open_voc
 from shardkit.sources.detection.yolo.layout import open_yolo
@@ -20,9 +19,10 @@ from shardkit.sources.folders.masks import open_masks
 from shardkit.sources.folders.metadata import open_metadata
 from shardkit.sources.lists.opening_lists import open_lists
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.testing import plan_without_beam
 
-from .table_reading import listed
+from ..table_reading import listed
 
 
 def image():
