@@ -1,7 +1,8 @@
 """What a source is: how each layout of raw data lists its examples, in parallel parts and in columns.
 
-Listing opens no image; `inventory` checks and reads them. Every layout has one module in `folders`, `tables`,
-`detection` or `packed`. This folder has what they share, and `opening`, which chooses the layout.
+Listing opens no image; `inventory` checks and reads them. Every layout has a module or a package in `folders`, `lists`,
+`tables`, `detection` or `packed`. `opening` chooses the layout, `recognising` decides what a folder is that no layout
+knows, `ignoring` leaves parts of a source out. This folder has what they share.
 """
 
 from shardkit.sources.listing import LISTING_SCHEMA, Listing, Source
