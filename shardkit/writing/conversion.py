@@ -99,25 +99,26 @@ class Conversion:
         if output.resolve("") == open_folder(self.source_url).resolve(""):
             msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"
             raise CallError(msg)
-        source = open_source(self.source_url, self.source_options, output=output, work=output)
+        # First: an output that is a label folder would make the rest of the source look misread.
         with os_errors_as("write into the output", output.url):
             outputs.refuse_foreign(output)
-            # Remove temporary files only after the token is written: before, a live writer might still rename its own.
-            with locked(output), claimed(output) as run:
-                remove_temporaries(output)
-                try:
-                    outcome = self._convert(source, output, run)
-                except StaleRunError:
-                    raise
-                except ShardkitError:
-                    # Keep an existing dataset as it was, and keep the list of rejects that the message names.
-                    if output.stat(MANIFEST) is not None and output.stat(REJECTED_IN_WORK) is None:
-                        run.finish()
-                    raise
-                self.log.write(output)
-                # This also removes the lock: a process that waits for it finds a finished dataset.
-                run.finish()
-                return outcome
+        source = open_source(self.source_url, self.source_options, output=output, work=output)
+        # Remove temporary files only after the token is written: before, a live writer might still rename its own.
+        with os_errors_as("write into the output", output.url), locked(output), claimed(output) as run:
+            remove_temporaries(output)
+            try:
+                outcome = self._convert(source, output, run)
+            except StaleRunError:
+                raise
+            except ShardkitError:
+                # Keep an existing dataset as it was, and keep the list of rejects that the message names.
+                if output.stat(MANIFEST) is not None and output.stat(REJECTED_IN_WORK) is None:
+                    run.finish()
+                raise
+            self.log.write(output)
+            # This also removes the lock: a process that waits for it finds a finished dataset.
+            run.finish()
+            return outcome
 
     def _convert(self, source: Source, output: Folder, run: Run) -> Outcome:
         self.listener.say(source.describe())

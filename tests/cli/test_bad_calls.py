@@ -150,7 +150,7 @@ def make_only_bad(path):
         (make_nothing, "there is no such file or folder"),
         (make_file, "shardkit does not know how to read this file; SOURCE is a folder of images, a table"),
         (lambda path: path.mkdir(), "there are no images and no label folders"),
-        (make_empty_classes, "there are no images in the source; its folders are empty"),
+        (make_empty_classes, "no images to convert in the source; skipped: 1 label folder a/ without an image"),
         (make_texts, "there are no images to convert in the source; skipped: 1 (none), 2 .txt"),
         (make_only_bad, "none of the 2 images is good; the first, a/1.jpg: The file has no bytes"),
     ],
@@ -191,7 +191,7 @@ def test_an_unknown_command_is_refused_with_2_and_the_command_that_was_meant(sou
     for arguments, meant in (
         (["convet", source], "no such command: convet; did you mean convert?"),
         ([source, "OUT"], f"did you mean `shardkit convert {source} OUT`?"),
-        (["frobnicate"], "the commands are convert, info, plan, verify"),
+        (["frobnicate"], "the commands are convert, extract, info, plan, preview, show, verify"),
     ):
         result = call(*arguments)
         assert result.exit_code == 2

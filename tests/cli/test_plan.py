@@ -51,7 +51,9 @@ def test_plan_explains_the_number_of_shards_when_it_is_asked_to(source):
 
 
 def test_the_json_of_a_plan_has_its_numbers_and_everything_else_is_on_standard_error(source, tmp_path):
-    write_tree(bad := tmp_path / "source", {"a/bad.png": b"", **{f"a/{i}.png": picture(i) for i in range(4)}})
+    write_tree(
+        bad := tmp_path / "source", {"a/bad.png": b"", **{f"{'ab'[i % 2]}/{i}.png": picture(i) for i in range(4)}}
+    )
     result = call("plan", bad, "--json", "--shards", "2", "--max-rejected", "0")
     shown = json.loads(result.stdout)
     assert result.stderr.startswith(str(bad))

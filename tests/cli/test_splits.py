@@ -119,7 +119,7 @@ def test_a_groups_column_of_a_table_is_taken_and_the_sources_own_splits_are_chec
         (["--group-by", "nothing(x)"], "is found in none of the 300 keys"),
         (["--dedupe", "drop", "--check", "header"], "--dedupe drop needs to know the contents"),
         (["--label-column", "x"], "--label-column has no effect on the layout class-folders"),
-        (["--layout", "table"], "this is a folder; with --layout table, SOURCE is the file itself"),
+        (["--layout", "table"], "there is no table in it that names images below it"),
         (["--layout", "cocoa"], "is not one of"),
     ],
 )

@@ -16,7 +16,7 @@ SOURCES = [
 BROKEN = {
     "broken": ["--max-rejected", "50%"],
     "broken.csv": ["--max-rejected", "90%"],
-    "coco_broken": ["--max-rejected", "50%"],
+    "coco_broken": ["--max-rejected", "95%"],
 }
 
 

@@ -68,8 +68,8 @@ def test_labels_in_names(converted):
     wanted = {name: re.match("[a-z]+", name)[0] for name in names}
     assert {key: classes[one["label"]] for key, one in found.items()} == wanted
     assert_same_images(found, SAMPLES / "names")
-    said = convert(SAMPLES / "names", "unused", exit_code=1)
-    assert "labels in the files' names need --label-pattern" in said
+    said = convert(SAMPLES / "names", "unused", exit_code=2)
+    assert "--label-pattern '^(.+)_[0-9]+" in said
 
 
 def test_webdataset_is_what_tarfile_reads(converted):

@@ -117,7 +117,7 @@ def test_the_output_inside_the_source_is_no_part_of_it_at_the_first_and_at_every
 def test_one_image_is_enough(tmp_path):
     source = write_class_folders(tmp_path / "source", {"only": 1})
     _, said = converted(source, tmp_path, exit_code=2)
-    assert "there is only one class, 'only'" in said
+    assert "--layout class-folders  # only/ is the only class" in said
     found, said = converted(source, tmp_path, *EXPLICIT)
     assert found == {"train": {"only": 1}}
     assert "1 of 1 class has a single image: 'only'" in said
@@ -125,8 +125,8 @@ def test_one_image_is_enough(tmp_path):
 
 
 def test_the_label_order_of_a_file_is_kept_and_classes_without_images_have_a_label_too(tmp_path, source):
-    # A byte order mark, blanks and empty lines, as editors leave them.
-    (tmp_path / "classes.txt").write_bytes("\ufeffcat\n\n  bee \r\nzebra\nant\n".encode())
+    # A byte order mark, blanks and an empty last line, as editors leave them.
+    (tmp_path / "classes.txt").write_bytes("\ufeffcat\n  bee \r\nzebra\nant\n\n".encode())
     found, said = converted(source, tmp_path, "--classes", tmp_path / "classes.txt")
     assert found == {"train": {"cat": 9, "bee": 20, "ant": 31}}
     assert "1 of 4 classes has no good image: 'zebra'" in said

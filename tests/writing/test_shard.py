@@ -15,7 +15,7 @@ from shardkit.errors import DataError, MachineError
 from shardkit.inventory.schema import Reject
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
-from shardkit.sources import open_source
+from shardkit.sources import SourceOptions, open_source
 from shardkit.storage import TEMPORARY, open_folder, retrying
 from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree
 from shardkit.writing import shard as writing
@@ -38,7 +38,10 @@ class Job:
 
     def __init__(self, root, files=FILES, **options):
         self.source_path, self.output_path = write_tree(root / "source", files), root / "out"
-        self.source, self.output = open_source(str(self.source_path)), open_folder(str(self.output_path))
+        # Two folders may be images and masks; a single one is a class here.
+        is_one = len({path.partition("/")[0] for path in files}) == 1
+        chosen = SourceOptions(layout="class-folders" if is_one else None)
+        self.source, self.output = open_source(str(self.source_path), chosen), open_folder(str(self.output_path))
         self.output.create()
         self.plan = plan_without_beam(self.source, ConvertOptions(**options))
         plan_file.write_plan(self.output, self.plan)

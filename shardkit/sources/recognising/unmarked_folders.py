@@ -7,7 +7,7 @@ dataset/flowers/rose/.
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from shardkit.errors import CallError, DataError
+from shardkit.errors import CallError
 from shardkit.option_values import Layout
 from shardkit.sources.commands import refusal
 from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
@@ -87,14 +87,13 @@ def open_only_table(folder: Folder, excluded: str | None, url: str, options: Sou
     """Open the table in a folder or archive, or in the only folder in it, whatever the folders may mean.
 
     Raises:
-        CallError: There are several tables; the message has the commands.
-        DataError: There is none.
+        CallError: There are several tables, and the message has the commands; or there is none.
     """
     while not (tables := look_at_tables(folder, excluded)).naming:
         inner = folders_in(folder)
         if len(inner) != 1:
             msg = f"{folder.url}: there is no table in it that names images below it; give the table's file as SOURCE"
-            raise DataError(msg)
+            raise CallError(msg)
         folder, excluded = subfolder(folder, inner[0]), _below(excluded, inner[0])
     if len(tables.naming) > 1:
         raise _refuse_tables(tables, SourcePlace(url, in_archive=is_archive(folder), ignored=options.ignore))

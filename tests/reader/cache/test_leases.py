@@ -83,6 +83,7 @@ def test_an_input_has_one_descriptor_for_any_number_of_shards(tmp_path, director
     """One for each shard would reach the usual limit of a process at 1,024 shards."""
     source = Dataset(tmp_path / "source", count=40, num_bytes=10)
     cache = ShardCache(str(directory), SHARD_BYTES)
+    gc.collect()  # what other tests left
     before = descriptors()
     held = fetch(cache, source, *range(40))
     assert descriptors() == before + 1

@@ -5,6 +5,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit import reader
+from shardkit.sources import SourceOptions
 from shardkit.testing import convert_without_beam, write_class_folders, write_tree
 
 from ..conftest import datasets_of_workers, encode, global_batches, joined_batches, smooth
@@ -139,7 +140,8 @@ def test_damage_of_a_jpeg_outside_the_crop_costs_nothing_and_inside_it_the_epoch
     files["a/3.jpg"] = files["a/3.jpg"][: len(files["a/3.jpg"]) // 2]
     write_tree(tmp_path / "source", files)
     folder = str(tmp_path / "dataset")
-    convert_without_beam(str(tmp_path / "source"), folder, shards=1, check="header")
+    layout = SourceOptions(layout="class-folders")
+    convert_without_beam(str(tmp_path / "source"), folder, source_options=layout, shards=1, check="header")
     crops = reader.Images((8, 8), crop_scale=(0.05, 0.2))
     options = {"on_corrupt": "skip", "image_size": None, "images": crops}
     dataset_fn = made(folder, **options)

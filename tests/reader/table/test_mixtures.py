@@ -23,7 +23,9 @@ from ..conftest import datasets_of_workers, global_batches, joined_batches, text
 def dataset(root, counts, **options):
     """Pictures, whose keys begin with the name of their dataset's folder."""
     source = write_class_folders(root / "source", counts, **options)
-    convert_without_beam(str(source), str(root / "dataset"), shards=min(2, sum(counts.values())))
+    layout = SourceOptions(layout="class-folders")  # also of one class
+    shards = min(2, sum(counts.values()))
+    convert_without_beam(str(source), str(root / "dataset"), source_options=layout, shards=shards)
     return str(root / "dataset")
 
 

@@ -139,7 +139,8 @@ def test_duplicates_stay_in_one_fold_also_where_groups_chain_them(tmp_path):
 
 def test_a_fold_that_is_empty_is_refused(tmp_path, noise):
     files = {f"a/p{i % 2}_{i}.png": picture(i) for i in range(6)}
-    convert_without_beam(str(write_tree(tmp_path / "source", files)), str(tmp_path / "out"), group_by="/(p[0-9])_")
+    source, layout = str(write_tree(tmp_path / "source", files)), SourceOptions(layout="class-folders")
+    convert_without_beam(source, str(tmp_path / "out"), source_options=layout, group_by="/(p[0-9])_")
     with pytest.raises(CallError, match=r"fold=\(2, 3\) has no example to evaluate.*use fewer folds"):
         selected(str(tmp_path / "out"), fold=(2, 3))
     one = f"key = '{min(selected(noise))}'"
