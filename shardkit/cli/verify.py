@@ -1,4 +1,4 @@
-"""``shardkit verify DATASET``."""
+"""The command ``shardkit verify DATASET``: check every byte of a dataset, and print the problems."""
 
 import json
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shardkit.cli.beam_options import BeamOptionsCommand
-from shardkit.cli.conversion_options import refuse_unknown_options
+from shardkit.cli.options.beam import BeamOptionsCommand
+from shardkit.cli.options.conversion import refuse_unknown_options
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal

@@ -1,6 +1,5 @@
 """Publish finished shards as a dataset: check them cheaply, write the other files, and the manifest last."""
 
-import io
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -9,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shardkit import naming, software
 from shardkit.dataset.index import coverage_problem, indexed_labels, parse_index
@@ -22,6 +20,7 @@ from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
 from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
 from shardkit.storage import Folder
+from shardkit.writing.rejected import rejected_parquet
 from shardkit.writing.output.finished_shards import READING_THREADS
 
 
@@ -132,10 +131,3 @@ def _split(shards: list[FinishedShard], num_classes: int) -> Split:
         ),
         shards=[shard.shard for shard in shards],
     )
-
-
-def rejected_parquet(table: pa.Table) -> bytes:
-    """Return the bytes of `rejected.parquet`."""
-    out = io.BytesIO()
-    pq.write_table(table, out, compression="zstd")
-    return out.getvalue()

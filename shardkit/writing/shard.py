@@ -29,7 +29,7 @@ from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder
-from shardkit.storage.retrying import retried
+from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
 from shardkit.writing.output.run_token import Fence, RunToken
 from shardkit.writing.output.shard_reports import report_error, report_rejects

@@ -8,7 +8,7 @@ import pytest
 
 from shardkit.errors import DataError, MachineError
 from shardkit.reader import make_dataset_fn
-from shardkit.reader.cache.shards import ShardCache
+from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.storage import LocalFolder, open_folder
 
 from .cache_users import (
