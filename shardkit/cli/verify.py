@@ -100,6 +100,7 @@ def _print_problems(
     root: "Folder", manifest: "Manifest | None", problems: "Sequence[DatasetProblem]", *, leaks: bool
 ) -> None:
     from shardkit.cli.terminal import escape_controls
+    from shardkit.errors import CONVERT_AGAIN
     from shardkit.naming import MANIFEST, counted, printable
 
     where = f"{root.url}/" if manifest is None else ""
@@ -110,7 +111,7 @@ def _print_problems(
     if manifest is None and leaks:
         click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
     if manifest is not None and problems:
-        click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; convert again with --overwrite")
+        click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; {CONVERT_AGAIN}")
 
 
 def _no_problems(root: "Folder", manifest: "Manifest", *, deep: bool, leaks: bool) -> str:
