@@ -1,4 +1,4 @@
-"""``python -m shardkit``."""
+"""Run the command line as ``python -m shardkit``."""
 
 from shardkit.cli import main
 

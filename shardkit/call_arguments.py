@@ -36,7 +36,7 @@ def source_location(source: str | os.PathLike[str]) -> str:
         CallError: It is empty, a pattern of files, an image file, or a dataset that shardkit wrote.
     """
     from shardkit.dataset.manifest import find_dataset
-    from shardkit.sources.file_lists import files_refusal, pattern_refusal
+    from shardkit.sources.several_sources import files_refusal, pattern_refusal
 
     text = location("SOURCE", source)
     if refusal := pattern_refusal(text) or (None if _is_folder(text) else files_refusal([text])):

@@ -8,10 +8,10 @@ import io
 __version__ = "0.1.0"
 
 PROBE_SIDE = 128  # pixels; 48 KiB of samples fill several blocks of deflate
-# Entries of `versions` that are digests, with the format for messages.
 # Entries that exist only if a package is installed that not every conversion needs. A dataset without its formats does
 # not depend on them; one with its formats has another inventory.
 OPTIONAL = frozenset({"pillow_heif", "libheif"})
+# Entries of `versions` that are digests, with the format for messages.
 ENCODERS = {"jpeg_encoder": "JPEG", "png_encoder": "PNG"}
 
 

@@ -1,7 +1,9 @@
-"""The command line: one file per command, thin shells over `shardkit.api`, `verification` and `dataset`.
+"""Run the command line: one file per command, thin shells over the packages below.
 
-Options, tables and progress bars belong here; decisions do not. A command's imports are inside it, so `--help` is fast.
-Errors of the library become one message and an exit code.
+`convert` and `plan` call `shardkit.api`; `verify` calls `verification`; `info` calls `dataset` and `statistics`;
+`preview`, `show` and `extract` call `examples`. `options` has the options that commands share, `printing` what they
+print, `terminal` messages and progress bars. Decisions do not belong here. A command's imports are inside it, so
+`--help` is fast. Errors of the library become one message and an exit code.
 """
 
 from shardkit.cli.main import main

@@ -1,11 +1,11 @@
-"""``shardkit convert SOURCE OUTPUT``."""
+"""The command ``shardkit convert SOURCE OUTPUT``: convert a source to a dataset, and print its summary."""
 
 from typing import Any
 
 import click
 
-from shardkit.cli.conversion_options import arguments_from, conversion_options, max_rejected_option
-from shardkit.cli.option_groups import GroupedCommand
+from shardkit.cli.options.conversion import arguments_from, conversion_options, max_rejected_option
+from shardkit.cli.options.groups import GroupedCommand
 
 
 @click.command(cls=GroupedCommand)

@@ -1,4 +1,4 @@
-"""``shardkit extract DATASET FOLDER``."""
+"""The command ``shardkit extract DATASET FOLDER``: write a dataset back to folders of images and tables."""
 
 import click
 

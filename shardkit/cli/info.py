@@ -1,4 +1,4 @@
-"""``shardkit info DATASET``."""
+"""The command ``shardkit info DATASET``: print the contents of a dataset, or its rejected images."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""``shardkit``: the group of all commands."""
+"""Define ``shardkit``, the group of all commands."""
 
 import contextlib
 import difflib

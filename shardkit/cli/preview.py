@@ -1,4 +1,4 @@
-"""``shardkit preview DATASET``."""
+"""The command ``shardkit preview DATASET``: draw a contact sheet of examples."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``shardkit show DATASET KEY``."""
+"""The command ``shardkit show DATASET KEY``: print one example, and draw its picture."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""``shardkit verify DATASET``."""
+"""The command ``shardkit verify DATASET``: check every byte of a dataset, and print the problems."""
 
 import json
 from collections.abc import Sequence
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from shardkit.cli.beam_options import BeamOptionsCommand
-from shardkit.cli.conversion_options import refuse_unknown_options
+from shardkit.cli.options.beam import BeamOptionsCommand
+from shardkit.cli.options.conversion import refuse_unknown_options
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
@@ -100,6 +100,7 @@ def _print_problems(
     root: "Folder", manifest: "Manifest | None", problems: "Sequence[DatasetProblem]", *, leaks: bool
 ) -> None:
     from shardkit.cli.terminal import escape_controls
+    from shardkit.errors import CONVERT_AGAIN
     from shardkit.naming import MANIFEST, counted, printable
 
     where = f"{root.url}/" if manifest is None else ""
@@ -110,7 +111,7 @@ def _print_problems(
     if manifest is None and leaks:
         click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
     if manifest is not None and problems:
-        click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; convert again with --overwrite")
+        click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; {CONVERT_AGAIN}")
 
 
 def _no_problems(root: "Folder", manifest: "Manifest", *, deep: bool, leaks: bool) -> str:

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
-from shardkit.errors import DataError
+from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.hashing import hash64
 from shardkit.storage import Folder, unreadable
 
@@ -105,7 +105,7 @@ def read_index(folder: Folder, path: str, columns: list[str] | None = None) -> p
     try:
         raw = folder.read(path)
     except FileNotFoundError:
-        msg = f"{folder.url}/{path}: the index is missing; run `shardkit verify` on the dataset, then convert again"
+        msg = f"{folder.url}/{path}: the index is missing; run `shardkit verify` on the dataset, then {CONVERT_AGAIN}"
         raise DataError(msg) from None
     except OSError as error:
         raise unreadable(f"{folder.url}/{path}", error) from error
@@ -145,7 +145,7 @@ def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> 
     present = set(table.column_names)
     missing = [name for name in columns or SCHEMA.names if name not in present]
     if missing:
-        msg = f"{where}: the index lacks the column {missing[0]!r}; convert again"
+        msg = f"{where}: the index lacks the column {missing[0]!r}; {CONVERT_AGAIN}"
         raise DataError(msg)
     return table, summary
 
@@ -174,7 +174,7 @@ def _readable(where: str) -> Iterator[None]:
         yield
     except (pa.ArrowException, OSError, ValueError) as error:
         found = str(error).splitlines()[0]
-        msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then convert again"
+        msg = f"{where}: the index cannot be read ({found}); run `shardkit verify` on the dataset, then {CONVERT_AGAIN}"
         raise DataError(msg) from None
 
 

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeIn
 from shardkit import naming
 from shardkit.dataset.features import Feature
 from shardkit.dataset.missing_manifest import explain_missing_manifest
-from shardkit.errors import ManifestError, UnknownNameError
+from shardkit.errors import CONVERT_AGAIN, ManifestError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import Folder, open_folder, unreadable
 
@@ -235,7 +235,7 @@ def parse_manifest(raw: bytes, *, where: str) -> Manifest:
     try:
         fields = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        msg = f"{where}: the manifest is not JSON ({error}); it is damaged, restore it or convert again"
+        msg = f"{where}: the manifest is not JSON ({error}); it is damaged, restore it or {CONVERT_AGAIN}"
         raise ManifestError(msg) from None
     version = fields.get("format_version") if isinstance(fields, dict) else None
     # Checked strictly: pydantic would accept "1", 1.0 and true as 1, and so a "2" would pass the check below.
@@ -255,10 +255,13 @@ def parse_manifest(raw: bytes, *, where: str) -> Manifest:
         raise ManifestError(msg) from None
     except (ValueError, RecursionError) as error:  # infinity or a lone surrogate: Python's json accepts them
         msg = (
-            f"{where}: the manifest has a value that is not JSON ({error}); it is damaged, restore it or convert again"
+            f"{where}: the manifest has a value that is not JSON ({error}); it is damaged, restore it or "
+            f"{CONVERT_AGAIN}"
         )
         raise ManifestError(msg) from None
     if digest != manifest.digest:
-        msg = f"{where}: the digest does not match the content; it was changed or damaged, restore it or convert again"
+        msg = (
+            f"{where}: the digest does not match the content; it was changed or damaged, restore it or {CONVERT_AGAIN}"
+        )
         raise ManifestError(msg)
     return manifest

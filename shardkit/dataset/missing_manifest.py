@@ -3,6 +3,7 @@
 import contextlib
 
 from shardkit import naming
+from shardkit.errors import CONVERT_AGAIN
 from shardkit.storage import Folder
 
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
@@ -28,7 +29,7 @@ def explain_missing_manifest(root: Folder) -> str:
             if child.is_folder and root.stat(f"{child.name}/{naming.MANIFEST}") is not None:
                 return f"this is the parent folder of a dataset: give {root.url}/{child.name}"
         if any(child.name.endswith(naming.RECORDS_ENDING) for child in children):
-            return f"{plain}, and this folder has TFRecord files only: restore its manifest, or convert again"
+            return f"{plain}, and this folder has TFRecord files only: restore its manifest, or {CONVERT_AGAIN}"
         if _has_image(root, "", _MAX_DEPTH):
             return f"this is a folder of images: convert it first, with `shardkit convert {root.url} OUT`, and give OUT"
     return plain

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import Shard
-from shardkit.errors import DataError
+from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.hashing import sha256_hex
 from shardkit.storage import Folder, LocalFolder, unreadable
 
@@ -52,11 +52,11 @@ def _check_size(root: Folder, shard: Shard) -> None:
     except OSError as error:
         raise unreadable(where, error) from error
     if found is None:
-        msg = f"{where}: the shard is missing; restore it or convert again"
+        msg = f"{where}: the shard is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg)
     if found.num_bytes != shard.num_bytes:
         sizes = f"{found.num_bytes} bytes, the manifest says {shard.num_bytes}"
-        msg = f"{where}: the shard has {sizes}; restore it or convert again"
+        msg = f"{where}: the shard has {sizes}; restore it or {CONVERT_AGAIN}"
         raise DataError(msg)
 
 
@@ -75,7 +75,7 @@ def _read(root: Folder, shard: Shard) -> bytes:
     try:
         raw = root.read(shard.index.path)
     except (FileNotFoundError, NotADirectoryError):
-        msg = f"{where}: the index is missing; restore it or convert again"
+        msg = f"{where}: the index is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg) from None
     except OSError as error:
         raise unreadable(where, error) from error
@@ -83,7 +83,7 @@ def _read(root: Folder, shard: Shard) -> bytes:
         # Parquet detects hardly any damage, and training would silently use wrong labels.
         msg = (
             f"{where}: the index is not the one that the manifest names: it is damaged, or belongs to another shard or "
-            f"conversion; restore it or convert again"
+            f"conversion; restore it or {CONVERT_AGAIN}"
         )
         raise DataError(msg)
     return raw
@@ -98,6 +98,6 @@ def parse_columns(root: Folder, shard: Shard, raw: bytes, columns: list[str]) ->
     where = f"{root.url}/{shard.index.path}"
     table, summary = parse_index(raw, where=where, columns=columns)
     if summary.sha256 != shard.sha256 or len(table) != shard.num_examples:
-        msg = f"{where}: this is the index of another shard or another conversion; restore it or convert again"
+        msg = f"{where}: this is the index of another shard or another conversion; restore it or {CONVERT_AGAIN}"
         raise DataError(msg)
     return table

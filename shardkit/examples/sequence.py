@@ -20,7 +20,7 @@ from shardkit.dataset.index import SCHEMA
 from shardkit.dataset.manifest import Manifest, Shard, read_manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.dataset.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_problem
-from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
+from shardkit.errors import CONVERT_AGAIN, CallError, DataError, RecordError, UnknownNameError
 from shardkit.examples.example import Example, Location
 from shardkit.storage import unreadable
 
@@ -166,13 +166,13 @@ class Examples(Sequence[Example]):
         try:
             framed = root.read_range(shard.path, offset, length + OVERHEAD_BYTES)
         except FileNotFoundError:
-            msg = f"{root.url}/{shard.path}: the shard is missing; restore it or convert again"
+            msg = f"{root.url}/{shard.path}: the shard is missing; restore it or {CONVERT_AGAIN}"
             raise DataError(msg) from None
         except OSError as error:
             raise unreadable(f"{root.url}/{shard.path}", error) from error
         if problem := frame_problem(framed, length):
             key = self._table["key"][row].as_py()
-            msg = f"{location} ({key}): {problem}; restore the shard or convert again"
+            msg = f"{location} ({key}): {problem}; restore the shard or {CONVERT_AGAIN}"
             raise RecordError(msg)
         data = framed[HEADER_BYTES : HEADER_BYTES + length]
         return Example(example_format.decode(data), self.manifest.features, self.manifest.classes, location)

@@ -1,4 +1,4 @@
-"""Images as bytes: inspect headers, check that they decode, and normalise them for storage.
+"""Inspect and normalise images as bytes: read headers, check that they decode, and convert them for storage.
 
 | module | contents |
 |---|---|
@@ -7,7 +7,7 @@
 | `jpeg`, `png`, `orientation` | parsers of headers and metadata |
 | `pillow` | other formats, and decoding |
 | `normalising` | convert an image to the stored form |
-| `masks` | the same for segmentation masks |
+| `masks`, `mask_colours` | the same for segmentation masks; class numbers of masks in colours |
 | `boxes` | place boxes and masks on the upright image |
 
 Everything works on bytes, without paths, pipelines or TensorFlow. Pillow is imported when it is first needed.

@@ -17,7 +17,7 @@ from shardkit.sources.listing import MASK_COLOURS, OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder
-from shardkit.storage.retrying import retried
+from shardkit.storage.retry import retried
 
 
 def check_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:

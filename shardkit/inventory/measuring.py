@@ -10,7 +10,7 @@ from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources.listing import PATH, UNMEASURED
 from shardkit.sources.walking import file_or_folder
 from shardkit.storage import Folder
-from shardkit.storage.retrying import retried
+from shardkit.storage.retry import retried
 
 
 def measure_files(folder: Folder, table: pa.Table) -> pa.Table:

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.errors import CallError
-from shardkit.planning.balance import Sizes, run_starts
+from shardkit.planning.measure_balance import Sizes, run_starts
 
 _Ints = npt.NDArray[np.int64]
 

@@ -23,12 +23,12 @@ from shardkit.inventory.inventory import Inventory
 from shardkit.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA, Reject
 from shardkit.inventory.table import plain_type
 from shardkit.planning.assign_shards import assign_shards, sort_by
-from shardkit.planning.balance import measure_balance
-from shardkit.planning.checks.collecting import collect_findings
+from shardkit.planning.checks.all_checks import collect_findings
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.checks.repeated import check_repeated
 from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
 from shardkit.planning.labels import ExampleLabels, encode_labels
+from shardkit.planning.measure_balance import measure_balance
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards

@@ -1,7 +1,8 @@
-"""The reader that trainers import: a dataset on disk becomes the `tf.data` input function of each worker.
+"""Read a dataset in trainers: the dataset on disk becomes the `tf.data` input function of each worker.
 
-Only this package imports TensorFlow. Here: what users call. The rooms below hold the arguments, the table of records,
-the training orders, reading, decoding, the cache and remote workers; nothing of the conversion belongs here.
+Only this package imports TensorFlow. Here is what users call. The subpackages: `arguments`, the `table` of records,
+training `orders`, reading of `records`, decoding of `images`, start and restore of `iterators`, the `cache`, and
+`remote` workers. Nothing of the conversion belongs here.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -6,7 +6,7 @@ from shardkit.reader.arguments.evaluation_splits import warn_of_training_on
 from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
-from shardkit.reader.cache.local_copies import check_remote_reading, with_local_copies
+from shardkit.reader.cache.read_location import check_remote_reading, with_local_copies
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.orders.training_orders import make_order
 from shardkit.reader.remote.placement import choose_placement

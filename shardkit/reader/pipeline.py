@@ -20,7 +20,7 @@ import tensorflow as tf
 from shardkit.dataset.features import CLASS_LABEL, LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.reader.arguments.options import ImageOptions, ReadOptions
 from shardkit.reader.autograph import without_autograph
-from shardkit.reader.cache.shards import HeldPaths
+from shardkit.reader.cache.shard_cache import HeldPaths
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import decode_window, finish, target_size
 from shardkit.reader.map_results import check_element, check_no_weight

@@ -24,8 +24,8 @@ from shardkit.sources.folders.file_names import FileNames, open_file_names
 from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.folders.unlabelled import open_unlabelled
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.ignoring.globs import IgnoreGlob
-from shardkit.sources.ignoring.hiding_folder import HidingFolder
 from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import IMAGE_ENDINGS, Source, ending
 from shardkit.sources.lists.finding import LIST_ENDINGS
@@ -36,7 +36,7 @@ from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.sources.recognising.unmarked_folders import open_only_table, open_unmarked_folder
-from shardkit.sources.recognising.wrapped import NotedSource
+from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
 from shardkit.sources.walking import children
@@ -121,7 +121,7 @@ def _open_source(
 
 
 def _hiding(folder: Folder, globs: tuple[IgnoreGlob, ...], above: str = "") -> Folder:
-    return HidingFolder(folder, globs, above) if globs else folder
+    return FilteredFolder(folder, globs, above) if globs else folder
 
 
 def _open_file(
@@ -133,7 +133,7 @@ def _open_file(
         whole: TarFolder | ZipFolder = TarFolder(url) if is_tree else ZipFolder(url)
         archive = _archive_root(whole, options)
         source = _open_folder(_hiding(archive, globs, archive.root), url, options, None, work)
-        inner = source.folder.inner if isinstance(source.folder, HidingFolder) else source.folder
+        inner = source.folder.inner if isinstance(source.folder, FilteredFolder) else source.folder
         return with_archive_problems(source, inner if isinstance(inner, ArchiveFolder) else archive)
     openers: dict[Layout, tuple[tuple[str, ...], Callable[[], Source]]] = {
         "table": (TABLE_ENDINGS, lambda: open_table(url, options)),

@@ -1,4 +1,4 @@
-"""Options of a source, for what shardkit does not detect."""
+"""Define `SourceOptions`: how a source is read where the user says so and shardkit does not detect it."""
 
 from dataclasses import dataclass
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shardkit.errors import MachineError
-from shardkit.sources.ignoring.hiding_folder import HidingFolder
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Source
 from shardkit.sources.walking import join
 from shardkit.storage import Folder, LocalFolder
@@ -71,4 +71,4 @@ def is_filled(folder: Folder, path: str) -> bool:
 
 
 def _shown(folder: Folder) -> Folder:
-    return folder.inner if isinstance(folder, HidingFolder) else folder
+    return folder.inner if isinstance(folder, FilteredFolder) else folder

@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from shardkit.dataset.example import decode_features
-from shardkit.errors import DataError, RecordError
+from shardkit.errors import CONVERT_AGAIN, DataError, RecordError
 from shardkit.statistics.indexes import Location
 from shardkit.storage import Folder, unreadable
 
@@ -34,7 +34,7 @@ def _read(root: Folder, feature: str, location: Location) -> dict[str, Any]:
     try:
         features = decode_features(root.read_range(location.path, location.start, location.num_bytes))
     except FileNotFoundError:
-        msg = f"{where}: the shard is missing; restore it, or convert again"
+        msg = f"{where}: the shard is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg) from None
     except OSError as error:
         raise unreadable(where, error) from error

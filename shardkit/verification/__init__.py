@@ -1,4 +1,4 @@
-"""Verify a dataset. No Beam.
+"""Check a dataset against its manifest, byte for byte, without Beam.
 
 | module | contents |
 |---|---|

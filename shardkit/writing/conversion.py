@@ -30,9 +30,10 @@ from shardkit.writing.output.run_log import RunLog
 from shardkit.writing.output.run_token import Run, RunToken, claimed
 from shardkit.writing.output.shard_reports import late_rejects, raise_failures, remove_stale_reports
 from shardkit.writing.progress import Phase, ProgressListener, Silent, count_written
-from shardkit.writing.publishing import check_finished_shards, publish, rejected_parquet
+from shardkit.writing.publishing import check_finished_shards, publish
 from shardkit.writing.refusals import ExistingDataset, refuse_output
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too_many_rejected
+from shardkit.writing.rejected import rejected_parquet
 from shardkit.writing.shard import WriteOptions
 from shardkit.writing.source_plan import plan_inventory, take_inventory
 

@@ -25,7 +25,7 @@ from shardkit.sources import Listing, Source
 from shardkit.sources.listing import merge_listings
 from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
 from shardkit.storage import Folder, os_errors_as
-from shardkit.storage.retrying import retried, retried_iterator
+from shardkit.storage.retry import retried, retried_iterator
 from shardkit.writing.output.run_token import Fence, RunToken
 from shardkit.writing.refusals import ListingCheck, ListingSummary
 

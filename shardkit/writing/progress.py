@@ -38,8 +38,7 @@ class ProgressListener(Protocol):
             total: Number of images of the phase; None if unknown.
 
         Returns:
-            total: Number of images known so far, which grows while they are listed; None if it is unchanged.
-            and then.
+            A context manager that ends the phase; its value takes the progress.
         """
         ...
 

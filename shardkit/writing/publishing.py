@@ -1,6 +1,5 @@
 """Publish finished shards as a dataset: check them cheaply, write the other files, and the manifest last."""
 
-import io
 from collections import Counter
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -8,14 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from shardkit import naming, software
 from shardkit.dataset.index import coverage_problem, indexed_labels, parse_index
 from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
 from shardkit.dataset.tfds_metadata import tfds_files
-from shardkit.errors import DataError
+from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.hashing import sha256_hex
 from shardkit.inventory import columns
 from shardkit.inventory.schema import Reject
@@ -23,6 +20,7 @@ from shardkit.naming import ShardName
 from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
 from shardkit.storage import Folder
 from shardkit.writing.output.finished_shards import READING_THREADS
+from shardkit.writing.rejected import rejected_parquet
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,16 +48,16 @@ def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> 
     raw = output.read(name.index)
     table, summary = parse_index(raw, where=where, columns=["offset", "length", "label", "labels"])
     if summary.plan_digest != plan_digest:
-        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; convert again with --overwrite"
+        msg = f"{where}: was written from another plan, digest {summary.plan_digest}; {CONVERT_AGAIN}"
         raise DataError(msg)
     found = output.stat(name.records)
     if found is None or found.num_bytes != summary.num_bytes:
         size = "is missing" if found is None else f"has {found.num_bytes} bytes"
         where = f"{output.url}/{name.records}"
-        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; convert again with --overwrite"
+        msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; {CONVERT_AGAIN}"
         raise DataError(msg)
     if problem := coverage_problem(table, summary.num_bytes):
-        msg = f"{where}: {problem}; convert again with --overwrite"
+        msg = f"{where}: {problem}; {CONVERT_AGAIN}"
         raise DataError(msg)
     index = Index(path=name.index, sha256=sha256_hex(raw))
     shard = Shard(
@@ -132,10 +130,3 @@ def _split(shards: list[FinishedShard], num_classes: int) -> Split:
         ),
         shards=[shard.shard for shard in shards],
     )
-
-
-def rejected_parquet(table: pa.Table) -> bytes:
-    """Return the bytes of `rejected.parquet`."""
-    out = io.BytesIO()
-    pq.write_table(table, out, compression="zstd")
-    return out.getvalue()

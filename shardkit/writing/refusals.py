@@ -17,7 +17,7 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
 from shardkit.inventory.columns import features_of
 from shardkit.planning.checks.finding import refuse_stopping
-from shardkit.planning.checks.readings import find_wrong_reading
+from shardkit.planning.checks.misread_source import find_wrong_reading
 from shardkit.planning.labels import classes_of, fixed_classes, label_names, sorted_names
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description

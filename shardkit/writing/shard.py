@@ -18,7 +18,7 @@ from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
 from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
-from shardkit.errors import DataError, MachineError, SourceChangedError, StaleRunError
+from shardkit.errors import CONVERT_AGAIN, DataError, MachineError, SourceChangedError, StaleRunError
 from shardkit.images.boxes import place_objects
 from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image, reject_box
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
@@ -29,12 +29,12 @@ from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder
-from shardkit.storage.retrying import retried
+from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
 from shardkit.writing.output.run_token import Fence, RunToken
 from shardkit.writing.output.shard_reports import report_error, report_rejects
 
-_AT_REST = "convert again with --overwrite when the source does not change any more"
+_AT_REST = f"{CONVERT_AGAIN} when the source does not change any more"
 BLOCK_BYTES = 1 << 20  # 1 MiB
 JPEG_START = b"\xff\xd8"
 

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from shardkit.cli.option_groups import OPTION_GROUPS
+from shardkit.cli.options.groups import OPTION_GROUPS
 
 from .calling import call
 

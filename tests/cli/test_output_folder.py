@@ -54,6 +54,19 @@ def test_a_damaged_dataset_in_the_output_is_replaced_by_overwrite_only(source, t
     assert call("verify", output).exit_code == 0
 
 
+def test_a_flipped_byte_is_repaired_by_overwrite_and_not_by_the_same_command(source, tmp_path):
+    output = tmp_path / "out"
+    assert call("convert", source, output, "--shards", "1").exit_code == 0
+    shard = output / "train-00000-of-00001.tfrecord"
+    sound = shard.read_bytes()
+    shard.write_bytes(sound[:-1] + bytes([sound[-1] ^ 1]))
+    assert call("convert", source, output, "--shards", "1").exit_code == 0
+    assert shard.read_bytes() != sound
+    assert "convert again with --overwrite" in call("verify", output).stdout
+    assert call("convert", source, output, "--shards", "1", "--overwrite").exit_code == 0
+    assert shard.read_bytes() == sound
+
+
 def test_a_finished_dataset_that_lost_a_shard_is_not_called_finished(source, tmp_path):
     output = tmp_path / "out"
     assert call("convert", source, output, "--shards", "2").exit_code == 0

@@ -7,7 +7,7 @@ import shutil
 
 import pytest
 
-from shardkit.storage import RemoteFolder, google, remote, retrying
+from shardkit.storage import RemoteFolder, google, remote, retry
 from shardkit.testing import write_class_folders
 from shardkit.writing.output import run_token
 
@@ -146,7 +146,7 @@ def test_an_interrupted_conversion_goes_on_from_its_finished_shards(source, data
 
     with monkeypatch.context() as patched:
         patched.setattr(RemoteFolder, "atomic_write", dying)
-        patched.setattr(retrying, "PAUSES_SECONDS", (0, 0))
+        patched.setattr(retry, "PAUSES_SECONDS", (0, 0))
         said = convert(source, output, *OPTIONS, "--workers", "1", exit_code=3)
     assert "the store is gone" in said
     there = {path: digest for path, digest in digests(bucket.folder / "out").items() if not path.startswith(".")}

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from shardkit.storage import RemoteFolder, open_folder, retrying
+from shardkit.storage import RemoteFolder, open_folder, retry
 from shardkit.testing import files_of, write_class_folders
 
 from ..cli.calling import TIMEOUT_SECONDS, call, convert, environment
@@ -95,7 +95,7 @@ def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_e
 
     with monkeypatch.context() as patched:
         patched.setattr(RemoteFolder, "atomic_write", dying)
-        patched.setattr(retrying, "PAUSES_SECONDS", (0, 0))
+        patched.setattr(retry, "PAUSES_SECONDS", (0, 0))
         said = convert(source, output, *OPTIONS, "--workers", "1", exit_code=3)
     assert "the store is gone" in said or "the connection broke" in said
     assert "Traceback" not in said

@@ -9,7 +9,7 @@ from shardkit.dataset.manifest import Balance
 from shardkit.errors import CallError
 from shardkit.planning import assign_shards as module
 from shardkit.planning.assign_shards import assign_shards, sort_by
-from shardkit.planning.balance import measure_balance
+from shardkit.planning.measure_balance import measure_balance
 
 
 @st.composite

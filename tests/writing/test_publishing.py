@@ -141,7 +141,7 @@ def test_finished_shards_are_proved_by_their_indexes(dataset):
     [
         (
             lambda path: path.unlink(),
-            r"00001-of-00002\.tfrecord: the shard is missing, its index says \d+; convert again",
+            r"00001-of-00002\.tfrecord: the shard is missing, its index says \d+; convert again with --overwrite",
         ),
         (
             lambda path: path.write_bytes(b"x"),

@@ -16,7 +16,7 @@ from shardkit.inventory.schema import Reject
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions, open_source
-from shardkit.storage import TEMPORARY, open_folder, retrying
+from shardkit.storage import TEMPORARY, open_folder, retry
 from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree
 from shardkit.writing import shard as writing
 from shardkit.writing.output import finished_shards, run_token, shard_reports
@@ -450,7 +450,7 @@ def test_a_host_without_the_output_is_named(job):
 @pytest.mark.parametrize(("number", "is_passing"), [(errno.EIO, True), (None, True), (errno.EACCES, False)])
 @pytest.mark.parametrize("place", ["read", "atomic_write"])
 def test_errors_that_may_pass_are_tried_again_a_bounded_number_of_times(number, is_passing, place, job, monkeypatch):
-    monkeypatch.setattr(retrying, "PAUSES_SECONDS", (0, 0))
+    monkeypatch.setattr(retry, "PAUSES_SECONDS", (0, 0))
     kind, left = type(job.output), []
     call = getattr(kind, place)
 

@@ -13,7 +13,7 @@ from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_ta
 from shardkit.cli.printing.tables import table
 from shardkit.dataset.features import CLASS_LABELS, LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import DataError, MissingExtraError
+from shardkit.errors import CONVERT_AGAIN, DataError, MissingExtraError
 from shardkit.extras import require_extra
 from shardkit.hashing import sha256_hex
 from shardkit.images import BadImage
@@ -182,10 +182,10 @@ def rejected_rows(manifest: Manifest) -> list[dict[str, Any]]:
     try:
         raw = manifest.root.read(REJECTED)
     except FileNotFoundError:
-        msg = f"{where}: the list is missing; restore it or convert again"
+        msg = f"{where}: the list is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg) from None
     if sha256_hex(raw) != wanted:
-        msg = f"{where}: the list is not the one that the manifest names; restore it or convert again"
+        msg = f"{where}: the list is not the one that the manifest names; restore it or {CONVERT_AGAIN}"
         raise DataError(msg)
     rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(raw)).to_pylist()
     return rows

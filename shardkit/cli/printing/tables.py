@@ -1,4 +1,4 @@
-"""Tables in the style of all that the commands print."""
+"""Make empty tables in the style of everything that the commands print, and tables of names and values."""
 
 from rich.box import SIMPLE_HEAD
 from rich.table import Table

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from shardkit.naming import counted
 from shardkit.planning.checks.finding import EXAMPLES_SHOWN, Finding, some
-from shardkit.planning.checks.readings import names_split
+from shardkit.planning.checks.misread_source import names_split
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 

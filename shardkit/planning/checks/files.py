@@ -1,4 +1,4 @@
-"""Check what is left out: files in formats that are not read, and splits without a good image."""
+"""Find files in formats that are not read, splits without a good image, and a missing validation split."""
 
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -16,8 +16,8 @@ from shardkit.reader.arguments.checks import (
     several,
     whole_number,
 )
-from shardkit.reader.arguments.other_words import IMAGES_WORDS
-from shardkit.reader.arguments.unknown import suggest_arguments
+from shardkit.reader.arguments.other_apis import IMAGES_WORDS
+from shardkit.reader.arguments.suggestions import suggest_arguments
 
 EvalFit = Literal["crop", "stretch", "pad"]
 ResizeMethod = Literal["bilinear", "antialias"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from shardkit.order.blocks import BLOCK_RECORDS, LANES, WINDOW_BLOCKS
 from shardkit.reader.arguments.checks import folder, normalise_fields, optional, refused, text, whole_number
-from shardkit.reader.arguments.unknown import suggest_arguments
+from shardkit.reader.arguments.suggestions import suggest_arguments
 
 MAX_BLOCK_RECORDS = 1 << 40  # the largest number of examples that an order takes
 MAX_SKIPPED_RECORDS = 100

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from shardkit.dataset.manifest import Shard
-from shardkit.errors import DataError, MachineError
+from shardkit.errors import CONVERT_AGAIN, DataError, MachineError
 from shardkit.storage import COPY_BYTES, Folder, write_fully
 
 # A request to an object store takes about 50 ms whatever its size: 16 requests of 8 MiB at a time make that negligible
@@ -58,7 +58,7 @@ def copy_shard(root: Folder, shard: Shard, descriptor: int, name: str, readers: 
         raise MachineError(msg)
     msg = (
         f"{root.url}/{shard.path}: the shard is not the one that the manifest names ({end} bytes with sha256 "
-        f"{sent.hexdigest()}, not {shard.num_bytes} with {shard.sha256}); restore it or convert again"
+        f"{sent.hexdigest()}, not {shard.num_bytes} with {shard.sha256}); restore it or {CONVERT_AGAIN}"
     )
     raise DataError(msg)
 
@@ -92,7 +92,7 @@ def _result(chunk: "Future[bytes]", url: str) -> bytes:
     try:
         return chunk.result()
     except (FileNotFoundError, NotADirectoryError):
-        msg = f"{url}: the shard is missing; restore it or convert again"
+        msg = f"{url}: the shard is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg) from None
     except OSError as error:
         msg = f"{url}: cannot copy the shard: {error.strerror or error}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.errors import RecordError
+from shardkit.errors import CONVERT_AGAIN, RecordError
 from shardkit.naming import printable
 
 
@@ -74,7 +74,7 @@ class DamagedRecords:
         if is_over:
             msg = (
                 f"{record}; that is damaged record {self._max_records + 1}, and {self._max_records} are allowed: run "
-                f"`shardkit verify`, then restore the shard or convert again, or raise the limit"
+                f"`shardkit verify`, then restore the shard or {CONVERT_AGAIN}, or raise the limit"
             )
             raise RecordError(msg)
         return is_new

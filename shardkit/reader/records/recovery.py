@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.dataset import tfrecord
-from shardkit.errors import DataError, RecordError
+from shardkit.errors import CONVERT_AGAIN, DataError, RecordError
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.decoding import decoding_error
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
@@ -25,7 +25,7 @@ from shardkit.reader.table.records import RecordTable
 from shardkit.storage import unreadable
 
 _LOG = logging.getLogger(__name__)
-_REMEDY = "run `shardkit verify`, then restore the shard or convert again"
+_REMEDY = f"run `shardkit verify`, then restore the shard or {CONVERT_AGAIN}"
 # The file is read from the record on, so the number and the offset in an error are not those in the shard.
 _NAME = "record"
 _PREFIX = f"{_NAME}: record 0 at byte 0: "

@@ -1,5 +1,13 @@
-"""Layouts of object detection: COCO, Pascal VOC and YOLO, a package each.
+"""Read the layouts of object detection: a package for each format.
 
-Its module `layout` has the Source; the others find its files, parse its labels and pair them with images. `rows` checks
-boxes for all of them.
+| package | format |
+|---|---|
+| `coco`, `voc`, `yolo` | COCO's JSON, Pascal VOC's XML, YOLO and darknet |
+| `cvat`, `label_studio`, `labelme` | exports of labelling tools |
+| `kitti`, `wider_face` | KITTI, WIDER FACE |
+| `box_tables` | tables with one row per box, such as those of Open Images |
+
+Each package has a module `layout` with the Source; its other modules find files and parse labels. For several of them:
+`image_paths` finds the folder that the paths in a label file start at, `rows` builds the rows of the listing, and
+`other_exports` refuses exports that no layout reads.
 """

@@ -1,4 +1,4 @@
-"""Rows of the detection layouts."""
+"""Build the rows that the detection layouts list, with the texts and counts in them."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
-from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
+from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
     Listing,

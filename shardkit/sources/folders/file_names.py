@@ -14,8 +14,8 @@ import pyarrow as pa
 from shardkit.errors import CallError
 from shardkit.naming import printable
 from shardkit.reject_reasons import NO_LABEL
-from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.folders.split_folders import splits_of
+from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
     GROUP,
     IMAGE_ENDINGS,

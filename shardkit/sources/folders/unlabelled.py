@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from shardkit.errors import CallError
 from shardkit.reject_reasons import BAD_SPLIT
-from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.folders.split_folders import is_unlabelled, splits_of
+from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
     LISTING_SCHEMA,

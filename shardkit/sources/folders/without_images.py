@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from shardkit.errors import DataError, ShardkitError
 from shardkit.naming import printable
 from shardkit.sources.commands import Command, refusal
-from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import ending
 from shardkit.sources.walking import files_below
 from shardkit.storage import Folder

@@ -1,4 +1,5 @@
-"""`--ignore GLOB`: leave parts of a source out, and count them.
+"""Leave the parts of a source out that `--ignore GLOB` names, and count them.
 
-Belongs here: the globs, a folder that hides files, the source that counts them. Layouts do not know of it.
+`globs` has the globs, `filtered_folder` the folder that hides files, `ignoring_source` the source that counts them.
+Layouts do not know of it.
 """

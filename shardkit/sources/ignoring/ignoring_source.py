@@ -7,10 +7,10 @@ from typing import Any
 import pyarrow as pa
 
 from shardkit.naming import printable
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.ignoring.globs import IgnoreGlob
-from shardkit.sources.ignoring.hiding_folder import HidingFolder
 from shardkit.sources.listing import PATH, Listing, Source, batched, count_skipped
-from shardkit.sources.recognising.wrapped import WrappedSource
+from shardkit.sources.recognising.wrapped_source import WrappedSource
 from shardkit.sources.walking import children, join
 
 
@@ -37,7 +37,7 @@ class IgnoringSource(WrappedSource):
 
     def parts(self) -> list[Any]:
         """Return the parts of the source, and one for the files that are hidden from it."""
-        hidden = [HiddenFiles()] if isinstance(self.folder, HidingFolder) else []
+        hidden = [HiddenFiles()] if isinstance(self.folder, FilteredFolder) else []
         return [*self.inner.parts(), *hidden]
 
     def listed_folders(self, part: Any) -> Sequence[str]:
@@ -59,25 +59,25 @@ class IgnoringSource(WrappedSource):
             return listing
         skipped = dict(listing.skipped)
         # Images that are files of the folder are counted as files.
-        if PATH.name in self.schema.names or not isinstance(self.folder, HidingFolder):
+        if PATH.name in self.schema.names or not isinstance(self.folder, FilteredFolder):
             for glob in filter(None, hidden_by):
                 count_skipped(skipped, ignored_phrase(glob))
         keep = pa.array([glob is None for glob in hidden_by])
         return replace(listing, rows=[], columns=table.filter(keep), skipped=skipped)
 
     def _glob_of(self, key: str) -> IgnoreGlob | None:
-        path = join(self.folder.above, key) if isinstance(self.folder, HidingFolder) else key
+        path = join(self.folder.above, key) if isinstance(self.folder, FilteredFolder) else key
         return next((glob for glob in self.globs if glob.matches(path)), None)
 
     def _count_hidden(self) -> dict[str, int]:
         counts: dict[str, int] = {}
-        if isinstance(self.folder, HidingFolder):
+        if isinstance(self.folder, FilteredFolder):
             _count(self.folder, "", None, counts, ())
         return counts
 
 
 def _count(
-    folder: HidingFolder, path: str, hidden_by: IgnoreGlob | None, counts: dict[str, int], above: tuple[str, ...]
+    folder: FilteredFolder, path: str, hidden_by: IgnoreGlob | None, counts: dict[str, int], above: tuple[str, ...]
 ) -> None:
     here = folder.resolve(path)
     if here in above:

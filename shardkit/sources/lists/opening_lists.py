@@ -18,9 +18,9 @@ from shardkit.sources.lists.finding import (
     without_whole_lists,
 )
 from shardkit.sources.lists.known.celeba import CelebA, open_celeba
+from shardkit.sources.lists.known.class_folder_datasets import open_known_tree
+from shardkit.sources.lists.known.cub import open_joined_ids
 from shardkit.sources.lists.known.imagenet import open_imagenet
-from shardkit.sources.lists.known.joined_ids import open_joined_ids
-from shardkit.sources.lists.known.known_trees import open_known_tree
 from shardkit.sources.lists.known.mat_files import has_mat_labels, refuse_mat_labels
 from shardkit.sources.lists.known.oxford_pets import open_oxford_pets
 from shardkit.sources.lists.layout import ImageLists

@@ -7,7 +7,7 @@ from typing import Any
 
 from shardkit.archives.member_tree import ArchiveFolder, ArchiveProblem
 from shardkit.sources.listing import Listing, ListingRow, Source, batched, encodable_path, is_ignored
-from shardkit.sources.recognising.wrapped import WrappedSource
+from shardkit.sources.recognising.wrapped_source import WrappedSource
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,14 +3,14 @@
 from dataclasses import replace
 
 from shardkit.archives.member_tree import ArchiveFolder
-from shardkit.sources.ignoring.hiding_folder import HidingFolder
+from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.walking import join
 from shardkit.storage import Folder, open_folder
 
 
 def subfolder(folder: Folder, path: str) -> Folder:
     """Return the folder at a path below another one, with keys that start there."""
-    if isinstance(folder, HidingFolder):
+    if isinstance(folder, FilteredFolder):
         return replace(folder, inner=subfolder(folder.inner, path), above=join(folder.above, path))
     if isinstance(folder, ArchiveFolder):
         return replace(folder, root=join(folder.root, path))
@@ -19,4 +19,4 @@ def subfolder(folder: Folder, path: str) -> Folder:
 
 def is_archive(folder: Folder) -> bool:
     """Return whether a folder is in an archive, so that no path leads to a file or folder in it."""
-    return isinstance(folder.inner if isinstance(folder, HidingFolder) else folder, ArchiveFolder)
+    return isinstance(folder.inner if isinstance(folder, FilteredFolder) else folder, ArchiveFolder)

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 from shardkit.errors import CallError
 from shardkit.option_values import Layout
 from shardkit.sources.commands import refusal
+from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTables, are_classes, look_at_tables
 from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.flat_folders import open_flat_folders
 from shardkit.sources.folders.source_place import SourcePlace
-from shardkit.sources.folders.tables_beside import TableBeside, TablesBeside, are_classes, look_at_tables
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.subfolders import is_archive, subfolder
-from shardkit.sources.recognising.wrapped import NotedSource
+from shardkit.sources.recognising.wrapped_source import NotedSource
 from shardkit.sources.tables.layout import open_table_in
 from shardkit.sources.tables.split_tables import open_roboflow_classes, open_split_tables
 from shardkit.sources.walking import folders_in, join
@@ -100,7 +100,7 @@ def open_only_table(folder: Folder, excluded: str | None, url: str, options: Sou
     return _open_table(folder, tables, tables.naming[0], options)
 
 
-def _open_tables(folder: Folder, beside: TablesBeside, options: SourceOptions, place: SourcePlace) -> Source:
+def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions, place: SourcePlace) -> Source:
     """Open the tables that are the source.
 
     Raises:
@@ -116,7 +116,7 @@ def _open_tables(folder: Folder, beside: TablesBeside, options: SourceOptions, p
     raise _refuse_tables(beside, place)
 
 
-def _open_table(folder: Folder, beside: TablesBeside, table: TableBeside, options: SourceOptions) -> Source:
+def _open_table(folder: Folder, beside: AdjacentTables, table: AdjacentTable, options: SourceOptions) -> Source:
     if options.image_column is None:
         options = replace(options, image_column=table.image_column)
     if not options.label_columns and len(table.others) == 1:
@@ -124,7 +124,7 @@ def _open_table(folder: Folder, beside: TablesBeside, table: TableBeside, option
     return _noted(open_table_in(folder, table.name, options), folder, beside, f"that {table.name} does not name")
 
 
-def _refuse_tables(beside: TablesBeside, place: SourcePlace) -> CallError:
+def _refuse_tables(beside: AdjacentTables, place: SourcePlace) -> CallError:
     names = [table.name for table in beside.naming]
     commands = []
     if beside.of_splits:
@@ -146,7 +146,7 @@ def _refuse_tables(beside: TablesBeside, place: SourcePlace) -> CallError:
     return refusal(f"{place.shown}: {' and '.join(names)} all name images", commands)
 
 
-def _noted(source: Source, folder: Folder, beside: TablesBeside, why: str) -> Source:
+def _noted(source: Source, folder: Folder, beside: AdjacentTables, why: str) -> Source:
     used = frozenset[str]().union(*(one.image_folders for one in beside.naming))
     unused = () if "" in used else tuple(name for name in folders_in(folder) if name not in used)
     return NotedSource(source.folder, source, beside.remark, folder, unused, why)

@@ -18,8 +18,8 @@ from shardkit.sources.tables.formats.excel_files import EXCEL_ENDINGS, open_exce
 from shardkit.sources.tables.formats.json_files import open_json, open_json_lines
 from shardkit.sources.tables.formats.parquet_files import open_parquet
 from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.tables.images.image_folder import Placement, place_images
 from shardkit.sources.tables.images.lookup import ImageLocation
-from shardkit.sources.tables.images.placing import Placement, place_images
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form
 from shardkit.sources.tables.roles import find_columns, read_prefix
 from shardkit.sources.tables.unlisted import count_unlisted

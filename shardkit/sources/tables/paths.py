@@ -195,7 +195,7 @@ def root_of(folder: Folder) -> str:
 def _kind(path: str) -> str | None:
     """Return None for a relative path, '/' for a local one, and ``s3://bucket`` for a path in a bucket.
 
-    A path of Windows is a relative one here: `placing` refuses a table of them.
+    A path of Windows is a relative one here: `image_folder` refuses a table of them.
     """
     absolute = absolute_form(path)
     if absolute is None:

@@ -10,9 +10,9 @@ from shardkit.sources.tables.column_names import LABEL_COLUMNS, LIKELY_SPLIT_COL
 from shardkit.sources.tables.columns import Columns
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, Record, TableFile, enumerated
 from shardkit.sources.tables.formats.values import as_text
-from shardkit.sources.tables.images.choice import PlaceColumn, find_image
-from shardkit.sources.tables.labels.choice import find_labels
+from shardkit.sources.tables.images.image_column import PlaceColumn, find_image
 from shardkit.sources.tables.labels.kinds import ReadAll, decide_labels
+from shardkit.sources.tables.labels.label_columns import find_labels
 from shardkit.sources.tables.split_names import is_discard, is_split, split_of_text
 
 

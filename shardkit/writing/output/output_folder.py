@@ -8,7 +8,7 @@ from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJE
 from shardkit.dataset.index import is_index
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
-from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.errors import CONVERT_AGAIN, CallError, DataError, ManifestError
 from shardkit.planning import plan_file
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.writing.output.shard_reports import REPORTS
@@ -139,7 +139,7 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
             found = sizes.get(path)
             if found is None or num_bytes not in {None, found}:
                 what = "is missing" if found is None else f"has {found} bytes, not {num_bytes}"
-                msg = f"{output.url}/{path}: {what}; restore it, or convert again with --overwrite"
+                msg = f"{output.url}/{path}: {what}; restore it or {CONVERT_AGAIN}"
                 raise DataError(msg)
 
 

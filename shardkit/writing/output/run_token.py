@@ -26,7 +26,7 @@ from dataclasses import dataclass, replace
 from shardkit import naming
 from shardkit.errors import MachineError, StaleRunError
 from shardkit.storage import Folder, LocalFolder
-from shardkit.storage.retrying import retried
+from shardkit.storage.retry import retried
 
 PATH = f"{naming.WORK_FOLDER}/run"
 CHECK_SECONDS = 3.0  # between two comparisons within a task

@@ -8,7 +8,7 @@ import pytest
 
 from shardkit.errors import DataError, MachineError
 from shardkit.reader import make_dataset_fn
-from shardkit.reader.cache.shards import ShardCache
+from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.storage import LocalFolder, open_folder
 
 from .cache_users import (
@@ -188,7 +188,11 @@ def test_a_source_that_returns_wrong_bytes_once_is_read_again(monkeypatch, sourc
 @pytest.mark.parametrize(
     ("kind", "error", "sentence"),
     [
-        (Flips, DataError, "the shard is not the one that the manifest names .* restore it or convert again"),
+        (
+            Flips,
+            DataError,
+            "the shard is not the one that the manifest names .* restore it or convert again with --overwrite",
+        ),
         (Shortens, DataError, rf"manifest names \({SHARD_BYTES - 1} bytes with sha256"),
         (Fails, MachineError, "cannot copy the shard: Input/output error"),
     ],

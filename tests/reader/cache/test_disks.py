@@ -12,7 +12,7 @@ import pytest
 
 from shardkit.errors import MachineError
 from shardkit.reader.cache import copying
-from shardkit.reader.cache.shards import ShardCache
+from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.storage import LocalFolder
 
 from .cache_users import SHARD_BYTES, Dataset, fetch, num_bytes, numbers_of, temporaries, use, users, whole_shards

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shardkit.errors import DataError, MachineError
-from shardkit.reader.cache.shards import ShardCache
+from shardkit.reader.cache.shard_cache import ShardCache
 
 from .cache_users import (
     SHARD_BYTES,

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from shardkit.errors import MachineError
-from shardkit.reader.cache.shards import ShardCache
+from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.storage.kernel_locks import lock_file
 
 from .cache_users import (

@@ -6,7 +6,7 @@ import os
 import pytest
 
 from shardkit.errors import CallError, MachineError
-from shardkit.reader.cache.shards import ShardCache
+from shardkit.reader.cache.shard_cache import ShardCache
 
 from .cache_users import (
     SHARD_BYTES,

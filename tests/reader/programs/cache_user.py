@@ -30,7 +30,7 @@ sys.modules["shardkit.reader"] = package
 
 from shardkit.dataset.manifest import Shard  # noqa: E402
 from shardkit.reader.cache import copying  # noqa: E402
-from shardkit.reader.cache.shards import ShardCache  # noqa: E402
+from shardkit.reader.cache.shard_cache import ShardCache  # noqa: E402
 from shardkit.storage import LocalFolder  # noqa: E402
 
 copying.CHUNK_BYTES = 64 << 10  # 64 KiB

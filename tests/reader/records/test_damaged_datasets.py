@@ -80,7 +80,11 @@ def edit_manifest(*, seal=False, **fields):
 @pytest.mark.parametrize(
     ("damage", "error", "sentence"),
     [
-        (remove_shard, DataError, "train-00001-of-00003.tfrecord: the shard is missing; restore it or convert again"),
+        (
+            remove_shard,
+            DataError,
+            "train-00001-of-00003.tfrecord: the shard is missing; restore it or convert again with --overwrite",
+        ),
         (truncate_shard, DataError, "train-00001-of-00003.tfrecord: the shard has"),
         (lengthen_shard, DataError, "train-00001-of-00003.tfrecord: the shard has"),
         (remove_index, DataError, "train-00001-of-00003.index.parquet: the index is missing"),

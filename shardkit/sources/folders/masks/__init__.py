@@ -1,6 +1,7 @@
-"""Segmentation: images and their masks, paired by name.
+"""Read segmentation: images and their masks, paired by name.
 
-`pairs` finds the folders, `mask_files` finds the mask of an image, and `class_names` reads what the pixels mean.
+`pairs` finds the folders, `mask_files` finds the mask of an image, `class_names` reads what the pixels mean,
+and `layout` lists.
 """
 
 from shardkit.sources.folders.masks.layout import is_masks, open_masks

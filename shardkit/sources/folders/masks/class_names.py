@@ -1,4 +1,4 @@
-"""What the pixels of masks mean: names of the classes, and their colours, from a file next to the folders.
+"""Read what the pixels of masks mean: names of the classes, and their colours, from a file next to the folders.
 
 label_colors.txt    64 128 64<tab>Animal               CamVid; class numbers are those of the lines, from 0
 class_dict.csv      name,r,g,b / Animal,64,128,64      Kaggle's copies of CamVid, DeepGlobe and others

@@ -17,10 +17,10 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING
 from shardkit.sources.detection.voc.image_folders import IN_NO_LIST, ListEntry, read_lists, split_in_lists
-from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.folders.masks.class_names import COLOUR_FILES, MaskClasses, find_classes
 from shardkit.sources.folders.masks.mask_files import MaskFiles, common_stem, mask_problem, split_below
 from shardkit.sources.folders.masks.pairs import CAMVID, Part, find_pairs, listed_stem
+from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import (
     IMAGE_ENDINGS,
     LISTING_SCHEMA,

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from shardkit.naming import split_of_folder
 from shardkit.reject_reasons import BAD_MASK, NO_LABEL, NO_SPLIT
-from shardkit.sources.folders.foreign_files import unsupported_format
 from shardkit.sources.folders.masks.pairs import Part
+from shardkit.sources.folders.unsupported_formats import unsupported_format
 from shardkit.sources.listing import RecordProblem, unicode_problem
 from shardkit.sources.walking import join
 from shardkit.storage import Entry

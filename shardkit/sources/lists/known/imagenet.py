@@ -19,8 +19,8 @@ from shardkit.naming import printable
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.lists.finding import find_lists
-from shardkit.sources.lists.known.class_trees import class_folders
-from shardkit.sources.lists.known.field_lists import FieldList
+from shardkit.sources.lists.known.class_folder_reader import class_folders
+from shardkit.sources.lists.known.fixed_columns import FieldList
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.lists.records import RecordReader
 from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join

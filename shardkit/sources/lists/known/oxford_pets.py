@@ -4,7 +4,7 @@ A line is ``Abyssinian_100 1 1 1``: the image, and the numbers of its class, spe
 classes are only in the names of the images.
 """
 
-from shardkit.sources.lists.known.field_lists import FieldList
+from shardkit.sources.lists.known.fixed_columns import FieldList
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.lists.records import read_fields
 from shardkit.sources.walking import file_or_folder, is_folder

@@ -1,5 +1,5 @@
-"""Labels of a table: which columns hold them, of which kind they are, and how each record's label is read.
+"""Find and read a table's labels: which columns hold them, of which kind they are, and the label of each record.
 
-`choice` finds the columns, `kinds` decides how they are read, `numbers` and `profile` look at the values, `reading`
-reads a record's label.
+`label_columns` finds the columns, `indicators` recognises one column for each class, `kinds` decides how they are read,
+`numbers` and `profile` look at the values, `reading` reads a record's label.
 """

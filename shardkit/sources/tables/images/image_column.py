@@ -6,7 +6,7 @@ from shardkit.errors import CallError, DataError, ShardkitError
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.column_names import IMAGE_COLUMNS, LIKELY_IMAGE_COLUMNS, named_like
 from shardkit.sources.tables.formats.records import Record, TableFile, enumerated
-from shardkit.sources.tables.images.placing import Placement
+from shardkit.sources.tables.images.image_folder import Placement
 from shardkit.sources.tables.refusals import Choice, refuse
 
 # Returns where the images are that a column names; None if it names none. May raise CallError or DataError.

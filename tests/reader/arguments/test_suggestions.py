@@ -6,7 +6,7 @@ import pytest
 
 from shardkit.errors import CallError, SignatureError, UnknownArgumentError
 from shardkit.reader import BlockOrder, Cache, Images, Service, Skip, make_dataset, make_dataset_fn
-from shardkit.reader.arguments.other_words import IMAGES_WORDS, READER_WORDS
+from shardkit.reader.arguments.other_apis import IMAGES_WORDS, READER_WORDS
 
 
 @pytest.mark.parametrize("make", [make_dataset_fn, make_dataset])

@@ -1,4 +1,4 @@
-"""Files that hold pictures in a format that shardkit does not read: they are rejected, not skipped.
+"""Recognise files of pictures in a format that shardkit does not read: they are rejected, not skipped.
 
 A skipped file is one that belongs to no dataset of images (``.txt``). A folder of photographs in a camera's own format
 would otherwise vanish without counting for ``--max-rejected``.

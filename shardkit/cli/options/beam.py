@@ -81,7 +81,7 @@ def _beam_hint(name: str) -> str | None:
 
 def _superfluous(paths: Sequence[str], command: click.Command) -> CallError:
     """Return the error for a call with more paths than the command has."""
-    from shardkit.sources.file_lists import files_refusal
+    from shardkit.sources.several_sources import files_refusal
 
     wanted = path_names(command)
     images = paths[:-1] if len(wanted) > 1 else paths

@@ -10,7 +10,7 @@ from shardkit.storage import Entry, Folder
 
 
 @dataclass(frozen=True, slots=True)
-class HidingFolder(Folder):
+class FilteredFolder(Folder):
     """A folder of a source without the files that globs match.
 
     Layouts decide by the names that they see how a tree is read. So hiding comes before every layout, as if the files

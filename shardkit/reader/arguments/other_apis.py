@@ -1,4 +1,4 @@
-"""Arguments that people know from Keras, tf.data and other readers, and what serves for each here."""
+"""List the arguments that people know from Keras, tf.data and other readers, with what serves for each here."""
 
 _NORMALISE = "images=reader.Images((height, width), mean=127.5, std=127.5) gives values from -1 to 1"
 _NO_AUGMENTATION = (

@@ -8,7 +8,7 @@ import pytest
 
 from shardkit import read_manifest, reader
 from shardkit.errors import CallError
-from shardkit.reader.cache.local_copies import check_remote_reading
+from shardkit.reader.cache.read_location import check_remote_reading
 from shardkit.reader.table.records import load_table
 from shardkit.storage import open_folder
 from shardkit.testing import files_of

@@ -2,7 +2,7 @@
 
 import click
 
-from shardkit.cli.beam_options import BeamOptionsCommand
+from shardkit.cli.options.beam import BeamOptionsCommand
 
 # Every option of `convert` and `plan` under its heading, in the order of `--help`.
 OPTION_GROUPS = {

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from shardkit.errors import CallError
 from shardkit.reader.arguments.values import Cache
-from shardkit.reader.cache.shards import ShardCache
+from shardkit.reader.cache.shard_cache import ShardCache
 from shardkit.reader.table.records import RecordTable
 
 READ_AHEAD = "GCS_READAHEAD_BUFFER_SIZE_BYTES"

@@ -37,7 +37,7 @@ _OF_NAMES = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class TableBeside:
+class AdjacentTable:
     """A table in a folder of images.
 
     Attributes:
@@ -63,7 +63,7 @@ class TableBeside:
 
 
 @dataclass(frozen=True, slots=True)
-class TablesBeside:
+class AdjacentTables:
     """The tables in a folder, by what they are for.
 
     Attributes:
@@ -73,10 +73,10 @@ class TablesBeside:
         unusable: Tables that cannot be read, or name images on the Web.
     """
 
-    naming: tuple[TableBeside, ...] = ()
-    without_labels: tuple[TableBeside, ...] = ()
-    unrelated: tuple[TableBeside, ...] = ()
-    unusable: tuple[TableBeside, ...] = ()
+    naming: tuple[AdjacentTable, ...] = ()
+    without_labels: tuple[AdjacentTable, ...] = ()
+    unrelated: tuple[AdjacentTable, ...] = ()
+    unusable: tuple[AdjacentTable, ...] = ()
 
     @property
     def of_splits(self) -> list[tuple[str, str]]:
@@ -101,7 +101,7 @@ class TablesBeside:
         return "".join(f"; note: {note}" for note in notes)
 
 
-def look_at_tables(folder: Folder, excluded: str | None) -> TablesBeside:
+def look_at_tables(folder: Folder, excluded: str | None) -> AdjacentTables:
     """Read the beginning of each table in a folder and look its names up.
 
     Args:
@@ -110,7 +110,7 @@ def look_at_tables(folder: Folder, excluded: str | None) -> TablesBeside:
     """
     names = [one.name for one in children(folder) if not one.is_folder and _may_be_table(folder, one.name)]
     if not 0 < len(names) <= _MAX_TABLES:
-        return TablesBeside()
+        return AdjacentTables()
     files = _FilesBelow(folder, excluded)
     tables = [_look_at(folder, name, files) for name in names]
     unusable = [table for table in tables if table.problem]
@@ -118,7 +118,7 @@ def look_at_tables(folder: Folder, excluded: str | None) -> TablesBeside:
     naming = [table for table in tables if table.image_column]
     without = [table for table in naming if _has_no_labels(table, naming)]
     rest = tuple(table for table in naming if table not in without)
-    return TablesBeside(rest, tuple(without), tuple(unrelated), tuple(unusable))
+    return AdjacentTables(rest, tuple(without), tuple(unrelated), tuple(unusable))
 
 
 def _may_be_table(folder: Folder, name: str) -> bool:
@@ -131,14 +131,14 @@ def _may_be_table(folder: Folder, name: str) -> bool:
         return False
 
 
-def are_classes(folder: Folder, table: TableBeside) -> bool:
+def are_classes(folder: Folder, table: AdjacentTable) -> bool:
     """Return whether the folders of a table's images look like classes by their own names, too."""
     names = sorted(table.image_folders - {""})
     splits = splits_of(names)
     return len([name for name in names if not (name in splits or is_unlabelled(name) or says_nothing(name))]) > 1
 
 
-def _has_no_labels(table: TableBeside, tables: Sequence[TableBeside]) -> bool:
+def _has_no_labels(table: AdjacentTable, tables: Sequence[AdjacentTable]) -> bool:
     """Return whether a table has less columns than that of the training images, or is a form to fill in."""
     words = re.split(r"[^a-z]+", table.name.lower())
     if "submission" in words or not table.others:
@@ -147,12 +147,12 @@ def _has_no_labels(table: TableBeside, tables: Sequence[TableBeside]) -> bool:
     return is_test and any(table.others < other.others for other in tables)
 
 
-def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> TableBeside:
+def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> AdjacentTable:
     try:
         file = open_table_file(folder, name, SourceOptions())
         rows = [record.values for record in itertools.islice(read_prefix(file), _NUM_VALUES)]
     except ShardkitError as error:  # a text file of another kind is no table of images
-        return TableBeside(name, (), problem=str(error).splitlines()[0].removeprefix(f"{folder.url}/{name}: "))
+        return AdjacentTable(name, (), problem=str(error).splitlines()[0].removeprefix(f"{folder.url}/{name}: "))
     best: tuple[int, dict[int, list[str]]] | None = None
     for i in range(len(file.columns)):
         found = files.find_all(file, i, rows)
@@ -161,12 +161,12 @@ def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> TableBeside:
     if best is None:
         addresses = [i for i in range(len(file.columns)) if rows and all(_is_web_address(row[i]) for row in rows)]
         problem = f"column {file.columns[addresses[0]]!r} has addresses on the Web; {_DOWNLOAD}" if addresses else ""
-        return TableBeside(name, file.columns, problem=problem)
+        return AdjacentTable(name, file.columns, problem=problem)
     column, found = best
     if all(str(rows[row][column]).isdigit() for row in found) and files.are_folders(rows):
-        return TableBeside(name, file.columns)  # the numbers and names of the classes
+        return AdjacentTable(name, file.columns)  # the numbers and names of the classes
     top = frozenset(path.split("/")[0] if "/" in path else "" for paths in found.values() for path in paths)
-    return TableBeside(name, file.columns, file.columns[column], top, _repeats_folders(rows, column, found))
+    return AdjacentTable(name, file.columns, file.columns[column], top, _repeats_folders(rows, column, found))
 
 
 def _is_web_address(value: Any) -> bool:

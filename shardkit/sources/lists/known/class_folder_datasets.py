@@ -5,7 +5,7 @@ Caltech-101     101_ObjectCategories/, Annotations/
 Caltech-256     256_ObjectCategories/
 """
 
-from shardkit.sources.lists.known.class_trees import class_folders
+from shardkit.sources.lists.known.class_folder_reader import class_folders
 from shardkit.sources.lists.layout import ImageLists
 from shardkit.sources.walking import file_or_folder, folders_in, is_folder
 from shardkit.storage import Folder

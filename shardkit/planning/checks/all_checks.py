@@ -12,7 +12,7 @@ from shardkit.inventory.inventory import Inventory
 from shardkit.planning.checks.classes import check_counts, check_names
 from shardkit.planning.checks.files import check_own_splits, check_unread
 from shardkit.planning.checks.finding import Finding
-from shardkit.planning.checks.readings import find_wrong_reading
+from shardkit.planning.checks.misread_source import find_wrong_reading
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import own_splits

@@ -1,0 +1,10 @@
+"""Define the options that several commands share: names, help, and how a command line with Beam's options is read.
+
+| module | contents |
+|---|---|
+| `conversion` | the options of `convert` and `plan`, as arguments of `shardkit.api` |
+| `groups` | headings for these options in the help |
+| `beam` | a command line whose last options may be those of Apache Beam |
+
+Options of one command are in the command's module.
+"""
