@@ -51,7 +51,7 @@ def test_labels_that_look_like_splits_are_pointed_out(tmp_path):
     source = write_class_folders(tmp_path / "source", {"train/a": 2, "test/a": 1, "extra": 1})
     found, said = converted(source, tmp_path, "--layout", "class-folders")
     assert found == {"train": {"train": 2, "test": 1, "extra": 1}}
-    assert "note: 'test', 'train' read as label, not as split, because of 'extra' next to them" in said
+    assert "note: 'test', 'train' are read as classes, not as splits, because 'extra' is next to them" in said
 
 
 def test_images_outside_of_label_folders_are_rejected_and_other_files_are_counted(tmp_path):
@@ -117,7 +117,7 @@ def test_the_output_inside_the_source_is_no_part_of_it_at_the_first_and_at_every
 def test_one_image_is_enough(tmp_path):
     source = write_class_folders(tmp_path / "source", {"only": 1})
     _, said = converted(source, tmp_path, exit_code=2)
-    assert "there is only one class, 'only'" in said
+    assert "only one class was found: 'only'" in said
     found, said = converted(source, tmp_path, *EXPLICIT)
     assert found == {"train": {"only": 1}}
     assert "1 of 1 class has a single image: 'only'" in said

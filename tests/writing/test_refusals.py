@@ -75,7 +75,9 @@ def test_rows_that_are_bad_as_listed_count_for_no_shard():
         refuse(ConvertOptions(shards=3), table)
 
 
-@pytest.mark.parametrize(("labels", "said"), [(("cat",), "only one class"), (("train", "test"), "named like splits")])
+@pytest.mark.parametrize(
+    ("labels", "said"), [(("cat",), "only one class"), (("train", "test"), "look like split names")]
+)
 def test_classes_that_show_a_wrong_reading_are_refused_unless_the_reading_was_chosen(labels, said):
     table = listing([None] * 4, labels)
     options = ConvertOptions()
