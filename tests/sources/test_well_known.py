@@ -511,7 +511,7 @@ REFUSED = {
             "lists/trainlist02.txt": ["Archery/a_1.jpg 1", "Bowling/b_2.jpg 2"],
             "lists/testlist02.txt": ["Bowling/b_1.jpg"],
         },
-        "2 lists are for train, such as lists/trainlist01.txt and lists/trainlist02.txt; keep the lists of one fold here and",
+        "2 lists are for train, such as lists/trainlist01.txt and lists/trainlist02.txt; keep the lists of one",
     ),
 }
 

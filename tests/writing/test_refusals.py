@@ -37,7 +37,7 @@ REFUSED = [
     ({"shards": 6}, NONE, "train, which has only 5"),
     ({"shards": 6, "splits": HALVES}, NONE, "which has only 5"),
     ({"splits": HALVES}, OWN, "its own splits \\(train, test\\), and --splits would mix"),
-    ({"splits": HALVES, "splits_of": ("train",)}, OWN, "names 'test', which the source has already"),
+    ({"splits": HALVES, "splits_of": ("train",)}, OWN, "contains 'test', an existing split"),
     ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"validation": 4}}, OWN, "has only 3 examples"),
     ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"test": 3}}, OWN, "test, which has only 2"),
     ({"splits": TO_VALIDATION, "splits_of": ("train",)}, NONE, "--splits-of has nothing to divide"),

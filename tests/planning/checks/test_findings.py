@@ -169,7 +169,16 @@ def test_duplicates_in_several_splits_of_the_source_are_a_leak():
     assert "1 image with exact duplicates in another split (a leak)" in said
     assert "      test/cat/0.jpg and train/cat/1.jpg\n" in said
     assert "shardkit convert photos OUT --dedupe drop" in said
+    assert "--dedupe group" not in said, "which cannot move images of the source's own splits"
     assert "duplicate_in_several_splits" not in codes_of(table, dedupe="drop")
+
+
+def test_duplicates_that_shardkit_separates_can_be_kept_in_one_split():
+    contents = [bytes([1 + i // 2]) * 32 for i in range(80)]
+    said = text_of(inventory_table(balanced("cat", "dog"), contents=contents), splits=SHARES, dedupe="ignore")
+    assert "with exact duplicates in another split (a leak)" in said
+    assert "--dedupe drop" in said
+    assert "--dedupe group" in said
 
 
 def test_a_group_in_several_splits_of_the_source_is_named():

@@ -139,7 +139,10 @@ def test_trees_are_read_as_the_readme_says(paths, expected, tmp_path):
         (
             ["train/1.jpg"],
             "class folders",
-            "read as <label>/…/image; note: 'train' is read as a class, not as a split, because there are no label folders in it",
+            (
+                "read as <label>/…/image; note: 'train' is read as a class, not as a split, because there are no label "
+                "folders in it"
+            ),
         ),
     ],
 )

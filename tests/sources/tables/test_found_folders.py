@@ -104,7 +104,7 @@ def test_paths_that_lead_upwards_need_the_root_of_the_command(tmp_path):
     rejected = listed(opened(path, root=str(tmp_path / "d/pictures/more"))).to_pylist()
     assert [row["reason"] for row in rejected] == ["bad_path", None]
     assert (
-        f"leads to {tmp_path}/d/pictures/0.jpg, which is not below {tmp_path}/d/pictures/more/"
+        f"is outside {tmp_path}/d/pictures/more/ (resolved to {tmp_path}/d/pictures/0.jpg); set --root"
         in rejected[0]["message"]
     )
 
