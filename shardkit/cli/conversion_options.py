@@ -62,7 +62,8 @@ _OPTIONS = (
     ),
     _option(
         "--classes",
-        "File of label names, one per line, in label order.  [default: the source's order, or sorted]",
+        "File of label names, one per line, in label order.  "
+        "[default: the source's order, or sorted (integers by value)]",
         type=click.Path(dir_okay=False, exists=True, path_type=Path),
         metavar="FILE",
     ),
@@ -74,7 +75,7 @@ _OPTIONS = (
     _option("--splits-of", "Divide only this split of SOURCE by --splits; its other splits stay.", metavar="SPLIT"),
     _option(
         "--split-by",
-        "hash: an image keeps its split as data grows. stratified: every class gets its share, within one image.",
+        "hash: an image keeps its split as data grows. stratified: every class gets its share, within one image (a few with several labels).",
     ),
     _option("--split-column", "Column of a table.  [default: split, if it exists]", metavar="NAME"),
     _option(

@@ -175,7 +175,7 @@ def _open_file(
 
 
 def _archive_root(archive: TarFolder | ZipFolder, options: SourceOptions) -> TarFolder | ZipFolder:
-    """Return the archive's only top folder if a layout reads it; a class or a split may be called like it."""
+    """Return the archive's only top folder if a layout reads it; it may also be a class or a split."""
     root = archive_root(archive)
     if options.layout == "class-folders":
         entries = children(root)

@@ -15,11 +15,11 @@ from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
 # Dogs vs Cats and datasets modelled on it: cat.0.jpg. Only numbered photographs have similar names.
-UNMISTAKABLE = r"^([A-Za-z][A-Za-z_-]*)\.[0-9]+\."
+_WORD_AND_NUMBER = r"^([A-Za-z][A-Za-z_-]*)\.[0-9]+\."
 _CAMERAS = frozenset({"dsc", "dscn", "frame", "image", "img", "photo", "pic", "picture", "pxl", "scan", "screenshot"})
 # Usual names whose first words may be the class, tried in this order.
 _GUESSES = (
-    UNMISTAKABLE,
+    _WORD_AND_NUMBER,
     r"^(.+?)[ _-]*\([0-9]+\)\.",
     r"^(.+)_[0-9]+\.",
     r"^(.+)-[0-9]+\.",
@@ -51,7 +51,7 @@ def open_flat_folders(
     if labelled and len(labelled) + len(test_only) == len(flat.roots):
         return FileNames(
             folder,
-            re.compile(UNMISTAKABLE),
+            re.compile(_WORD_AND_NUMBER),
             label_group=1,
             folder_splits=tuple(
                 (root.path.split("/")[0], root.split) for root in flat.roots if root.split and root.path in labelled
@@ -91,7 +91,7 @@ def _by_name(flat: FlatFolders, names: dict[str, list[str]], place: SourcePlace)
 
 def have_word_and_number(names: Sequence[str]) -> bool:
     """Return whether the files' names are ``<word>.<number>.jpg`` with words that repeat, as in Dogs vs Cats."""
-    found = [match[1].lower() for name in names if (match := re.match(UNMISTAKABLE, name))]
+    found = [match[1].lower() for name in names if (match := re.match(_WORD_AND_NUMBER, name))]
     counts = Counter(found)
     return (
         bool(names)
