@@ -61,27 +61,31 @@ def convert(
     nothing is written.
 
     Args:
-        source: A folder, table or archive; local, s3:// or gs://.
+        source: A folder, table, list, label file or archive; local, s3:// or gs://. shardkit/sources/README.md has all
+            layouts.
         output: A new or empty folder; local, s3:// or gs://.
         overwrite: Whether to replace a different dataset in the output.
         layout: Layout of the source; None to detect it.
-        root: Folder that relative paths in a table, COCO file or data.yaml start from.
+        root: Folder that relative paths in a table, list or label file start from.
         path_prefix: Replacements ``"OLD=NEW"`` of the beginning of a table's paths, such as
             ``"C:/Users/me/pets=/data/pets"``; the first that fits counts.
         image_column: Column of a table with the image paths; None to detect it.
-        label_columns: Columns of a table with labels; several make multi-label examples, none detects the column.
+        label_columns: Columns, fields or kinds of the labels; several make multi-label examples, none detects
+            the column.
         label_separator: Separator of several labels in one column.
         label_type: Whether labels are classes or numbers for regression.
-        label_pattern: Regular expression on file names; the label is the first group, or the group named ``label``.
+        label_pattern: Regular expression on file names; the label is its first group, or its groups ``label``,
+            ``split`` and ``group`` are what their names say.
         unlabelled: Whether to convert images without labels from any tree of folders; the same as
             ``layout="unlabelled"``.
         ignore: Globs of files and folders to leave out, as in .gitignore, such as ``["test1/", "*.webp"]``.
-        classes: Label names in label order, in which a table's whole numbers are positions from 0; None for the names
-            found, sorted.
+        classes: Label names in label order, in which a table's integers are positions from 0; None for the source's
+            order, or sorted (integers by value).
         splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``, ``"80/10/10"`` or ``[0.8, 0.2]``: two
             numbers are train and validation, three train, validation and test. None for the source's own splits.
         splits_of: The source's own split, or splits, that `splits` divides; its other splits stay as they are.
-        split_by: ``hash`` keeps an image in its split as data grows; ``stratified`` is exact within each class.
+        split_by: ``hash`` keeps an image in its split as data grows; ``stratified`` gives every class its share,
+            within one image, or within a few if images have several labels.
         split_column: Column of a table with the split; None to detect it.
         group_by: Column of a table, or regular expression on keys, whose values stay in one split.
         dedupe: Exact duplicates: ``group`` keeps them in one split, ``drop`` removes all but the first, ``ignore``
@@ -169,8 +173,8 @@ def plan(
     """Plan a conversion without writing anything; the same as ``shardkit plan``.
 
     Args:
-        source: A folder, table or archive; local, s3:// or gs://.
-        layout: See `convert`, as for all following arguments.
+        source: See `convert`.
+        layout: See `convert`.
         root: See `convert`.
         path_prefix: See `convert`.
         image_column: See `convert`.

@@ -51,7 +51,7 @@ class UnknownNameError(CallError, KeyError):
 
 
 class UnknownArgumentError(CallError, TypeError):
-    """A function has no argument of that name; the message names the one that was probably meant."""
+    """A function has no argument of that name; the message suggests the closest valid one."""
 
 
 class MissingExtraError(CallError, ImportError):

@@ -17,9 +17,10 @@ from shardkit.cli.options.groups import GroupedCommand
 def convert(source: str, output: str, quiet: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
     """Convert labelled images into balanced TFRecord shards with a manifest.
 
-    SOURCE is a folder of class folders (SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image), of COCO, Pascal
-    VOC, YOLO, masks, WebDataset or Hugging Face data, a table of paths and labels, a .tar or a .zip. OUTPUT is a new or
-    empty folder. Both may be local, s3:// or gs://. To resume an interrupted conversion, run the same command again.
+    SOURCE is a folder of class folders (SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image), a table, a list,
+    detection or segmentation data (COCO, Pascal VOC, YOLO, masks and others), or packed data (WebDataset, Hugging Face
+    Parquet, .tar, .zip); shardkit/sources/README.md describes all layouts. OUTPUT is a new or empty folder. Both may be
+    local, s3:// or gs://. To resume an interrupted conversion, run the same command again.
 
     To use a runner of Apache Beam, add --runner and its options after SOURCE and OUTPUT. Without --runner, options of
     Beam follow a -- at the end.

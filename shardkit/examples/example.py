@@ -179,7 +179,8 @@ class Example(Mapping[str, Any]):
         try:
             if kind is None:
                 msg = (
-                    f"{self.location} ({self.key}): {feature} is no image; run `shardkit verify --deep` on the dataset"
+                    f"{self.location} ({self.key}): the feature {feature!r} cannot be decoded; run `shardkit verify "
+                    "--deep` on the dataset"
                 )
                 raise DataError(msg)
             image = open_image(data, kind)

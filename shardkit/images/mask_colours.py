@@ -59,7 +59,7 @@ def numbers_of_colours(image: "Image", colours: str) -> "Image":
             y, x = unknown[0].tolist()
             red, green, blue = rgba[y, x, :3].tolist()
             msg = (
-                f"The mask has the colour {red} {green} {blue} at column {x}, row {top + y}, that of no class; "
+                f"The mask has the colour {red} {green} {blue} at ({x}, {top + y}), which belongs to no class; "
                 "add the colour to the file of colours, or correct the mask."
             )
             raise BadImage(BAD_MASK, msg)

@@ -22,7 +22,8 @@ class ConvertOptions:
         splits: Ratio of each split; None to keep the source's splits.
         splits_of: The source's own splits that `splits` divides, in the usual order; the others stay as they are. Empty
             if the source has no splits.
-        split_by: ``hash`` keeps an example in its split when data is added; ``stratified`` is exact within each class.
+        split_by: ``hash`` keeps an example in its split when data is added; ``stratified`` gives every class
+            its share, within one image, or within a few if examples have several labels.
         shards: Number of shards of every split, or by split; None to choose from the sizes.
         shard_bytes: Target size of a shard in bytes.
         pipelines: Number of input pipelines that will read the dataset; numbers of shards are multiples of it.

@@ -128,7 +128,7 @@ def check_enough(num_examples: int, global_batch_size: int, *, training: bool, s
     """
     if training and num_examples < global_batch_size:
         msg = (
-            f"{source} {num_examples:,} examples, fewer than the global batch of {global_batch_size:,}, which "
-            f"would hold some twice; use a global_batch_size of at most {num_examples:,}, or training=False to evaluate"
+            f"{source} {num_examples:,} examples, fewer than {global_batch_size=}, so a batch would repeat "
+            f"examples; use a global_batch_size of at most {num_examples:,}, or training=False to evaluate"
         )
         raise CallError(msg)

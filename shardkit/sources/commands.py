@@ -28,14 +28,16 @@ class Command:
         return printable(shlex.join(["shardkit", "convert", self.source, "OUT", *self.options]))
 
 
-def refusal(problem: str, commands: Sequence[Command]) -> CallError:
+def refusal(problem: str, commands: Sequence[Command], *, remedy: str = "") -> CallError:
     """Return the error for a source that can be read in several ways, or in none without an option.
 
     Args:
         problem: One sentence without a full stop: the file or folder, and what was found.
-        commands: What the user may have meant, the most likely first.
+        commands: A command for each possible reading, the most likely first.
+        remedy: What to do instead of running a command, as an imperative without a full stop; '' for nothing.
     """
     width = max(len(command.line) for command in commands)
     lines = [f"  {command.line:{width}}  # {command.meaning}" for command in commands]
     what = "choose one of" if len(commands) > 1 else "run"
-    return CallError("\n".join([f"{problem}; {what}:", *lines]))
+    before = f"{remedy}, or " if remedy else ""
+    return CallError("\n".join([f"{problem}; {before}{what}:", *lines]))

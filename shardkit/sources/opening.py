@@ -89,7 +89,7 @@ def open_source(
     """Detect the layout of a source and open it.
 
     Args:
-        url: A folder, a table, a COCO file, a tar, zip or Parquet file; local, s3:// or gs://.
+        url: A folder, table, list, label file or archive; local, s3:// or gs://.
         options: Options of the source.
         output: The output folder, which is not listed if it is inside the source.
         work: Folder for images that listing has to unpack; required for Parquet files that contain images.
@@ -162,8 +162,9 @@ def _open_file(
         refuse_other_export(folder, name)
     if layout is None:
         msg = (
-            f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder of images, a table "
-            f"({', '.join(TABLE_ENDINGS)}), a list .txt, a COCO .json, a YOLO .yaml, a .tar or a .zip"
+            f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder, a table "
+            f"({', '.join(TABLE_ENDINGS)}), a list (.txt), a label file (COCO or Label Studio .json, CVAT .xml, YOLO "
+            ".yaml) or an archive (.tar, .zip); shardkit/sources/README.md describes all layouts"
         )
         raise DataError(msg)
     if layout not in openers:
@@ -174,7 +175,7 @@ def _open_file(
 
 
 def _archive_root(archive: TarFolder | ZipFolder, options: SourceOptions) -> TarFolder | ZipFolder:
-    """Return the archive's only top folder if a layout reads it; a class or a split may be called like it."""
+    """Return the archive's only top folder if a layout reads it; it may also be a class or a split."""
     root = archive_root(archive)
     if options.layout == "class-folders":
         entries = children(root)

@@ -11,16 +11,17 @@ class SourceOptions:
 
     Attributes:
         layout: Name of a layout; None to detect it.
-        label_pattern: Regular expression that is searched in file names; its group ``label`` or its first group counts.
-        root: Folder or URL that relative paths of a table, list, COCO file or data.yaml start at; None: see the layout.
+        label_pattern: Regular expression that is searched in file names; its first group is the label,
+            or its groups ``label``, ``split`` and ``group`` are.
+        root: Folder or URL that relative paths in a table, list or label file start from; None: see the layout.
         path_prefix: Replacements ``OLD=NEW`` of the beginning of a table's paths; the first that fits counts.
         image_column: Column of a table; None: the first of the usual names.
-        label_columns: Columns of a table, several for several labels; (): the first of the usual names.
+        label_columns: Columns, fields or kinds of the labels, several for several labels; (): the first usual name.
         label_separator: Separator of several labels in one column; None for one label.
         label_type: Whether labels are class names or numbers for regression.
         split_column: Column of a table; None: the first of the usual names that exists.
         group_by: Column of a table; in other layouts a regular expression over keys, which the plan applies.
-        classes: Class names in label order. A table's whole numbers are positions in it, from 0, unless it names them.
+        classes: Class names in label order. A table's integers are positions in it, from 0, unless it names them.
         ignore: Globs of files and folders that are left out; see shardkit.sources.ignoring.
     """
 

@@ -19,7 +19,7 @@ def files_refusal(paths: Sequence[str]) -> CallError | None:
         return None
     what = f"{paths[0]} is an image file" if len(paths) == 1 else f"{paths[0]} and the others are image files"
     folder = posixpath.commonpath([posixpath.dirname(path) for path in paths]) if _alike(paths) else ""
-    return refusal(f"{what}; SOURCE is one folder", _commands(folder or "."))
+    return refusal(f"{what}; give the folder as SOURCE", _commands(folder or "."))
 
 
 def pattern_refusal(source: str) -> CallError | None:
@@ -33,7 +33,9 @@ def pattern_refusal(source: str) -> CallError | None:
         if open_folder(source).stat("") is not None:
             return None
     folder = scheme + separator + ("/".join(parts[:first]) or ("/" if path.startswith("/") else "."))
-    return refusal(f"{source} is a pattern, and SOURCE is one folder, table or archive", _commands(folder))
+    return refusal(
+        f"{source} is a pattern; SOURCE is one folder, table, list, label file or archive", _commands(folder)
+    )
 
 
 def _alike(paths: Sequence[str]) -> bool:

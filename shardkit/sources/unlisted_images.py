@@ -51,7 +51,7 @@ def count_unlisted_images(
 
 
 def _phrase(count: int, path: str, why: str) -> str:
-    where = f"{printable(path)}/" if path else "the source's own folder"
+    where = f"{printable(path)}/" if path else "the top folder"
     return f"{'image' if count == 1 else 'images'} in {where} {why}"
 
 

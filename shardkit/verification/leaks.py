@@ -15,7 +15,9 @@ from shardkit.naming import printable
 from shardkit.verification.shards import DatasetProblem
 
 MAX_LEAKS = 50  # reported one by one
-_REMEDY = "use --dedupe drop, or --dedupe group if shardkit makes the splits"
+# As in planning.checks.repeated.
+_SAME_BYTES = "convert with --dedupe drop, or with --dedupe group if shardkit makes the splits"
+_SAME_GROUP = "move each group into one split; otherwise evaluation results are too good"
 
 
 def leak_problems(manifest: Manifest, problems: Collection[DatasetProblem] = ()) -> list[DatasetProblem]:
@@ -34,7 +36,8 @@ def leak_problems(manifest: Manifest, problems: Collection[DatasetProblem] = ())
         others = f", nor were those of {len(unread) - 1} other damaged indexes" if len(unread) > 1 else ""
         skipped.append(DatasetProblem(unread[0], None, f"its examples were not checked for leaks{others}"))
     readable = _Readable(manifest, frozenset(unread))
-    return skipped + _report(_content_leaks(readable), _REMEDY) + _report(_group_leaks(readable), "see --group-by")
+    contents, groups = _content_leaks(readable), _group_leaks(readable)
+    return skipped + _report(contents, _SAME_BYTES) + _report(groups, _SAME_GROUP)
 
 
 class _Readable(NamedTuple):

@@ -148,8 +148,8 @@ def make_only_bad(path):
     ("make", "sentence"),
     [
         (make_nothing, "there is no such file or folder"),
-        (make_file, "shardkit does not know how to read this file; SOURCE is a folder of images, a table"),
-        (lambda path: path.mkdir(), "there are no images and no label folders"),
+        (make_file, "shardkit does not know how to read this file; SOURCE is a folder, a table"),
+        (lambda path: path.mkdir(), "no images found, the folder is empty"),
         (make_empty_classes, "no images to convert in the source; skipped: 1 label folder a/ without an image"),
         (make_texts, "there are no images to convert in the source; skipped: 1 (none), 2 .txt"),
         (make_only_bad, "none of the 2 images is good; the first, a/1.jpg: The file has no bytes"),

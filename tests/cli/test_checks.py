@@ -21,7 +21,7 @@ def test_one_class_is_refused_before_anything_is_decoded_and_taken_if_it_is_mean
         patched.setattr("shardkit.images.check", None)  # decoding fails
         result = call(command, *paths)
     assert result.exit_code == 2
-    assert "there is only one class, 'photos'" in result.stderr
+    assert "only one class was found: 'photos'" in result.stderr
     assert f"shardkit convert {source} OUT --layout table" in result.stderr
     assert is_one_sentence(result.stderr)
     assert not (tmp_path / "out" / "manifest.json").exists()

@@ -127,7 +127,7 @@ def test_plan_names_the_bad_images_and_says_when_convert_would_stop(tmp_path):
 
 def test_plan_counts_exact_duplicates(tmp_path):
     source = write_tree(tmp_path / "source", {f"{'ab'[i // 2]}/{i}.png": picture(i // 2) for i in range(4)})
-    assert "exact duplicates: 2 images of the same bytes as another" in call("plan", source).stdout
+    assert "exact duplicates: 2 images have the same bytes as another image" in call("plan", source).stdout
 
 
 def test_plan_after_convert_is_no_worse_for_the_dataset(source, dataset):

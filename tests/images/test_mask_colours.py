@@ -57,9 +57,9 @@ def test_a_large_mask_is_converted_in_pieces():
 @pytest.mark.parametrize(
     ("data", "says"),
     [
-        (mask([[(0, 0, 0), (1, 2, 3)]]), "has the colour 1 2 3 at column 1, row 0, that of no class"),
+        (mask([[(0, 0, 0), (1, 2, 3)]]), r"has the colour 1 2 3 at \(1, 0\), which belongs to no class"),
         (mask([[(0, 0, 0, 255), (0, 0, 0, 9)]]), "is translucent"),
-        (mask([[3, 4]], "P", [9] * 15), "has the colour 9 9 9 at column 0, row 0"),
+        (mask([[3, 4]], "P", [9] * 15), r"has the colour 9 9 9 at \(0, 0\)"),
     ],
 )
 def test_a_colour_of_no_class_is_bad(data, says):

@@ -51,7 +51,7 @@ def test_labels_that_look_like_splits_are_pointed_out(tmp_path):
     source = write_class_folders(tmp_path / "source", {"train/a": 2, "test/a": 1, "extra": 1})
     found, said = converted(source, tmp_path, "--layout", "class-folders")
     assert found == {"train": {"train": 2, "test": 1, "extra": 1}}
-    assert "note: 'test', 'train' read as label, not as split, because of 'extra' next to them" in said
+    assert "note: 'test', 'train' are read as classes, not as splits, because 'extra' is next to them" in said
 
 
 def test_images_outside_of_label_folders_are_rejected_and_other_files_are_counted(tmp_path):

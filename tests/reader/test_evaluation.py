@@ -95,7 +95,7 @@ def of_three_splits(noise_source, tmp_path_factory):
 @pytest.mark.parametrize("make", [make_dataset_fn, make_dataset])
 @pytest.mark.parametrize("split", ["validation", "test"])
 def test_training_on_a_split_for_evaluation_warns_once_at_the_line_that_does(of_three_splits, make, split):
-    with pytest.warns(UserWarning, match=f"reads the split '{split}' without end.*add training=False") as caught:
+    with pytest.warns(UserWarning, match=f"repeats the split '{split}' endlessly.*pass training=False") as caught:
         make(of_three_splits, split, global_batch_size=8)
     assert [warning.filename for warning in caught] == [__file__]
 

@@ -50,7 +50,7 @@ def test_it_says_how_long_training_and_evaluation_are():
         ((1, 0, 3), 64, 1000, "64 cannot be divided evenly among 3 replicas"),
         ((3, 0, 3), 64, 1000, "64 cannot be divided evenly among 3"),
         ((2, 0, 8), 4, 1000, "4 cannot be divided evenly among 8 replicas"),  # divides over workers, not over replicas
-        ((1, 0, 1), 64, 63, "63 examples, fewer than the global batch of 64"),
+        ((1, 0, 1), 64, 63, "63 examples, fewer than global_batch_size=64"),
     ],
 )
 def test_what_would_hang_or_drop_is_refused_with_numbers(given, batch, num_examples, sentence):

@@ -91,7 +91,7 @@ def test_a_dataset_of_whole_batches_is_dealt_out_without_loss_or_repetition(work
         (3, 8, 48, "8 replicas do not divide evenly over 3 input pipelines"),
         (2, 8, 36, "36 cannot be divided evenly among 8 replicas; use 32 or 40"),
         (4, 4, 3, "3 cannot be divided evenly among 4 replicas; use 4"),
-        (4, 4, 400, "192 examples, fewer than the global batch of 400"),
+        (4, 4, 400, "192 examples, fewer than global_batch_size=400"),
     ],
 )
 def test_what_would_hang_crash_or_drop_is_refused_with_numbers_and_a_remedy(pipelines, replicas, size, sentence):

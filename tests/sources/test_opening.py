@@ -3,7 +3,7 @@ import tarfile
 
 import pytest
 
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
 from shardkit.sources import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
@@ -97,8 +97,8 @@ ANNOTATED = {
 def test_annotated_images_are_not_taken_for_class_folders_unless_forced(paths, named, tmp_path):
     root = write_tree(tmp_path, dict.fromkeys(paths, b"x"))
     with pytest.raises(
-        DataError,
-        match=f"looks like annotated images, not like class folders: it holds .*{named}.*--layout class-folders",
+        CallError,
+        match=rf"(?s)looks like annotated images \(found .*{named}.*no layout matches.*or run:.*--layout class-folders",
     ):
         open_source(str(root))
     assert open_source(str(root), SourceOptions(layout="class-folders")).layout.endswith("class folders")

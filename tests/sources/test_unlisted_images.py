@@ -26,7 +26,7 @@ def test_images_are_counted_by_the_topmost_folder_that_has_nothing_covered_in_it
         tmp_path, "a/read/1.jpg", "a/2.jpg", "a/more/3.jpg", "a/more/deep/4.png", "b/c/5.gif", "6.jpg", "b/x.txt"
     )
     assert counted(root, covered={"a/read"}) == {
-        "image in the source's own folder of no use": 1,
+        "image in the top folder of no use": 1,
         "image in a/ of no use": 1,
         "images in a/more/ of no use": 2,
         "image in b/ of no use": 1,

@@ -499,7 +499,7 @@ REFUSED = {
             "labels/test2.txt": ["dotted/dotted_1.jpg"],
             "labels/labels_joint_anno.txt": ["banded/banded_1.jpg banded "],
         },
-        "2 lists are for test, such as labels/test1.txt and labels/test2.txt; move all of them but one",
+        "2 lists are for test, such as labels/test1.txt and labels/test2.txt; keep the lists of one fold here and",
     ),
     # https://www.crcv.ucf.edu/data/UCF101.php: lists of three folds, here over frames
     "UCF101": (
@@ -511,7 +511,7 @@ REFUSED = {
             "lists/trainlist02.txt": ["Archery/a_1.jpg 1", "Bowling/b_2.jpg 2"],
             "lists/testlist02.txt": ["Bowling/b_1.jpg"],
         },
-        "2 lists are for train, such as lists/trainlist01.txt and lists/trainlist02.txt; move all of them but one",
+        "2 lists are for train, such as lists/trainlist01.txt and lists/trainlist02.txt; keep the lists of one",
     ),
 }
 

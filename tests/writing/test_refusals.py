@@ -37,7 +37,7 @@ REFUSED = [
     ({"shards": 6}, NONE, "train, which has only 5"),
     ({"shards": 6, "splits": HALVES}, NONE, "which has only 5"),
     ({"splits": HALVES}, OWN, "its own splits \\(train, test\\), and --splits would mix"),
-    ({"splits": HALVES, "splits_of": ("train",)}, OWN, "names 'test', which the source has already"),
+    ({"splits": HALVES, "splits_of": ("train",)}, OWN, "contains 'test', an existing split"),
     ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"validation": 4}}, OWN, "has only 3 examples"),
     ({"splits": TO_VALIDATION, "splits_of": ("train",), "shards": {"test": 3}}, OWN, "test, which has only 2"),
     ({"splits": TO_VALIDATION, "splits_of": ("train",)}, NONE, "--splits-of has nothing to divide"),
@@ -75,7 +75,9 @@ def test_rows_that_are_bad_as_listed_count_for_no_shard():
         refuse(ConvertOptions(shards=3), table)
 
 
-@pytest.mark.parametrize(("labels", "said"), [(("cat",), "only one class"), (("train", "test"), "named like splits")])
+@pytest.mark.parametrize(
+    ("labels", "said"), [(("cat",), "only one class"), (("train", "test"), "look like split names")]
+)
 def test_classes_that_show_a_wrong_reading_are_refused_unless_the_reading_was_chosen(labels, said):
     table = listing([None] * 4, labels)
     options = ConvertOptions()

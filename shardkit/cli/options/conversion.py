@@ -31,7 +31,7 @@ max_rejected_option = _option("--max-rejected", "Maximum number or share of reje
 
 _OPTIONS = (
     _option("--layout", "Layout of SOURCE.  [default: detected]"),
-    _option("--root", "Folder that relative paths in a table, COCO file or data.yaml start from.", metavar="FOLDER"),
+    _option("--root", "Folder that relative paths in a table, list or label file start from.", metavar="FOLDER"),
     _option(
         "--path-prefix",
         "Replace the beginning of a table's paths, such as 'C:\\data=/home/me/data'; repeatable.",
@@ -41,14 +41,18 @@ _OPTIONS = (
     _option("--image-column", "Column of a table.  [default: image, path, file_name …]", metavar="NAME"),
     _option(
         "--label-column",
-        "Column of a table; repeat it for multiple labels.  [default: label, class …]",
+        "Column, field or kind of the labels; repeat it for multiple labels.  [default: label, class …]",
         name="label_columns",
         multiple=True,
         metavar="NAME",
     ),
     _option("--label-separator", "Separator of multiple labels in one column.", metavar="TEXT"),
     _option("--label-type", "Whether labels are classes, or numbers for regression."),
-    _option("--label-pattern", "Label in the file name: the first group, or the group named label.", metavar="REGEX"),
+    _option(
+        "--label-pattern",
+        "Label in the file name: its first group, or its groups label, split and group.",
+        metavar="REGEX",
+    ),
     _option("--unlabelled", "Convert images without labels, from any tree of folders.", is_flag=True),
     _option(
         "--ignore",
@@ -58,7 +62,8 @@ _OPTIONS = (
     ),
     _option(
         "--classes",
-        "File of label names, one per line, in label order.  [default: sorted]",
+        "File of label names, one per line, in label order.  "
+        "[default: the source's order, or sorted (integers by value)]",
         type=click.Path(dir_okay=False, exists=True, path_type=Path),
         metavar="FILE",
     ),
@@ -68,7 +73,10 @@ _OPTIONS = (
         metavar="SHARES",
     ),
     _option("--splits-of", "Divide only this split of SOURCE by --splits; its other splits stay.", metavar="SPLIT"),
-    _option("--split-by", "hash: an image keeps its split as data grows. stratified: exact within each class."),
+    _option(
+        "--split-by",
+        "hash: an image keeps its split as data grows. stratified: every class gets its share, within one image (a few with several labels).",
+    ),
     _option("--split-column", "Column of a table.  [default: split, if it exists]", metavar="NAME"),
     _option(
         "--group-by",
@@ -96,7 +104,7 @@ _OPTIONS = (
 
 
 def conversion_options(command: Command) -> Command:
-    """Add the options that `convert` and `plan` share, and Beam's own."""
+    """Add the options that `convert` and `plan` share, and the argument for Beam's own options."""
     for option in reversed(_OPTIONS):
         command = option(command)
     return command
@@ -130,7 +138,7 @@ def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
     """
     for path in paths:
         if path.startswith("-"):
-            msg = f"no such option: {path}; Beam's own options follow SOURCE and OUTPUT"
+            msg = f"no such option: {path}; with --runner, write Beam's own options after the paths"
             raise CallError(msg)
     from shardkit.pipelines.options import refuse_unknown
 
@@ -147,7 +155,7 @@ def _read_classes(path: Path) -> tuple[str, ...]:
     names = [line.strip() for line in lines]
     while names and not names[-1]:
         names.pop()
-    if "" in names:  # a table's whole numbers are positions in the list
+    if "" in names:  # a table's integers are positions in the list
         msg = f"--classes {path}: line {names.index('') + 1} is empty; every line is the name of a class"
         raise CallError(msg)
     return tuple(names)

@@ -166,9 +166,10 @@ def skipped_text(skipped: Mapping[str, int]) -> str:
 def ties_lines(groups: int | None, duplicates: int | None) -> list[str]:
     """Return lines with the number of groups and of exact duplicates, if there are any."""
     lines = [] if groups is None else [f"groups: {groups:,}"]
-    return lines + (
-        [f"exact duplicates: {counted(duplicates, 'image')} of the same bytes as another"] if duplicates else []
-    )
+    if duplicates:
+        have = "has" if duplicates == 1 else "have"
+        lines.append(f"exact duplicates: {counted(duplicates, 'image')} {have} the same bytes as another image")
+    return lines
 
 
 def rejected_rows(manifest: Manifest) -> list[dict[str, Any]]:

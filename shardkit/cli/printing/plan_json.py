@@ -1,4 +1,4 @@
-"""The JSON of `plan --json`; shardkit/sources/README.md documents its fields."""
+"""The JSON of `plan --json`; shardkit/dataset/README.md documents its fields."""
 
 import json
 from typing import Any

@@ -1,8 +1,8 @@
-"""Look for signs that a source was read in another way than its owner means: pure functions, numpy and Arrow.
+"""Check whether a source was misread: pure functions, numpy and Arrow.
 
 | module | looks at |
 |---|---|
-| `misread_source` | class names that show a wrong reading; these stop the conversion, before images are decoded |
+| `misread_source` | class names that show a misread source; these stop the conversion before images are decoded |
 | `classes` | names and counts of classes, and classes that are absent from a split |
 | `files` | files that are not read, and splits without a good image |
 | `repeated` | groups and exact duplicates in several splits, and duplicates with different labels |

@@ -45,12 +45,16 @@ def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
     if call.is_explicit:
         return
     for code, what, odd in (
-        ("class_named_like_split", "a split", [name for name in classes if names_split(name)]),
-        ("class_named_like_junk", "leftovers", [name for name in classes if _normal(name) in _JUNK]),
+        ("class_named_like_split", "splits", [name for name in classes if names_split(name)]),
+        ("class_named_like_junk", "temporary or system folders", [name for name in classes if _normal(name) in _JUNK]),
     ):
         if odd:
+            names = "class name looks" if len(odd) == 1 else "class names look"
             yield Finding(
-                code, "warns", f"{counted(len(odd), 'class')} named like {what}: {some(odd)}", remedy="is it a class?"
+                code,
+                "warns",
+                f"{len(odd):,} {names} like {what}: {some(odd)}",
+                remedy="leave them out with --ignore if they are not classes",
             )
 
 
@@ -90,7 +94,7 @@ def check_counts(
             "class_with_one_image",
             "warns",
             f"{_some_of(len(single), len(classes))} a single image: {some(single)}",
-            remedy="a class needs an image in every split to be trained and measured",
+            remedy="every split needs at least one image of a class to train and evaluate it",
         )
     for name, of_split in zip(splits, counts, strict=True):
         absent = np.flatnonzero((of_split == 0) & (totals > 0)).tolist()
@@ -103,7 +107,7 @@ def _absent(split: str, absent: list[str], num_classes: int, options: ConvertOpt
     if options.splits is None or split not in options.splits:
         return Finding("class_absent_from_split", "warns", sentence, remedy="the source's own split lacks them")
     if options.split_by == "stratified":
-        remedy = "they have too few images or groups for its share: add some, or raise the share"
+        remedy = "they have too few images or groups for the split's share: add some, or raise the share"
         return Finding("class_absent_from_split", "warns", sentence, remedy=remedy)
     command = call.command("every class gets its share, within one image", {"--split-by": "stratified"})
     return Finding("class_absent_from_split", "warns", sentence, commands=(command,))

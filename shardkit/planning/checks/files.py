@@ -53,6 +53,12 @@ def _endings(keys: pa.ChunkedArray) -> pa.ChunkedArray:
     return pc.replace_substring_regex(keys, r"^.*(\.[^./]*)$", r"\1")
 
 
+def _without_image(split: str, num_images: int) -> str:
+    if num_images == 1:
+        return f"the only image of the split {split!r} was rejected, so the split is not written"
+    return f"all {num_images:,} images of the split {split!r} were rejected, so the split is not written"
+
+
 def check_own_splits(
     inventory: pa.Table, names: Sequence[str], num_examples: int, options: ConvertOptions, call: UserCall
 ) -> Iterator[Finding]:
@@ -71,7 +77,7 @@ def check_own_splits(
         yield Finding(
             "split_without_image",
             "warns",
-            f"the split {name!r} has no good image among {counted(counts[name], 'image')}, so it is not written",
+            _without_image(name, counts[name]),
         )
     if options.splits is None and "train" in names and "validation" not in names:
         own = {"--splits-of": "train"} if counts else {}

@@ -1,7 +1,7 @@
-"""Find class names that show that the source was read in a wrong way.
+"""Find class names that show that the source was misread.
 
-They are known from the listing, so hours of decoding do not come first. The user overrules them by choosing the reading
-(`UserCall.is_explicit`).
+The class names are known from the listing, so a misread source is refused before hours of decoding. A user who chooses
+the reading (`UserCall.is_explicit`) overrules the check.
 """
 
 import posixpath
@@ -41,15 +41,15 @@ def find_wrong_reading(
         return Finding(
             "classes_are_splits",
             "stops",
-            f"the only classes are named like splits: {some(classes)}",
-            remedy="SOURCE is the folder that holds the folders of the classes",
+            f"all class names look like split names: {some(classes)}",
+            remedy="give the folder that contains the class folders as SOURCE",
             commands=_other_readings("each of them is a class", layout, splits, example, call),
         )
     if len(classes) == 1:
         return Finding(
             "one_class",
             "stops",
-            f"there is only one class, {classes[0]!r}, from which nothing can be learned",
+            f"only one class was found: {classes[0]!r}; a classifier needs at least two",
             commands=_other_readings(f"{classes[0]!r} is the only class", layout, splits, example, call),
         )
     return None

@@ -46,20 +46,22 @@ def check_repeated(
                 "warns",
                 f"{counted(len(leaking), 'group')} with images in more than one split",
                 _pairs(good, relations.group_codes, leaking, split_of),
-                "correct the source's splits: the other split does not measure what is learned",
+                "move each group into one split; otherwise evaluation results are too good",
             )
     codes = relations.duplicate_codes
     if codes is None:
         return
     leaking = grouping.groups_in_several_splits(codes, split_of)
     if len(leaking):
-        drop = () if options.dedupe == "drop" else (call.command("keep the first of each", {"--dedupe": "drop"}),)
+        commands = [] if options.dedupe == "drop" else [call.command("keep the first of each", {"--dedupe": "drop"})]
+        if options.dedupe == "ignore" and options.splits is not None:
+            commands.append(call.command("keep them in one split", {"--dedupe": "group"}))
         yield Finding(
             "duplicate_in_several_splits",
             "warns",
             f"{counted(len(leaking), 'image')} with exact duplicates in another split (a leak)",
             _pairs(good, codes, leaking, split_of),
-            commands=drop,
+            commands=tuple(commands),
         )
     rows, others = _label_conflicts(good, codes, labels)
     if len(rows):
@@ -68,7 +70,7 @@ def check_repeated(
             "warns",
             f"{counted(len(rows), 'image')} with exact duplicates that have different labels",
             _named(good, rows[:EXAMPLES_SHOWN], others[:EXAMPLES_SHOWN]),
-            "which label is right? Remove the others",
+            "keep the copy with the correct label and remove the others",
         )
 
 

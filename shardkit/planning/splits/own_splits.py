@@ -1,7 +1,7 @@
 """Decide what `--splits` and `--splits-of` mean for a source with splits of its own.
 
-Without `--splits-of` such a source is never split anew: mixing its test images into a new training split would be a
-leak that nobody sees. With it, only the named splits are divided, and all others stay as they are.
+Without `--splits-of` such a source is never split again: moving its test images into a new training split would be a
+leak that nobody notices. With it, only the named splits are divided, and all others stay as they are.
 """
 
 from collections.abc import Collection, Sequence
@@ -35,7 +35,7 @@ def check_splits(own: Collection[str], options: ConvertOptions, call: UserCall) 
         if own:
             problem = f"the source has its own splits ({', '.join(names)}), and --splits would mix them"
             if len(names) == 1:
-                problem = f"the source has a split of its own, {names[0]!r}: --splits-of says whether to divide it"
+                problem = f"the source already has the split {names[0]!r}; use --splits-of {names[0]} to divide it"
             raise refusal(problem, _commands(names, options.splits, call))
         return
     if not own:
@@ -48,8 +48,8 @@ def check_splits(own: Collection[str], options: ConvertOptions, call: UserCall) 
     taken = [name for name in names if name in options.splits and name not in options.splits_of]
     if taken:
         problem = (
-            f"--splits names {taken[0]!r}, which the source has already and which --splits-of "
-            f"{','.join(options.splits_of)} leaves as it is"
+            f"--splits contains {taken[0]!r}, an existing split that --splits-of {','.join(options.splits_of)} does "
+            "not list"
         )
         divided = [*options.splits_of, *taken]
         commands = [*_dividing(options.splits_of, names, options.splits, call), _mixing(divided, options.splits, call)]
@@ -64,7 +64,7 @@ def written_splits(own: Collection[str], options: ConvertOptions) -> list[str]:
 
 
 def _commands(own: list[str], wanted: dict[str, Fraction], call: UserCall) -> list[Command]:
-    keep = call.command(f"keep {', '.join(own)}", {"--splits": None})
+    keep = call.command(f"keep {', '.join(own)} unchanged", {"--splits": None})
     largest = "train" if "train" in own else own[0]
     others = _dividing((largest,), own, wanted, call) if len(own) > 1 else []
     return [keep, *others, _mixing(own, wanted, call)]
@@ -79,11 +79,11 @@ def _dividing(divided: Sequence[str], own: list[str], wanted: dict[str, Fraction
     shares = {name: share for name, share in wanted.items() if name not in kept}
     if sum(shares.values()) != 1:  # tenths for the new splits, whatever the kept splits' shares were
         shares = {divided[0]: 1 - Fraction(len(new), 10), **dict.fromkeys(new, Fraction(1, 10))}
-    meaning = f"divide {' and '.join(divided)}" + (f", keep {', '.join(kept)} as it is" if kept else "")
+    meaning = f"divide {' and '.join(divided)}" + (f", keep {', '.join(kept)} unchanged" if kept else "")
     return [call.command(meaning, {"--splits-of": ",".join(divided), "--splits": shares_text(shares)})]
 
 
 def _mixing(divided: Sequence[str], wanted: dict[str, Fraction], call: UserCall) -> Command:
     names = split_order(set(divided))
-    meaning = f"mix {', '.join(names)} and split them anew" if len(names) > 1 else f"divide {names[0]}"
+    meaning = f"merge {', '.join(names)} and split again" if len(names) > 1 else f"divide {names[0]}"
     return call.command(meaning, {"--splits-of": ",".join(names), "--splits": shares_text(wanted)})

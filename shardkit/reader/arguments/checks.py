@@ -148,7 +148,7 @@ def folder(name: str, found: Any) -> str:
     except TypeError:
         path = None
     if not isinstance(path, str) or not path:
-        # "" would be the working folder, which is never meant.
+        # "" would be the working folder, which is always a mistake.
         raise refused(name, "the path of a folder, a string or a pathlib.Path", found)
     if re.match(r"(file|gs|s3):/(?!/)", path):
         raise refused(name, "a string where it is a URL: pathlib takes one of its slashes away", found)

@@ -18,9 +18,9 @@ def warn_of_training_on(split: str) -> None:
     """
     if split_of_folder(split) in _EVALUATION_SPLITS:
         warnings.warn(
-            f"training=True (the default) reads the split {split!r} without end, in random order, with random crops "
-            f"and flips: add training=False to evaluate; to train on it nevertheless, ignore this warning with "
-            f"warnings.filterwarnings('ignore', message='training=True')",
+            f"training=True (the default) repeats the split {split!r} endlessly, shuffled, with random crops and "
+            "flips; pass training=False to evaluate. If you do train on it, silence this warning with "
+            "warnings.filterwarnings('ignore', message='training=True')",
             UserWarning,
             stacklevel=_caller_level(),
         )

@@ -1,4 +1,4 @@
-"""List the arguments that people know from Keras, tf.data and other readers, with what serves for each here."""
+"""List the arguments of Keras, tf.data and other readers, and what to use here instead of each."""
 
 _NORMALISE = "images=reader.Images((height, width), mean=127.5, std=127.5) gives values from -1 to 1"
 _NO_AUGMENTATION = (
@@ -11,15 +11,15 @@ _PARALLEL = "TensorFlow chooses it"
 READER_WORDS = {
     "augment": _NO_AUGMENTATION,
     "augmentation": _NO_AUGMENTATION,
-    "shuffle": "training=True shuffles all examples anew in each epoch, training=False does not shuffle",
-    "shuffle_files": "training=True shuffles all examples anew in each epoch",
+    "shuffle": "training=True reshuffles all examples in each epoch, training=False does not shuffle",
+    "shuffle_files": "training=True reshuffles all examples in each epoch",
     "buffer_size": "shuffling needs no buffer: each epoch is a permutation of all examples",
     "repeat": "training=True does not end, training=False is one pass",
     "epochs": "training does not end: fit takes epochs=, and steps_per_epoch=train_fn.steps_per_epoch",
     "num_epochs": "training does not end: fit takes epochs=, and steps_per_epoch=train_fn.steps_per_epoch",
     "drop_remainder": "batches of training are always whole; for training=False there is last_batch=",
-    "pad": "last_batch='short' leaves the padding out of training=False",
-    "padding": "last_batch='short' leaves the padding out of training=False",
+    "pad": "with training=False, last_batch='short' returns batches without padding",
+    "padding": "with training=False, last_batch='short' returns batches without padding",
     "prefetch": _PARALLEL,
     "num_parallel_calls": _PARALLEL,
     "validation_split": _SPLITS,

@@ -1,4 +1,4 @@
-"""Name the argument that was probably meant, where Python's TypeError only says that the one given is unexpected."""
+"""Suggest the closest valid argument, where Python's TypeError only says that the given one is unexpected."""
 
 import difflib
 import functools
@@ -15,13 +15,13 @@ _Callable = TypeVar("_Callable", bound=Callable[..., Any])
 def suggest_arguments(
     moved: Mapping[str, str] | None = None, other_words: Mapping[str, str] | None = None, example: str | None = None
 ) -> Callable[[_Callable], _Callable]:
-    """Return a decorator for functions and classes: an unknown argument is answered with the closest one that exists.
+    """Return a decorator for functions and classes whose error for an unknown argument suggests the closest valid one.
 
     The signature stays: IDEs complete it and mypy checks calls. The constructor of a class is replaced in place.
 
     Args:
         moved: Arguments of the function's value objects, and how to write them; see `words_of`.
-        other_words: Arguments that do not exist, and what serves instead.
+        other_words: Arguments that do not exist, and what to use instead.
         example: A call, for those that lack an argument or have too many by position; None to let Python answer them.
 
     Raises:

@@ -37,7 +37,7 @@ def _refusal(num_steps: int | None) -> str:
 
 
 def warn_of_skipped_steps(step: int, num_steps: int, split: str) -> None:
-    """Log the steps that an evaluation skips, as its start_step may have been meant for training."""
+    """Warn of the steps that an evaluation skips: its start_step may be left over from training."""
     if step:
         _LOG.warning(
             "start_step=%d: this evaluation of %r skips the first %d of its %d steps; leave start_step out to "

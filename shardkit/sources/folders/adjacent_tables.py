@@ -28,7 +28,7 @@ _MAX_TABLES = 20  # in one folder; more of them belong to single images or to so
 _NUM_VALUES = 100  # of a column, which are looked up
 _NUM_FOLDERS = 60  # that are searched for files by name
 _MAX_DEPTH = 3
-_DOWNLOAD = "download the images first, such as with img2dataset, and write their files into the table"
+_DOWNLOAD = "download the images first (for example with img2dataset) and put the file paths into the table"
 _MIN_FOUND = 1 / 2  # of a column's values
 _MIN_NUMBERS_FOUND = 0.95  # of values that are numbers: those of a list of classes are names of some files, too
 _OF_NAMES = re.compile(
@@ -160,7 +160,7 @@ def _look_at(folder: Folder, name: str, files: "_FilesBelow") -> AdjacentTable:
             best = i, found
     if best is None:
         addresses = [i for i in range(len(file.columns)) if rows and all(_is_web_address(row[i]) for row in rows)]
-        problem = f"column {file.columns[addresses[0]]!r} has addresses on the Web; {_DOWNLOAD}" if addresses else ""
+        problem = f"column {file.columns[addresses[0]]!r} contains URLs; {_DOWNLOAD}" if addresses else ""
         return AdjacentTable(name, file.columns, problem=problem)
     column, found = best
     if all(str(rows[row][column]).isdigit() for row in found) and files.are_folders(rows):

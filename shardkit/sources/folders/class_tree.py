@@ -6,7 +6,7 @@
     flowers/rose/1.jpg           one folder around everything: the tree in it is read instead
     train/1.jpg                  no labels: see `flat_folders`
 
-What can be read in two ways is refused with one command for each way. Only the folders of the first levels are listed,
+A tree that can be read in two ways is refused with a command for each. Only the folders of the first levels are listed,
 and of the label folders the first few.
 """
 
@@ -126,7 +126,7 @@ def _below_splits(
             return Wrapper(roots[0].path)  # train/{train,test}/…
     nested = [root.path for root in labelled if len(splits_of(inner[root])) > 1]
     if nested:
-        problem = f"{place.shown}: {_listed(nested)} holds folders of splits again, {_listed(inner[labelled[0]])}"
+        problem = f"{place.shown}: {_listed(nested)} itself contains split folders: {_listed(inner[labelled[0]])}"
         raise refusal(problem, [*place.inside(nested, "the splits are in this folder"), _forced(place)])
     flat = [root for root in roots if not inner[root]]
     if not labelled:
@@ -176,13 +176,18 @@ def _labels(
     folder: Folder, names: list[str], excluded: str | None, place: SourcePlace, as_labels: list[str]
 ) -> ClassFolders | FlatFolders:
     if mix_splits(names):
-        problem = f"{place.shown}: the names of the folders {_listed(names)} hold both splits and something else"
+        problem = (
+            f"{place.shown}: folder names contain a split and another word ({_listed(names)}), so the class is unclear"
+        )
         raise refusal(problem, [_forced(place)])
     if all(map(_CAMERA_FOLDER.fullmatch, names)):
-        problem = f"{place.shown}: the folders {_listed(names)} have the names of a camera's folders or of days"
+        problem = f"{place.shown}: {_listed(names)} look like camera folders or dates, not like classes"
         raise refusal(problem, [place.whole(("--unlabelled",), "images without labels"), _forced(place)])
     if copies := [name for name in names if _is_copy(folder, name, names)]:
-        problem = f"{place.shown}: {_listed(copies)} holds folders of the same names as those next to it"
+        what = "contains folders with the same names as its siblings; it may be a copy of the dataset"
+        if len(copies) > 1:
+            what = "contain folders with the same names as their siblings; they may be copies of the dataset"
+        problem = f"{place.shown}: {_listed(copies)} {what}"
         raise refusal(problem, [place.without(copies, f"without {_listed(copies)}, a copy"), _forced(place)])
     remark = _note(as_labels, names)
     left_out = [name for name in names if is_unlabelled(name)]
@@ -193,7 +198,10 @@ def _labels(
     if without_images and all(splits_of(below).keys() == set(below) for below in inner.values()):
         return ClassFolders(folder, excluded=excluded, remark=remark, splits_below=True, skips_unlabelled=True)
     if split_up := [name for name, below in inner.items() if len(set(splits_of(below).values())) > 1]:
-        problem = f"{place.shown}: {_listed(split_up)} holds splits, {_listed(inner[split_up[0]])}; others do not"
+        problem = (
+            f"{place.shown}: {_listed(split_up)} {'contains' if len(split_up) == 1 else 'contain'} split folders "
+            f"({_listed(inner[split_up[0]])}), but other class folders do not"
+        )
         raise refusal(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
     common = set.intersection(*map(set, inner.values())) if len(inner) > 1 else set()
     if without_images and len(common) > 1:
@@ -210,7 +218,7 @@ def _labels(
 
 
 def _is_copy(folder: Folder, name: str, names: list[str]) -> bool:
-    """Return whether a label folder holds label folders called like its neighbours: an archive unpacked into itself."""
+    """Return whether a label folder has folders with its siblings' names: an archive was unpacked into itself."""
     others = [other for other in names if other != name][:_NUM_SAMPLED]
     return (
         1 < len(names) <= _MAX_PROBED
@@ -228,7 +236,8 @@ def _are_classes(folder: Folder, splits: list[str], ordinary: list[str]) -> bool
 def _mixed_level(
     folder: Folder, place: SourcePlace, splits: list[str], ordinary: list[str], excluded: str | None
 ) -> CallError:
-    problem = f"{place.shown}: {_listed(splits)} may be splits or classes, because of {_listed(ordinary)} next to them"
+    are = "is" if len(ordinary) == 1 else "are"
+    problem = f"{place.shown}: {_listed(splits)} may be splits or classes: {_listed(ordinary)} {are} next to them"
     commands = [_forced(place)]
     if len(ordinary) > 1:
         commands.insert(0, place.without(splits, f"{_listed(ordinary)} are classes; {_listed(splits)} left out"))
@@ -243,7 +252,7 @@ def _refuse_annotated(
     """Refuse a tree that looks like annotated images.
 
     Raises:
-        DataError: It does.
+        CallError: It does; the message has the command that reads it as class folders.
     """
     below = [(name, label_folders(folder, name, excluded)) for name in splits]
     # Test images without labels may be in test/images/.
@@ -251,14 +260,13 @@ def _refuse_annotated(
     if not splits and len(names) == 1:
         return  # the only folder, such as images/, is no class
     if sign := find_annotated_data(folder, [*labels, ("", names)]):
-        msg = (
-            f"{folder.url}: this looks like annotated images, not like class folders: it holds {sign}; shardkit reads "
-            "COCO (annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), YOLO (data.yaml, or "
-            "images/ next to labels/ with classes.txt) and masks (masks/*.png, TIFF or BMP, next to images/): arrange "
-            "it so, or give the folder that holds the label folders as SOURCE; if each folder is a class after all, "
-            f"add --layout class-folders: {_forced(place).line}"
+        problem = (
+            f"{place.shown}: this looks like annotated images (found {sign}), but no layout matches, such as COCO "
+            "(annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), YOLO (images/ next to labels/ "
+            "and classes.txt) or masks (masks/ next to images/)"
         )
-        raise DataError(msg)
+        remedy = "arrange the files like a layout in shardkit/sources/README.md"
+        raise refusal(problem, [_forced(place)], remedy=remedy)
 
 
 def _has_images(folder: Folder, path: str) -> bool:
@@ -286,5 +294,7 @@ def _note(as_labels: list[str], names: list[str]) -> str:
     if not as_labels:
         return ""
     others = [name for name in names if name not in as_labels]
-    why = f"because of {others[0]!r} next to them" if others else "because they hold no label folders"
-    return f"; note: {', '.join(map(repr, as_labels))} read as label, not as split, {why}"
+    is_one = len(as_labels) == 1
+    it, are = ("it", "is read as a class, not as a split") if is_one else ("them", "are read as classes, not as splits")
+    why = f"{others[0]!r} is next to {it}" if others else "there are no label folders in " + it
+    return f"; note: {', '.join(map(repr, as_labels))} {are}, because {why}"

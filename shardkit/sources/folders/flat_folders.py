@@ -1,4 +1,4 @@
-"""Folders of images without label folders: read labels from unmistakable file names, else refuse with commands."""
+"""Folders of images without label folders: read labels from names such as cat.0.jpg, else refuse with commands."""
 
 import re
 from collections import Counter
@@ -14,12 +14,12 @@ from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
-# Dogs vs Cats and data sets made after it: cat.0.jpg. Nothing else is called like that, except numbered photographs.
-UNMISTAKABLE = r"^([A-Za-z][A-Za-z_-]*)\.[0-9]+\."
+# Dogs vs Cats and datasets modelled on it: cat.0.jpg. Only numbered photographs have similar names.
+_WORD_AND_NUMBER = r"^([A-Za-z][A-Za-z_-]*)\.[0-9]+\."
 _CAMERAS = frozenset({"dsc", "dscn", "frame", "image", "img", "photo", "pic", "picture", "pxl", "scan", "screenshot"})
 # Usual names whose first words may be the class, tried in this order.
 _GUESSES = (
-    UNMISTAKABLE,
+    _WORD_AND_NUMBER,
     r"^(.+?)[ _-]*\([0-9]+\)\.",
     r"^(.+)_[0-9]+\.",
     r"^(.+)-[0-9]+\.",
@@ -46,12 +46,12 @@ def open_flat_folders(
         CallError: Nothing says what the labels are; the message has the commands.
     """
     names = {root.path: _image_names(folder, root.path) for root in flat.roots}
-    labelled = {path: found for path, found in names.items() if is_unmistakable(found)}
+    labelled = {path: found for path, found in names.items() if have_word_and_number(found)}
     test_only = [root.path for root in flat.roots if root.split == "test" and root.path not in labelled]
     if labelled and len(labelled) + len(test_only) == len(flat.roots):
         return FileNames(
             folder,
-            re.compile(UNMISTAKABLE),
+            re.compile(_WORD_AND_NUMBER),
             label_group=1,
             folder_splits=tuple(
                 (root.path.split("/")[0], root.split) for root in flat.roots if root.split and root.path in labelled
@@ -64,7 +64,7 @@ def open_flat_folders(
         raise refuse_without_images(folder, place, remark)
     paths = [root.path for root in flat.roots if root.path]
     commands = [*_by_name(flat, names, place), place.whole(("--unlabelled",), "images without labels")]
-    where = "the source's own folder"
+    where = "the top folder"
     if paths:
         shown = " and ".join(f"{printable(path)}/" for path in paths)
         where = shown if len(paths) == len(names) else f"{where} and {shown}"
@@ -84,14 +84,14 @@ def _by_name(flat: FlatFolders, names: dict[str, list[str]], place: SourcePlace)
     first = names[path][0]
     label = re.search(pattern, first)
     others = [one for one in names if guesses.get(one) != pattern]
-    meaning = f"the class is in the name: {first} is of {label[1] if label else ''!r}"
+    meaning = f"the label is in the file name: {first} has the class {label[1] if label else ''!r}"
     left_out = tuple(one for one in (*others, *flat.left_out) if one)
     return [place.tree(("--label-pattern", pattern), printable(meaning), without=left_out)]
 
 
-def is_unmistakable(names: Sequence[str]) -> bool:
+def have_word_and_number(names: Sequence[str]) -> bool:
     """Return whether the files' names are ``<word>.<number>.jpg`` with words that repeat, as in Dogs vs Cats."""
-    found = [match[1].lower() for name in names if (match := re.match(UNMISTAKABLE, name))]
+    found = [match[1].lower() for name in names if (match := re.match(_WORD_AND_NUMBER, name))]
     counts = Counter(found)
     return (
         bool(names)

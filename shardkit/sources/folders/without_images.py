@@ -33,8 +33,8 @@ def refuse_without_images(folder: Folder, place: SourcePlace, remark: str) -> Sh
     paths = list(itertools.islice(_files(folder), _MAX_FILES))
     kinds = Counter(map(ending, paths))
     shown = ", ".join(f"{count:,} {'without ending' if kind == _NO_ENDING else kind}" for kind, count in _most(kinds))
-    found = f"only files of other kinds ({shown})" if kinds else "it is empty"
-    problem = f"{place.shown}: there are no images and no label folders, {found}{remark}"
+    found = f"only other files ({shown})" if kinds else "the folder is empty"
+    problem = f"{place.shown}: no images found, {found}{remark}"
     archives = [path for path in paths if path.lower().endswith(_ARCHIVES)]
     if archives:
         names = archives[:_KINDS_SHOWN]

@@ -1,4 +1,4 @@
-"""Names of the classes that integer labels stand for, from a file next to the lists."""
+"""Names of the classes of integer labels, from a file next to the lists."""
 
 import re
 from collections.abc import Iterable
@@ -104,6 +104,6 @@ def _first_label(url: str, num_names: int, numbers: set[int]) -> int:
 def _unfit(url: str, num_names: int, numbers: set[int]) -> DataError:
     return DataError(
         f"{printable(url)}: it names {num_names:,} classes, and the labels of the lists are {min(numbers)} to "
-        f"{max(numbers)}, so it is not clear which name is that of which label; write a number before each name, such "
-        f"as '{min(numbers)} cat', or move the file away and use the labels as names"
+        f"{max(numbers)}, so names and labels cannot be matched; write a number before each name, such as "
+        f"'{min(numbers)} cat', or move the file away and use the labels as names"
     )

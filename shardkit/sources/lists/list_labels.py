@@ -23,7 +23,7 @@ def names_masks(form: ListFile) -> bool:
 
 
 def unusual_labels(form: ListFile) -> str | None:
-    """Return what the labels of a list are if they are no classes, as a phrase; None if they may be classes."""
+    """Return what the labels of a list are if they are not classes, as a phrase; None if they may be classes."""
     sample = list(islice(form.labels(), _SAMPLE)) if form.has_labels else []
     if sample and 2 * sum(map(_is_several_fields, sample)) > len(sample):
         return f"several fields on a line, such as {printable(sample[0][:60])!r}"

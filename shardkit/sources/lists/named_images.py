@@ -13,7 +13,7 @@ from shardkit.sources.walking import parent_of
 class NamedImages(Collection[str]):
     """A set of keys that answers whether it contains one; iterating over it yields one key of each folder.
 
-    With hashes of 64 bits, about one in 10**13 images that no list names is taken for a named one. The set serves only
+    With hashes of 64 bits, about one in 10**13 images that no list names is taken for a named one. The set is used only
     to count and compare images.
     """
 

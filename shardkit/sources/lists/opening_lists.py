@@ -35,7 +35,7 @@ _MAX_FOLDERS = 8  # folders that are searched for names of the classes
 _MIN_LINES = 20  # below, labels need not repeat
 _MIN_NUMBERED = 3
 _MAX_DISTINCT = 0.9  # of the lines: above, labels are captions or names
-_TABLE = "write a CSV file with the header image,label instead"
+_TABLE = "write a CSV file with the header image,label"
 
 
 def is_well_known(folder: Folder) -> bool:
@@ -138,7 +138,7 @@ def _opened(
     names = " and ".join(printable(form.path) for form in forms)
     for form in forms:
         if options.layout is None and (what := unusual_labels(form)):
-            raise _no_classes(folder, form, what)
+            raise _no_classes(folder, form, f"its labels are {what}")
     part = label_part(forms) if not all(form.has_labels for form in forms) else None
     class_names: tuple[str, ...] = ()
     file, left_out = "", list[str]()
@@ -147,7 +147,7 @@ def _opened(
     # What is before a path may be the image's number.
     min_lines = _MIN_NUMBERED if any(form.shape == "front" for form in forms) else _MIN_LINES
     if counts.total() >= min_lines and len(labels) > _MAX_DISTINCT * counts.total() and options.layout is None:
-        raise _no_classes(folder, forms[0], f"hardly ever repeated ({len(labels):,} in {counts.total():,} lines)")
+        raise _no_classes(folder, forms[0], f"there are {len(labels):,} different labels in {counts.total():,} lines")
     if labels:
         places = [posixpath.dirname(forms[0].path), "", *folders_in(lists)[:_MAX_FOLDERS]]
         class_names, first, file = find_class_names(lists, places, labels)
@@ -156,10 +156,10 @@ def _opened(
         left_out = [form.path for form in forms if form not in kept]
         forms = kept
     elif part is None:
-        msg = f"{lists.url}: {names} has no labels, and its images lie in one folder; {_TABLE}"
+        msg = f"{lists.url}: {_lack_labels(names, forms)}, and all images are in one folder; {_TABLE}"
         raise DataError(msg)
     if not labels and part is not None and are_letters(forms, part):
-        msg = f"{lists.url}: {names} has no labels, and the folders of its images are their first letters; {_TABLE}"
+        msg = f"{lists.url}: {_lack_labels(names, forms)}, and the image folders are only first letters; {_TABLE}"
         raise DataError(msg)
     forms = [form if form.has_labels else replace(form, label_part=part) for form in forms]
     names = " and ".join(printable(form.path) for form in forms)
@@ -171,12 +171,16 @@ def _opened(
     return ImageLists(folder, "lists", remark, tuple(forms), False, class_names or None, excluded)  # noqa: FBT003
 
 
+def _lack_labels(names: str, forms: Sequence[ListFile]) -> str:
+    return f"{names} {'contains' if len(forms) == 1 else 'contain'} no labels"
+
+
 def _no_classes(folder: Folder, form: ListFile, what: str) -> CallError:
-    commands = [Command(join(form.folder.url, form.path), ("--layout", "list"), "each label is a class after all")]
+    commands = [Command(join(form.folder.url, form.path), ("--layout", "list"), "each label is a class")]
     if folder == form.folder:
         commands.insert(0, Command(folder.url, ("--layout", "class-folders"), "each folder is a class"))
-    problem = f"{printable(form.folder.url)}/{form.path}: its labels are {what}, so they are not classes; {_TABLE}, or"
-    return refusal(problem, commands)
+    problem = f"{printable(form.folder.url)}/{form.path}: {what}; these are probably not classes"
+    return refusal(problem, commands, remedy=_TABLE)
 
 
 def _with_labels(forms: Sequence[ListFile], part: int | None, known: set[str]) -> list[ListFile]:
@@ -238,11 +242,9 @@ def _one_per_split(folder: Folder, found: list[FoundList], options: SourceOption
     if twice := next((split for split in splits if splits.count(split) > 1), None):
         paths = [printable(one.form.path) for one in found if one.split == twice]
         commands = [Command(f"{folder.url}/{path}", ("--root", folder.url), f"only {path}") for path in paths[:4]]
-        problem = (
-            f"{printable(folder.url)}: {len(paths)} lists are for {twice}, such as {paths[0]} and {paths[1]}; "
-            "move all of them but one to another folder, with the other lists of their folds"
-        )
-        raise refusal(problem, commands)
+        problem = f"{printable(folder.url)}: {len(paths)} lists are for {twice}, such as {paths[0]} and {paths[1]}"
+        remedy = "keep the lists of one fold here and move the lists of other folds to another folder"
+        raise refusal(problem, commands, remedy=remedy)
     if options.layout is None and found[0].word and "train" not in splits:
         names = " and ".join(printable(one.form.path) for one in found)
         commands = [

@@ -1,4 +1,4 @@
-"""Open a folder that no layout recognises by its files: a table beside images, class folders, or a folder around them.
+"""Open a folder that no layout recognises by its files: a table next to images, class folders, or a folder around them.
 
 Each folder around the source is opened like SOURCE itself, so dataset/coco/annotations/ is found as well as
 dataset/flowers/rose/.

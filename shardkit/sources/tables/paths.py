@@ -81,8 +81,11 @@ class KeyBuilder:
         elif absolute.startswith(self.root):
             relative = absolute[len(self.root) :]
         else:
-            leads = f"leads to {absolute}, which is" if absolute != path else "is"
-            msg = f"the path {shown(path)} {leads} not below {self.root}; name a folder above all images with --root"
+            resolved_to = f" (resolved to {absolute})" if absolute != path else ""
+            msg = (
+                f"the path {shown(path)} is outside {self.root}{resolved_to}; set --root to a folder that contains all "
+                "images"
+            )
             raise BadRecord(BAD_PATH, msg)
         if not _PLAIN.fullmatch(relative) and (problem := relative_path_problem(relative)):
             msg = f"the path {shown(path)} may not be followed: {problem}; write it relative to {self.root}"
@@ -124,7 +127,7 @@ def build_keys(
             there is no root.
 
     Raises:
-        CallError: Most of the first paths lead out of the table's folder by ``../``.
+        CallError: Most of the first paths point outside the table's folder by ``../``.
         DataError: No kind of path is that of more than half of the first ones.
     """
     prefixes, start = parse_prefixes(options.path_prefix), root_of(table_folder)
@@ -183,7 +186,7 @@ def _resolved(path: str, start: str) -> str | None:
 
 
 def _refuse_upwards(source: str, options: SourceOptions, path: str, leads: str, root: str) -> CallError:
-    problem = f"{source}: paths such as {shown(path)} lead out of the table's folder, to {shown(leads)}"
+    problem = f"{source}: paths such as {shown(path)} point outside the table's folder, to {shown(leads)}"
     return refuse(problem, source, options, [Choice({"root": root}, "all images are below this folder")])
 
 

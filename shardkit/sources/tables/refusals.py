@@ -22,7 +22,7 @@ def refuse(problem: str, source: str, options: SourceOptions, choices: list[Choi
         problem: One sentence without a full stop: the table, and what was found.
         source: SOURCE of the commands.
         options: The user's options, which the commands repeat.
-        choices: What the user may have meant, the most likely first.
+        choices: The possible readings, the most likely first.
     """
     commands = [Command(source, as_arguments(replace(options, **choice.changes)), choice.meaning) for choice in choices]
     return refusal(problem, commands)

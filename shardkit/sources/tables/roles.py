@@ -33,7 +33,8 @@ def read_prefix(file: TableFile) -> list[Record]:
 
 _BOX_COLUMNS = (("xmin", "ymin", "xmax", "ymax"), ("x1", "y1", "x2", "y2"))  # '_' and case are ignored
 _USUAL_OBJECTS = {"objects", "bbox", "bboxes", "boxes"}
-_NO_BOXES = "boxes are read from COCO JSON, Pascal VOC and YOLO, and without --layout table from tables of a row a box"
+_NO_BOXES = "boxes are not read here; use COCO JSON, or a table with one row per box (--layout box-table)"
+_BOX_TABLE = "this looks like a table of boxes; leave out --layout table to read the boxes"
 
 
 def find_columns(
@@ -61,7 +62,7 @@ def find_columns(
         DataError: There is no column of paths, or none of labels.
     """
     if not options.label_columns:
-        _refuse_boxes(file)
+        _refuse_boxes(file, options)
     if options.image_column:
         image = _named(file, options.image_column)
     else:
@@ -97,7 +98,9 @@ def find_other_columns(
     """
     chosen = tuple(_named(file, name) for name in options.label_columns)
     if not chosen and not named_like(file.columns, LABEL_COLUMNS) and _USUAL_OBJECTS & {*map(plain, file.columns)}:
-        msg = f"{file.url}: none of the columns {_listed(file)} is called like a label; name it with --label-column"
+        msg = (
+            f"{file.url}: none of the columns {_listed(file)} has a usual name for labels; name it with --label-column"
+        )
         raise DataError(f"{msg}; {_NO_BOXES}")
     if options.split_column:
         split: int | None = _named(file, options.split_column)
@@ -129,12 +132,13 @@ def find_other_columns(
     )
 
 
-def _refuse_boxes(file: TableFile) -> None:
+def _refuse_boxes(file: TableFile, options: SourceOptions) -> None:
     """Refuse a table with one record per box: all records of an image but the first would be rejected."""
     names = {plain(name): name for name in file.columns}
     if found := next((sides for sides in _BOX_COLUMNS if names.keys() >= set(sides)), None):
         named = ", ".join(repr(names[side]) for side in found)
-        msg = f"{file.url}: {named} are boxes; {_NO_BOXES}, or name the column of the image's class with --label-column"
+        boxes = _BOX_TABLE if options.layout == "table" else _NO_BOXES
+        msg = f"{file.url}: {named} are boxes; {boxes}, or name the column of the image's class with --label-column"
         raise DataError(msg)
 
 

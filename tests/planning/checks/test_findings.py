@@ -51,9 +51,8 @@ def test_an_ordinary_source_has_nothing_to_check():
 def test_one_class_stops_with_the_commands_of_other_readings():
     keys = [f"photos/{name}.{i}.jpg" for name in ("cat", "dog") for i in range(3)]
     said = refusal_of(inventory_table(["photos"] * 6, keys=keys))
-    assert (
-        said.splitlines()[0] == "there is only one class, 'photos', from which nothing can be learned; choose one of:"
-    )
+    first = "only one class was found: 'photos'; a classifier needs at least two; choose one of:"
+    assert said.splitlines()[0] == first
     assert "shardkit convert photos OUT --label-pattern '^([^\\W\\d_]+)'" in said
     assert "such as 'cat'" in said
     assert "shardkit convert photos OUT --layout class-folders" in said
@@ -91,8 +90,8 @@ def test_classes_that_are_all_named_like_splits_stop(names):
 
 def test_some_classes_named_like_splits_or_leftovers_warn():
     said = text_of(inventory_table(balanced("train", "tram", "bus", "New folder")))
-    assert "1 class named like a split: 'train'" in said
-    assert "1 class named like leftovers: 'New folder'" in said
+    assert "1 class name looks like splits: 'train'" in said
+    assert "1 class name looks like temporary or system folders: 'New folder'" in said
     # Names that the source's own list has, such as COCO's 'train', are meant.
     table = inventory_table(balanced("train", "bus"))
     assert text_of(table, classes=("train", "bus")) == ""
@@ -170,7 +169,16 @@ def test_duplicates_in_several_splits_of_the_source_are_a_leak():
     assert "1 image with exact duplicates in another split (a leak)" in said
     assert "      test/cat/0.jpg and train/cat/1.jpg\n" in said
     assert "shardkit convert photos OUT --dedupe drop" in said
+    assert "--dedupe group" not in said, "which cannot move images of the source's own splits"
     assert "duplicate_in_several_splits" not in codes_of(table, dedupe="drop")
+
+
+def test_duplicates_that_shardkit_separates_can_be_kept_in_one_split():
+    contents = [bytes([1 + i // 2]) * 32 for i in range(80)]
+    said = text_of(inventory_table(balanced("cat", "dog"), contents=contents), splits=SHARES, dedupe="ignore")
+    assert "with exact duplicates in another split (a leak)" in said
+    assert "--dedupe drop" in said
+    assert "--dedupe group" in said
 
 
 def test_a_group_in_several_splits_of_the_source_is_named():
@@ -198,7 +206,7 @@ def test_a_split_of_the_source_without_a_good_image_is_named():
     table = inventory_table(
         ["cat", "dog", "cat", "dog"], splits=["train", "train", "test", "test"], reasons=[None, None, "empty", "empty"]
     )
-    assert "the split 'test' has no good image among 2 images, so it is not written" in text_of(table)
+    assert "all 2 images of the split 'test' were rejected, so the split is not written" in text_of(table)
 
 
 @pytest.mark.parametrize(

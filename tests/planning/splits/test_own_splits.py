@@ -146,7 +146,7 @@ OWN = inventory_table(["a", "b"] * 20, splits=["train"] * 30 + ["test"] * 10)
         (
             inventory_table(["a", "b"] * 20, splits=["train"] * 40),
             {"splits": SHARES},
-            "the source has a split of its own, 'train': --splits-of says whether to divide it",
+            "the source already has the split 'train'; use --splits-of train to divide it",
             [
                 "shardkit convert s OUT",
                 "shardkit convert s OUT --splits-of train --splits train=0.6,validation=0.4",
@@ -155,7 +155,7 @@ OWN = inventory_table(["a", "b"] * 20, splits=["train"] * 30 + ["test"] * 10)
         (
             OWN,
             {"splits": {"train": Fraction(4, 5), "test": Fraction(1, 5)}, "splits_of": ("train",)},
-            "--splits names 'test', which the source has already and which --splits-of train leaves as it is",
+            "--splits contains 'test', an existing split that --splits-of train does not list",
             ["shardkit convert s OUT --splits-of train,test --splits train=0.8,test=0.2"],
         ),
         (

@@ -1,4 +1,4 @@
-"""An unknown argument is answered with the one that was probably meant."""
+"""The error for an unknown argument suggests the closest valid one."""
 
 import inspect
 

@@ -117,7 +117,7 @@ REFUSED = {
     "images that are not there": (cvat(image("z.jpg", BOX)), "its first image 'z.jpg' is not in .*--root"),
     "cut off": (cvat(image("a.jpg", BOX))[:-20], "this is not XML"),
     "a document type": (cvat().replace(b"<annotations>", b"<!DOCTYPE a []><annotations>"), "declares a document type"),
-    "VOC": (b"<annotation><filename>a.jpg</filename></annotation>", "of Pascal VOC's XML files, give the folder"),
+    "VOC": (b"<annotation><filename>a.jpg</filename></annotation>", "for Pascal VOC, give the folder"),
 }
 
 

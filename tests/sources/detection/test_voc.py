@@ -378,7 +378,7 @@ def test_images_that_no_annotation_leads_to_are_counted_by_folder(tmp_path):
         ".txt": 1,
         "images in JPEGImages/a/ that no annotation names": 2,
         "image in Test/ that no annotation names": 1,
-        "image in the source's own folder that no annotation names": 1,
+        "image in the top folder that no annotation names": 1,
     }
 
 

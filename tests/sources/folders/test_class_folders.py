@@ -134,12 +134,15 @@ def test_trees_are_read_as_the_readme_says(paths, expected, tmp_path):
         (
             ["train/a/1.jpg", "bus/2.jpg"],
             "class folders",
-            "read as <label>/…/image; note: 'train' read as label, not as split, because of 'bus' next to them",
+            "read as <label>/…/image; note: 'train' is read as a class, not as a split, because 'bus' is next to it",
         ),
         (
             ["train/1.jpg"],
             "class folders",
-            "read as <label>/…/image; note: 'train' read as label, not as split, because they hold no label folders",
+            (
+                "read as <label>/…/image; note: 'train' is read as a class, not as a split, because there are no label "
+                "folders in it"
+            ),
         ),
     ],
 )

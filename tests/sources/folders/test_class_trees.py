@@ -206,22 +206,22 @@ REFUSED = {
     ),
     "images beside splits": (
         ["train/cat/1.jpg", "test/cat/2.jpg", "extra/3.jpg"],
-        "test/, train/ may be splits or classes, because of extra/ next to them",
+        "test/, train/ may be splits or classes: extra/ is next to them",
         ["SOURCE OUT --ignore /extra/", FORCED],
     ),
     "test images beside classes": (
         ["cat/1.jpg", "dog/2.jpg", "bus/3.jpg", "test/4.jpg"],
-        "test/ may be splits or classes, because of bus/, cat/, dog/ next to them",
+        "test/ may be splits or classes: bus/, cat/, dog/ are next to them",
         ["SOURCE OUT --ignore /test/", FORCED],
     ),
     "splits in one class only": (
         ["cat/train/1.jpg", "cat/test/2.jpg", "dog/3.jpg"],
-        "cat/ holds splits, test/, train/; others do not",
+        "cat/ contains split folders (test/, train/), but other class folders do not",
         [FORCED],
     ),
     "a split or a class": (
         ["train/steam/1.jpg", "bus/2.jpg"],
-        "train/ may be splits or classes, because of bus/",
+        "train/ may be splits or classes: bus/ is next to them",
         ["SOURCE OUT --ignore /bus/", FORCED],
     ),
     "the classes may be one level lower": (
@@ -236,27 +236,27 @@ REFUSED = {
     ),
     "images beside one class": (
         ["1.jpg", "cats/2.jpg"],
-        "only images such as 1.jpg and 2.jpg in the source's own folder and cats/",
+        "only images such as 1.jpg and 2.jpg in the top folder and cats/",
         [UNLABELLED, FORCED],
     ),
     "splits in a split, and other images": (
         ["train/train/cat/1.jpg", "train/test/cat/2.jpg", "predict/3.jpg"],
-        "train/ holds folders of splits again, test/, train/",
+        "train/ itself contains split folders: test/, train/",
         ["SOURCE/train OUT", FORCED],
     ),
     "the tree unpacked into itself": (
         ["cells/yes/1.jpg", "cells/no/2.jpg", "cells/cells/yes/1.jpg", "cells/cells/no/2.jpg"],
-        "cells/ holds folders of the same names as those next to it",
+        "cells/ contains folders with the same names as its siblings; it may be a copy",
         ["SOURCE OUT --ignore /cells/cells/", "SOURCE/cells OUT --layout class-folders"],
     ),
     "a camera's folders": (
         ["DCIM/100APPLE/1.jpg", "DCIM/101APPLE/2.jpg"],
-        "100APPLE/, 101APPLE/ have the names of a camera's folders or of days",
+        "100APPLE/, 101APPLE/ look like camera folders or dates, not like classes",
         [UNLABELLED, "SOURCE/DCIM OUT --layout class-folders"],
     ),
     "splits and classes in one name": (
         ["cats_train/1.jpg", "cats_test/2.jpg", "dogs_train/3.jpg", "dogs_test/4.jpg"],
-        "hold both splits and something else",
+        "folder names contain a split and another word (cats_test/, cats_train/, dogs_test/ and 1 more)",
         [FORCED],
     ),
 }
@@ -332,7 +332,7 @@ def test_an_object_store_is_read_the_same(s3_bucket):
 
 def test_a_tree_without_images_is_refused(tmp_path):
     (tmp_path / "source").mkdir()
-    with pytest.raises(DataError, match="there are no images and no label folders"):
+    with pytest.raises(DataError, match="no images found, "):
         open_source(str(tmp_path / "source"))
 
 

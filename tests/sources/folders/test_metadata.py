@@ -189,7 +189,7 @@ def test_parquet_metadata_have_their_classes(tmp_path):
         ({"train/metadata.csv": CSV, "test/metadata.jsonl": [A]}, "holds test/metadata.jsonl and train/metadata.csv"),
         ({"train/metadata.csv": CSV, "test/metadata.csv": "file_name,class\na,x\n"}, "its columns are not those of"),
         ({"bus/metadata.csv": CSV}, "there is no metadata.csv, metadata.jsonl or metadata.parquet"),
-        ({"metadata.csv": "file_name,text\na.png,x\n"}, "'file_name', 'text' is called like a label"),
+        ({"metadata.csv": "file_name,text\na.png,x\n"}, "'file_name', 'text' has a usual name for labels"),
         ({"metadata.csv": ""}, "the table is empty"),
     ],
 )
@@ -234,7 +234,7 @@ def test_metadata_of_something_else_beside_class_folders_are_refused_with_the_op
     files = {"metadata.csv": "id,photographer\n1,Bob\n", "cat/a.png": 1, "dog/b.png": 1}
     hint = "if the file does not describe the images and their folders are the labels, say --layout class-folders"
     root = tree(tmp_path, files)
-    with pytest.raises(DataError, match=f"'photographer' is called like a path; .*; {hint}$"):
+    with pytest.raises(DataError, match=f"'photographer' has a usual name for image paths; .*; {hint}$"):
         metadata(root)
     for source, options in [(root, {"layout": "metadata"}), (tree(tmp_path / "2", {"metadata.csv": ""}), {})]:
         with pytest.raises(DataError) as caught:

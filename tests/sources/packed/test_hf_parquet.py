@@ -303,7 +303,7 @@ def test_other_layouts_are_not_taken_for_parquet(tmp_path):
 
 
 def test_images_without_a_column_of_labels_are_refused(tmp_path):
-    with pytest.raises(CallError, match=r"(?s)'caption' is called like a label; run:.* --label-column caption"):
+    with pytest.raises(CallError, match=r"(?s)'caption' has a usual name for labels; run:.* --label-column caption"):
         opened(source_of(tmp_path, a=table([picture(0)], ["x"], column="caption")))
 
 

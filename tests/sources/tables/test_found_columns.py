@@ -82,17 +82,17 @@ REFUSED = {
     ),
     "two columns of images": (
         csv("image,path,label", image, lambda i: image((i + 1) % NUM), label),
-        "the images may be named by column 'image' or 'path'",
+        "'image' or 'path' may be the image column",
         ["--image-column image ", "--image-column path "],
     ),
     "an unusual column of labels": (
         csv("file,hotel,time", image, lambda i: i % 4, lambda i: i * 1000),
-        "none of the columns 'file', 'hotel', 'time' is called like a label",
+        "none of the columns 'file', 'hotel', 'time' has a usual name for labels",
         ["--label-column hotel "],
     ),
     "an unusual column of images": (
         csv("foo,label", image, label),
-        "no column is called like a path",
+        "no column has a usual name for image paths",
         ["--image-column foo "],
     ),
     "several names in one": (
@@ -102,7 +102,7 @@ REFUSED = {
     ),
     "columns of one 1 and another one": (
         csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: 1 - i % 2, lambda i: i % 7),
-        "none of the columns 'file', 'cat', 'dog', 'age' is called like a label",
+        "none of the columns 'file', 'cat', 'dog', 'age' has a usual name for labels",
         [
             "--label-column cat --label-column dog --label-type class ",
             "--label-column cat --label-column dog ",
@@ -111,7 +111,7 @@ REFUSED = {
     ),
     "columns of 0 and 1 and another one": (
         csv("file,cat,dog,age", image, lambda i: i % 2, lambda i: i % 3 // 2, lambda i: i % 7),
-        "none of the columns 'file', 'cat', 'dog', 'age' is called like a label",
+        "none of the columns 'file', 'cat', 'dog', 'age' has a usual name for labels",
         ["--label-column cat --label-column dog ", "--label-column age "],
     ),
 }

@@ -81,9 +81,7 @@ def commands(error):
 def test_the_same_names_in_several_folders_are_refused_with_the_command_for_each(tmp_path):
     files = ["d/test_images/0.jpg", "d/train_images/0.jpg"]
     path = table(tmp_path, "d/train.csv", ["0.jpg"], files)
-    with pytest.raises(
-        CallError, match=r"images of the names in the table, such as '0.jpg', are in 2 folders"
-    ) as error:
+    with pytest.raises(CallError, match=r"image names of the table, such as '0.jpg', exist in 2 folders") as error:
         opened(path)
     # The folder that is called like the table comes first.
     roots = [str(tmp_path / "d" / name) for name in ("train_images", "test_images")]
@@ -94,7 +92,7 @@ def test_the_same_names_in_several_folders_are_refused_with_the_command_for_each
 def test_paths_that_lead_upwards_need_the_root_of_the_command(tmp_path):
     files = ["d/pictures/0.jpg", "d/pictures/more/1.jpg"]
     path = table(tmp_path, "d/labels/t.csv", ["../pictures/0.jpg", "..\\pictures\\more\\1.jpg"], files)
-    with pytest.raises(CallError, match=r"such as '../pictures/0.jpg' lead out of the table's folder, to") as error:
+    with pytest.raises(CallError, match=r"such as '../pictures/0.jpg' point outside the table's folder, to") as error:
         opened(path)
     [[*_, flag, root]] = commands(error)
     assert (flag, root) == ("--root", str(tmp_path / "d/pictures"))
@@ -106,7 +104,7 @@ def test_paths_that_lead_upwards_need_the_root_of_the_command(tmp_path):
     rejected = listed(opened(path, root=str(tmp_path / "d/pictures/more"))).to_pylist()
     assert [row["reason"] for row in rejected] == ["bad_path", None]
     assert (
-        f"leads to {tmp_path}/d/pictures/0.jpg, which is not below {tmp_path}/d/pictures/more/"
+        f"is outside {tmp_path}/d/pictures/more/ (resolved to {tmp_path}/d/pictures/0.jpg); set --root"
         in rejected[0]["message"]
     )
 
@@ -142,7 +140,7 @@ ELSEWHERE = {
 @pytest.mark.parametrize(("paths", "files", "old", "new"), ELSEWHERE.values(), ids=ELSEWHERE.keys())
 def test_paths_of_another_machine_are_refused_with_the_prefix_that_they_share(paths, files, old, new, tmp_path):
     path = table(tmp_path, "d/t.csv", paths, [f"d/{file}" for file in files])
-    with pytest.raises(CallError, match="none of the first images exists, such as") as error:
+    with pytest.raises(CallError, match="none of the first images exists, for example") as error:
         opened(path)
     [[*_, flag, prefix]] = commands(error)
     place = "FOLDER" if new is None else str(tmp_path / "d" / new)
@@ -157,7 +155,9 @@ def test_paths_of_another_machine_are_refused_with_the_prefix_that_they_share(pa
 
 def test_a_prefix_that_leads_nowhere_is_refused_with_both_paths_and_the_right_one(tmp_path):
     path = table(tmp_path, "d/t.csv", ["C:\\x\\0.jpg"], ["d/img/0.jpg"])
-    with pytest.raises(CallError, match=r"such as 'C:\\\\x\\\\0.jpg' \(now '/nowhere/0.jpg'\)") as error:
+    with pytest.raises(
+        CallError, match=r"example 'C:\\\\x\\\\0.jpg' \(after --path-prefix: '/nowhere/0.jpg'\)"
+    ) as error:
         opened(path, path_prefix=("C:\\x=/nowhere",))
     assert commands(error)[0][-2:] == ["--path-prefix", f"C:\\x={tmp_path}/d/img"]
 

@@ -156,8 +156,8 @@ def test_a_message_names_the_file_the_line_and_what_was_found(tmp_path):
     assert [message if message is None or ", line " in message else f"{key}: {message}" for key, message in found] == [
         None,
         (
-            f"labels.csv, line 3: the path '../b.jpg' leads to {tmp_path.parent}/b.jpg, which is not below "
-            f"{tmp_path}/; name a folder above all images with --root"
+            f"labels.csv, line 3: the path '../b.jpg' is outside {tmp_path}/ (resolved to {tmp_path.parent}/b.jpg); "
+            "set --root to a folder that contains all images"
         ),
         "labels.csv, line 4: column 'label' is empty; give the image a label or leave it out",
         "labels.csv, line 5: it has 1 field, the table 2 columns",
@@ -235,10 +235,15 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         (
             "filename,width,class,xmin,ymin,xmax,ymax\na.jpg,9,x,1,2,3,4\n",
             {},
-            "'xmin', 'ymin', 'xmax', 'ymax' are boxes; .* COCO JSON, Pascal VOC and YOLO, .*--label-column",
+            "'xmin', 'ymin', 'xmax', 'ymax' are boxes; .* COCO JSON, or a table .*--label-column",
+        ),
+        (
+            "filename,width,class,xmin,ymin,xmax,ymax\na.jpg,9,x,1,2,3,4\n",
+            {"layout": "table"},
+            "are boxes; this looks like a table of boxes; leave out --layout table to read .*--label-column",
         ),
         ("ImageID,LabelName,XMin,XMax,YMin,YMax\n0,x,.1,.5,.2,.4\n", {}, "'XMin', 'YMin', 'XMax', 'YMax' are boxes"),
-        ("image,bbox\na.jpg,1 2 3 4\n", {}, "is called like a label; .*; boxes are read from COCO JSON"),
+        ("image,bbox\na.jpg,1 2 3 4\n", {}, "has a usual name for labels; .*; boxes are not read here; use COCO JSON"),
         ("image,label\n", {}, "no records that can be read; only columns"),
         # Of a table without header, not even a column that the user names may cost the first record.
         ("0.jpg,k0,x\n1.jpg,k1,x\n", {}, "no header line: line 1 holds '0.jpg', .* its 3 columns, such as image,label"),
@@ -256,12 +261,12 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         (
             "image,colour\na.jpg,x\n",
             {},
-            "(?s)none of the columns 'image', 'colour' is called like a label; run:.*--label-column colour",
+            "(?s)none of the columns 'image', 'colour' has a usual name for labels; run:.*--label-column colour",
         ),
         (
             "photo,label\na.jpg,x\n",
             {},
-            "none of .* 'photo', 'label' is called like a path, and values of 'photo' name no files in",
+            "none of .* 'photo', 'label' has a usual name for image paths, and values of 'photo' name no files in",
         ),
         ("image,label\n,x\n,y\n", {}, "column 'image' holds no path"),
         ("image,label\na.jpg,x\n", {"image_column": "photo"}, "there is no column 'photo'; there are 'image', 'label'"),
@@ -271,7 +276,7 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ("image,label\n/a.jpg,x\ns3://b/c.jpg,x\n", {}, "paths of a table"),
         ("image,label\ns3://a/a.jpg,x\ns3://b/c.jpg,x\n", {}, "all in one bucket"),
         ("image,label\nhttp://a/b.jpg,x\n", {}, "not http://"),
-        ("image,label\na.jpg,x\n", {"label_separator": ""}, "at least one character"),
+        ("image,label\na.jpg,x\n", {"label_separator": ""}, "--label-separator must not be empty"),
     ],
 )
 def test_a_table_that_cannot_be_read_is_refused_with_the_remedy(content, options, message, tmp_path):

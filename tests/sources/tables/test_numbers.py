@@ -88,7 +88,7 @@ def test_many_different_whole_numbers_are_refused_with_both_commands(name, value
     if not types:
         assert set(labels(path, label_columns=(name,))) == {str(value) for value in values}
         return
-    with pytest.raises(CallError, match=f"column '{name}' holds 83 different whole numbers from 0 to 82") as caught:
+    with pytest.raises(CallError, match=f"column '{name}' holds 83 different integers from 0 to 82") as caught:
         opened(path, label_columns=(name,))
     commands = str(caught.value).splitlines()[1:]
     assert [line.split("--label-type ")[1].split()[0] for line in commands] == types
@@ -133,7 +133,7 @@ def test_columns_of_0_and_1_are_one_class_if_every_record_has_one(rows, options,
 def test_columns_with_three_values_are_not_read_as_0_and_1(tmp_path):
     # CheXpert: -1 is uncertain, not absent.
     path = write(tmp_path, one_hot(["1,0,0", "-1,1,0", "0,0,1"]))
-    with pytest.raises(CallError, match="is called like a label"):
+    with pytest.raises(CallError, match="has a usual name for labels"):
         opened(path)
 
 

@@ -92,8 +92,8 @@ def read_box(values: Sequence[Any], columns: BoxColumns, *, is_fraction: bool) -
         raise BadRecord(BAD_BOX, msg)
     if not is_fraction and xmax <= 1 and ymax <= 1 and not (xmax.is_integer() and ymax.is_integer()):
         msg = (
-            f"the box (xmin, ymin, xmax, ymax) = ({xmin:g}, {ymin:g}, {xmax:g}, {ymax:g}) is within one pixel: are "
-            "these fractions? the table's first boxes are in pixels"
+            f"the box (xmin, ymin, xmax, ymax) = ({xmin:g}, {ymin:g}, {xmax:g}, {ymax:g}) is smaller than one "
+            "pixel; it may be in fractions, but the first boxes of the table are in pixels"
         )
         raise BadRecord(BAD_BOX, msg)
     return TableBox(label, ymin, xmin, ymax, xmax)

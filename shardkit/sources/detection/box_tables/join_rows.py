@@ -121,7 +121,7 @@ class Gathered:
         for key in keys:
             chosen = order[starts[self._numbers[key]] : starts[self._numbers[key] + 1]]
             if len(chosen) > MAX_OBJECTS:
-                yield f"it has {len(chosen):,} boxes, more than {MAX_OBJECTS:,}; cut it into smaller ones"
+                yield f"it has {len(chosen):,} boxes, more than {MAX_OBJECTS:,}; split the image into tiles"
                 continue
             width, height = self.images[key].size
             scale = (height, width, height, width) if is_fraction and width else (1, 1, 1, 1)

@@ -190,7 +190,7 @@ def _images_table(
             num_objects = -1
         elif num_objects > MAX_OBJECTS:
             message = f"{part.path} has {num_objects:,} annotations of the image, more than {MAX_OBJECTS:,}"
-            problem = RecordProblem(key, BAD_ANNOTATION, f"{message}; cut it into smaller ones")
+            problem = RecordProblem(key, BAD_ANNOTATION, f"{message}; split the image into tiles")
             row = rejected_row(problem, part.split, entry)
             num_objects = -1
         else:

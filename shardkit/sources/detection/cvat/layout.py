@@ -152,7 +152,7 @@ def _rows(part: CvatFile, image: CvatImage, skipped: dict[str, int]) -> Iterator
             skipped, "tags of whole images" if kind == TAG else f"shapes of the kind {printable(kind)}", count
         )
     if len(image.objects) > MAX_OBJECTS:
-        message = f"{name} has more than {MAX_OBJECTS:,} shapes; cut the image into smaller ones"
+        message = f"{name} has more than {MAX_OBJECTS:,} shapes; split the image into tiles"
         yield rejected_row(RecordProblem(key, BAD_ANNOTATION, message), split)
     else:
         entry = Entry(image.name, is_folder=False, num_bytes=UNMEASURED, mtime_ns=0)
@@ -208,7 +208,9 @@ def open_cvat(folder: Folder, options: SourceOptions, path: str | None = None) -
 def _open(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> tuple[Folder, CvatFile]:
     url = f"{folder.url}/{path}"
     if not _is_cvat_file(folder, path):
-        msg = f"{url}: the file is not 'CVAT for images 1.1'; of Pascal VOC's XML files, give the folder as SOURCE"
+        msg = (
+            f"{url}: the file is not 'CVAT for images 1.1'; for Pascal VOC, give the folder of the XML files as SOURCE"
+        )
         raise DataError(msg)
     try:
         with os_errors_as("read", url), folder.open(path) as file:

@@ -155,9 +155,7 @@ class LabelStudio(Source):
             count_skipped(skipped, _WITHOUT_BOX, len(regions) - len(with_box))
         message = ""
         if len(with_box) > MAX_OBJECTS:
-            message = (
-                f"{name} has {len(with_box):,} regions, more than {MAX_OBJECTS:,}; cut the image into smaller ones"
-            )
+            message = f"{name} has {len(with_box):,} regions, more than {MAX_OBJECTS:,}; split the image into tiles"
         elif is_turned(with_box):
             message = f"{name}: the image was turned in Label Studio; turn the file itself, and label it again"
         if message:

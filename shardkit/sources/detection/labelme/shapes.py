@@ -54,7 +54,7 @@ def parse_labelme(data: bytes) -> LabelmeImage | str:
     if not isinstance(shapes, list):
         return "it is not a file of Labelme: it has no `shapes`"
     if len(shapes) > MAX_OBJECTS:
-        return f"it has {len(shapes):,} shapes, more than {MAX_OBJECTS:,}; cut the image into smaller ones"
+        return f"it has {len(shapes):,} shapes, more than {MAX_OBJECTS:,}; split the image into tiles"
     path, flags = record.get("imagePath"), record.get("flags")
     width, height = _pixels(record.get("imageWidth")), _pixels(record.get("imageHeight"))
     image = LabelmeImage(

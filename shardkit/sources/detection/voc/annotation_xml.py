@@ -54,7 +54,7 @@ def parse_annotation(data: bytes) -> Annotation | str:
         return f"its outermost element is <{root.tag}>, not <annotation>"
     found = root.findall("object")
     if len(found) > MAX_OBJECTS:
-        return f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; cut the image into smaller ones"
+        return f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles"
     annotation = Annotation(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root), [], [])
     for number, one in enumerate(found, 1):
         _add_object(annotation, one, f"object {number}")

@@ -57,7 +57,7 @@ def _finished(image: Faces, wanted: int, num_seen: int) -> Iterator[Faces]:
     if image.path and wanted < 0:
         image.problems.append((image.line, "no number of faces follows the path"))
     elif image.path and wanted != num_seen and not (wanted == 0 and num_seen <= 1):
-        image.problems.append((image.line, f"{counted(num_seen, 'face')} follow the path, where {wanted:,} are said"))
+        image.problems.append((image.line, f"{counted(num_seen, 'face')} follow the path, but the count is {wanted:,}"))
     if image.path or image.problems:
         yield image
 

@@ -67,7 +67,7 @@ def mask_problem(path: str, candidates: list[str], conflict: str | None) -> Reco
         return RecordProblem(path, NO_LABEL, "there is no mask of its name; add one, or move the image away")
     if len(candidates) > 1:
         names = " and ".join(sorted(candidates))
-        return RecordProblem(path, BAD_MASK, f"{names} are both masks of it by their names; keep one")
+        return RecordProblem(path, BAD_MASK, f"{names} both match this image by name; keep one")
     return None
 
 

@@ -120,7 +120,8 @@ def open_celeba(folder: Folder, excluded: str | None, label_columns: tuple[str, 
         msg = f"--label-column {_IDENTITY} cannot be combined with attributes; convert the dataset twice"
         raise CallError(msg)
     if unknown := [name for name in wanted if name not in names]:
-        msg = f"{attributes} has no attribute {unknown[0]!r}; it has {', '.join(names)}; or say {_IDENTITY}"
+        found = f"{attributes} has no attribute {unknown[0]!r}; it has {', '.join(names)}"
+        msg = f"{found}; or use --label-column {_IDENTITY}"
         raise UnknownNameError(msg)
     reader = CelebA(attributes, partition, base, names, frozenset(wanted), _other_ending(folder, base))
     remark = f"several classes per image, the {len(wanted)} attributes of {attributes}"

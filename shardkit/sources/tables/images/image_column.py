@@ -28,14 +28,14 @@ def find_image(
 
     Raises:
         CallError: Several columns may name the images, or the images of the only one are not found.
-        DataError: No column is called like a path.
+        DataError: No column has a usual name for image paths.
     """
     usual = named_like(file.columns, IMAGE_COLUMNS)
     likely = [i for i in named_like(file.columns, LIKELY_IMAGE_COLUMNS) if i not in usual]
     if place is None or (len(usual) == 1 and not likely):
         if usual:
             return usual[0]
-        raise _none(file, "is called like a path")
+        raise _none(file, "has a usual name for image paths")
     error: ShardkitError | None = None
     found: dict[int, Placement] = {}
     for columns in (usual, likely):  # less usual names count only if no column of a usual name agrees
@@ -49,7 +49,7 @@ def find_image(
                 found[i] = placement
     if len(found) > 1:
         names = [file.columns[i] for i in found][:_MAX_CHOICES]
-        problem = f"{file.url}: the images may be named by column {' or '.join(map(repr, names))}"
+        problem = f"{file.url}: {' or '.join(map(repr, names))} may be the image column"
         choices = [Choice({"image_column": name}, f"the image is in column {name!r}") for name in names]
         raise refuse(problem, source, options, choices)
     if found:
@@ -63,13 +63,14 @@ def find_image(
             Choice({"image_column": file.columns[i]}, f"the image is in column {file.columns[i]!r}")
             for i in suggestions[:_MAX_CHOICES]
         ]
-        raise refuse(f"{file.url}: no column is called like a path", source, options, choices)
+        raise refuse(f"{file.url}: no column has a usual name for image paths", source, options, choices)
     if likely:
         listed = enumerated([repr(file.columns[i]) for i in likely])
         raise _none(
-            file, f"is called like a path, and values of {listed} name no files in {file.folder.url} or near it"
+            file,
+            f"has a usual name for image paths, and values of {listed} name no files in {file.folder.url} or near it",
         )
-    raise _none(file, "is called like a path")
+    raise _none(file, "has a usual name for image paths")
 
 
 def _names_files(file: TableFile, prefix: Sequence[Record], column: int, place: PlaceColumn) -> bool:

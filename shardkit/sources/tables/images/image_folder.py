@@ -1,4 +1,4 @@
-"""Find the folder of a table's images: where the paths say, near the table, or nowhere, which is refused."""
+"""Find the folder of a table's images, where the paths point or near the table; refuse a table without any image."""
 
 import contextlib
 import re
@@ -111,7 +111,7 @@ def place_images(
         ]
         return placed(location, files, len(searched), nearby.base)
     start = table_folder if options.root is None else folder
-    _refuse_elsewhere(source, start, options, first, must=keys.absolute_only)
+    _refuse_missing(source, start, options, first, must=keys.absolute_only)
     return placed(ImageLocation(), (), len(paths))
 
 
@@ -159,7 +159,7 @@ def _several_folders(source: str, options: SourceOptions, nearby: Nearby) -> Cal
     places.sort(key=lambda place: not any(word in place.rpartition("/")[2].lower() for word in words))
     path = min(frozenset().union(*nearby.found))
     choices = [Choice({"root": place}, f"the images are in {place.rpartition('/')[2]}/") for place in places]
-    problem = f"{source}: images of the names in the table, such as {shown(path)}, are in {len(places)} folders"
+    problem = f"{source}: image names of the table, such as {shown(path)}, exist in {len(places)} folders"
     return refuse(problem, source, options, choices[:_MAX_COMMANDS])
 
 
@@ -167,10 +167,10 @@ def _refuse_drives(source: str, table_folder: Folder, options: SourceOptions, fi
     prefixes = parse_prefixes(options.path_prefix)
     mapped = [NumberedPath(line, replace_prefix(path, prefixes)) for line, path in first]
     if 2 * sum(is_drive(path) for _, path in mapped) > len(mapped):
-        _refuse_elsewhere(source, table_folder, options, first, must=True)
+        _refuse_missing(source, table_folder, options, first, must=True)
 
 
-def _refuse_elsewhere(
+def _refuse_missing(
     source: str, folder: Folder, options: SourceOptions, first: Sequence[NumberedPath], *, must: bool
 ) -> None:
     """Refuse paths of which none exists, with the prefix that the user has to replace.
@@ -195,8 +195,8 @@ def _refuse_elsewhere(
     num_parts, new = place or (len(shared), "FOLDER")
     old = _beginning(paths[0], num_parts)
     mapped = replace_prefix(paths[0], parse_prefixes(options.path_prefix))
-    now = f" (now {shown(mapped)})" if mapped != paths[0] else ""
-    problem = f"{source}: none of the first images exists, such as {shown(paths[0])}{now}"
+    now = f" (after --path-prefix: {shown(mapped)})" if mapped != paths[0] else ""
+    problem = f"{source}: none of the first images exists, for example {shown(paths[0])}{now}"
     meaning = "the images are there now" if place else "FOLDER: where these images are now"
     change: dict[str, Any]
     if not old:

@@ -51,8 +51,8 @@ class Nearby:
 def search_nearby(folder: Folder, paths: Sequence[str], *, also_above: bool) -> Nearby | None:
     """Return the folders that hold a table's images; None if there are none.
 
-    Searched are the children and grandchildren of the folder; then its siblings that are called like images, folders
-    in them, and for paths with folders the parent.
+    Search the children and grandchildren of the folder; then its siblings with usual names for image folders, and the
+    folders in them; for paths with folders, also the parent.
 
     Args:
         folder: The folder that the paths start at, where they are not.

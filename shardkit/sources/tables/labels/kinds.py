@@ -21,7 +21,7 @@ from shardkit.sources.tables.refusals import Choice, refuse
 ReadAll = Callable[[frozenset[int]], Iterable[Record]]
 _LIST = re.compile(r"\[.*\]|\{.*\}|\(.*\)", re.DOTALL)  # as str() of a list, set or tuple in a CSV file
 _FEW_CLASSES = 50  # more different whole numbers than this may be quantities, such as ages
-_RECORDS_PER_CLASS = 10  # and of a column that is called like classes, only if there are fewer records than this each
+_RECORDS_PER_CLASS = 10  # a column with a usual name for classes may have more of them: one per this many records
 _MANY_RECORDS = 50  # records from which on labels that all differ are names of single images, or captions
 
 
@@ -53,7 +53,7 @@ def decide_labels(
     present = [value for column in found for value in column if value is not None and value != "" and _is_label(value)]
     separator = options.label_separator
     if separator is not None and (not separator or options.label_type == "number"):
-        msg = "label_separator separates class names: it has at least one character, and excludes label_type 'number'"
+        msg = "--label-separator must not be empty and cannot be combined with --label-type number"
         raise CallError(msg)
     types = file.types(prefix, columns)
     # Columns of types that cannot be stored are not even read; a few odd values only reject their records.
@@ -112,7 +112,7 @@ def _numbers(
 
 
 def _lines(file: TableFile, names: tuple[str, ...], numbers: Numbers, options: SourceOptions) -> tuple[str, ...]:
-    """Return the names that whole numbers stand for: the lines of `--classes`; () if the numbers are names themselves.
+    """Return the names of whole numbers: the lines of `--classes`; () if the numbers are names themselves.
 
     Raises:
         CallError: Some number has no line.
@@ -124,7 +124,7 @@ def _lines(file: TableFile, names: tuple[str, ...], numbers: Numbers, options: S
     if low >= 0 and high < len(classes):
         return classes
     problem = (
-        f"{file.url}: {column_phrase(names)} whole numbers from {low} to {high}, and --classes names {len(classes)} "
+        f"{file.url}: {column_phrase(names)} integers from {low} to {high}, and --classes names {len(classes)} "
         f"classes by line, from 0 to {len(classes) - 1}"
     )
     if (low, high) == (1, len(classes)):
@@ -155,8 +155,8 @@ def _refuse_unclear(
         if len(numbers.whole) > max(_FEW_CLASSES, enough):
             as_number = Choice({**chosen, "label_type": "number"}, "a quantity, for regression")
             problem = (
-                f"{file.url}: column {name!r} holds {len(numbers.whole):,} different whole numbers from "
-                f"{min(numbers.whole):,} to {max(numbers.whole):,}: classes, or a quantity"
+                f"{file.url}: column {name!r} holds {len(numbers.whole):,} different integers from "
+                f"{min(numbers.whole):,} to {max(numbers.whole):,}, which may be classes or a quantity"
             )
             both = [as_class, as_number] if is_called_like_classes(name) else [as_number, as_class]
             raise refuse(problem, source, options, both)

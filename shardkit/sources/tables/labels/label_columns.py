@@ -107,7 +107,7 @@ def _none(
     file: TableFile, prefix: Sequence[Record], free: Sequence[int], options: SourceOptions, source: str
 ) -> CallError | DataError:
     listed = enumerated([repr(name) for name in file.columns if name])
-    problem = f"{file.url}: none of the columns {listed} is called like a label"
+    problem = f"{file.url}: none of the columns {listed} has a usual name for labels"
     choices = []
     indicators = indicator_columns(prefix, free)
     if len(indicators) > 1:

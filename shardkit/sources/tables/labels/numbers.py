@@ -45,7 +45,7 @@ def numbers_in(values: Iterable[Any], *, holds_text: bool) -> Numbers:
 
     Args:
         values: Values of a column.
-        holds_text: Whether numbers are written as text, as in CSV files; elsewhere text is a name.
+        holds_text: Whether numbers are written as text, as in CSV files; in other files text is a name.
     """
     found = Numbers()
     remaining = iter(values)

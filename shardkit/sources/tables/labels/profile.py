@@ -69,7 +69,7 @@ def separator_in(values: Sequence[Any], column: str) -> str | None:
     """Return the separator if texts look like several class names each, such as ``scab rust``; else None.
 
     They do if splitting gives fewer different names than there are texts. Commas and blanks are common inside names, so
-    that some text has to be one of the names alone; not in a column that is called like ``tags``, whose words repeat.
+    that some text has to be one of the names alone; not in a column with a name such as ``tags``, whose words repeat.
     """
     are_tags = _TAGS.search(column) is not None
     texts = {value.strip() for value in values if isinstance(value, str) and value.strip()}
