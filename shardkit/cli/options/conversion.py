@@ -75,7 +75,8 @@ _OPTIONS = (
     _option("--splits-of", "Divide only this split of SOURCE by --splits; its other splits stay.", metavar="SPLIT"),
     _option(
         "--split-by",
-        "hash: an image keeps its split as data grows. stratified: every class gets its share, within one image (a few with several labels).",
+        "hash: an image keeps its split as data grows. stratified: every class gets its share, within one image "
+        "(a few with several labels).",
     ),
     _option("--split-column", "Column of a table.  [default: split, if it exists]", metavar="NAME"),
     _option(

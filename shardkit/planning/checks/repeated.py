@@ -53,8 +53,9 @@ def check_repeated(
         return
     leaking = grouping.groups_in_several_splits(codes, split_of)
     if len(leaking):
+        # The source's own splits keep their images: only `drop` helps there.
         commands = [] if options.dedupe == "drop" else [call.command("keep the first of each", {"--dedupe": "drop"})]
-        if options.dedupe == "ignore" and options.splits is not None:
+        if options.dedupe == "ignore" and options.splits is not None and not options.splits_of:
             commands.append(call.command("keep them in one split", {"--dedupe": "group"}))
         yield Finding(
             "duplicate_in_several_splits",
