@@ -83,7 +83,7 @@ IMAGE_ENDINGS = frozenset(
     }
 )
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
-_JUNK = frozenset({"thumbs.db", "desktop.ini", "__macosx", "icon\r"})
+_JUNK = frozenset({"thumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "#recycle", "$recycle.bin"})
 
 
 class BadRecord(ValueError):  # noqa: N818 - it describes the data, not a failure of the program

@@ -2,7 +2,7 @@
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,11 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 
 _BETWEEN_WORDS = re.compile(r"[\s_]+")
+# Small letters of the Cyrillic and Greek alphabets that look like Latin ones.
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u0440\u0441\u0445\u0443\u0456\u0458\u0455\u03bf\u03b1\u03bd\u03b9\u03ba\u03c1",
+    "aeopcxyijsoavikp",
+)
 # Folders that operating systems, tools and people leave behind, in lower case without blanks and underscores.
 _JUNK = frozenset(
     {
@@ -39,8 +44,15 @@ def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
             "similar_classes",
             "warns",
             f"{counted(sum(map(len, groups)), 'class')} differ only by case, blanks, underscores or Unicode form",
-            tuple(" and ".join(map(repr, names)) for names in groups[:EXAMPLES_SHOWN]),
+            tuple(" and ".join(map(_shown_of(names), names)) for names in groups[:EXAMPLES_SHOWN]),
             "if they mean the same, give their folders or labels one name",
+        )
+    if padded := [name for name in classes if name != name.strip()]:
+        yield Finding(
+            "class_with_blanks",
+            "warns",
+            f"{counted(len(padded), 'class')} named with a blank at an end: {some(padded)}",
+            remedy="if the blanks are not meant, remove them from the folders or labels",
         )
     if call.is_explicit:
         return
@@ -59,7 +71,16 @@ def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
 
 
 def _normal(name: str) -> str:
+    return _plain(name).translate(_LOOK_ALIKES)
+
+
+def _plain(name: str) -> str:
     return _BETWEEN_WORDS.sub("", unicodedata.normalize("NFKC", name).casefold())
+
+
+def _shown_of(names: Sequence[str]) -> Callable[[str], str]:
+    """Return the function that shows names, so that a reader sees how they differ."""
+    return repr if len({*map(_plain, names)}) == 1 else ascii
 
 
 def check_counts(

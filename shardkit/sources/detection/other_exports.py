@@ -18,6 +18,7 @@ _HEAD = 1 << 16  # 64 KiB
 _TRIED = 8  # files that are tested
 _TABLES = (".csv", ".tsv")
 _LISTS = (".json", ".jsonl", ".ndjson")
+_ENDINGS = (*_TABLES, *_LISTS, ".manifest")
 _OF_SPLITS = ("_annotations.createml.json",)  # Roboflow's name
 _REGIONS = b"rectanglelabels|polygonlabels|brushlabels|ellipselabels|keypointlabels".split(b"|")
 _SUPERVISELY = "this is Supervisely's JSON; export COCO there, with the app 'Export to COCO'"
@@ -33,6 +34,16 @@ _EXPORTS: tuple[tuple[tuple[str, ...], tuple[bytes, ...], str], ...] = (
     ),
     (_LISTS, (b'"classTitle"',), _SUPERVISELY),
     (_LISTS, (b'"projectType"', b'"classes"'), _SUPERVISELY),  # meta.json, next to folders of img/ and ann/
+    (
+        _LISTS,
+        (b'"imageGcsUri"',),
+        "this is Vertex AI's JSON Lines; write a CSV file with the header image,label from it",
+    ),
+    (
+        (".manifest",),
+        (b'"source-ref"',),
+        "this is a manifest of SageMaker Ground Truth; write a CSV file with the header image,label from it",
+    ),
     (_LISTS, (b'"data_row"', b'"projects"'), "this is Labelbox's JSON, which its SDK converts to COCO"),
 )
 
@@ -40,7 +51,7 @@ _EXPORTS: tuple[tuple[tuple[str, ...], tuple[bytes, ...], str], ...] = (
 def other_export(folder: Folder, path: str) -> str | None:
     """Return what a file is and which export to choose instead; None if it is of no known tool."""
     kind = posixpath.splitext(path)[1].lower()
-    if kind not in _TABLES and kind not in _LISTS:
+    if kind not in _ENDINGS:
         return None
     try:
         with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
@@ -83,7 +94,7 @@ def holds_other_export(folder: Folder) -> bool:
 
 def _candidates(folder: Folder) -> Iterator[str]:
     entries = children(folder)
-    names = [one.name for one in entries if not one.is_folder and one.name.lower().endswith((*_TABLES, *_LISTS))]
+    names = [one.name for one in entries if not one.is_folder and one.name.lower().endswith(_ENDINGS)]
     yield from names[:_TRIED]
     for split in (name for name in folders_in(folder) if split_of_folder(name)):
         yield from (path for path in (join(split, name) for name in _OF_SPLITS) if file_or_folder(folder, path))

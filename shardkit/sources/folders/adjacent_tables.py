@@ -17,6 +17,7 @@ from shardkit.naming import printable
 from shardkit.sources.folders.split_folders import is_unlabelled, says_nothing, splits_of
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.column_names import LIKELY_LABEL_COLUMNS, named_like
 from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table_file
@@ -225,7 +226,9 @@ class _FilesBelow:
 
     def find_all(self, file: TableFile, column: int, rows: Sequence[Sequence[Any]]) -> dict[int, list[str]]:
         """Return the paths of the files that a column names, by row; {} if it names too few."""
-        is_called_so = _OF_NAMES.search(_with_bars(file.columns[column])) is not None
+        title = file.columns[column]
+        # A number in class_id is no file's name, although 0.jpg may exist.
+        is_called_so = _OF_NAMES.search(_with_bars(title)) is not None and not named_like([title], LIKELY_LABEL_COLUMNS)
         values = {i: row[column] for i, row in enumerate(rows) if row[column] not in (None, "")}
         texts = {str(value) for value in values.values()}
         if not values or (len(texts) < len(values) / 2 and not is_called_so):
@@ -245,7 +248,7 @@ class _FilesBelow:
         return False
 
     def _find(self, text: str, *, is_called_so: bool) -> list[str]:
-        path = text.replace("\\", "/").strip()
+        path = text.replace("\\", "/").strip().removeprefix("./")
         name = posixpath.basename(path).casefold()
         if "/" in path and not path.startswith("/") and ".." not in path.split("/"):
             entry = file_or_folder(self.folder, path)

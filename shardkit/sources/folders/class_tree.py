@@ -21,6 +21,7 @@ from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, labe
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import is_unlabelled, mix_splits, says_nothing, splits_of
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.recognising.adjacent_masks import adjacent_masks
 from shardkit.sources.recognising.annotated_data_check import find_annotated_data
 from shardkit.sources.walking import children, is_folder, join
 from shardkit.storage import Folder
@@ -241,7 +242,7 @@ def _mixed_level(
     commands = [_forced(place)]
     if len(ordinary) > 1:
         commands.insert(0, place.without(splits, f"{_listed(ordinary)} are classes; {_listed(splits)} left out"))
-    if any(label_folders(folder, name, excluded) for name in splits):
+    if len(splits) > 1 or label_folders(folder, splits[0], excluded):
         commands.insert(0, place.without(ordinary, f"splits; {_listed(ordinary)} left out"))
     return refusal(problem, commands)
 
@@ -267,6 +268,14 @@ def _refuse_annotated(
         )
         remedy = "arrange the files like a layout in shardkit/sources/README.md"
         raise refusal(problem, [_forced(place)], remedy=remedy)
+    for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:_NUM_SAMPLED]:
+        if found := adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS]):
+            problem = (
+                f"{place.shown}: {printable(found[0])} in {printable(path)}/ is a mask of the image next to it by its "
+                "name, and would be an image of a class; masks are read from a folder of their own"
+            )
+            without = place.whole(("--ignore", found[1]), "each folder is a class, without the masks")
+            raise refusal(problem, [without, _forced(place, "each folder is a class, and masks are images")])
 
 
 def _has_images(folder: Folder, path: str) -> bool:

@@ -11,6 +11,7 @@ from shardkit.sources.folders.file_names import FileNames
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.without_images import refuse_without_images
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.recognising.adjacent_masks import adjacent_masks
 from shardkit.sources.walking import children
 from shardkit.storage import Folder
 
@@ -64,6 +65,11 @@ def open_flat_folders(
         raise refuse_without_images(folder, place, remark)
     paths = [root.path for root in flat.roots if root.path]
     commands = [*_by_name(flat, names, place), place.whole(("--unlabelled",), "images without labels")]
+    masks = next((mask for found in names.values() if (mask := adjacent_masks(found))), None)
+    if masks:
+        remark += f"; {printable(masks[0])} is a mask by its name, and masks are read from a folder of their own"
+        without = place.whole(("--ignore", masks[1], "--unlabelled"), "images without labels, and without the masks")
+        commands = [without, commands[-1]]  # "mask" in a name is no class
     where = "the top folder"
     if paths:
         shown = " and ".join(f"{printable(path)}/" for path in paths)

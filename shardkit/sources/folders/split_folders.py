@@ -67,9 +67,16 @@ def splits_of(names: Sequence[str]) -> dict[str, str]:
             rests.get(name) == meant[0] or (is_unlabelled(name) and unlabelled[i] in ([], meant[0]))
             for i, name in enumerate(names)
         )
-        if not are_alike or len(set(found.values())) == 1:
+        # bounding_box_train/ and bounding_box_test/ are splits next to query/, too.
+        are_one = all(rest == meant[0] for rest in rests.values()) and len(rests) > 1
+        if not (are_alike or are_one) or len(set(found.values())) == 1:
             found = {name: split for name, split in found.items() if not rests.get(name)}
     return found
+
+
+def split_of_name(name: str) -> str | None:
+    """Return the split that a folder's name means by itself, such as ``train2017``; None if it means none."""
+    return splits_of([name]).get(name)
 
 
 def mix_splits(names: Sequence[str]) -> bool:

@@ -14,6 +14,7 @@ from shardkit.sources.folders.adjacent_tables import AdjacentTable, AdjacentTabl
 from shardkit.sources.folders.class_tree import FlatFolders, Wrapper, read_tree
 from shardkit.sources.folders.flat_folders import open_flat_folders
 from shardkit.sources.folders.source_place import SourcePlace
+from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.subfolders import is_archive, subfolder
@@ -107,6 +108,7 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
         CallError: Several tables, or a table and the folders, may be it.
     """
     if len(beside.naming) == 1 and not are_classes(folder, beside.naming[0]):
+        _refuse_labelled_split(folder, beside.naming[0], place)
         return _open_table(folder, beside, beside.naming[0], options)
     if len(beside.of_splits) == len(beside.naming):
         if options.image_column is None:
@@ -114,6 +116,25 @@ def _open_tables(folder: Folder, beside: AdjacentTables, options: SourceOptions,
         source_of = open_split_tables(folder, beside.of_splits, options)
         return _noted(source_of, folder, beside, "that no table names")
     raise _refuse_tables(beside, place)
+
+
+def _refuse_labelled_split(folder: Folder, table: AdjacentTable, place: SourcePlace) -> None:
+    """Refuse test.csv with the images of test/ next to train/cat/ and train/dog/: the table would hide these.
+
+    Raises:
+        CallError: A split's folder that the table does not name has label folders.
+    """
+    others = [name for name in splits_of(folders_in(folder)) if name not in table.image_folders]
+    labelled = [name for name in others if len(folders_in(folder, name)) > 1]
+    if not labelled or not table.image_folders - {""}:
+        return
+    shown = " and ".join(f"{name}/" for name in labelled)
+    problem = f"{place.shown}: {table.name} names no image in {shown}, where the folders may be labels"
+    commands = [
+        place.without([table.name], f"the folders in {shown} are the labels, {table.name} is not read", files=True),
+        place.without(labelled, f"the labels are in {table.name}; {shown} left out"),
+    ]
+    raise refusal(problem, commands)
 
 
 def _open_table(folder: Folder, beside: AdjacentTables, table: AdjacentTable, options: SourceOptions) -> Source:

@@ -1,8 +1,9 @@
 """The layout `table`: SOURCE is a CSV, TSV, Excel, JSON or Parquet file with columns of image paths and labels."""
 
 import contextlib
+import itertools
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -27,7 +28,7 @@ from shardkit.storage import Folder, open_folder, os_errors_as
 
 TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *EXCEL_ENDINGS)
 _OTHER_WORKBOOKS = {".xls", ".xlsb", ".ods", ".numbers"}
-_UNLISTED = -1  # the part that counts images without record; the other parts are numbers from 0
+UNLISTED = -1  # the part that counts images without record; the other parts are numbers from 0
 _DISCARDED = "records of the split DISCARD"
 
 
@@ -71,7 +72,7 @@ class Table(Source):
 
     def parts(self) -> list[int]:
         """Return a part for each row group of a Parquet file or the whole other file, and one for the other images."""
-        return [*self.file.parts(), _UNLISTED]
+        return [*self.file.parts(), UNLISTED]
 
     def list_part(self, part: int, batch_rows: int) -> Iterator[Listing]:
         """See Source; records in the file's order. Does not look up whether images exist.
@@ -80,10 +81,8 @@ class Table(Source):
         """
         key_of = self._key_of()
         skipped: dict[str, int] = {}
-        if part == _UNLISTED:
-            if count := count_unlisted(self.folder, self._keys(key_of)):
-                skipped[f"{'image' if count == 1 else 'images'} that {printable(self.file.name)} does not name"] = count
-            yield from batched(self.schema, (), batch_rows, skipped)
+        if part == UNLISTED:
+            yield from batched(self.schema, (), batch_rows, count_others([self]))
             return
         yield from batched(self.schema, self._rows(part, key_of, skipped), batch_rows, skipped)
 
@@ -99,13 +98,25 @@ class Table(Source):
         key, find = self.keys.key, self.image_location.finder(self.folder)
         return key if self.image_location.is_plain else lambda path: find(key(path))
 
-    def _keys(self, key_of: Callable[[object], str]) -> Iterator[str]:
+    def all_keys(self) -> Iterator[str]:
         """Yield the keys of all records that have one."""
+        key_of = self._key_of()
         image = self.columns.image
         for record in self.file.all_records(frozenset({image})):
             if record.problem is None:
                 with contextlib.suppress(BadRecord):
                     yield key_of(record.values[image])
+
+
+def count_others(tables: Sequence[Table]) -> dict[str, int]:
+    """Return the number of images next to those of some tables that none of them names, by a phrase for the user.
+
+    Args:
+        tables: The tables, at least one; their keys start at the same folder.
+    """
+    count = count_unlisted(tables[0].folder, itertools.chain.from_iterable(one.all_keys() for one in tables))
+    which = f"{printable(tables[0].file.name)} does not name" if len(tables) == 1 else "no table names"
+    return {f"{'image' if count == 1 else 'images'} that {which}": count} if count else {}
 
 
 def open_table(path_url: str, options: SourceOptions) -> Table:

@@ -9,11 +9,11 @@ import pyarrow.compute as pc
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.folders.split_folders import splits_of
-from shardkit.sources.listing import PATH, Listing, Source
+from shardkit.sources.listing import PATH, Listing, Source, batched
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.subfolders import subfolder
 from shardkit.sources.tables.formats.records import TableFile
-from shardkit.sources.tables.layout import Table, open_table_file, open_table_in
+from shardkit.sources.tables.layout import UNLISTED, Table, count_others, open_table_file, open_table_in
 from shardkit.sources.tables.roles import read_prefix
 from shardkit.sources.walking import file_or_folder, folders_in, join
 from shardkit.storage import Folder
@@ -73,11 +73,23 @@ class SplitTables(Source):
 
     def parts(self) -> list[tuple[int, int]]:
         """Return the parts of each table, with the number of the table."""
-        return [(i, part) for i, one in enumerate(self.tables) for part in one.table.parts()]
+        first = {
+            one.above: i for i, one in reversed([*enumerate(self.tables)])
+        }  # it counts for the others of its folder
+        return [
+            (i, part)
+            for i, one in enumerate(self.tables)
+            for part in one.table.parts()
+            if part != UNLISTED or first[one.above] == i
+        ]
 
     def list_part(self, part: tuple[int, int], batch_rows: int) -> Iterator[Listing]:
         """See Source; records in their file's order."""
         one = self.tables[part[0]]
+        if part[1] == UNLISTED:
+            together = [other.table for other in self.tables if other.above == one.above]
+            yield from batched(self.schema, (), batch_rows, count_others(together))
+            return
         for listing in one.table.list_part(part[1], batch_rows):
             yield replace(listing, rows=[], columns=_placed(listing.table(), one))
 

@@ -108,6 +108,15 @@ def test_classes_that_differ_only_in_their_writing_warn(names):
     assert all(name in said for name in map(repr, names))
 
 
+def test_classes_that_look_alike_are_shown_with_their_letters():
+    said = text_of(inventory_table(balanced("cat", "c\u0430t")))  # a Cyrillic letter
+    assert r"'cat' and 'c\u0430t'" in said
+
+
+def test_a_class_with_a_blank_at_an_end_warns():
+    assert "1 class named with a blank at an end: ' dog'" in text_of(inventory_table(balanced("cat", " dog")))
+
+
 def test_a_class_that_a_split_lacks_is_named_with_the_remedy():
     table = inventory_table([*balanced("cat", "dog"), *(f"rare{i:02d}" for i in range(12) for _ in range(2))])
     plan = plan_of(table, splits=SHARES)
@@ -252,4 +261,4 @@ def test_the_page_has_every_code_with_its_effect():
     named = {code: effect for codes, effect in rows for code in re.findall(r"`(\w+)`", codes)}
     section = {code: named[code] for code in named if code in found}
     assert section == {code: {"hints": "one line of the summary"}.get(kind, kind) for code, kind in found.items()}
-    assert len(found) == 14
+    assert len(found) == 15

@@ -100,6 +100,19 @@ def test_files_of_other_tasks_are_refused_as_source(name, annotation, found, tmp
 INAT_NAMES = [{"id": 0, "name": "Lontra canadensis"}, {"id": 3, "name": "Abies alba"}, {"id": 5, "name": "Cyanistes"}]
 
 
+# https://www.lvisdataset.org/dataset: an image has no file_name, but the URL of COCO's image
+def test_lvis_names_its_images_by_their_urls(tmp_path):
+    data = json.loads(coco_2017("train"))
+    for image in data["images"]:
+        image["coco_url"] = f"http://images.cocodataset.org/train2017/{image.pop('file_name')}"
+    files = {f"train2017/{i:012}.jpg": b"x" for i in (9, 25)} | {"lvis_v1_train.json": json.dumps(data).encode()}
+    rows, _ = listed(opened(write_tree(tmp_path / "lvis", files)))
+    assert {path: len(found) for path, found in boxes(rows).items()} == {
+        "train2017/000000000009.jpg": 0,
+        "train2017/000000000025.jpg": 2,
+    }
+
+
 def inat(names, labels=None):
     data = {"images": [{"id": i, "file_name": name, "width": 8, "height": 8} for i, name in enumerate(names)]}
     if labels is not None:

@@ -44,6 +44,16 @@ EXPORTS = {
         json.dumps({"classes": [{"title": "cat", "shape": "rectangle"}], "tags": [], "projectType": "images"}),
         "the app 'Export to COCO'",
     ),
+    "Vertex AI": (
+        "data.jsonl",
+        json.dumps({"imageGcsUri": "gs://b/1.jpg", "classificationAnnotation": {"displayName": "cat"}}),
+        "write a CSV file",
+    ),
+    "SageMaker Ground Truth": (
+        "output.manifest",
+        json.dumps({"source-ref": "s3://b/1.jpg", "job": 0, "job-metadata": {"class-name": "cat"}}),
+        "write a CSV file",
+    ),
 }
 
 

@@ -90,6 +90,60 @@ def test_tables_of_splits_with_equal_columns_are_one_source(kind, tmp_path):
     assert (bad, skipped) == ({}, {})
 
 
+def test_images_of_another_split_in_the_same_folder_are_not_counted_as_unnamed(tmp_path):
+    source = {
+        "train.csv": table("image,label", "images/1.jpg,cat", "images/2.jpg,dog"),
+        "val.csv": table("image,label", "./images/3.jpg,cat"),
+        **files("images/1.jpg", "images/2.jpg", "images/3.jpg", "images/4.jpg"),
+    }
+    _, good, bad, skipped = read(made(tmp_path, "folder", source))
+    assert {key: split for key, (split, _) in good.items()} == {
+        "images/1.jpg": "train",
+        "images/2.jpg": "train",
+        "images/3.jpg": "validation",
+    }
+    assert (bad, skipped) == ({}, {"image that no table names": 1})
+
+
+def test_paths_that_begin_with_a_dot_name_images(tmp_path):
+    source = {"data.csv": table("image,label", "./images/1.jpg,cat"), **files("images/1.jpg")}
+    _, good, _, skipped = read(made(tmp_path, "folder", source))
+    assert (good, skipped) == ({"images/1.jpg": (None, "cat")}, {})
+
+
+def test_a_table_of_the_classes_is_not_one_of_images(tmp_path):
+    source = {
+        "data.csv": table("image,class_id", "0.jpg,0", "1.jpg,1"),
+        "classes.csv": table("class_id,class_name", "0,cat", "1,dog"),
+        **files("images/0.jpg", "images/1.jpg"),
+    }
+    assert set(read(made(tmp_path, "folder", source))[1]) == {"images/0.jpg", "images/1.jpg"}
+
+
+@pytest.mark.parametrize(("ignored", "labels"), [("/test.csv", ["cat", "dog"]), ("/train/", ["ant"])])
+def test_a_table_for_one_split_does_not_hide_the_label_folders_of_another(ignored, labels, tmp_path):
+    source = {
+        "test.csv": table("image,label", "3.jpg,ant"),
+        **files("train/cat/1.jpg", "train/dog/2.jpg", "test/3.jpg"),
+    }
+    url = made(tmp_path, "folder", source)
+    with pytest.raises(CallError, match=r"test\.csv names no image in train/") as caught:
+        open_source(url)
+    assert f"--ignore {ignored}" in str(caught.value)
+    assert sorted(label for _, label in read(url, ignore=(ignored,))[1].values()) == labels
+
+
+@pytest.mark.parametrize("address", ["gs://bucket/x", "s3://bucket", "https://host/a/b"])
+def test_addresses_of_images_that_are_here_are_refused_before_the_network_with_the_command(address, tmp_path):
+    source = {"data.csv": table("image,label", f"{address}/1.jpg,cat"), **files("images/1.jpg")}
+    url = made(tmp_path, "folder", source)
+    with pytest.raises(CallError, match=r"are in .*/images, too") as caught:
+        open_source(f"{url}/data.csv")
+    prefix = f"{address}={url}/images"
+    assert f"--path-prefix {prefix}" in str(caught.value)
+    assert set(read(f"{url}/data.csv", path_prefix=(prefix,))[1]) == {"1.jpg"}
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_roboflows_multi_label_export_is_one_source(kind, tmp_path):
     # https://roboflow.com/formats/multiclass-classification-csv: a blank after each comma.

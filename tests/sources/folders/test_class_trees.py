@@ -25,6 +25,12 @@ READ = {
         },
         {},
     ),
+    "folders of a network disk": (
+        ["cat/1.jpg", "cat/@eaDir/1.jpg/SYNOPHOTO_THUMB_XL.jpg", "dog/2.jpg", "#recycle/3.jpg", "$RECYCLE.BIN/4.jpg"],
+        "class folders",
+        {"cat/1.jpg": (None, "cat"), "dog/2.jpg": (None, "dog")},
+        {},
+    ),
     "one split": (
         ["training_data/cat/1.jpg", "training_data/dog/2.jpg"],
         SPLITS,
@@ -259,6 +265,26 @@ REFUSED = {
         "folder names contain a split and another word (cats_test/, cats_train/, dogs_test/ and 1 more)",
         [FORCED],
     ),
+    "Market-1501": (
+        ["bounding_box_train/0002_c1.jpg", "bounding_box_test/0003_c1.jpg", "query/0003_c2.jpg"],
+        "bounding_box_test/, bounding_box_train/ may be splits or classes, because of query/",
+        ["SOURCE OUT --ignore /query/", FORCED],
+    ),
+    "masks next to their images (BUSI)": (
+        ["benign/1.png", "benign/1_mask.png", "benign/1_mask_1.png", "malignant/2.png", "malignant/2_mask.png"],
+        "1_mask.png in benign/ is a mask",
+        ["SOURCE OUT --ignore '*_mask*'", FORCED],
+    ),
+    "masks next to the images of a split": (
+        ["train/a/1.png", "train/a/1_mask.png", "train/b/2.png", "test/a/3.png"],
+        "1_mask.png in train/a/ is a mask",
+        ["SOURCE OUT --ignore '*_mask*'", FORCED],
+    ),
+    "masks next to images without labels (DeepGlobe)": (
+        ["1_sat.jpg", "1_mask.png", "2_sat.jpg", "2_mask.png"],
+        "1_mask.png is a mask by its name",
+        ["SOURCE OUT --ignore '*_mask*' --unlabelled", UNLABELLED],
+    ),
 }
 
 
@@ -353,6 +379,7 @@ def test_pictures_in_other_formats_count_as_rejected_among_labelled_images(tmp_p
         (["cars_train", "cars_test"], {"cars_train": "train", "cars_test": "test"}),
         (["cars_train", "dogs_test"], {}),  # they differ by more than the split
         (["cars_train"], {}),
+        (["box_train", "box_test", "query"], {"box_train": "train", "box_test": "test"}),
         (["train", "train_station"], {"train": "train"}),
         (["train_test"], {}),  # two splits
         (["constrain", "contest", "valley"], {}),  # words in words

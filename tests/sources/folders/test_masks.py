@@ -122,6 +122,13 @@ TREES = {
         ["images/1.jpg", "images/1.webp", "masks/1.png"],
         [("images/1.jpg", None, "masks/1.png"), ("images/1.webp", None, "masks/1.png")],
     ),
+    "splits with a year (COCO-stuff)": (
+        ["images/train2017/1.jpg", "images/val2017/2.jpg", "masks/train2017/1.png", "masks/val2017/2.png"],
+        [
+            ("images/train2017/1.jpg", "train", "masks/train2017/1.png"),
+            ("images/val2017/2.jpg", "validation", "masks/val2017/2.png"),
+        ],
+    ),
     "several dots": (["images/a.b.jpg", "masks/a.b.png"], [("images/a.b.jpg", None, "masks/a.b.png")]),
     "hidden and junk": (
         ["images/1.jpg", "images/._1.jpg", "masks/1.png", "masks/.1.png", "__MACOSX/images/1.jpg"],

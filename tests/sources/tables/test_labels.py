@@ -183,7 +183,7 @@ def test_columns_that_hold_no_labels_are_refused(columns, options, message, tmp_
 
 
 def test_a_separator_and_numbers_do_not_go_together(tmp_path):
-    with pytest.raises(CallError, match="label_type 'number'"):
+    with pytest.raises(CallError, match="--label-type number"):
         opened(write(tmp_path, "image,label\na,1\n"), label_separator="|", label_type="number")
 
 

@@ -111,6 +111,8 @@ class CocoColumns:
             return
         self.with_image.add(code)
         name = record.get("file_name")
+        if name is None and isinstance(url := record.get("coco_url"), str):
+            name = "/".join(url.split("/")[-2:])  # LVIS has train2017/1.jpg only as the end of a URL
         problem = "the record has none" if not isinstance(name, str) else None
         if isinstance(name, str):
             name = _relative(name, self.root_url)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 
 from shardkit.naming import split_of_folder
 from shardkit.sources.detection.voc.image_folders import read_lists
+from shardkit.sources.folders.split_folders import split_of_name
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS, IMAGES, is_oxford_pets
 from shardkit.sources.walking import children, folders_in, is_folder, join
@@ -92,7 +93,7 @@ def _pair(folder: Folder, base: str, split: str | None) -> Part | None:
     if not base and masks is None:
         return None
     inner = folders_in(folder, images)
-    return Part(images, masks, split, with_splits=split is None and bool(inner) and all(map(split_of_folder, inner)))
+    return Part(images, masks, split, with_splits=split is None and bool(inner) and all(map(split_of_name, inner)))
 
 
 def _are_lists(folder: Folder, path: str, images: str) -> bool:

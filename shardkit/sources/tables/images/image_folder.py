@@ -81,6 +81,7 @@ def place_images(
         MachineError: A folder cannot be listed.
     """
     _refuse_drives(source, table_folder, options, first)
+    _refuse_copies(source, table_folder, options, first)
     folder, keys = build_keys(source, table_folder, options, first, all_paths)
     paths = list(dict.fromkeys(_good_keys(keys, first)))[: _NUM_COUNTED if counting else NUM_LOOKED_UP]
 
@@ -168,6 +169,27 @@ def _refuse_drives(source: str, table_folder: Folder, options: SourceOptions, fi
     mapped = [NumberedPath(line, replace_prefix(path, prefixes)) for line, path in first]
     if 2 * sum(is_drive(path) for _, path in mapped) > len(mapped):
         _refuse_missing(source, table_folder, options, first, must=True)
+
+
+def _refuse_copies(source: str, table_folder: Folder, options: SourceOptions, first: Sequence[NumberedPath]) -> None:
+    """Refuse URLs of images that are next to a local table, too: the bucket may be out of reach.
+
+    Raises:
+        CallError: They are, and the user says neither --root nor --path-prefix.
+    """
+    url = first[0].path
+    if options.root or options.path_prefix or "://" in table_folder.url or absolute_form(url) != url or url[0] == "/":
+        return
+    shared = shared_folder(path for _, path in first[:NUM_LOOKED_UP])
+    place = _place_of_tail(table_folder, url, len(shared), also_above=False)
+    if place is None:
+        return
+    old = _beginning(url, place[0])
+    choices = [Choice({"path_prefix": (f"{old}={place[1]}",)}, "the images are there")]
+    if url.startswith(("gs://", "s3://")):
+        choices.append(Choice({"root": old}, "the images are read from the bucket"))
+    problem = f"{source}: its images are called {shown(url)} and the like, and are in {place[1]}, too"
+    raise refuse(problem, source, options, choices)
 
 
 def _refuse_missing(

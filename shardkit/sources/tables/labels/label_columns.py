@@ -13,7 +13,7 @@ from shardkit.sources.tables.labels.profile import Profile, profile_of
 from shardkit.sources.tables.labels.reading import Labels
 from shardkit.sources.tables.refusals import Choice, refuse
 
-_MAX_CHOICES = 4  # commands of a refusal
+_MAX_CHOICES = 8  # commands of a refusal
 _MAX_PAIRS = 100_000  # different pairs of values in two columns that are compared
 
 
@@ -117,6 +117,8 @@ def _none(
             choices.append(Choice(changes, "one class per image, the one of these columns with a 1"))
         choices.append(Choice({"label_columns": names}, "a class for each of these columns of 0 and 1"))
     profiles = {i: profile_of(file, prefix, i) for i in free if i not in indicators or len(indicators) == 1}
+    # A column of one value is no class; it is named only if there is no other.
+    profiles = {i: one for i, one in profiles.items() if one.num_distinct > 1} or profiles
     # Fewer different values first: a class has many images.
     for i in sorted(profiles, key=lambda i: profiles[i].num_distinct):
         profile = profiles[i]
