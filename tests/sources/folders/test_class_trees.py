@@ -267,7 +267,7 @@ REFUSED = {
     ),
     "Market-1501": (
         ["bounding_box_train/0002_c1.jpg", "bounding_box_test/0003_c1.jpg", "query/0003_c2.jpg"],
-        "bounding_box_test/, bounding_box_train/ may be splits or classes, because of query/",
+        "bounding_box_test/, bounding_box_train/ may be splits or classes: query/ is next to them",
         ["SOURCE OUT --ignore /query/", FORCED],
     ),
     "masks next to their images (BUSI)": (
