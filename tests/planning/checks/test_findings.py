@@ -16,6 +16,8 @@ from shardkit.planning.plan import make_plan
 from shardkit.planning.user_call import UserCall
 from shardkit.testing import inventory_table
 
+from ...pages import CHECKOUT
+
 SHARES = {"train": Fraction(4, 5), "validation": Fraction(1, 5)}
 CALL = UserCall("photos")
 
@@ -254,7 +256,7 @@ def test_the_page_has_every_code_with_its_effect():
         text = path.read_text(encoding="utf-8")
         found |= dict(re.findall(r'Finding\(\s*"(\w+)",\s*"(\w+)"', text))
         found |= dict.fromkeys(re.findall(r'\("(class_named_\w+)"', text), "warns")
-    page = (package.parents[1] / "sources" / "README.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "shardkit/sources/README.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| (`\w+`(?:, `\w+`)*) \| .* \| (.+) \|$", page.partition("\n## Check these\n")[2], re.MULTILINE
     )

@@ -1,0 +1,95 @@
+"""The made layouts of tests/sources, converted and read back record by record, by commands that a user would type.
+
+What listing gives is tested there, case by case. Here the same trees hold real pictures, go through the conversion, and
+are read from the shards: keys, splits, classes and bytes.
+"""
+
+import io
+
+import numpy as np
+import pytest
+from PIL import Image
+
+import shardkit
+from shardkit.dataset.features import MASK
+from shardkit.reject_reasons import REJECT_REASONS
+from shardkit.sources import SourceOptions
+from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.testing import convert_without_beam, picture
+
+from ..cli.calling import call
+from ..sources.folders import test_class_trees as trees
+from ..sources.test_well_known import READ as WELL_KNOWN
+from ..sources.test_well_known import write
+
+KINDS = {".bmp": "BMP", ".gif": "GIF", ".png": "PNG", ".tif": "TIFF", ".tiff": "TIFF", ".webp": "WEBP"}
+
+
+def grey(number):
+    """A mask: a class number in all pixels."""
+    out = io.BytesIO()
+    Image.fromarray(np.full((8, 8), number % 3, np.uint8)).save(out, "PNG")
+    return out.getvalue()
+
+
+def pictured(files, masks=()):
+    """The files with a picture of its own in place of each image's dummy content."""
+    made = {}
+    for number, (path, content) in enumerate(files.items()):
+        kind = ending(path)
+        if kind not in IMAGE_ENDINGS or not isinstance(content, bytes) or len(content) > 20:
+            made[path] = content
+        else:
+            made[path] = grey(number) if path in masks else picture(number, kind=KINDS.get(kind, "JPEG"))
+    return made
+
+
+def read_back(folder):
+    """{key: (split, label or labels)} of a dataset, and its examples by key."""
+    found, examples = {}, {}
+    for split in shardkit.read_manifest(str(folder)).splits:
+        for example in shardkit.open(str(folder), split):
+            several = "labels" in example
+            labels = example.label_names
+            found[example.key] = (split, labels if several else labels[0] if labels else None)
+            examples[example.key] = example
+    return found, examples
+
+
+def wanted_of(rows):
+    """The same of a listing's rows; without those that are rejected."""
+    return {key: (split or "train", label) for key, split, label in rows if str(label) not in REJECT_REASONS}
+
+
+@pytest.mark.parametrize("name", WELL_KNOWN)
+def test_a_well_known_dataset_is_read_back_from_its_shards(name, tmp_path):
+    files, options, rows, _ = WELL_KNOWN[name]
+    masks = {label for _, _, label in rows if isinstance(label, str) and label in files}
+    made = pictured(files, masks)
+    source = write(tmp_path / "source", made)
+    convert_without_beam(str(source), str(tmp_path / "out"), source_options=SourceOptions(**options))
+    found, examples = read_back(tmp_path / "out")
+    wanted = wanted_of(rows)
+    assert found.keys() == wanted.keys()
+    for key, (split, label) in wanted.items():
+        assert found[key][0] == split
+        if isinstance(label, str) and label in masks:
+            np.testing.assert_array_equal(examples[key].mask(), np.asarray(Image.open(io.BytesIO(made[label]))))
+            assert MASK in examples[key]
+        else:
+            several = isinstance(found[key][1], list)
+            assert (sorted(found[key][1]) if several else found[key][1]) == (sorted(label or []) if several else label)
+        if key in made and made[key][:2] in {b"\xff\xd8", b"\x89P"}:
+            assert examples[key]["image"] == made[key]
+    assert call("verify", tmp_path / "out", "--deep").exit_code == 0
+
+
+@pytest.mark.parametrize("name", trees.READ)
+def test_a_tree_of_class_folders_is_read_back_from_its_shards(name, tmp_path):
+    paths, _, wanted, _ = trees.READ[name]
+    source = write(
+        tmp_path / "source", pictured(paths if isinstance(paths, dict) else dict.fromkeys(paths, b"content"))
+    )
+    convert_without_beam(str(source), str(tmp_path / "out"))
+    found, _ = read_back(tmp_path / "out")
+    assert found == {key: (split or "train", label) for key, (split, label) in wanted.items()}
