@@ -21,17 +21,18 @@ MODULES = {
 }
 
 
-def require_extra(extra: str, purpose: str) -> None:
-    """Check that all packages of an extra are installed, without importing them.
+def require_extra(extra: str, purpose: str, *modules: str) -> None:
+    """Check that the packages of an extra are installed, without importing them.
 
     Args:
         extra: Name of the extra.
         purpose: What needs it, as the subject of a sentence: ``converting``.
+        *modules: Those of its modules that are needed. Default: all.
 
     Raises:
         MissingExtraError: A package is missing.
     """
-    missing = [module for module in MODULES[extra] if not _is_installed(module)]
+    missing = [module for module in modules or MODULES[extra] if not _is_installed(module)]
     if missing:
         raise _missing(extra, purpose, missing)
 

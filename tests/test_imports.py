@@ -49,7 +49,12 @@ def test_the_help_of_a_command_loads_nothing_heavy(command):
 
 @pytest.mark.parametrize(
     "module",
-    ["shardkit.writing.shard", "shardkit.verification.shards", "shardkit.writing.conversion", "shardkit.sources"],
+    [
+        "shardkit.writing.shard",
+        "shardkit.verification.shards",
+        "shardkit.writing.conversion",
+        "shardkit.sources.opening",
+    ],
 )
 def test_what_workers_run_loads_neither_tensorflow_nor_beam(module):
     assert loaded(f"import {module}", ["tensorflow", "keras", "apache_beam"]) == []

@@ -11,6 +11,7 @@ from shardkit.dataset import features as names
 from shardkit.dataset.features import Feature
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import CallError, DataError
+from shardkit.extras import require_extra
 from shardkit.images import BadImage
 from shardkit.images.pillow import decoding, detect_format, open_image
 
@@ -150,6 +151,7 @@ class Example(Mapping[str, Any]):
 
         Raises:
             DataError: The stored image does not decode.
+            MissingExtraError: Pillow is not installed.
         """
         return self._decoded(names.IMAGE)
 
@@ -174,6 +176,7 @@ class Example(Mapping[str, Any]):
         return np.asarray(self._decoded(names.MASK)).astype(np.int32)
 
     def _decoded(self, feature: str) -> "Image":
+        require_extra("convert", "decoding images", "PIL")
         data = bytes(self._values[feature][0])
         kind = detect_format(data)
         try:

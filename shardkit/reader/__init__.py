@@ -17,13 +17,13 @@ except ModuleNotFoundError as error:
 from shardkit.reader.api import make_dataset, make_dataset_fn
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
+from shardkit.reader.batch_preview import Preview, preview
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.images.mixup import cutmix, mixup
 from shardkit.reader.input_contexts import describe_input
 from shardkit.reader.monitoring import monitor
 
 if TYPE_CHECKING:
-    from shardkit.reader.batch_preview import Preview, preview
     from shardkit.reader.keras_callbacks import ResumeCallback as ResumeCallback  # not in __all__: it imports Keras
 
 __all__ = [
@@ -45,11 +45,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Import what needs more than TensorFlow only when it is used: Keras, and the drawing of `preview`."""
-    if name in {"Preview", "preview"}:
-        from shardkit.reader import batch_preview
-
-        return getattr(batch_preview, name)
+    """Import Keras only when it is used: its configured backend may not be installed."""
     if name == "ResumeCallback":
         from shardkit.reader.keras_callbacks import ResumeCallback
 

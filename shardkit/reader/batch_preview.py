@@ -14,6 +14,7 @@ from shardkit.errors import CallError
 from shardkit.examples.contact_sheet import BLACK, TILE, Tile, contact_sheet
 from shardkit.examples.drawing import Annotations, draw
 from shardkit.examples.pictures import save_picture
+from shardkit.extras import require_extra
 from shardkit.reader.dataset_fn import DatasetFn
 
 if TYPE_CHECKING:
@@ -62,7 +63,9 @@ def preview(
         CallError: Elements are not (images, labels) or (images, labels, weights), there is no such step, or the path
             has another ending.
         MachineError: The file cannot be written.
+        MissingExtraError: Pillow is not installed.
     """
+    require_extra("convert", "preview", "PIL")
     keys = dataset_fn.batch_keys(step)
     element = dataset_fn.read_batch(step)
     images, labels, weights = _parts(element)

@@ -20,7 +20,8 @@ from shardkit.planning.plan import Plan
 from shardkit.planning.plan_file import ShardTask
 from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import DUPLICATE
-from shardkit.sources import Source, SourceOptions, open_source
+from shardkit.sources import Source, SourceOptions
+from shardkit.sources.opening import open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
 from shardkit.writing.executor import Executor, WriteJob

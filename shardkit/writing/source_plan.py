@@ -6,8 +6,9 @@ from shardkit.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.planning.user_call import UserCall
-from shardkit.sources import Source, SourceOptions, open_source
+from shardkit.sources import Source, SourceOptions
 from shardkit.sources.ignoring.ignoring_source import unmatched_notes
+from shardkit.sources.opening import open_source
 from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
 from shardkit.writing.executor import Executor

@@ -42,9 +42,9 @@ def start(*arguments, **options):
     return subprocess.Popen([sys.executable, "-m", "shardkit", *map(str, arguments)], **given)
 
 
-def run(*arguments, **options):
-    """The same, waited for; outputs as text."""
-    command = [sys.executable, "-m", "shardkit", *map(str, arguments)]
+def run(*arguments, started_by=(), **options):
+    """The same, waited for; outputs as text. `started_by`: a program that ends by executing its arguments."""
+    command = [*started_by, sys.executable, "-m", "shardkit", *map(str, arguments)]
     given = {"env": environment(), "timeout": TIMEOUT_SECONDS, **options}
     return subprocess.run(command, capture_output=True, text=True, check=False, **given)
 

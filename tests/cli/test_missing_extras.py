@@ -13,8 +13,10 @@ WITHOUT_EXTRAS = """
 import sys
 
 class Hidden:
+    names = {"apache_beam", "PIL", "defusedxml", "yaml", "tensorflow", "keras"}
+
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in {"apache_beam", "PIL", "defusedxml", "yaml", "tensorflow", "keras"}:
+        if name.partition(".")[0] in self.names:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Hidden())
@@ -65,9 +67,9 @@ def test_what_needs_no_extra_works_without(dataset):
 def test_what_needs_an_extra_names_it_with_its_command_in_one_line(dataset, tmp_path):
     package = {
         ("convert", SAMPLE_DATA / "shapes", tmp_path / "out"): "apache_beam",
-        ("convert", tmp_path / "1.jpg", tmp_path / "2.jpg", tmp_path / "out"): "defusedxml",
         ("plan", SAMPLE_DATA / "voc"): "apache_beam",
         ("verify", dataset, "--deep"): "PIL",
+        ("preview", dataset, "-o", tmp_path / "sheet.png"): "PIL",
         ("verify", dataset, "--runner=FlinkRunner"): "apache_beam",
     }
     for (call, wanted), (code, stdout, stderr) in zip(package.items(), shardkit(*package), strict=True):
@@ -76,6 +78,25 @@ def test_what_needs_an_extra_names_it_with_its_command_in_one_line(dataset, tmp_
         assert stderr.count("\n") == 1, call
         assert all(word in stderr for word in (wanted, "pip install ", "[convert]")), call
     assert list(tmp_path.iterdir()) == []
+
+
+READ = """
+Hidden.names -= {{"tensorflow", "keras"}}
+from shardkit import reader
+
+train_fn = reader.make_dataset_fn({dataset!r}, "train", global_batch_size=4, image_size=(8, 8))
+print(train_fn.read_batch(0)[0].shape)
+try:
+    reader.preview(train_fn)
+except ImportError as error:
+    print(error)
+"""
+
+
+def test_a_dataset_is_read_with_the_extra_tensorflow_alone(dataset):
+    *_, shape, error = run_without_extras(READ.format(dataset=str(dataset))).splitlines()
+    assert shape == "(4, 8, 8, 3)"
+    assert error.startswith("preview needs PIL, which is not installed: pip install ")
 
 
 IN_PYTHON = """

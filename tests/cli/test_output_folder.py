@@ -1,5 +1,5 @@
 import os
-import resource
+import sys
 
 import pytest
 
@@ -148,8 +148,10 @@ def test_an_output_where_nothing_can_be_written_is_refused_by_name(source):
 
 
 def limited(num_bytes):
-    """What a new process calls first: no file of it may grow beyond that, as on a disk that is full."""
-    return lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (num_bytes, num_bytes))
+    """A program that executes its arguments where no file may grow beyond that, as on a disk that is full."""
+    # Not by `preexec_fn`: gRPC, if a test before has loaded it, may abort in the fork that then runs Python.
+    program = "import os, resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]),) * 2); "
+    return [sys.executable, "-c", program + "os.execv(sys.argv[2], sys.argv[2:])", str(num_bytes)]
 
 
 @pytest.mark.parametrize(
@@ -163,7 +165,7 @@ def test_a_full_disk_ends_it_with_3_and_a_sentence_and_the_same_command_goes_on(
     source = write_class_folders(tmp_path / "source", {"ant": 6, "bee": 4}, width=64, height=64)
     output = tmp_path / "out"
     # A limit of this process could not be taken back.
-    full = run("convert", source, output, "--shards", "2", preexec_fn=limited(num_bytes))
+    full = run("convert", source, output, "--shards", "2", started_by=limited(num_bytes))
     assert full.returncode == 3, full.stderr
     assert named in full.stderr
     assert "File too large" in full.stderr

@@ -7,7 +7,7 @@ import pytest
 
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
-from shardkit.sources import open_source
+from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import plan_without_beam, write_class_folders
 

@@ -11,8 +11,9 @@ from shardkit.inventory.digests import fingerprint
 from shardkit.inventory.parts import count_listed, count_rows, listed_path, part_name, read_parts, write_part
 from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.inventory.table import compact
-from shardkit.sources import Listing, SourceOptions, open_source
+from shardkit.sources import Listing, SourceOptions
 from shardkit.sources.listing import ListingRow
+from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, write_tree
 

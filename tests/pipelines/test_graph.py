@@ -22,7 +22,7 @@ from shardkit.pipelines.write import WriteShards
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
-from shardkit.sources import open_source
+from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
 from shardkit.verification.dataset import CheckJob

@@ -4,7 +4,7 @@ import tarfile
 import pytest
 
 from shardkit.errors import CallError, DataError
-from shardkit.sources import open_source
+from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree

@@ -12,7 +12,8 @@ import pytest
 from shardkit import read_manifest
 from shardkit.errors import DataError
 from shardkit.planning.options import ConvertOptions
-from shardkit.sources import SourceOptions, open_source
+from shardkit.sources import SourceOptions
+from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import picture, plan_without_beam, write_tree
 from shardkit.verification.shards import read_checked_manifest

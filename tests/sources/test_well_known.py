@@ -10,7 +10,7 @@ import pytest
 
 from shardkit.errors import CallError, ShardkitError
 from shardkit.inventory.measuring import measure_files
-from shardkit.sources import open_source
+from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, write_tree

@@ -7,7 +7,8 @@ import pytest
 
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory.parts import read_parts
-from shardkit.sources import SourceOptions, open_source
+from shardkit.sources import SourceOptions
+from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import picture, write_tree
 from shardkit.writing import inventory_tasks

@@ -12,7 +12,7 @@ from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import PLAN_VERSION
-from shardkit.sources import open_source
+from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, picture, plan_without_beam, write_class_folders, write_tree
 from shardkit.writing.publishing import check_finished_shards, publish

@@ -15,7 +15,8 @@ from shardkit.errors import DataError, MachineError
 from shardkit.inventory.schema import Reject
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
-from shardkit.sources import SourceOptions, open_source
+from shardkit.sources import SourceOptions
+from shardkit.sources.opening import open_source
 from shardkit.storage import TEMPORARY, open_folder, retry
 from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree
 from shardkit.writing import shard as writing

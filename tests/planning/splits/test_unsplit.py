@@ -7,7 +7,8 @@ import tarfile
 import pytest
 
 from shardkit.planning.options import ConvertOptions
-from shardkit.sources import SourceOptions, open_source
+from shardkit.sources import SourceOptions
+from shardkit.sources.opening import open_source
 from shardkit.testing import picture, plan_without_beam, write_tree
 
 

@@ -1,6 +1,6 @@
 """Rows of a source of boxes, listed as the conversion lists them."""
 
-from shardkit.sources import open_source
+from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 
 

@@ -3,7 +3,7 @@ import re
 import pytest
 
 from shardkit.errors import CallError, ShardkitError
-from shardkit.sources import open_source
+from shardkit.sources.opening import open_source
 
 from .tree_sources import KINDS, commands_in, made, read
 

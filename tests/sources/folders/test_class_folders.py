@@ -3,8 +3,8 @@ import os
 import pytest
 
 from shardkit.errors import DataError, MachineError
-from shardkit.sources import open_source
 from shardkit.sources.folders.class_tree import open_class_folders
+from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 

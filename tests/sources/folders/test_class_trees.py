@@ -3,8 +3,8 @@ import re
 import pytest
 
 from shardkit.errors import CallError, DataError
-from shardkit.sources import open_source
 from shardkit.sources.folders.split_folders import splits_of
+from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 

@@ -1,7 +1,7 @@
 import pytest
 
 from shardkit.errors import CallError
-from shardkit.sources import open_source
+from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 
 from .tree_sources import KINDS, made

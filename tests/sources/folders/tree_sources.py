@@ -2,7 +2,7 @@
 
 import zipfile
 
-from shardkit.sources import open_source
+from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.testing import write_tree
 

@@ -3,8 +3,8 @@ import pickle
 
 import pytest
 
-from shardkit.sources import open_source
 from shardkit.sources.ignoring.ignoring_source import unmatched_notes
+from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.testing import picture, write_tree
 

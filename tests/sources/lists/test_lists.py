@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from shardkit.errors import CallError, DataError, ShardkitError
-from shardkit.sources import open_source
 from shardkit.sources.lists.class_names import find_class_names
+from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 
 from ..test_well_known import images, read, write

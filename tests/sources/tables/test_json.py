@@ -5,7 +5,8 @@ import json
 import pytest
 
 from shardkit.errors import CallError, DataError
-from shardkit.sources import SourceOptions, open_source
+from shardkit.sources import SourceOptions
+from shardkit.sources.opening import open_source
 from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.storage import open_folder
 

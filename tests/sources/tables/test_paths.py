@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 
 from shardkit.naming import relative_path_problem
 from shardkit.planning.options import ConvertOptions
-from shardkit.sources import open_source
 from shardkit.sources.listing import BadRecord
+from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.layout import open_table
 from shardkit.sources.tables.paths import KeyBuilder

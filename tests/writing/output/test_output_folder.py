@@ -10,7 +10,7 @@ from shardkit.naming import RUN_LOG, ShardName
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description, make_plan
-from shardkit.sources import open_source
+from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import (
     convert_without_beam,
