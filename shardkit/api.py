@@ -33,6 +33,7 @@ def convert(
     label_separator: str | None = None,
     label_type: LabelType = "auto",
     label_pattern: str | None = None,
+    class_level: int = 1,
     unlabelled: bool = False,
     ignore: Sequence[str] = (),
     classes: Sequence[str] | None = None,
@@ -76,6 +77,8 @@ def convert(
         label_type: Whether labels are classes or numbers for regression.
         label_pattern: Regular expression on file names; the label is its first group, or its groups ``label``,
             ``split`` and ``group`` are what their names say.
+        class_level: Level of the class folders, counted from the source or from its split folders; 2 for
+            ``SOURCE/<patient>/<label>/image``.
         unlabelled: Whether to convert images without labels from any tree of folders; the same as
             ``layout="unlabelled"``.
         ignore: Globs of files and folders to leave out, as in .gitignore, such as ``["test1/", "*.webp"]``.
@@ -149,6 +152,7 @@ def plan(
     label_separator: str | None = None,
     label_type: LabelType = "auto",
     label_pattern: str | None = None,
+    class_level: int = 1,
     unlabelled: bool = False,
     ignore: Sequence[str] = (),
     classes: Sequence[str] | None = None,
@@ -182,6 +186,7 @@ def plan(
         label_separator: See `convert`.
         label_type: See `convert`.
         label_pattern: See `convert`.
+        class_level: See `convert`.
         unlabelled: See `convert`.
         ignore: See `convert`.
         classes: See `convert`.

@@ -80,6 +80,10 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
             raise CallError(msg)
     for argument in CHOICES:
         check_choice(argument, given[argument])
+    level = given["class_level"]
+    if isinstance(level, bool) or not isinstance(level, int) or level < 1:
+        msg = f"--class-level must be a whole number from 1; found {level!r}"
+        raise CallError(msg)
     splits, shards = given["splits"], given["shards"]
     if splits is not None:
         splits = {check_split_name(split): share for split, share in parse_ratios(_as_text(splits)).items()}

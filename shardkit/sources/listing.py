@@ -83,7 +83,12 @@ IMAGE_ENDINGS = frozenset(
     }
 )
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
-_JUNK = frozenset({"thumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "#recycle", "$recycle.bin"})
+_JUNK = frozenset(
+    {
+        *("thumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "#recycle", "$recycle.bin"),
+        *("venv", "site-packages", "node_modules", "__pycache__"),  # they hold pictures, too
+    }
+)
 
 
 class BadRecord(ValueError):  # noqa: N818 - it describes the data, not a failure of the program

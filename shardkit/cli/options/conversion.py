@@ -53,6 +53,12 @@ _OPTIONS = (
         "Label in the file name: its first group, or its groups label, split and group.",
         metavar="REGEX",
     ),
+    _option(
+        "--class-level",
+        "Level of the class folders in SOURCE or its split folders: 2 for <patient>/<label>/image.",
+        type=click.IntRange(min=1),
+        metavar="N",
+    ),
     _option("--unlabelled", "Convert images without labels, from any tree of folders.", is_flag=True),
     _option(
         "--ignore",

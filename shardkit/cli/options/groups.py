@@ -15,6 +15,7 @@ OPTION_GROUPS = {
         "--label-separator",
         "--label-type",
         "--label-pattern",
+        "--class-level",
         "--unlabelled",
         "--ignore",
         "--classes",
