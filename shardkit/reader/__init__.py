@@ -24,7 +24,9 @@ from shardkit.reader.input_contexts import describe_input
 from shardkit.reader.monitoring import monitor
 
 if TYPE_CHECKING:
-    from shardkit.reader.keras_callbacks import ResumeCallback as ResumeCallback  # not in __all__: it imports Keras
+    # Not in __all__: they import Keras.
+    from shardkit.reader.callbacks.input_monitor import InputMonitor as InputMonitor
+    from shardkit.reader.callbacks.resume_callback import ResumeCallback as ResumeCallback
 
 __all__ = [
     "BlockOrder",
@@ -46,8 +48,12 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import Keras only when it is used: its configured backend may not be installed."""
+    if name == "InputMonitor":
+        from shardkit.reader.callbacks.input_monitor import InputMonitor
+
+        return InputMonitor
     if name == "ResumeCallback":
-        from shardkit.reader.keras_callbacks import ResumeCallback
+        from shardkit.reader.callbacks.resume_callback import ResumeCallback
 
         return ResumeCallback
     msg = f"module {__name__!r} has no attribute {name!r}"
