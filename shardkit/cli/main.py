@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 
+from shardkit.cli.progress.displays import ERASE_LINE, is_live
+from shardkit.cli.progress.json_log import JSON, capture_other_output, log_format_of, write_json
 from shardkit.cli.terminal import escape_controls, fitted
 from shardkit.errors import CallError, MachineError, ShardkitError
 from shardkit.extras import missing_extra
@@ -29,6 +31,7 @@ _COMMANDS = {
     "show": "Show one example.",
     "verify": "Check every byte of a dataset; exit with 1 on any problem.",
 }
+_IS_JSON = "shardkit.is_json"  # key in click's `meta`, which all contexts of a call share
 INTERRUPTED = 130  # the shell's exit code after Ctrl-C
 
 
@@ -41,6 +44,15 @@ class _Commands(click.Group):
             return None
         command: click.Command = getattr(importlib.import_module(f"shardkit.cli.{name}"), name)
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_IS_JSON] = log_format_of(args) == JSON  # before options are checked: errors have this format too
+        if ctx.meta[_IS_JSON]:
+            capture_other_output()
+        try:
+            return super().parse_args(ctx, args)
+        except click.ClickException as error:
+            raise _as_json(error, ctx) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -63,20 +75,23 @@ class _Commands(click.Group):
         try:
             with _interrupted_by_sigterm():
                 return super().invoke(ctx)
+        except click.ClickException as error:
+            raise _as_json(error, ctx) from error
         except ShardkitError as error:
-            raise _Failure(escape_controls(str(error)), error.exit_code) from error
+            raise _as_json(_Failure(escape_controls(str(error)), error.exit_code), ctx) from error
         except ModuleNotFoundError as error:
             missing = missing_extra(error, f"shardkit {ctx.invoked_subcommand}")
             if missing is None:
                 raise
-            raise _Failure(str(missing), missing.exit_code) from error
+            raise _as_json(_Failure(str(missing), missing.exit_code), ctx) from error
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-            raise _Failure(escape_controls(f"{where}{error.strerror or error}"), MachineError.exit_code) from error
+            sentence = escape_controls(f"{where}{error.strerror or error}")
+            raise _as_json(_Failure(sentence, MachineError.exit_code), ctx) from error
         except KeyboardInterrupt:
-            click.echo("\nInterrupted. Finished work is kept; run the same command again to resume.", err=True)
+            _say_interrupted(ctx)
             # Not sys.exit: it would wait for workers that are decoding.
             os._exit(INTERRUPTED)
 
@@ -105,6 +120,26 @@ class _Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         click.echo(fitted(f"Error: {self.format_message()}"), file=file, err=file is None)
+
+
+class _JsonFailure(_Failure):
+    def show(self, file: Any = None) -> None:
+        del file
+        write_json("error", self.format_message())
+
+
+def _as_json(error: click.ClickException, ctx: click.Context) -> click.ClickException:
+    """Return the error as it is shown: as JSON if `--log-format json` is given."""
+    return _JsonFailure(error.format_message(), error.exit_code) if ctx.meta[_IS_JSON] else error
+
+
+def _say_interrupted(ctx: click.Context) -> None:
+    sentence = "Interrupted. Finished work is kept; run the same command again to resume."
+    if ctx.meta[_IS_JSON]:
+        write_json("warning", sentence)
+    else:
+        # The terminal itself has printed ^C.
+        click.echo(f"{ERASE_LINE if is_live() else ''}{sentence}", err=True)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -137,22 +137,24 @@ def test_another_backend_is_refused(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("times", "advice"),
+    ("seconds_waited", "advice"),
     [
         (
-            StepTimes(num_images=6300, seconds=10, seconds_waited=6.3),
-            "Training waited for input 63% of the time (630 images/s); without waiting it would be 1,703 images/s. "
-            "Run `shardkit bench OUT --target 1703` to see what would help.",
+            6.3,
+            (
+                "Training waited for input 63% of the time (630 images/s); without waiting it would be 1,703 images/s."
+                " Run `shardkit bench OUT --target 1703` to see what would help."
+            ),
         ),
         (
-            StepTimes(num_images=6300, seconds=10, seconds_waited=0.42),
-            "Training waited for input 4.2% of the time (630 images/s); the input is fast enough.",
+            10,
+            (
+                "Training waited for input 100% of the time (630 images/s); run `shardkit bench OUT` to see what would "
+                "help."
+            ),
         ),
-        (
-            StepTimes(num_images=6300, seconds=10, seconds_waited=10),
-            "Training waited for input 100% of the time (630 images/s); run `shardkit bench OUT` to see what would help.",
-        ),
+        (0.42, "Training waited for input 4.2% of the time (630 images/s); the input is fast enough."),
     ],
 )
-def test_the_advice_has_the_figures(times, advice):
-    assert times.advice() == advice
+def test_the_advice_has_the_figures(seconds_waited, advice):
+    assert StepTimes(num_images=6300, seconds=10, seconds_waited=seconds_waited).advice() == advice

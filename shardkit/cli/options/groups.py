@@ -22,7 +22,7 @@ OPTION_GROUPS = {
     "Splits": ("--splits", "--splits-of", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),
     "Shards": ("--shards", "--shard-size", "--input-pipelines"),
     "Images": ("--check", "--max-rejected", "--resize", "--quality"),
-    "Run": ("--name", "--overwrite", "--workers", "--explain", "--json", "--quiet"),
+    "Run": ("--name", "--overwrite", "--workers", "--explain", "--json", "--quiet", "--log-format"),
 }
 LAST_GROUP = "Run"
 NAME_COLUMNS = 28  # minimum width of the first column: click aligns each section separately

@@ -25,20 +25,22 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
 
     Every epoch gets two values in `logs`, for History, CSVLogger, TensorBoard (`epoch_waiting_for_input`) and the
     progress bar: `waiting_for_input`, the share of time, 0 to 1, and `images_per_second`. Put this callback before
-    those that write `logs`: Keras calls them in the order of the list. An epoch is measured from the start of its second
-    step to its last batch: the first step traces the model, opens the input and fills its buffers. Validation does not
-    count, and epochs of fewer than three steps have no values.
+    those that write `logs`: Keras calls them in the order of the list. An epoch is measured from the start of its
+    second step to its last batch: the first step traces the model, opens the input and fills its buffers. Validation
+    does not count, and epochs of fewer than three steps have no values.
 
-    How it measures: `fit` fetches a batch inside its compiled step, where no callback sees it, so while `fit` runs, this
-    callback fetches the batches itself and gives each to the same compiled step. After each step it reads one metric,
-    which waits for the device. Without that, a GPU's step would return early, and the time in which the input works
-    while the device is busy would count as waiting. The numbers that the model learns do not change. What changes:
+    How it measures: `fit` fetches a batch inside its compiled step, where no callback sees it, so while `fit` runs,
+    this callback fetches the batches itself and gives each to the same compiled step. After each step it reads one
+    metric, which waits for the device. Without that, a GPU's step would return early, and the time in which the input
+    works while the device is busy would count as waiting. The numbers that the model learns do not change. What
+    changes:
 
-    - a step costs about 0.1 ms more, and the host does not prepare the next step while the device is busy;
-    - `steps_per_execution` has no effect: steps run one at a time, which is much slower on a TPU. The callback says so.
+    - the host does not prepare the next step while the device is busy;
+    - `steps_per_execution` has no effect: steps run one at a time, and the callback says so. If steps are short, or on
+      a TPU, that makes training slower; then use the callback for a short run only.
 
-    So leave it in for a short run, or for good if steps take 10 ms or more. On several machines each measures and prints
-    its own waits. It works with the TensorFlow and JAX backends of Keras, and with strategies.
+    On several machines each measures and prints its own waits. It works with the TensorFlow and JAX backends of Keras,
+    and with strategies.
 
     Attributes:
         times: The times of all epochs since `fit` began.
