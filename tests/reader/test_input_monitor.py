@@ -1,5 +1,7 @@
 """InputMonitor in Keras' own `fit`: the share of waiting, where the values go, and that training stays the same."""
 
+import subprocess
+import sys
 import time
 
 import keras
@@ -10,6 +12,8 @@ import tensorflow as tf
 from shardkit import reader
 from shardkit.errors import CallError
 from shardkit.reader.callbacks.step_times import StepTimes
+
+from ..cli.calling import environment
 
 DELAY_SECONDS = 0.04
 
@@ -158,3 +162,29 @@ def test_another_backend_is_refused(monkeypatch):
 )
 def test_the_advice_has_the_figures(seconds_waited, advice):
     assert StepTimes(num_images=6300, seconds=10, seconds_waited=seconds_waited).advice() == advice
+
+
+JAX_PROGRAM = """
+import keras, numpy as np, tensorflow as tf
+from shardkit import reader
+
+data = tf.data.Dataset.from_tensors((np.ones((4, 8, 8, 3), "float32"), np.zeros(4, "int32"))).repeat(10)
+losses = []
+for callbacks in ([], [reader.InputMonitor()]):
+    for steps in (1, 3):
+        keras.utils.set_random_seed(1)
+        model = keras.Sequential([keras.Input((8, 8, 3)), keras.layers.Flatten(), keras.layers.Dense(3)])
+        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+        model.compile("sgd", loss, steps_per_execution=steps)
+        losses.append(model.fit(data, epochs=2, verbose=0, shuffle=False, callbacks=callbacks).history["loss"])
+        assert not callbacks or callbacks[0].times.num_images == 2 * 8 * 4
+assert keras.backend.backend() == "jax"
+assert np.allclose(losses[0], losses[2]) and np.allclose(losses[1], losses[3]), losses
+"""
+
+
+@pytest.mark.slow  # a backend of Keras takes a process of its own
+def test_with_jax_training_is_the_same_too():
+    env = environment(KERAS_BACKEND="jax", TF_CPP_MIN_LOG_LEVEL="3")
+    done = subprocess.run([sys.executable, "-c", JAX_PROGRAM], env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-3000:]
