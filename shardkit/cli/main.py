@@ -49,10 +49,8 @@ class _Commands(click.Group):
         ctx.meta[_IS_JSON] = log_format_of(args) == JSON  # before options are checked: errors have this format too
         if ctx.meta[_IS_JSON]:
             capture_other_output()
-        try:
+        with _errors_as_json(ctx):
             return super().parse_args(ctx, args)
-        except click.ClickException as error:
-            raise _as_json(error, ctx) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -72,24 +70,26 @@ class _Commands(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
+        with _errors_as_json(ctx):
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: click.Context) -> Any:
         try:
             with _interrupted_by_sigterm():
                 return super().invoke(ctx)
-        except click.ClickException as error:
-            raise _as_json(error, ctx) from error
         except ShardkitError as error:
-            raise _as_json(_Failure(escape_controls(str(error)), error.exit_code), ctx) from error
+            raise _Failure(escape_controls(str(error)), error.exit_code) from error
         except ModuleNotFoundError as error:
             missing = missing_extra(error, f"shardkit {ctx.invoked_subcommand}")
             if missing is None:
                 raise
-            raise _as_json(_Failure(str(missing), missing.exit_code), ctx) from error
+            raise _Failure(str(missing), missing.exit_code) from error
         except OSError as error:
             if isinstance(error, BrokenPipeError):
                 raise
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
             sentence = escape_controls(f"{where}{error.strerror or error}")
-            raise _as_json(_Failure(sentence, MachineError.exit_code), ctx) from error
+            raise _Failure(sentence, MachineError.exit_code) from error
         except KeyboardInterrupt:
             _say_interrupted(ctx)
             # Not sys.exit: it would wait for workers that are decoding.
@@ -128,9 +128,15 @@ class _JsonFailure(_Failure):
         write_json("error", self.format_message())
 
 
-def _as_json(error: click.ClickException, ctx: click.Context) -> click.ClickException:
-    """Return the error as it is shown: as JSON if `--log-format json` is given."""
-    return _JsonFailure(error.format_message(), error.exit_code) if ctx.meta[_IS_JSON] else error
+@contextlib.contextmanager
+def _errors_as_json(ctx: click.Context) -> Iterator[None]:
+    """Show errors as JSON if `--log-format json` is given, also those that click finds in a call."""
+    try:
+        yield
+    except click.ClickException as error:
+        if not ctx.meta[_IS_JSON]:
+            raise
+        raise _JsonFailure(error.format_message(), error.exit_code) from error
 
 
 def _say_interrupted(ctx: click.Context) -> None:
