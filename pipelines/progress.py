@@ -41,6 +41,8 @@ def _run_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> No
     with phase.listener.phase(phase.name, phase.total) as show:
         thread.start()
         _show_until(lambda pause: not _ended(thread, pause), show, phase)
+        if not failures:
+            _poll(show, phase)  # the final numbers
     if failures:
         raise failures[0]
 
@@ -61,6 +63,7 @@ def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> N
         finally:
             done.set()
             poll.join()
+        _poll(show, phase)  # the final numbers
 
 
 def _ended(thread: threading.Thread, pause: float) -> bool:
@@ -72,6 +75,10 @@ def _show_until(goes_on: Callable[[float], bool], show: Show, phase: Phase) -> N
     pause = POLL_SECONDS
     while goes_on(pause):
         started = time.monotonic()
-        with contextlib.suppress(Exception):  # a listing may fail where the job does not
-            phase.poll(show)
+        _poll(show, phase)
         pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - started))
+
+
+def _poll(show: Show, phase: Phase) -> None:
+    with contextlib.suppress(Exception):  # a listing may fail where the job does not
+        phase.poll(show)

@@ -16,6 +16,8 @@ from shardkit.verification.dataset import CheckJob
 from shardkit.verification.shards import DatasetProblem, ShardCheck
 from shardkit.writing.progress import Phase, ProgressListener
 
+_REPORT = "shard-"
+
 
 @dataclass
 class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
@@ -36,12 +38,16 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
 def _verify(spread: tuple[int, Iterable[Shard]], job: CheckJob, work: Folder) -> None:
     index, shards = spread
     for shard in shards:
-        with work.atomic_write(_report(index)) as file:
-            file.write(json.dumps(asdict(job.check(shard))).encode())
+        check = job.check(shard)
+        with work.atomic_write(f"{_REPORT}{index:08d}-{len(check.problems)}.json") as file:
+            file.write(json.dumps(asdict(check)).encode())
 
 
-def _report(index: int) -> str:
-    return f"shard-{index:08d}.json"
+def _reports(work: Folder) -> dict[int, tuple[str, int]]:
+    """Return the name of each shard's report and its number of problems, by the shard's index."""
+    names = [entry.name for entry in work.scan() if entry.name.startswith(_REPORT)]
+    numbers = [name.removeprefix(_REPORT).removesuffix(".json").split("-") for name in names]
+    return {int(index): (name, int(problems)) for name, (index, problems) in zip(names, numbers, strict=True)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,20 +76,22 @@ class BeamChecker:
             | "Shards" >> beam.Create(list(enumerate(shards)), reshuffle=False)  # (index, Shard)
             | "VerifyShards" >> VerifyShards(job, self.work)
         )
-        counts = {_report(index): shard.num_examples for index, shard in enumerate(shards)}
-
-        def count() -> int:
-            return sum(counts.get(entry.name, 0) for entry in self.work.scan())
-
-        run_with_progress(self.runner, pipeline, Phase(self.listener, "verifying", sum(counts.values()), count))
-        return [self._read_check(index) for index in range(len(shards))]
-
-    def _read_check(self, index: int) -> ShardCheck:
-        try:
-            fields = json.loads(self.work.read(_report(index)))
-        except FileNotFoundError:
+        phase = Phase(
+            self.listener,
+            "verifying",
+            sum(shard.num_examples for shard in shards),
+            lambda: sum(shards[index].num_examples for index in _reports(self.work)),
+            count_rejected=lambda: sum(problems for _, problems in _reports(self.work).values()),
+        )
+        run_with_progress(self.runner, pipeline, phase)
+        reports = _reports(self.work)
+        if len(reports) < len(shards):
             msg = f"{self.work.url}: workers' reports are missing; a remote --runner needs a --temp_location that they "
-            raise MachineError(f"{msg}reach") from None
+            raise MachineError(f"{msg}reach")
+        return [self._read_check(reports[index][0]) for index in range(len(shards))]
+
+    def _read_check(self, report: str) -> ShardCheck:
+        fields = json.loads(self.work.read(report))
         problems = [DatasetProblem(**problem) for problem in fields.pop("problems")]
         counts = {int(label): count for label, count in fields.pop("class_counts").items()}
         return ShardCheck(problems=problems, class_counts=counts, **fields)

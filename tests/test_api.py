@@ -34,7 +34,7 @@ def arguments_of(function):
 
 @pytest.mark.parametrize(("function", "command"), [(api.convert, convert_command), (api.plan, plan_command)])
 def test_a_function_has_the_arguments_of_its_command(function, command):
-    options = {option.name for option in command.params} - {"quiet"}
+    options = {option.name for option in command.params} - {"quiet", "log_format"}
     if function is api.plan:
         options -= {"max_rejected", "explain", "as_json"}  # they only change what the command prints
     assert arguments_of(function).keys() == options | {"listener"}
@@ -84,7 +84,7 @@ def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
     heard = []
 
     class Listener(Silent):
-        def say(self, text):
+        def say(self, text, level="info"):
             heard.append(text)
 
         def phase(self, name, total):
@@ -92,7 +92,7 @@ def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
             return super().phase(name, total)
 
     shardkit.convert(source, tmp_path / "out", listener=Listener())
-    assert heard[1:] == [("checking", None), ("writing", 20)]
+    assert heard[1:] == [("checking", None), ("planning", None), ("writing", 20), ("publishing", None)]
 
 
 @pytest.mark.parametrize(

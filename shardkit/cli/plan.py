@@ -23,6 +23,7 @@ def plan(
     explain: bool,  # noqa: FBT001 - click's flags
     as_json: bool,  # noqa: FBT001
     quiet: bool,  # noqa: FBT001
+    log_format: str,
     **given: Any,
 ) -> None:
     """Show what `convert` would write with the same options; write nothing.
@@ -32,7 +33,7 @@ def plan(
     from shardkit.api import plan
     from shardkit.cli.terminal import Terminal
 
-    terminal = Terminal(quiet=quiet)
+    terminal = Terminal(quiet=quiet, log_format=log_format)
     if source and _show_dataset(ctx, source, terminal, explain=explain, as_json=as_json):
         return
     from shardkit.extras import require_extra
@@ -65,7 +66,7 @@ def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bo
     manifest = find_dataset(source)
     if manifest is None:
         return False
-    shown = {"source", "explain", "as_json", "quiet", "beam_options"}
+    shown = {"source", "explain", "as_json", "quiet", "log_format", "beam_options"}
     for param in ctx.command.params:
         name = param.name or ""
         if name not in shown and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:

@@ -23,6 +23,9 @@ from shardkit.storage import Folder
 
 PARTS = f"{naming.WORK_FOLDER}/inventory"
 LISTED = f"{naming.WORK_FOLDER}/listed"  # an empty file for each group of parts, with its number of rows in the name
+# An empty file for each part with rejected rows, with their number in the name.
+REJECTED_COUNTS = f"{naming.WORK_FOLDER}/rejected-counts"
+_REJECTED_ENDING = ".rejected"
 _TOTALS_KEY = b"shardkit.facts"
 _PART_VERSION = b"3"
 
@@ -94,6 +97,23 @@ def listed_path(group_index: int, num_rows: int) -> str:
 def count_listed(output: Folder) -> int:
     """Return the number of rows that have been listed so far, for a progress display."""
     return _count_in_names(output, LISTED, ".rows")
+
+
+def rejected_path(part: str, num_rejected: int) -> str:
+    """Return the path of the empty file that says how many rows of a part are rejected."""
+    return f"{REJECTED_COUNTS}/{part.partition('-')[0]}-{num_rejected}{_REJECTED_ENDING}"
+
+
+def count_rejected(output: Folder) -> int:
+    """Return the number of rejected rows in the parts of this run so far, for a progress display."""
+    return _count_in_names(output, REJECTED_COUNTS, _REJECTED_ENDING)
+
+
+def num_rejected(part: bytes) -> int:
+    """Return the number of rejected rows in a part, given its bytes."""
+    with pa.ipc.open_file(pa.BufferReader(part)) as reader:
+        reasons = reader.read_all()["reason"]
+    return len(reasons) - int(reasons.null_count)
 
 
 def _count_in_names(output: Folder, path: str, ending: str) -> int:

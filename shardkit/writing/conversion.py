@@ -29,7 +29,7 @@ from shardkit.writing.output import output_folder as outputs
 from shardkit.writing.output.finished_shards import finished_shards
 from shardkit.writing.output.run_log import RunLog
 from shardkit.writing.output.run_token import Run, RunToken, claimed
-from shardkit.writing.output.shard_reports import late_rejects, raise_failures, remove_stale_reports
+from shardkit.writing.output.shard_reports import LateRejectsCount, late_rejects, raise_failures, remove_stale_reports
 from shardkit.writing.progress import Phase, ProgressListener, Silent, count_written
 from shardkit.writing.publishing import check_finished_shards, publish
 from shardkit.writing.refusals import ExistingDataset, refuse_output
@@ -148,9 +148,10 @@ class Conversion:
         late = late_rejects(output, plan.digest)
         self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
         remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
-        shards = check_finished_shards(output, [task.name for task in tasks], plan.digest)
-        run.check()
-        manifest = publish(output, plan, shards, late)
+        with self.listener.phase("publishing", None):
+            shards = check_finished_shards(output, [task.name for task in tasks], plan.digest)
+            run.check()
+            manifest = publish(output, plan, shards, late)
         rate = plan.num_examples / self.log.seconds
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
         return Outcome(manifest, self.log.seconds, finished_before, findings=plan.findings)
@@ -183,17 +184,34 @@ class Conversion:
         remove_stale_reports(output, finished)
         counts = (count for split in plan.splits for count in split.shard_counts)
         num_examples = dict(zip((task.name for task in tasks), counts, strict=True))
-        phase = Phase(self.listener, "writing", plan.num_examples, lambda: count_written(output, num_examples))
-        options = WriteOptions(tuple(plan.classes), self.options.stored_form())
+        late = LateRejectsCount(output, run.plan_digest)
+        bytes_per_image = None
+        form = self.options.stored_form()
+        if form.keeps_sizes:  # otherwise the size of the images that are written is unknown
+            bytes_per_image = sum(split.num_bytes for split in plan.splits) / max(1, plan.num_examples)
+        num_rejected = len(_counted_rejects(plan.rejected))
+        phase = Phase(
+            self.listener,
+            "writing",
+            plan.num_examples,
+            lambda: count_written(output, num_examples, bytes_per_image),
+            count_rejected=lambda: num_rejected + late.count(),
+        )
+        options = WriteOptions(tuple(plan.classes), form)
         self.executor.write_shards(WriteJob(source.folder, output, options, run), unfinished, phase)
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))
         raise_failures(output, [task.name for task in unfinished], run)
         return len(tasks) - len(unfinished)
 
     def _enforce_limit(self, output: Folder, num_files: int, rejected: pa.Table) -> None:
-        rejected = rejected.filter(pc.invert(pc.is_in(rejected["reason"], pa.array(NOT_COUNTED))))
+        rejected = _counted_rejects(rejected)
         if self.limit.allows(len(rejected), num_files):
             return
         with output.atomic_write(REJECTED_IN_WORK) as file:
             file.write(rejected_parquet(rejected))
         raise too_many_rejected(self.limit, num_files, rejected, f"{output.url}/{REJECTED_IN_WORK}")
+
+
+def _counted_rejects(rejected: pa.Table) -> pa.Table:
+    """Return the rejects that are bad; duplicates that --dedupe drops, for instance, are good images."""
+    return rejected.filter(pc.invert(pc.is_in(rejected["reason"], pa.array(NOT_COUNTED))))

@@ -171,6 +171,12 @@ def check_listing(batch_id: BatchKey, listing: Listing, job: InventoryJob) -> It
             fence.check()
             with _writing(job.output):
                 retried(partial(parts.write_part, job.output, name, table, listing, fence.check))
+            num_rejected = len(table) - table["reason"].null_count
+        else:
+            num_rejected = parts.num_rejected(there)
+        if num_rejected:
+            with _writing(job.output):
+                retried(partial(_write, job.output, parts.rejected_path(name, num_rejected), b"", fence))
         yield batch_id, name
 
 
@@ -183,10 +189,11 @@ def write_part_names(names: Iterable[NamedPart], job: InventoryJob) -> None:
 
 
 def remove_earlier_results(output: Folder) -> None:
-    """Remove the names and the failure of an earlier run: for a source without files, none are written."""
+    """Remove the names, the failure and the counts of an earlier run: for a source without files, none are written."""
     for path in (PART_NAMES, FAILURE):
         output.remove(path)
     output.remove_tree(parts.LISTED)
+    output.remove_tree(parts.REJECTED_COUNTS)
 
 
 def _refuse_unseen_source(job: InventoryJob) -> None:

@@ -57,7 +57,7 @@ def take_inventory(
     name = "checking" if options.check == "decode" else "listing"
     # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
     count_total = (lambda: parts.count_listed(work)) if options.check == "decode" else None
-    phase = Phase(listener, name, None, lambda: parts.count_rows(work), count_total)
+    phase = Phase(listener, name, None, lambda: parts.count_rows(work), count_total, lambda: parts.count_rejected(work))
     executor.take_inventory(job, groups, phase)
     inventory = Inventory.of(source, *parts.read_parts(work, inventory_tasks.read_part_names(work, len(groups))))
     for note in unmatched_notes(source, inventory.skipped):
@@ -77,9 +77,10 @@ def plan_inventory(
         DataError: No good image is left.
         CallError: The options do not fit the source, or a finding stops the conversion.
     """
-    plan = make_plan(inventory, options, call)
+    with listener.phase("planning", None):
+        plan = make_plan(inventory, options, call)
     if text := findings_text(plan.findings):
-        listener.say(text)
+        listener.say(text, "warning")
     refuse_stopping(plan.findings)
     return plan
 

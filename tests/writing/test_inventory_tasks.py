@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from shardkit.errors import DataError, MachineError
-from shardkit.inventory.parts import read_parts
+from shardkit.inventory.parts import count_rejected, read_parts
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
@@ -97,6 +97,16 @@ def test_batches_that_no_worker_checked_are_missed(tmp_path):
                 workers.take(run)
             with pytest.raises(MachineError, match="parts of the source, "):
                 inventory_tasks.read_part_names(workers.work, num_groups)
+
+
+def test_rejected_images_are_counted_while_they_are_checked_and_again_by_a_resumed_run(tmp_path):
+    workers = Workers(tmp_path, {**CLASSES, "cat/bad.png": b"no image", "dog/bad.png": b"no image"})
+    for _ in range(2):
+        with claimed(workers.work) as run:
+            inventory_tasks.remove_earlier_results(workers.work)
+            assert count_rejected(workers.work) == 0
+            workers.take(run)
+            assert count_rejected(workers.work) == 2
 
 
 def test_workers_of_an_ended_inventory_write_nothing(tmp_path):

@@ -215,7 +215,11 @@ LATE = {
 def test_under_header_check_bad_files_are_late_rejects_and_shrink_their_shard(tmp_path):
     job = Job(tmp_path, LATE, shards=2, check="header")
     (job.source_path / "dog/d.png").unlink()
+    counted = shard_reports.LateRejectsCount(job.output, job.plan.digest)
+    assert counted.count() == 0
     job.write()
+    assert counted.count() == shard_reports.LateRejectsCount(job.output, job.plan.digest).count() == 4
+    assert shard_reports.LateRejectsCount(job.output, "of another plan").count() == 0
     late = {one.key: one for one in job.late_rejects()}
     assert {key: one.reason for key, one in late.items()} == {
         "cat/empty.png": "empty",

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from shardkit import api
+from shardkit.cli.options.log_format import log_format_option
 from shardkit.errors import CallError
 from shardkit.option_values import CHOICES
 
@@ -118,6 +119,7 @@ _OPTIONS = (
     _option("--name", "Name of the dataset."),
     _option("--workers", "Threads of the in-process runner.  [default: all cores]", type=int, metavar="N"),
     click.option("--quiet", "-q", is_flag=True, help="Print errors only."),
+    log_format_option,
     click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]"),
 )
 

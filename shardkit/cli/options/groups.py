@@ -35,7 +35,7 @@ OPTION_GROUPS = {
         "--subsampling",
         "--strip-metadata",
     ),
-    "Run": ("--name", "--overwrite", "--workers", "--explain", "--json", "--quiet"),
+    "Run": ("--name", "--overwrite", "--workers", "--explain", "--json", "--quiet", "--log-format"),
 }
 LAST_GROUP = "Run"
 NAME_COLUMNS = 28  # minimum width of the first column: click aligns each section separately
