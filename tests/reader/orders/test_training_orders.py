@@ -36,7 +36,7 @@ def class_of(key):
     return key.partition("/")[0]
 
 
-# Blocks on 1 and 4 workers: see tests/reader/records/test_block_reader.py.
+# Blocks on 1, 2 and 4 workers: see tests/reader/records/test_block_reader.py.
 @pytest.mark.parametrize(
     ("name", "num_workers"),
     [
