@@ -41,7 +41,7 @@ def indexes(output):
     [
         (parts, (1, 2)),
         (indexes, (1, 12)),
-        (indexes, (20, 27)),
+        pytest.param(indexes, (20, 27), marks=pytest.mark.slow),
     ],
     ids=lambda value: value.__name__ if callable(value) else "-".join(map(str, value)),
 )
