@@ -52,7 +52,9 @@ def run_on_terminal(*arguments, stdout_too=False, columns="100"):
     return process.returncode, out, b"".join(sent)
 
 
-@pytest.mark.parametrize("closed", [*(pytest.param(one, marks=pytest.mark.slow) for one in (">&-", "2>&-")), ">&- 2>&-"])
+@pytest.mark.parametrize(
+    "closed", [*(pytest.param(one, marks=pytest.mark.slow) for one in (">&-", "2>&-")), ">&- 2>&-"]
+)
 def test_whoever_closed_the_outputs_gets_a_dataset_and_0(closed, tmp_path):
     source = write_class_folders(tmp_path / "source", {"ant": 3, "bee": 1})
     command = shlex.join([sys.executable, "-m", "shardkit", "convert", str(source), str(tmp_path / "out")])

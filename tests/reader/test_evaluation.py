@@ -107,9 +107,7 @@ def test_evaluations_folds_and_other_splits_do_not_warn(of_three_splits, recwarn
     assert not [warning for warning in recwarn if issubclass(warning.category, UserWarning)]
 
 
-@pytest.fixture(
-    scope="module", params=[pytest.param(1, marks=pytest.mark.slow), 2], ids=["1 replica", "2 replicas"]
-)
+@pytest.fixture(scope="module", params=[pytest.param(1, marks=pytest.mark.slow), 2], ids=["1 replica", "2 replicas"])
 def keras_facts(request, shapes, tmp_path_factory):  # noqa: F811 - a fixture
     """What Keras prints and predicts on one device or on two, and what is exact; see the program."""
     result = tmp_path_factory.mktemp("keras") / "result"
