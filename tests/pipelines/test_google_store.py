@@ -162,6 +162,7 @@ def process_environment(bucket):
     return environment(**{name: value for name, value in variables.items() if not name.lower().startswith("https_")})
 
 
+@pytest.mark.slow  # interrupted in this process above; test_killing kills real processes that write to a disk
 def test_a_killed_conversion_goes_on_from_its_finished_shards(bucket, tmp_path):
     source = write_class_folders(tmp_path / "source", {"ant": 40, "bee": 20}, width=120, height=90)
     options = ["--shards", "12", "--workers", "2"]

@@ -40,8 +40,8 @@ def class_of(key):
 @pytest.mark.parametrize(
     ("name", "num_workers"),
     [
-        ("class_balanced", 4),
-        ("weights", 2),
+        ("class_balanced", 2),
+        pytest.param("weights", 2, marks=pytest.mark.slow),
         pytest.param("block", 8, marks=pytest.mark.slow),
         pytest.param("class_balanced", 8, marks=pytest.mark.slow),
         pytest.param("weights", 8, marks=pytest.mark.slow),
