@@ -159,8 +159,15 @@ MARKER = 48  # pixels a side
 CORNERS = [(0, 0), (HEIGHT - 517, 0), (0, WIDTH - 629), (HEIGHT - 517, WIDTH - 629), (120, 187)]
 
 
-@pytest.mark.parametrize("corner", CORNERS)  # of windows of 517 x 629: at every edge, and amid the image
-@pytest.mark.parametrize("ratio", RATIOS)
+# Corners of windows of 517 x 629: at every edge, and amid the image.
+@pytest.mark.parametrize(
+    ("ratio", "corner"),
+    [
+        pytest.param(ratio, corner, marks=[pytest.mark.slow] * ((i + j) % 2))
+        for i, ratio in enumerate(RATIOS)
+        for j, corner in enumerate(CORNERS)
+    ],
+)
 def test_a_marker_lands_in_the_same_place_within_a_pixel(ratio, corner):
     size, sides = (500 // ratio, 600 // ratio), (517, 629)
     assert chosen_ratio(sides, size) == ratio

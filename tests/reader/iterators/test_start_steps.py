@@ -75,7 +75,9 @@ def test_a_step_that_does_not_exist_is_refused_by_iter(noise, training, last):
             iter(dataset)
 
 
-@pytest.mark.parametrize(("kind", "policy"), [("features", None), ("blocks", None), ("skip", "WARN")])
+@pytest.mark.parametrize(
+    ("kind", "policy"), [("features", None), pytest.param("blocks", None, marks=pytest.mark.slow), ("skip", "WARN")]
+)
 def test_a_restored_iterator_stops_and_names_start_step(noise, tmp_path, kind, policy):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=BATCH, start_step=3, **KINDS[kind])
     dataset = dataset_fn().prefetch(1)

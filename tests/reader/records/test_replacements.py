@@ -164,7 +164,7 @@ def test_the_manifest_may_not_be_gone(pair):
         watch.check()
 
 
-@pytest.mark.parametrize("on_corrupt", ["error", "skip"])
+@pytest.mark.parametrize("on_corrupt", [pytest.param("error", marks=pytest.mark.slow), "skip"])
 def test_a_shard_replaced_by_another_is_named_and_stops_block_order(pair, on_corrupt):
     """No manifest changes: someone copied the wrong file."""
     options = {"global_batch_size": 4, "on_corrupt": on_corrupt, **BLOCKS}
