@@ -76,7 +76,7 @@ def test_plan_by_a_job_service_prints_what_plan_in_this_process_prints(source, j
     assert call("plan", source, *portable(job_service, *LOOPBACK)).stdout == call("plan", source).stdout
 
 
-@pytest.mark.slow  # tests/test_imports.py has the same of shardkit's modules, without their dependencies' own
+@pytest.mark.slow  # as in tests/test_imports.py
 def test_a_write_workers_process_loads_no_tensorflow(tmp_path):
     script = (
         "import json, sys; import shardkit.pipelines.write, shardkit.pipelines.executor;"
