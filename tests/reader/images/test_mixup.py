@@ -138,7 +138,7 @@ def test_replicas_and_workers_mix_with_seeds_of_their_own(flat):
     def give(element, seed):
         return seed
 
-    dataset_fn = made(flat, batch_map_fn=give)
+    dataset_fn = reader.make_dataset_fn(flat, "train", global_batch_size=BATCH, batch_map_fn=give)
     contexts = [tf.distribute.InputContext(2, worker, 4) for worker in range(2)]
     seeds = [tuple(seed.tolist()) for context in contexts for seed in dataset_fn(context).take(4).as_numpy_iterator()]
     assert len(set(seeds)) == 8
