@@ -61,7 +61,7 @@ def test_a_dataset_on_gs_has_the_bytes_of_one_on_disk_and_is_checked_and_shown_t
     assert bucket.server.counts()["unfinished"] == 0
 
 
-@pytest.mark.parametrize("check", ["decode", "header"])
+@pytest.mark.parametrize("check", ["decode", pytest.param("header", marks=pytest.mark.slow)])
 def test_a_source_on_gs_gives_the_bytes_of_one_on_disk(check, source, bucket, tmp_path):
     shutil.copytree(source, bucket.folder / "source")
     convert(source, tmp_path / "from-disk", *OPTIONS, "--check", check)
