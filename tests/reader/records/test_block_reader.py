@@ -58,7 +58,7 @@ def test_frames_are_as_long_as_the_index_says(noise, table):
     assert table.frame_bytes.min() > table.image_bytes.min()
 
 
-@pytest.mark.parametrize("num_workers", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_workers", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 4))])
 def test_every_worker_reads_what_is_listed_and_every_byte_once_an_epoch(num_workers, noise, table):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=4, **BLOCKS)
     total, steps = int(table.frame_bytes.sum()), 2 * NUM_EXAMPLES // 4
@@ -134,6 +134,7 @@ def test_a_damaged_record_is_named(copied, table):
         list(dataset_fn().take(80))
 
 
+@pytest.mark.slow  # in the full order: test_on_corrupt
 def test_a_shard_that_goes_while_training_is_named_and_nothing_hangs(copied, table):
     dataset_fn = make_dataset_fn(str(copied), "train", global_batch_size=4, **BLOCKS)
     (copied / table.shards[1].path).unlink()
