@@ -37,7 +37,7 @@ def keys(batch):
     ("kind", "training", "way"),
     [
         ("features", True, "plain"),
-        ("features", False, "derived"),
+        pytest.param("features", False, "derived", marks=pytest.mark.slow),
         ("images", True, "distributed"),
         ("images", False, "plain"),
     ],
