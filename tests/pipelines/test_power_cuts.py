@@ -22,7 +22,8 @@ def convert_here(source, output, *, overwrite=False, **options):
     Conversion(str(source), str(output), made, SequentialExecutor(), overwrite=overwrite).run()
 
 
-def test_after_a_power_cut_at_any_write_the_same_conversion_makes_it_good(source, tmp_path, monkeypatch):
+def test_after_a_power_cut_at_any_write_the_same_conversion_makes_it_good(tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"ant": 7, "bee": 5})
     with counted_changes(monkeypatch) as changes:
         convert_here(source, tmp_path / "wanted", **SMALL)
     wanted = digests(tmp_path / "wanted")
