@@ -21,6 +21,7 @@ import apache_beam as beam
 from shardkit import naming
 from shardkit.doctor.worker_report import DRIVER_FILE, LookJob, WorkerReport, as_payload, look, merged, of_payload
 from shardkit.errors import CallError, MachineError
+from shardkit.pipelines.engine_log import engine_log
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.storage import LocalFolder, open_folder, os_errors_as
 
@@ -114,19 +115,24 @@ def worker_reports(runner: RunnerConfig, job: LookJob, seconds: float) -> tuple[
     pipeline = runner.pipeline()
     _ = pipeline | "Numbers" >> beam.Create(range(NUM_ELEMENTS), reshuffle=False) | "LookAround" >> LookAround(job)
     results: list[Any] = []
-    try:
-        with _limited(seconds):
-            runner.run(pipeline, started=results.append)
-    except _TimeOverError:
-        for result in results:
-            _cancel(result)
-        msg = f"no worker has answered for {seconds:.0f} s"
-        raise NoAnswerError(msg) from None
-    except MachineError as error:
-        reports = reports_in(str(error.__cause__ or error))
-        if reports is None:
-            raise
-        return reports, set()
+    with engine_log() as log:
+        try:
+            with _limited(seconds):
+                runner.run(pipeline, log, results.append)
+        except _TimeOverError:
+            for result in results:
+                _cancel(result)
+            path = log.keep()
+            msg = f"no worker has answered for {seconds:.0f} s" + (
+                f"; the engine's messages are in {path}" if path else ""
+            )
+            raise NoAnswerError(msg) from None
+        except MachineError as error:
+            reports = reports_in(str(error.__cause__ or error))
+            if reports is None:
+                raise
+            log.is_kept = False  # it failed on purpose
+            return reports, set()
     probes = {f"{job.folder}/{entry.name}" for entry in job.output.scan(job.folder)}
     return of_payload(job.output.read(f"{job.folder}/{REPORTS}").decode()), probes
 

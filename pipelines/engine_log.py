@@ -47,6 +47,10 @@ def engine_log() -> Iterator[EngineLog]:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     root, beam = logging.getLogger(), logging.getLogger("apache_beam")
     before = (root.level, beam.level, beam.propagate)
+    # Beam's PipelineOptions call basicConfig: without this, Java traces would go to standard error too.
+    printing = [one for one in root.handlers if _is_of_basic_config(one)]
+    for one in printing:
+        root.removeHandler(one)
     if not root.handlers:  # a program that set up its own logging keeps its level
         root.setLevel(logging.INFO)
     beam.setLevel(logging.INFO)
@@ -58,7 +62,16 @@ def engine_log() -> Iterator[EngineLog]:
     finally:
         root.removeHandler(handler)
         beam.removeHandler(handler)
-        root.level, beam.level, beam.propagate = before
+        for one in printing:
+            root.addHandler(one)
+        root.setLevel(before[0])
+        beam.setLevel(before[1])
+        beam.propagate = before[2]
         handler.close()
         if not log.is_kept:
             os.unlink(path)
+
+
+def _is_of_basic_config(handler: logging.Handler) -> bool:
+    template = getattr(handler.formatter, "_fmt", None)  # it has no public name
+    return type(handler) is logging.StreamHandler and template == logging.BASIC_FORMAT

@@ -36,9 +36,10 @@ def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
     refuse_unknown_options(beam_options, source, output)
     from shardkit.call_arguments import location, source_location
     from shardkit.cli.terminal import Terminal
-    from shardkit.doctor.check import refuse_failed
     from shardkit.doctor.driver import check_runner
     from shardkit.doctor.resources import check_resources
+    from shardkit.errors import CallError, MachineError
+    from shardkit.naming import counted
     from shardkit.pipelines.options import runner_config
 
     terminal = Terminal(quiet=False)
@@ -54,9 +55,11 @@ def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
         checks.append(check)
     if not any(check.status == "failed" for check in checks):
         checks += _check_workers(runner, source, output, terminal)
-    refuse_failed(checks)
+    if failed := [check for check in checks if check.status == "failed"]:
+        msg = f"not ready to convert: {counted(len(failed), 'check')} failed, see above"
+        raise CallError(msg) if failed[0].is_call else MachineError(msg)
     num_warnings = sum(check.status == "warning" for check in checks)
-    warned = f"; {num_warnings} warning{'s' if num_warnings > 1 else ''} above" if num_warnings else ""
+    warned = f"; {counted(num_warnings, 'warning')} above" if num_warnings else ""
     terminal.show(f"ready to convert{warned}")
 
 
@@ -75,8 +78,6 @@ def _check_output(output: str) -> "Iterator[Check]":
 
 def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "Terminal") -> "list[Check]":
     """Run the tiny job, print the table of hosts and the checks, and return them."""
-    from apache_beam import __version__ as beam_version
-
     from shardkit.cli.printing.hosts import hosts_table
     from shardkit.doctor.silence import likely_causes
     from shardkit.doctor.source_view import SourceView
@@ -84,7 +85,7 @@ def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "
     from shardkit.doctor.workers import check_workers
     from shardkit.pipelines.doctor import NoAnswerError, look_job, worker_reports
 
-    versions, view = all_versions(beam_version), SourceView.of(source)
+    versions, view = all_versions(runner.engine.beam_version), SourceView.of(source)
     terminal.say(f"asking the workers, for {ANSWER_SECONDS:.0f} s at most …")
     with look_job(source, output) as job:
         try:

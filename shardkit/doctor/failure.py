@@ -15,5 +15,5 @@ def failure_sentence(error: str, log: str, log_path: str | None) -> str:
     cause = cause_line(error) or cause_line(log) or "it gave no reason"
     hint = hint_for(error, log)
     # A full stop: causes and hints have commas and semicolons of their own.
-    sentence = f"the runner failed: {cause}" + (f". Likely: {hint}" if hint else "")
+    sentence = f"the runner failed: {cause.rstrip('.')}" + (f". Likely: {hint}" if hint else "")
     return f"{sentence}. The engine's messages are in {log_path}" if log_path else sentence

@@ -38,7 +38,7 @@ HINTS = (
     _hint(
         "docker",
         r"(Received exit code 12[567] for command|exited? (with )?(status|code) 12[567]\b).{0,40}docker"
-        r"|docker\W.{0,200}(exit status|exit code) 12[567]\b|Cannot run program \"docker\""
+        r"|docker\W.{0,800}(exit status|exit code) 12[567]\b|Cannot run program \"docker\""
         r"|No such file or directory: '?docker|[Cc]annot connect to the Docker daemon",
         "without --environment_type workers start in Docker, and Docker failed: use --environment_type=LOOPBACK on one "
         "host, EXTERNAL with worker pools, or PROCESS; or name an image that the engine's hosts can pull",

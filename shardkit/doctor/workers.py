@@ -6,6 +6,7 @@ from shardkit.doctor.check import Check
 from shardkit.doctor.flink import minor
 from shardkit.doctor.source_view import SourceView
 from shardkit.doctor.worker_report import WorkerReport
+from shardkit.naming import counted
 
 _MINOR = frozenset({"python", "beam"})  # only their minor version has to be equal
 
@@ -43,7 +44,8 @@ def check_workers(
         yield Check("workers", "failed", "the job ended, and no worker reported", "see the engine's log")
     elif not wrong:
         hosts = len({report.host for report in reports})
-        found = f"{_counted(len(reports), 'process', 'es')} on {_counted(hosts, 'host', 's')}"
+        processes = "1 process" if len(reports) == 1 else f"{len(reports)} processes"
+        found = f"{processes} on {counted(hosts, 'host')}"
         yield Check("workers", "ok", f"{found} see SOURCE, write into OUTPUT and have the driver's versions")
 
 
@@ -65,7 +67,3 @@ def _check_worker(
     if others := other_versions(versions, report.versions):
         remedy = "install the driver's versions there: other ones write other bytes"
         yield Check("workers' versions", "failed", f"{who}: {others}", remedy)
-
-
-def _counted(number: int, word: str, plural: str) -> str:
-    return f"{number} {word}{'' if number == 1 else plural}"
