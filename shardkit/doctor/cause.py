@@ -13,6 +13,7 @@ _TRACEBACK = "Traceback (most recent call last):"
 # Beam writes the type of a worker's error before the message, and the step after it.
 _PYTHON_TYPE = re.compile(r"^[\w.]+: (?=.)")
 _STEP = re.compile(r"\s*\[while running .*\]$")
+_GRPC = re.compile(r"RpcError of RPC that terminated with:.*?\bdetails = \"(.*?)\"\n", re.DOTALL)
 _MAX_CHARACTERS = 500
 
 
@@ -22,6 +23,8 @@ def cause_line(text: str) -> str:
     Args:
         text: The text: a Python exception's, a Java trace, or one in the other. It may be empty.
     """
+    if detail := _GRPC.search(text):  # grpc's Python errors, over several lines
+        text = detail[1].replace("\\n", "\n").replace("\\t", "\t").replace('\\"', '"')
     lines = text.splitlines()
     found = _python_cause(lines) or _java_cause(lines)
     if not found:
