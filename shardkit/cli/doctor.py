@@ -46,15 +46,17 @@ def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
     source, output = source_location(source), location("OUTPUT", output)
     runner = runner_config(beam_options, None)
     checks: list[Check] = []
-    for check in (
-        *check_runner(runner.engine, SOURCE=source, OUTPUT=output),
-        *check_resources(source, output),
-        *_check_output(output),
+    # Each step needs what the one before checked: a path that nobody can reach cannot be listed.
+    for step in (
+        lambda: check_runner(runner.engine, SOURCE=source, OUTPUT=output),
+        lambda: (*check_resources(source, output), *_check_output(output)),
+        lambda: _check_workers(runner, source, output, terminal),
     ):
-        _show(check, terminal)
-        checks.append(check)
-    if not any(check.status == "failed" for check in checks):
-        checks += _check_workers(runner, source, output, terminal)
+        for check in step():
+            _show(check, terminal)
+            checks.append(check)
+        if any(check.status == "failed" for check in checks):
+            break
     if failed := [check for check in checks if check.status == "failed"]:
         msg = f"not ready to convert: {counted(len(failed), 'check')} failed, see above"
         raise CallError(msg) if failed[0].is_call else MachineError(msg)
@@ -77,7 +79,7 @@ def _check_output(output: str) -> "Iterator[Check]":
 
 
 def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "Terminal") -> "list[Check]":
-    """Run the tiny job, print the table of hosts and the checks, and return them."""
+    """Run the tiny job, print the table of hosts, and return the checks."""
     from shardkit.cli.printing.hosts import hosts_table
     from shardkit.doctor.silence import likely_causes
     from shardkit.doctor.source_view import SourceView
@@ -94,11 +96,8 @@ def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "
             for cause in likely_causes(runner.engine):
                 terminal.show(f"possible cause: {cause}")
             raise
-    checks = list(check_workers(reports, versions, view, probes))
     terminal.show("", hosts_table(reports, versions, view, probes), "")
-    for check in checks:
-        _show(check, terminal)
-    return checks
+    return list(check_workers(reports, versions, view, probes))
 
 
 def _show(check: "Check", terminal: "Terminal") -> None:

@@ -4,22 +4,23 @@ import pytest
 
 from shardkit.doctor.cause import cause_line
 
-JAVA = """java.util.concurrent.ExecutionException: org.apache.flink.runtime.client.JobExecutionException: Job execution failed.
+JAVA = """java.util.concurrent.ExecutionException: org.apache.flink.runtime.client.JobExecutionException: Job failed.
 \tat java.base/java.util.concurrent.CompletableFuture.reportGet(CompletableFuture.java:396)
 \tat org.apache.beam.runners.flink.FlinkPipelineRunner.run(FlinkPipelineRunner.java:123)
 Caused by: org.apache.flink.runtime.JobException: Recovery is suppressed by NoRestartBackoffTimeStrategy
-\tat org.apache.flink.runtime.executiongraph.failover.ExecutionFailureHandler.handleFailure(ExecutionFailureHandler.java)
+\tat org.apache.flink.runtime.executiongraph.failover.ExecutionFailureHandler.getResult(Handler.java:176)
 \t... 4 more
 Caused by: java.io.IOException: Connection refused: localhost/127.0.0.1:50000
 \tat java.base/sun.nio.ch.Net.pollConnect(Native Method)
 \t... 12 more
 """
-PYTHON_IN_JAVA = """java.lang.RuntimeException: Error received from SDK harness for instruction 4: Traceback (most recent call last):
+PYTHON_IN_JAVA = """java.lang.RuntimeException: Error received from SDK harness for instruction 4: \
+Traceback (most recent call last):
   File "apache_beam/runners/worker/sdk_worker.py", line 310, in _execute
     response = task()
 ModuleNotFoundError: No module named 'shardkit'
 
-\tat org.apache.beam.runners.fnexecution.control.FnApiControlClient$ResponseStreamObserver.onNext(FnApiControlClient.java)
+\tat org.apache.beam.runners.fnexecution.control.FnApiControlClient$ResponseStreamObserver.onNext(Fn.java)
 \tat org.apache.beam.vendor.grpc.v1p69p0.io.grpc.stub.ServerCalls$1.onMessage(ServerCalls.java:262)
 """
 CHAINED = """Traceback (most recent call last):

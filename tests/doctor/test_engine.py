@@ -164,8 +164,8 @@ def test_the_environment_of_an_engine_on_this_host(answering, tmp_path):
     assert checks(*here, "--environment_type=DOCKER", "--environment_config=image") in ([], [
         (
             "failed",
-            "DOCKER: the engine is on this host, and there is no program named docker; use --environment_type=LOOPBACK, "
-            "or EXTERNAL, or PROCESS",
+            ("DOCKER: the engine is on this host, and there is no program named docker; "
+            "use --environment_type=LOOPBACK, or EXTERNAL, or PROCESS"),
         )
     ])  # fmt: skip
 
@@ -213,8 +213,8 @@ def cluster(port, *flags):
     ("flags", "sentence"),
     [
         # Beam's default is its newest.
-        ([], "the cluster runs Flink 1.19.3, and the job server would be for Flink {newest} (--flink_version={newest}); add "
-             "--flink_version=1.19"),
+        ([], ("the cluster runs Flink 1.19.3, and the job server would be for Flink {newest} "
+             "(--flink_version={newest}); add --flink_version=1.19")),
         (["--flink_version=1.19"], None),
         (["--flink_job_server_jar=gs://b/beam-runners-flink-1.19-job-server-2.77.0.jar"], None),
         (

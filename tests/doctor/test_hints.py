@@ -7,36 +7,48 @@ from shardkit.doctor.hints import HINTS, hint_for
 
 TEXTS = {
     "flink-version": [
-        "java.lang.AbstractMethodError: Receiver class org.apache.beam.runners.flink.translation.functions.ImpulseSource "
-        "does not define or inherit an implementation of the resolved method",
+        (
+            "java.lang.AbstractMethodError: Receiver class org.apache.beam.runners.flink.translation.Impulse does "
+            " not define or inherit an implementation of the resolved method"
+        ),
         "Caused by: java.lang.NoClassDefFoundError: org/apache/flink/api/common/eventtime/WatermarkStrategy",
     ],
     "docker": [
-        "Caused by: java.io.IOException: Received exit code 125 for command 'docker run -d --network=host "
-        "apache/beam_python3.11_sdk:2.77.0 --id=1-1'. stderr: Unable to find image",
-        "subprocess.CalledProcessError: Command '['docker', 'run', '-d', '--network=host', 'shardkit:none', "
-        "'--id=worker_5', '--logging_endpoint=localhost:34455', '--control_endpoint=localhost:42603', "
-        "'--artifact_endpoint=localhost:42603', '--provision_endpoint=localhost:42603']' returned non-zero exit status 125.",
+        (
+            "Caused by: java.io.IOException: Received exit code 125 for command 'docker run -d --network=host "
+            "apache/beam_python3.11_sdk:2.77.0 --id=1-1'. stderr: Unable to find image"
+        ),
+        (
+            "subprocess.CalledProcessError: Command '['docker', 'run', '-d', '--network=host', 'shardkit:none', "
+            "'--id=worker_5', '--logging_endpoint=localhost:34455', '--control_endpoint=localhost:42603', "
+            "'--artifact_endpoint=localhost:42603', ']' returned non-zero exit status 125."
+        ),
         'java.io.IOException: Cannot run program "docker": error=2, No such file or directory',
     ],
     "jar-404": [
-        "Unable to fetch remote job server jar at https://repo.maven.apache.org/maven2/org/apache/beam/"
-        "beam-runners-flink-2.2-job-server/2.77.0/beam-runners-flink-2.2-job-server-2.77.0.jar: HTTP Error 404: Not Found. "
-        "If no Internet access at runtime, stage the jar at /root/.apache_beam/cache/jars/x.jar",
+        (
+            "Unable to fetch remote job server jar at https://repo.maven.apache.org/maven2/org/apache/beam/"
+            "beam-runners-flink-2.2-job-server/2.77.0/x.jar: HTTP Error 404: Not Found. "
+            "If no Internet access at runtime, stage the jar at /root/.apache_beam/cache/jars/x.jar"
+        ),
     ],
     "jar-network": [
-        "Unable to fetch remote job server jar at https://x/y.jar: <urlopen error [Errno -2] Name or service not known>."
+        "Unable to fetch remote job server jar at http://x/y.jar: <urlopen error [Errno -2] Name or service not known>"
     ],
     "no-java": ["[Errno 2] No such file or directory: 'java'", "No such file or directory: '/opt/jdk/bin/java'"],
     "no-package": ["ModuleNotFoundError: No module named 'shardkit'", "No module named 'shardkit.pipelines'"],
     "boot": ["java.lang.IllegalStateException: Process died with exit code 1"],
     "versions": [
-        "java.util.concurrent.TimeoutException: Waited 3 minutes (plus 4 milliseconds, 523416 nanoseconds delay) for "
-        "org.apache.beam.vendor.guava.v32_1_2_jre.com.google.common.util.concurrent.SettableFuture@3c2f[status=PENDING]",
+        (
+            "java.util.concurrent.TimeoutException: Waited 3 minutes (plus 4 milliseconds, 523416 nanoseconds delay) for "
+            "com.google.common.util.concurrent.SettableFuture@3c2f[status=PENDING]"
+        ),
     ],
     "slots": [
-        "org.apache.flink.runtime.jobmanager.scheduler.NoResourceAvailableException: Could not acquire the minimum "
-        "required resources.",
+        (
+            "org.apache.flink.runtime.jobmanager.scheduler.NoResourceAvailableException: Could not acquire the minimum "
+            "required resources."
+        ),
     ],
     "died": ["org.apache.beam.vendor.grpc.v1p69p0.io.grpc.StatusRuntimeException: CANCELLED: client cancelled"],
     "memory": ["Caused by: java.lang.OutOfMemoryError: Java heap space"],
@@ -73,12 +85,12 @@ def test_the_error_weighs_more_than_the_log():
 
 def test_the_sentence_has_the_cause_what_it_means_and_the_file():
     said = failure_sentence(
-        "Caused by: java.io.IOException: Connection refused: x:1\n\tat a.B.c(B.java:1)", "", "/tmp/x.log"
+        "Caused by: java.io.IOException: Connection refused: x:1\n\tat a.B.c(B.java:1)", "", "/var/x.log"
     )
     assert said.startswith(
         "the runner failed: java.io.IOException: Connection refused: x:1. Likely: nothing answers at"
     )
-    assert said.endswith(". The engine's messages are in /tmp/x.log")
+    assert said.endswith(". The engine's messages are in /var/x.log")
 
 
 def test_an_error_without_words_is_told_from_the_log():
