@@ -42,7 +42,7 @@ def test_help_loads_nothing_heavy(option):
     assert loaded(HELP.format(arguments=[option]), HEAVY) == []
 
 
-@pytest.mark.parametrize("command", ["convert", "plan", "verify", "info"])
+@pytest.mark.parametrize("command", ["convert", "doctor", "plan", "verify", "info"])
 def test_the_help_of_a_command_loads_nothing_heavy(command):
     assert loaded(HELP.format(arguments=[command, "--help"]), HEAVY) == []
 
@@ -54,6 +54,7 @@ def test_the_help_of_a_command_loads_nothing_heavy(command):
         "shardkit.verification.shards",
         "shardkit.writing.conversion",
         "shardkit.sources.opening",
+        "shardkit.doctor.worker_report",
     ],
 )
 def test_what_workers_run_loads_neither_tensorflow_nor_beam(module):

@@ -40,7 +40,7 @@ TEXTS = {
     "boot": ["java.lang.IllegalStateException: Process died with exit code 1"],
     "versions": [
         (
-            "java.util.concurrent.TimeoutException: Waited 3 minutes (plus 4 milliseconds, 523416 nanoseconds delay) for "
+            "java.util.concurrent.TimeoutException: Waited 3 minutes (plus 523416 nanoseconds delay) for "
             "com.google.common.util.concurrent.SettableFuture@3c2f[status=PENDING]"
         ),
     ],
