@@ -10,6 +10,7 @@ import re
 import shutil
 import urllib.request
 from collections.abc import Iterator
+from http.client import HTTPException
 from typing import Any
 
 from shardkit.doctor.check import Check
@@ -28,12 +29,15 @@ def check_flink(engine: Engine) -> Iterator[Check]:
     """Yield checks of the cluster's version and of its slots; the address is checked by `check_addresses`."""
     if engine.flink is None or engine.kind not in {"flink", "portable"}:
         return
+    if engine.flink_master.startswith("https:"):  # it may want a certificate of this host
+        yield Check("Flink's version", "note", f"Flink at {engine.flink_master} is not asked for its version")
+        return
     try:
         version = str(_ask(engine.flink, "config")["flink-version"])
         overview = _ask(engine.flink, "overview")
         slots = (int(overview["slots-available"]), int(overview["slots-total"]))
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        found = f"--flink_master {engine.flink} does not answer as Flink's REST interface does: {error}"
+    except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
+        found = f"--flink_master {engine.flink} does not answer as Flink's REST interface does ({type(error).__name__})"
         yield Check("Flink", "failed", found, f"name its host and REST port, such as {engine.flink.host}:8081")
         return
     if engine.starts_job_server:

@@ -73,6 +73,7 @@ def checks(*flags, source="gs://bucket/photos", output="gs://bucket/out"):
 )
 def test_addresses_are_read_as_beam_reads_them(text, address):
     assert parse_address(text) == address
+    assert address is None or parse_address(str(address)) == address
 
 
 @pytest.mark.parametrize(
@@ -255,6 +256,22 @@ def test_a_flink_that_beam_has_no_job_server_for(flink):
 def test_slots_and_strange_answers(flink, status, sentence):
     found = checks(*cluster(flink, "--flink_version=1.19"))
     assert [text for kind, text in found if kind == status and sentence in text], found
+
+
+def test_another_program_at_the_address_of_flink():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+
+        def answer():
+            for _ in range(2):  # whether it answers at all, then Flink's version
+                with server.accept()[0] as connection:
+                    connection.sendall(b"\0\0\x12\x04 HTTP/2, as a job service's\n")
+
+        threading.Thread(target=answer, daemon=True).start()
+        port = server.getsockname()[1]
+        found = [text for kind, text in checks(*cluster(port)) if kind == "failed"]
+    [sentence] = found
+    assert sentence.startswith(f"--flink_master localhost:{port} does not answer as Flink's REST interface does (Bad")
+    assert sentence.endswith("; name its host and REST port, such as localhost:8081")
 
 
 def test_a_jar_that_is_not_there_and_java_that_is_not():
