@@ -142,11 +142,13 @@ def convert(
     source_options, options = option_values(given)
     from shardkit.pipelines.executor import BeamExecutor
     from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.readiness import refuse_unready
     from shardkit.writing.conversion import Conversion
     from shardkit.writing.progress import Silent
     from shardkit.writing.reject_limit import RejectLimit
 
     runner = runner_config(beam_options, workers)
+    refuse_unready(runner, (listener or Silent()).say, SOURCE=source_url, OUTPUT=output_url)
     return Conversion(
         source_url,
         output_url,
@@ -255,10 +257,12 @@ def plan(
     source_options, options = option_values(given)
     from shardkit.pipelines.executor import BeamExecutor
     from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.readiness import refuse_unready
     from shardkit.writing.progress import Silent
     from shardkit.writing.source_plan import plan_source
 
     runner = runner_config(beam_options, workers)
+    refuse_unready(runner, (listener or Silent()).say, SOURCE=source_url)
     return plan_source(
         source_url,
         source_options,

@@ -73,10 +73,12 @@ def _verified(
         return verify_dataset(root, checker, deep=deep)
     refuse_unknown_options(beam_options, root.url)
     from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.readiness import refuse_unready
     from shardkit.pipelines.verify import BeamChecker
     from shardkit.writing.output.work_folder import work_folder
 
     runner = runner_config(beam_options, workers)
+    refuse_unready(runner, terminal.say, DATASET=root.url)
     with work_folder(runner.temp_location) as work:
         return verify_dataset(root, BeamChecker(runner, work, terminal), deep=deep)
 

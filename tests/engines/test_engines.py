@@ -102,9 +102,9 @@ def test_a_runner_that_starts_a_job_server_of_its_own_may_set_its_signal_handler
     # FlinkRunner, SparkRunner and PrismRunner do, and Python lets only the main thread.
     runs = RunnerConfig.run
 
-    def starting_a_server(self, pipeline):
+    def starting_a_server(self, *arguments):
         signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
-        runs(self, pipeline)
+        runs(self, *arguments)
 
     monkeypatch.setattr(RunnerConfig, "run", starting_a_server)
     convert(source, tmp_path / "out", "--runner=BundleBasedDirectRunner")
