@@ -21,6 +21,7 @@ from apache_beam.runners.worker import sdk_worker
 
 from shardkit.errors import CallError, MachineError
 from shardkit.option_values import number_of_workers
+from shardkit.pipelines.stopping import unique_job_name
 
 REACH_SECONDS = 20
 
@@ -60,8 +61,8 @@ class RunnerConfig:
             # Beam's worker also prints its traceback, without logging: replace print in its module.
             vars(sdk_worker)["print"] = lambda *_, **__: None
         try:
-            result = pipeline.run()
-            state = result.wait_until_finish()
+            pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
+            state = pipeline.result.wait_until_finish()
         except Exception as error:  # a runner may raise anything
             msg = f"the runner failed: {_last_line(error)}"
             raise MachineError(msg) from error
@@ -79,7 +80,8 @@ class RunnerConfig:
         if not self.in_process:
             _check_job_service(PipelineOptions(list(self.flags)).view_as(PortableOptions).job_endpoint)
             try:
-                return Pipeline(options=PipelineOptions(list(self.flags)))
+                name = unique_job_name(self.flags)
+                return Pipeline(options=PipelineOptions([*self.flags, f"--job_name={name}"]))
             except ValueError as error:  # an unknown runner, or an option that it lacks
                 raise CallError(_last_line(error)) from error
         # Not DirectRunner: it prefers Prism, and downloads it without a timeout.

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from apache_beam import Pipeline
 
 from shardkit.pipelines.options import RunnerConfig
+from shardkit.pipelines.stopping import stop_job
 from shardkit.writing.progress import Phase, Show
 
 POLL_SECONDS = 0.5
@@ -58,6 +59,13 @@ def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> N
         poll.start()
         try:
             runner.run(pipeline)
+        except BaseException as error:
+            # An error before the job was submitted leaves nothing to stop; Ctrl-C may come between.
+            if (not isinstance(error, Exception) or getattr(pipeline, "result", None) is not None) and (
+                said := stop_job(pipeline)
+            ):
+                phase.listener.say(said)
+            raise
         finally:
             done.set()
             poll.join()
@@ -69,9 +77,12 @@ def _ended(thread: threading.Thread, pause: float) -> bool:
 
 
 def _show_until(goes_on: Callable[[float], bool], show: Show, phase: Phase) -> None:
-    pause = POLL_SECONDS
-    while goes_on(pause):
-        started = time.monotonic()
+    next_poll = 0.0
+    while goes_on(POLL_SECONDS):
         with contextlib.suppress(Exception):  # a listing may fail where the job does not
-            phase.poll(show)
-        pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - started))
+            if phase.watch is not None:
+                phase.watch()
+            if (started := time.monotonic()) >= next_poll:
+                phase.poll(show)
+                ended = time.monotonic()
+                next_poll = ended + POLL_SHARE * (ended - started)

@@ -68,6 +68,7 @@ class Phase:
         total: Number of images of the phase; None if unknown.
         count: Returns the number of images done so far. It reads the work folder, so workers report nothing.
         count_total: Returns the total known so far; None if `total` is known.
+        watch: Called every second or so, so that the driver can end the phase; None for nothing.
     """
 
     listener: ProgressListener
@@ -75,6 +76,7 @@ class Phase:
     total: int | None
     count: Callable[[], int]
     count_total: Callable[[], int] | None = None
+    watch: Callable[[], None] | None = None
 
     def poll(self, show: Show) -> None:
         """Show the progress once."""

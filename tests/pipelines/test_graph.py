@@ -161,14 +161,16 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
         assert output.read(task.name.records) == (tmp_path / "anew" / task.name.records).read_bytes()
 
 
-def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path):
+def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path, monkeypatch):
+    monkeypatch.setattr(plan_file, "SHARDS_PER_FILE", 3)
     output = open_folder(str(tmp_path / "out"))
     plan = plan_without_beam(open_source(str(photographs)), ConvertOptions(shards=7))
     output.create()
     plan_file.write_plan(output, plan)
-    with output.open(plan_file.PATH) as file:
-        metadata = pq.ParquetFile(file).metadata
-    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == plan.splits[0].shard_counts
+    paths = sorted((tmp_path / "out" / plan_file.FOLDER).iterdir())
+    groups = [[file.row_group(i).num_rows for i in range(file.num_row_groups)] for file in map(pq.read_metadata, paths)]
+    assert [len(counts) for counts in groups] == [3, 3, 1]
+    assert [count for counts in groups for count in counts] == plan.splits[0].shard_counts
 
 
 def test_errors_of_many_shards_are_one_sentence_and_a_number(photographs, monkeypatch, tmp_path):
