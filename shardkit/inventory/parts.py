@@ -7,9 +7,10 @@ files and does not decode them again.
 import hashlib
 import json
 import platform
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 import pyarrow as pa
@@ -30,6 +31,7 @@ LISTED = f"{naming.WORK_FOLDER}/listed"  # an empty file for each group of parts
 _TOTALS_KEY = b"shardkit.facts"
 _HOST_KEY = b"shardkit.host"  # that checked the part, for errors
 READING_THREADS = 32  # an object store takes 50 ms for a part, and 10 million images have 78,000 of them
+BLOCK_ROWS = 1 << 16  # that become one table in memory
 _PART_VERSION = b"2"
 
 
@@ -142,26 +144,49 @@ def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingT
         DataError: Two parts give one class number different names.
     """
     tables, totals = list[pa.Table](), ListingTotals({}, {})
-    with ThreadPoolExecutor(READING_THREADS) as pool:
-        for listed, rows in pool.map(partial(_read_part, output), names):
-            totals.add(**json.loads(listed))
-            if rows is not None:
-                tables.append(rows)
+    block: list[pa.Table] = []
+    num_rows = 0
+    for listed, rows in _read_ahead(output, names):
+        totals.add(**json.loads(listed))
+        if rows is not None:
+            block.append(rows)
+            num_rows += len(rows)
+        if num_rows >= BLOCK_ROWS:
+            tables.append(_compact_block(block))
+            block, num_rows = [], 0
+    if block:
+        tables.append(_compact_block(block))
     # Parts of one folder follow each other, so in the order of their first keys the whole is often sorted already.
     tables.sort(key=lambda table: str(table["key"][0]))
     table = concat_sorted(tables or [INVENTORY_SCHEMA.empty_table().drop_columns("mtime_ns")])
     return table, ListingTotals(dict(sorted(totals.skipped.items())), totals.classes)
 
 
+def _compact_block(parts_of_block: list[pa.Table]) -> pa.Table:
+    """Return parts as one compact table: the columns of a part of 128 rows take 9 kB more than their values."""
+    return compact(pa.concat_tables(parts_of_block, promote_options="permissive").combine_chunks())
+
+
+def _read_ahead(output: Folder, names: Iterable[str]) -> Iterator[tuple[bytes, pa.Table | None]]:
+    """Yield the result of `_read_part` for each name, in their order, read by threads that are a little ahead."""
+    remaining = iter(names)
+    with ThreadPoolExecutor(READING_THREADS) as pool:
+        ahead = deque(pool.submit(_read_part, output, name) for name in islice(remaining, 2 * READING_THREADS))
+        while ahead:
+            found = ahead.popleft().result()
+            ahead.extend(pool.submit(_read_part, output, name) for name in islice(remaining, 1))
+            yield found
+
+
 def _read_part(output: Folder, name: str) -> tuple[bytes, pa.Table | None]:
-    """Return a part's totals as JSON and its rows, compacted; None for no rows."""
+    """Return a part's totals as JSON and its rows; None for no rows."""
     raw = retried(lambda: output.read(f"{PARTS}/{name}"))
     with pa.ipc.open_file(pa.BufferReader(raw)) as reader:
         totals: bytes = reader.schema.metadata[_TOTALS_KEY]
         if not reader.num_record_batches:
             return totals, None
         # Modification times are needed for the parts' names only.
-        return totals, compact(reader.read_all().replace_schema_metadata().drop_columns("mtime_ns"))
+        return totals, reader.read_all().replace_schema_metadata().drop_columns("mtime_ns")
 
 
 def find_host(output: Folder, names: Iterable[str], key: str) -> str:
