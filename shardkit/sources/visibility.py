@@ -6,15 +6,20 @@ If a folder is not mounted on one host, its images must not vanish silently. Obj
 import contextlib
 import os
 import platform
+import time
 import zlib
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from shardkit.errors import MachineError
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Source, is_ignored
 from shardkit.sources.walking import join
 from shardkit.storage import Folder, LocalFolder
+from shardkit.storage.retry import PAUSES_SECONDS
+
+T = TypeVar("T")
 
 
 class FolderView(NamedTuple):
@@ -67,7 +72,7 @@ def refuse_other_counts(source: Source, part: Any, counted_by_driver: Sequence[i
         MachineError: The numbers differ.
     """
     for path, by_driver in zip(source.listed_folders(part), counted_by_driver, strict=False):
-        here = None if by_driver is None else count_entries(source.folder, path)
+        here = None if by_driver is None else seen_again(partial(count_entries, source.folder, path), by_driver)
         if here != by_driver:
             msg = (
                 f"{join(source.folder.url, path)}: host {platform.node()} sees {here} files and folders, the driver "
@@ -76,12 +81,23 @@ def refuse_other_counts(source: Source, part: Any, counted_by_driver: Sequence[i
             raise MachineError(msg)
 
 
-def filled_folders(source: Source, part: Any) -> tuple[bool, ...]:
-    """Return for each of `source.listed_folders(part)` whether this host sees entries in it; () in object stores."""
-    return tuple(is_filled(source.folder, path) for path in source.listed_folders(part))
+def seen_again(look: Callable[[], T], wanted: T) -> T:
+    """Return what `look` finds; look again, a few times, if it is not `wanted`: network file systems cache folders."""
+    here = look()
+    for pause in PAUSES_SECONDS:
+        if here == wanted:
+            break
+        time.sleep(pause)
+        here = look()
+    return here
 
 
-def refuse_unseen_folders(source: Source, part: Any, seen_by_driver: Sequence[bool]) -> None:
+def filled_folders(source: Source, part: Any) -> tuple[int, ...]:
+    """Return for each of `source.listed_folders(part)` 1 if this host sees entries in it; 0 in object stores."""
+    return tuple(int(is_filled(source.folder, path)) for path in source.listed_folders(part))
+
+
+def refuse_unseen_folders(source: Source, part: Any, seen_by_driver: Sequence[int | None]) -> None:
     """Refuse to list a part on a host that sees nothing in a folder in which the driver saw entries.
 
     Raises:

@@ -19,7 +19,7 @@ from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
-from shardkit.planning.plan_file import ShardTask
+from shardkit.planning.plan_file import ShardTask, largest_first
 from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import DUPLICATE
 from shardkit.sources import Source, SourceOptions
@@ -189,7 +189,7 @@ class Conversion:
     ) -> int:
         """Write the missing shards; return the number of shards that were finished before."""
         finished = finished_shards(output, [task.name for task in tasks], run.plan_digest)
-        unfinished = [task for task in tasks if task.name not in finished]
+        unfinished = largest_first([task for task in tasks if task.name not in finished], plan)
         if len(unfinished) < len(tasks):
             self.listener.say(f"resuming: {len(tasks) - len(unfinished)} of {len(tasks)} shards are already finished")
         remove_stale_reports(output, finished)

@@ -64,14 +64,13 @@ class PartGroup:
 
     Attributes:
         parts: The parts; see Source.
-        filled: For each part, which of its folders are not empty for the driver.
-        num_entries: For each part, the number of files and folders that the driver sees in its folders; empty if it did
-            not count.
+        num_entries: For each part, the number of files and folders that the driver sees in each of its folders.
+        is_counted: Whether these are the numbers; otherwise 1 is for any number but 0.
     """
 
     parts: Sequence[Any]
-    filled: Sequence[tuple[bool, ...]]
-    num_entries: Sequence[tuple[int | None, ...]] = ()
+    num_entries: Sequence[tuple[int | None, ...]]
+    is_counted: bool
 
 
 class BatchId(NamedTuple):
@@ -97,12 +96,11 @@ def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, P
     else:
         with ThreadPoolExecutor(LOOKING_THREADS) as pool:
             seen = list(pool.map(look, parts))
-    groups = []
-    for start in range(0, len(parts), size):
-        group, views = parts[start : start + size], seen[start : start + size]
-        filled = [tuple(bool(one) for one in view) for view in views]
-        groups.append(PartGroup(group, filled, views if is_remote else ()))
-    return list(enumerate(groups))
+    starts = range(0, len(parts), size)
+    return [
+        (index, PartGroup(parts[start : start + size], seen[start : start + size], is_remote))
+        for index, start in enumerate(starts)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,10 +178,10 @@ def _write_listed(index: int, num_rows: int, job: InventoryJob, fence: Fence) ->
 
 def _listings(groups: Iterable[PartGroup], job: InventoryJob, fence: Fence, batch_rows: int) -> Iterator[Listing]:
     for group in groups:
-        counts = group.num_entries or [()] * len(group.parts)
-        for part, filled, num_entries in zip(group.parts, group.filled, counts, strict=True):
-            refuse_unseen_folders(job.source, part, filled)
-            refuse_other_counts(job.source, part, num_entries)
+        for part, num_entries in zip(group.parts, group.num_entries, strict=True):
+            refuse_unseen_folders(job.source, part, num_entries)
+            if group.is_counted:
+                refuse_other_counts(job.source, part, num_entries)
             for listing in retried_iterator(partial(job.source.list_part, part, batch_rows)):
                 fence.check_sometimes()
                 yield listing

@@ -7,15 +7,15 @@ Both end in a dataset that is wrong without any error, so a worker that differs 
 import importlib.metadata
 import json
 import platform
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from shardkit import naming, software
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError
-from shardkit.sources.visibility import FolderView, unfiltered, view_folder
+from shardkit.sources.visibility import FolderView, seen_again, unfiltered, view_folder
 from shardkit.storage import Folder, os_errors_as
-from shardkit.storage.retry import PAUSES_SECONDS, retried
+from shardkit.storage.retry import retried
 from shardkit.writing.output.run_token import Fence, Run
 
 FAILURE = f"{naming.WORK_FOLDER}/failure.json"
@@ -96,12 +96,7 @@ def _shown(version: str | None) -> str:
 
 def _folder_problem(driver: DriverView) -> str:
     for folder, seen in driver.folders:
-        here = view_folder(folder)
-        for pause in PAUSES_SECONDS:  # clients of network file systems cache folders for a moment
-            if here == seen:
-                break
-            time.sleep(pause)
-            here = view_folder(folder)
+        here = seen_again(partial(view_folder, folder), seen)
         if here != seen and here is not None:
             found = f"sees {here.num_entries} files and folders" if here.num_entries else "sees no file"
             other = "" if here.num_entries != seen.num_entries else " under other names"

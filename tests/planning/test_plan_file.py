@@ -46,6 +46,12 @@ def test_a_worker_reads_the_rows_of_its_shard_and_no_others(tmp_path, monkeypatc
     assert [pq.read_metadata(file).num_row_groups for file in files] == [4, 2]
 
 
+def test_large_shards_are_started_first():
+    plan = small_plan(shards={"train": 2, "test": 2}, split_by="stratified")  # 30 and 10 examples
+    tasks = plan_file.shard_tasks(plan)
+    assert plan_file.largest_first(tasks[::-1], plan) == [tasks[1], tasks[0], tasks[3], tasks[2]]
+
+
 def test_what_a_plan_was_made_from_is_read_back(tmp_path):
     output, plan = open_folder(str(tmp_path)), small_plan()
     assert plan_file.read_description(output) is None

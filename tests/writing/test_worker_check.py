@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from shardkit.errors import MachineError
+from shardkit.sources import visibility
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
@@ -20,7 +21,7 @@ HOST = f"host {platform.node()}"
 @pytest.fixture(autouse=True)
 def new_process(monkeypatch):
     monkeypatch.setattr(worker_check, "_compared", {})
-    monkeypatch.setattr(worker_check, "PAUSES_SECONDS", ())
+    monkeypatch.setattr(visibility, "PAUSES_SECONDS", ())
 
 
 @pytest.fixture
@@ -101,9 +102,9 @@ def test_what_operating_systems_leave_behind_is_not_compared(photos):
 def test_a_folder_that_a_cache_shows_late_is_waited_for(photos, monkeypatch):
     driver = view(photos)
     (photos / "cat").rename(photos / "hidden")
-    monkeypatch.setattr(worker_check, "PAUSES_SECONDS", (0, 0))
+    monkeypatch.setattr(visibility, "PAUSES_SECONDS", (0, 0))
     pauses = iter([lambda: None, lambda: (photos / "hidden").rename(photos / "cat")])
-    monkeypatch.setattr(worker_check.time, "sleep", lambda _: next(pauses)())
+    monkeypatch.setattr(visibility.time, "sleep", lambda _: next(pauses)())
     check_worker(driver)
 
 
