@@ -20,7 +20,7 @@ from shardkit.errors import DataError
 from shardkit.hashing import canonical_json
 from shardkit.inventory.digests import columns_digest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
-from shardkit.inventory.table import compact, concat_sorted
+from shardkit.inventory.table import compact, concat_sorted, release_unused
 from shardkit.option_values import Check
 from shardkit.sources.listing import Listing
 from shardkit.storage import Folder
@@ -153,7 +153,7 @@ def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingT
             num_rows += len(rows)
         if num_rows >= BLOCK_ROWS:
             tables.append(_compact_block(block))
-            block, num_rows = [], 0
+            num_rows = 0
     if block:
         tables.append(_compact_block(block))
     # Parts of one folder follow each other, so in the order of their first keys the whole is often sorted already.
@@ -164,7 +164,10 @@ def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingT
 
 def _compact_block(parts_of_block: list[pa.Table]) -> pa.Table:
     """Return parts as one compact table: the columns of a part of 128 rows take 9 kB more than their values."""
-    return compact(pa.concat_tables(parts_of_block, promote_options="permissive").combine_chunks())
+    block = compact(pa.concat_tables(parts_of_block, promote_options="permissive").combine_chunks())
+    parts_of_block.clear()
+    release_unused()
+    return block
 
 
 def _read_ahead(output: Folder, names: Iterable[str]) -> Iterator[tuple[bytes, pa.Table | None]]:
