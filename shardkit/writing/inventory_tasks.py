@@ -23,6 +23,7 @@ from shardkit.inventory.checking import check_batch, has_recovered
 from shardkit.inventory.measuring import measure_files
 from shardkit.option_values import Check
 from shardkit.sources import Listing, Source
+from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
 from shardkit.sources.listing import merge_listings
 from shardkit.sources.visibility import (
     count_folders,
@@ -88,9 +89,15 @@ def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, P
         source: The source.
         is_remote: Whether workers may run on other hosts, so that the driver counts what they must see.
     """
-    parts = source.parts()
+    parts = list(source.parts())
+    if is_remote:
+        parts = [one for part in parts for one in slices_of(source, part)]
     size = -(-len(parts) // MAX_GROUPS)
-    look = partial(count_folders if is_remote else filled_folders, source)
+
+    def look(part: Any) -> tuple[int | None, ...]:
+        whole = part.part if isinstance(part, FolderSlice) else part
+        return count_folders(source, whole) if is_remote else filled_folders(source, whole)
+
     if len(parts) <= LOOKING_THREADS:
         seen = list(map(look, parts))
     else:
@@ -178,11 +185,14 @@ def _write_listed(index: int, num_rows: int, job: InventoryJob, fence: Fence) ->
 
 def _listings(groups: Iterable[PartGroup], job: InventoryJob, fence: Fence, batch_rows: int) -> Iterator[Listing]:
     for group in groups:
-        for part, num_entries in zip(group.parts, group.num_entries, strict=True):
+        for one, num_entries in zip(group.parts, group.num_entries, strict=True):
+            part, source = one, job.source
+            if isinstance(one, FolderSlice):
+                part, source = one.part, slice_source(job.source, one)
             refuse_unseen_folders(job.source, part, num_entries)
             if group.is_counted:
                 refuse_other_counts(job.source, part, num_entries)
-            for listing in retried_iterator(partial(job.source.list_part, part, batch_rows)):
+            for listing in retried_iterator(partial(source.list_part, part, batch_rows)):
                 fence.check_sometimes()
                 yield listing
 
