@@ -33,6 +33,7 @@ from shardkit.doctor.job_server_options import job_server_options, without
 from shardkit.errors import CallError, MachineError
 from shardkit.option_values import number_of_workers
 from shardkit.pipelines.engine_log import EngineLog, engine_log
+from shardkit.pipelines.stopping import unique_job_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +120,8 @@ class RunnerConfig:
         if not self.in_process:
             refuse_failed(check_addresses(self.engine))
             try:
-                return Pipeline(options=PipelineOptions(list(self.flags)))
+                name = unique_job_name(self._known.view_as(GoogleCloudOptions).job_name)
+                return Pipeline(options=PipelineOptions([*self.flags, f"--job_name={name}"]))
             except ValueError as error:  # an unknown runner, or an option that it lacks
                 raise CallError(cause_line(str(error))) from error
         # Not DirectRunner: it prefers Prism, and downloads it without a timeout.
@@ -146,7 +148,7 @@ def _run_here(pipeline: Pipeline, started: Callable[[Any], None]) -> None:
 
 def _run_on_engine(pipeline: Pipeline, log: EngineLog, started: Callable[[Any], None]) -> None:
     try:
-        result = pipeline.run()
+        pipeline.result = result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
         started(result)
         state = result.wait_until_finish()
     except SystemExit as error:  # argparse, on options that it learned from the job server

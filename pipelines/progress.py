@@ -12,6 +12,7 @@ from shardkit.doctor.silence import likely_causes
 from shardkit.pipelines.engine_log import EngineLog, engine_log
 from shardkit.pipelines.job_link import job_link
 from shardkit.pipelines.options import RunnerConfig
+from shardkit.pipelines.stopping import stop_job
 from shardkit.writing.progress import Phase, Show
 
 POLL_SECONDS = 0.5
@@ -70,6 +71,13 @@ def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> N
         poll.start()
         try:
             runner.run(pipeline, log, started)
+        except BaseException as error:
+            # An error before the job was submitted leaves nothing to stop; Ctrl-C may come between.
+            if (not isinstance(error, Exception) or getattr(pipeline, "result", None) is not None) and (
+                said := stop_job(pipeline)
+            ):
+                phase.listener.say(said)
+            raise
         finally:
             done.set()
             poll.join()
@@ -85,8 +93,8 @@ class _Listening:
         self._until = time.monotonic() + SILENT_SECONDS
         self._is_over = False
 
-    def __call__(self, done: int, total: int | None = None, /) -> None:
-        self._show(done, total)
+    def __call__(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
+        self._show(done, total, rejected)
         if self._is_over:
             return
         self._first = self._first or (done, total)
@@ -107,11 +115,15 @@ def _ended(thread: threading.Thread, pause: float) -> bool:
 
 
 def _show_until(goes_on: Callable[[float], bool], show: Show, phase: Phase) -> None:
-    pause = POLL_SECONDS
-    while goes_on(pause):
-        started = time.monotonic()
-        _poll(show, phase)
-        pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - started))
+    next_poll = 0.0
+    while goes_on(POLL_SECONDS):
+        if phase.watch is not None:
+            with contextlib.suppress(Exception):  # a read may fail where the job does not
+                phase.watch()
+        if (started := time.monotonic()) >= next_poll:
+            _poll(show, phase)
+            ended = time.monotonic()
+            next_poll = ended + POLL_SHARE * (ended - started)
 
 
 def _poll(show: Show, phase: Phase) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -11,11 +12,16 @@ from shardkit.dataset.manifest import Shard
 from shardkit.errors import MachineError
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.progress import run_with_progress
+from shardkit.pipelines.spread import Spread
 from shardkit.storage import Folder
+from shardkit.storage.retry import retried
 from shardkit.verification.dataset import CheckJob
 from shardkit.verification.shards import DatasetProblem, ShardCheck
+from shardkit.writing.output.finished_shards import READING_THREADS
 from shardkit.writing.progress import Phase, ProgressListener
+from shardkit.writing.worker_check import DriverView, check_worker
 
+_FAILURE = "failure.json"
 _REPORT = "shard-"
 
 
@@ -25,22 +31,37 @@ class VerifyShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; no
 
     job: CheckJob
     work: Folder
+    driver: DriverView | None = None
 
     def expand(self, shards: Any) -> Any:
         """See PTransform."""
         return (
             shards
-            | "SpreadShards" >> beam.GroupByKey()  # (index, [Shard]); see pipelines/inventory.py
-            | "VerifyShard" >> beam.Map(_verify, self.job, self.work)  # None
+            | "SpreadShards" >> Spread(self.driver is not None)  # (index, [Shard])
+            | "VerifyShard" >> beam.Map(_verify, self.job, self.work, self.driver)  # None
         )
 
 
-def _verify(spread: tuple[int, Iterable[Shard]], job: CheckJob, work: Folder) -> None:
+def _verify(spread: tuple[int, Iterable[Shard]], job: CheckJob, work: Folder, driver: DriverView | None) -> None:
     index, shards = spread
     for shard in shards:
+        if work.stat(_FAILURE) is not None:
+            return
+        try:
+            check_worker(driver)
+        except MachineError as error:
+            _write(work, _FAILURE, {"error": str(error)})
+            return
         check = job.check(shard)
-        with work.atomic_write(f"{_REPORT}{index:08d}-{len(check.problems)}.json") as file:
-            file.write(json.dumps(asdict(check)).encode())
+        _write(work, f"{_REPORT}{index:08d}-{len(check.problems)}.json", asdict(check))
+
+
+def _write(work: Folder, name: str, fields: dict[str, Any]) -> None:
+    def write() -> None:
+        with work.atomic_write(name) as file:
+            file.write(json.dumps(fields).encode())
+
+    retried(write)
 
 
 def _reports(work: Folder) -> dict[int, tuple[str, int]]:
@@ -71,10 +92,12 @@ class BeamChecker:
             MachineError: The runner failed, or reports are missing.
         """
         pipeline = self.runner.pipeline()
+        driver = None if self.runner.in_process else DriverView.of([job.root])
+        largest_first = sorted(enumerate(shards), key=lambda one: -one[1].num_bytes)
         _ = (
             pipeline
-            | "Shards" >> beam.Create(list(enumerate(shards)), reshuffle=False)  # (index, Shard)
-            | "VerifyShards" >> VerifyShards(job, self.work)
+            | "Shards" >> beam.Create(largest_first, reshuffle=False)  # (index, Shard)
+            | "VerifyShards" >> VerifyShards(job, self.work, driver)
         )
         phase = Phase(
             self.listener,
@@ -84,11 +107,14 @@ class BeamChecker:
             count_rejected=lambda: sum(problems for _, problems in _reports(self.work).values()),
         )
         run_with_progress(self.runner, pipeline, phase)
+        if self.work.stat(_FAILURE) is not None:
+            raise MachineError(json.loads(self.work.read(_FAILURE))["error"])
         reports = _reports(self.work)
         if len(reports) < len(shards):
             msg = f"{self.work.url}: workers' reports are missing; a remote --runner needs a --temp_location that they "
             raise MachineError(f"{msg}reach")
-        return [self._read_check(reports[index][0]) for index in range(len(shards))]
+        with ThreadPoolExecutor(READING_THREADS) as pool:
+            return list(pool.map(self._read_check, [reports[index][0] for index in range(len(shards))]))
 
     def _read_check(self, report: str) -> ShardCheck:
         fields = json.loads(self.work.read(report))

@@ -4,7 +4,9 @@ The order of its steps keeps the promises: the lock and the run token come first
 refusals that need no decoding come before decoding; the manifest is written last.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +19,7 @@ from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
-from shardkit.planning.plan_file import ShardTask
+from shardkit.planning.plan_file import ShardTask, largest_first
 from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import NOT_COUNTED
 from shardkit.sources import Source, SourceOptions
@@ -35,8 +37,10 @@ from shardkit.writing.publishing import check_finished_shards, publish
 from shardkit.writing.refusals import ExistingDataset, refuse_output
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too_many_rejected
 from shardkit.writing.rejected import rejected_parquet
+from shardkit.writing.seen_rejects import refuse_seen_late_rejects
 from shardkit.writing.shard import WriteOptions
 from shardkit.writing.source_plan import plan_inventory, take_inventory
+from shardkit.writing.worker_check import DriverView, raise_failure, stop_after_failure
 
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
 
@@ -128,9 +132,7 @@ class Conversion:
         existing = self._refuse_output(source, output)
         call = self.call or UserCall.of(self.source_url, self.source_options, self.options)
         with run.checked():
-            inventory = take_inventory(
-                source, output, run.token, self.options, self.executor, self.listener, existing, call
-            )
+            inventory = take_inventory(source, output, run, self.options, self.executor, self.listener, existing, call)
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
         plan = plan_inventory(inventory, self.options, self.listener, call)
         del inventory
@@ -144,8 +146,10 @@ class Conversion:
         tasks = plan_file.shard_tasks(plan)
         token = run.start(plan.digest)
         with run.checked():
-            finished_before = self._write(source, output, plan, tasks, token)
+            finished_before = self._write(source, output, plan, tasks, token, partial(stop_after_failure, output, run))
         late = late_rejects(output, plan.digest)
+        if self.executor.is_remote:
+            refuse_seen_late_rejects(source, late)
         self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
         remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
         with self.listener.phase("publishing", None):
@@ -175,10 +179,18 @@ class Conversion:
         plan_file.write_plan(output, plan)
         return None
 
-    def _write(self, source: Source, output: Folder, plan: Plan, tasks: list[ShardTask], run: RunToken) -> int:
+    def _write(
+        self,
+        source: Source,
+        output: Folder,
+        plan: Plan,
+        tasks: list[ShardTask],
+        run: RunToken,
+        watch: Callable[[], None],
+    ) -> int:
         """Write the missing shards; return the number of shards that were finished before."""
         finished = finished_shards(output, [task.name for task in tasks], run.plan_digest)
-        unfinished = [task for task in tasks if task.name not in finished]
+        unfinished = largest_first([task for task in tasks if task.name not in finished], plan)
         if len(unfinished) < len(tasks):
             self.listener.say(f"resuming: {len(tasks) - len(unfinished)} of {len(tasks)} shards are already finished")
         remove_stale_reports(output, finished)
@@ -196,10 +208,13 @@ class Conversion:
             plan.num_examples,
             lambda: count_written(output, num_examples, bytes_per_image),
             count_rejected=lambda: num_rejected + late.count(),
+            watch=watch,
         )
         options = WriteOptions(tuple(plan.classes), form)
-        self.executor.write_shards(WriteJob(source.folder, output, options, run), unfinished, phase)
+        driver = DriverView.of([source.folder]) if self.executor.is_remote else None
+        self.executor.write_shards(WriteJob(source.folder, output, options, run, driver), unfinished, phase)
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))
+        raise_failure(output)
         raise_failures(output, [task.name for task in unfinished], run)
         return len(tasks) - len(unfinished)
 

@@ -10,32 +10,48 @@ import contextlib
 import itertools
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from shardkit import naming
-from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
+from shardkit.errors import CallError, DataError, MachineError, StaleRunError
 from shardkit.inventory import parts
 from shardkit.inventory.checking import check_batch, has_recovered
 from shardkit.inventory.measuring import measure_files
 from shardkit.option_values import Check
 from shardkit.sources import Listing, Source
+from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
 from shardkit.sources.listing import merge_listings
-from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
+from shardkit.sources.visibility import (
+    count_folders,
+    filled_folders,
+    is_filled,
+    refuse_other_counts,
+    refuse_unseen,
+    refuse_unseen_folders,
+)
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retry import retried, retried_iterator
 from shardkit.writing.output.run_token import Fence, RunToken
 from shardkit.writing.refusals import ListingCheck, ListingSummary
+from shardkit.writing.worker_check import (
+    FAILURE,
+    DriverView,
+    check_worker,
+    has_failed,
+    raise_failure,
+    report_failure,
+)
 
 # Decoding a batch takes a fraction of a second: small enough to distribute evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128
 HEADER_BATCH_ROWS = 1 << 14
 MAX_GROUPS = 256  # tasks that list a source
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
-FAILURE = f"{naming.WORK_FOLDER}/inventory-failure.json"
-_ERRORS = {kind.exit_code: kind for kind in (CallError, DataError, MachineError)}
+LOOKING_THREADS = 16  # of the driver; network file systems take a millisecond for a folder
 
 
 # Plain tuples: Beam groups by them.
@@ -49,11 +65,13 @@ class PartGroup:
 
     Attributes:
         parts: The parts; see Source.
-        filled: For each part, which of its folders are not empty for the driver.
+        num_entries: For each part, the number of files and folders that the driver sees in each of its folders.
+        is_counted: Whether these are the numbers; otherwise 1 is for any number but 0.
     """
 
     parts: Sequence[Any]
-    filled: Sequence[tuple[bool, ...]]
+    num_entries: Sequence[tuple[int | None, ...]]
+    is_counted: bool
 
 
 class BatchId(NamedTuple):
@@ -64,13 +82,32 @@ class BatchId(NamedTuple):
     is_last: bool  # of its group
 
 
-def part_groups(source: Source) -> list[tuple[int, PartGroup]]:
-    """Return the groups of a source's parts, numbered: enough for any number of workers, the same on every executor."""
-    parts = source.parts()
+def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, PartGroup]]:
+    """Return the groups of a source's parts, numbered: enough for any number of workers, the same on every executor.
+
+    Args:
+        source: The source.
+        is_remote: Whether workers may run on other hosts, so that the driver counts what they must see.
+    """
+    parts = list(source.parts())
+    if is_remote:
+        parts = [one for part in parts for one in slices_of(source, part)]
     size = -(-len(parts) // MAX_GROUPS)
-    groups = [parts[start : start + size] for start in range(0, len(parts), size)]
-    filled = [[filled_folders(source, part) for part in group] for group in groups]
-    return list(enumerate(map(PartGroup, groups, filled)))
+
+    def look(part: Any) -> tuple[int | None, ...]:
+        whole = part.part if isinstance(part, FolderSlice) else part
+        return count_folders(source, whole) if is_remote else filled_folders(source, whole)
+
+    if len(parts) <= LOOKING_THREADS:
+        seen = list(map(look, parts))
+    else:
+        with ThreadPoolExecutor(LOOKING_THREADS) as pool:
+            seen = list(pool.map(look, parts))
+    starts = range(0, len(parts), size)
+    return [
+        (index, PartGroup(parts[start : start + size], seen[start : start + size], is_remote))
+        for index, start in enumerate(starts)
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +121,7 @@ class InventoryJob:
         run: The run that the workers belong to.
         is_filled: Whether the driver sees entries in the source's folder.
         listing_check: Refuses a listing before anything is decoded; None if there is nothing to refuse.
+        driver: What the driver runs and sees, if workers may run on other hosts; see `worker_check`.
     """
 
     source: Source
@@ -92,13 +130,22 @@ class InventoryJob:
     run: RunToken
     is_filled: bool
     listing_check: ListingCheck | None = None
+    driver: DriverView | None = None
 
     @classmethod
     def of(
-        cls, source: Source, output: Folder, check: Check, run: RunToken, listing_check: ListingCheck | None = None
+        cls,
+        source: Source,
+        output: Folder,
+        check: Check,
+        run: RunToken,
+        listing_check: ListingCheck | None = None,
+        *,
+        is_remote: bool = False,
     ) -> "InventoryJob":
         """Return a job, with what the driver sees in the source."""
-        return cls(source, output, check, run, is_filled(source.folder, ""), listing_check)
+        driver = DriverView.of([source.folder]) if is_remote else None
+        return cls(source, output, check, run, is_filled(source.folder, ""), listing_check, driver)
 
 
 def list_groups(index: int, groups: Iterable[PartGroup], job: InventoryJob) -> Iterator[tuple[BatchKey, Listing]]:
@@ -112,6 +159,7 @@ def list_groups(index: int, groups: Iterable[PartGroup], job: InventoryJob) -> I
     batch_rows = DECODE_BATCH_ROWS if job.check == "decode" else HEADER_BATCH_ROWS
     with _fenced(job) as fence:
         fence.check()
+        check_worker(job.driver)
         _refuse_unseen_source(job)
         listings = merge_listings(_listings(groups, job, fence, batch_rows), batch_rows // 2)
         ahead = next(listings, None) or Listing(job.source.schema)
@@ -137,9 +185,14 @@ def _write_listed(index: int, num_rows: int, job: InventoryJob, fence: Fence) ->
 
 def _listings(groups: Iterable[PartGroup], job: InventoryJob, fence: Fence, batch_rows: int) -> Iterator[Listing]:
     for group in groups:
-        for part, filled in zip(group.parts, group.filled, strict=True):
-            refuse_unseen_folders(job.source, part, filled)
-            for listing in retried_iterator(partial(job.source.list_part, part, batch_rows)):
+        for one, num_entries in zip(group.parts, group.num_entries, strict=True):
+            part, source = one, job.source
+            if isinstance(one, FolderSlice):
+                part, source = one.part, slice_source(job.source, one)
+            refuse_unseen_folders(job.source, part, num_entries)
+            if group.is_counted:
+                refuse_other_counts(job.source, part, num_entries)
+            for listing in retried_iterator(partial(source.list_part, part, batch_rows)):
                 fence.check_sometimes()
                 yield listing
 
@@ -154,13 +207,14 @@ def is_refused(summaries: Iterable[ListingSummary], job: InventoryJob) -> bool:
     if job.listing_check is not None:
         with _fenced(job):
             job.listing_check.refuse(summaries)
-    return job.output.stat(FAILURE) is not None
+    return has_failed(job.output)
 
 
 def check_listing(batch_id: BatchKey, listing: Listing, job: InventoryJob) -> Iterator[NamedPart]:
     """Check the files of a batch and write the result as a part, unless an earlier run left it; yield its name."""
     with _fenced(job) as fence:
         fence.check()
+        check_worker(job.driver)
         _refuse_unseen_source(job)
         measured = measure_files(job.source.folder, listing.table())
         name = parts.part_name(measured, listing, job.check)
@@ -211,11 +265,7 @@ def _fenced(job: InventoryJob) -> Iterator[Fence]:
         except StaleRunError:
             raise
         except (CallError, DataError, OSError) as error:
-            fence.check()
-            exit_code = error.exit_code if isinstance(error, ShardkitError) else MachineError.exit_code
-            said = json.dumps({"error": str(error), "exit_code": exit_code}).encode()
-            with _writing(job.output):
-                retried(lambda: _write(job.output, FAILURE, said, fence))
+            report_failure(job.output, error, fence, job.driver)
 
 
 def _read_if_there(output: Folder, path: str) -> bytes | None:
@@ -243,9 +293,7 @@ def read_part_names(output: Folder, num_groups: int) -> list[str]:
         DataError: The source is at fault, as a worker found, or the output holds a dataset of another source.
         MachineError: A worker failed, or a batch of the source is missing.
     """
-    if output.stat(FAILURE) is not None:
-        failure = json.loads(output.read(FAILURE))
-        raise _ERRORS[failure["exit_code"]](failure["error"])
+    raise_failure(output)
     found: list[tuple[list[Any], str]] = []
     if output.stat(PART_NAMES) is not None:
         found = json.loads(output.read(PART_NAMES))

@@ -77,6 +77,7 @@ class Phase:
         count: Returns the number of images done so far. It reads the work folder, so workers report nothing.
         count_total: Returns the total known so far; None if `total` is known.
         count_rejected: Returns the number of images rejected so far; None if the phase rejects none.
+        watch: Called every second or so, so that the driver can end the phase; None for nothing.
     """
 
     listener: ProgressListener
@@ -85,6 +86,7 @@ class Phase:
     count: Callable[[], int]
     count_total: Callable[[], int] | None = None
     count_rejected: Callable[[], int] | None = None
+    watch: Callable[[], None] | None = None
 
     def poll(self, show: Show) -> None:
         """Show the progress once."""

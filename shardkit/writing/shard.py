@@ -34,7 +34,8 @@ from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
 from shardkit.writing.output.run_token import Fence, RunToken
-from shardkit.writing.output.shard_reports import report_error, report_rejects
+from shardkit.writing.output.shard_reports import rejects_path, report_error, report_rejects
+from shardkit.writing.worker_check import DriverView, check_worker, report_failure, with_host
 
 _AT_REST = f"{CONVERT_AGAIN} when the source does not change any more"
 BLOCK_BYTES = 1 << 20  # 1 MiB
@@ -54,10 +55,25 @@ class WriteOptions:
     form: images.StoredForm
 
 
-def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, run: RunToken) -> None:
+def write_shard(
+    source: Folder,
+    output: Folder,
+    task: ShardTask,
+    options: WriteOptions,
+    run: RunToken,
+    driver: DriverView | None = None,
+) -> None:
     """Write a shard and its index, unless they exist already; errors are reported as data, not raised.
 
     Transient errors are retried. If the run has ended, nothing is written and nothing is reported.
+
+    Args:
+        source: The source's folder.
+        output: The output folder.
+        task: The shard.
+        options: Options of every shard.
+        run: The run that this worker belongs to.
+        driver: What the driver runs and sees; None if this is the driver's process. See `worker_check`.
 
     Raises:
         MachineError: This host does not see the output, so that it cannot report.
@@ -65,6 +81,11 @@ def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteO
     fence = Fence(output, run)
     with contextlib.suppress(StaleRunError):
         fence.check()
+        try:
+            check_worker(driver)
+        except MachineError as error:
+            report_failure(output, error, fence, driver)
+            return
         try:
             retried(lambda: _write_unless_done(source, output, task, options, fence))
         except StaleRunError:
@@ -75,7 +96,7 @@ def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteO
             fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {said}"
             if isinstance(error, DataError):
                 fault, text = error.exit_code, str(error)
-            report_error(output, task.name, text, fault, fence)
+            report_error(output, task.name, with_host(text, driver), fault, fence)
 
 
 def _write_unless_done(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
@@ -143,6 +164,8 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
         report_rejects(output, task.name, late, fence)
+    elif output.stat(rejects_path(task.name)) is not None:
+        output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
     columns_of: dict[str, Any] = dict(zip(_Indexed._fields, zip(*indexed, strict=True), strict=True)) if indexed else {}
     columns_of["key_hash"] = key_hashes(columns_of.get("key", ()))
     arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]

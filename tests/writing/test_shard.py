@@ -276,7 +276,7 @@ def test_a_disk_that_is_full_is_reported_as_the_machines_fault_and_no_part_is_le
     name = job.tasks[0].name
     assert report.error.startswith(f"{job.output_path}/{name.records}: cannot write: ")
     assert "File too large" in report.error
-    assert set(files_of(job.output)) == {plan_file.PATH, run_token.PATH, error_path(name)}
+    assert set(files_of(job.output)) == {plan_file.PATH, plan_file.rows_path(0), run_token.PATH, error_path(name)}
 
 
 def test_an_image_that_passed_its_check_and_cannot_be_normalised_is_a_late_reject(job, monkeypatch):

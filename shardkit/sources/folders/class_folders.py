@@ -139,6 +139,10 @@ class ClassFolders(Source):
         """See Source."""
         return () if isinstance(part, LeftOut) else (part.path,)
 
+    def sliceable_folder(self, part: Part | LeftOut) -> str | None:
+        """See Source."""
+        return part.path if isinstance(part, Part) and part.recursive and part.label_name is not None else None
+
     def list_part(self, part: Part | LeftOut, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by path, folder by folder."""
         if isinstance(part, LeftOut):

@@ -116,7 +116,7 @@ def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: RunTo
     if missing:
         msg = (
             f"{output.url}: {len(missing)} shards are missing, the first is {missing[0].stem}, and no worker reported "
-            "an error; check whether the disk is full"
+            "an error; check whether the disk is full, and whether every worker reaches the same OUTPUT"
         )
         raise MachineError(msg)
 
