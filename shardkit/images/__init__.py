@@ -5,6 +5,8 @@
 | `info` | `ImageInfo`, the error `BadImage`, limits |
 | `inspection` | read a header; decode every byte |
 | `jpeg`, `png`, `orientation` | parsers of headers and metadata |
+| `jpeg_segments`, `jpeg_header` | segments of a JPEG; its process, chroma subsampling and quality |
+| `gps` | find GPS positions in metadata |
 | `pillow` | other formats, and decoding |
 | `normalising` | convert an image to the stored form |
 | `masks`, `mask_colours` | the same for segmentation masks; class numbers of masks in colours |
