@@ -19,7 +19,7 @@ from shardkit.examples.drawing import annotations_of, draw
 from shardkit.examples.example import Example
 from shardkit.examples.sequence import read_example
 from shardkit.hashing import hash64
-from shardkit.images import BadImage, check
+from shardkit.images import BadImage, inspect
 from shardkit.images.pillow import open_image
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options_text import options_text
@@ -196,7 +196,7 @@ def decoded(data: bytes, side: int) -> "Image | None":
     from PIL import ImageOps
 
     try:
-        image = open_image(data, check(data).format)
+        image = open_image(data, inspect(data).format)  # refuses images that are too large to decode
         image.load()
         picture = ImageOps.exif_transpose(image).convert("RGB")
     except (BadImage, OSError, ValueError):
