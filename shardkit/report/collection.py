@@ -140,6 +140,7 @@ class Origin:
     Attributes:
         command: The conversion as a command.
         rows: Further facts: names and values.
+        versions: Names and versions of the software that decides the bytes.
         hosts: Number of input pipelines that the conversion was planned for.
         resize: Its `--resize`; None without.
         skipped: Number of skipped files by ending or reason.
@@ -149,6 +150,7 @@ class Origin:
 
     command: str
     rows: Sequence[tuple[str, str]]
+    versions: Sequence[tuple[str, str]] = ()
     hosts: int = 1
     resize: int | None = None
     skipped: Mapping[str, int] = field(default_factory=dict)

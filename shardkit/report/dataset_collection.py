@@ -22,6 +22,7 @@ from shardkit.hashing import hash64
 from shardkit.images import BadImage, inspect
 from shardkit.images.pillow import open_image
 from shardkit.planning.checks.finding import Finding
+from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import options_text
 from shardkit.report.collection import (
     HEADER_BYTES,
@@ -74,7 +75,7 @@ class DatasetCollection:
             source: The folder that the dataset was made from, for pictures of rejected files; None if it is not known.
         """
         self._manifest, self._source = manifest, source
-        self.title, self.place = manifest.name, manifest.root.url
+        self.title, self.place = title_of(manifest.name, manifest.root.url), manifest.root.url
         self.classes, self.features = manifest.classes, manifest.features
         self.splits = [
             Split(
@@ -168,6 +169,11 @@ class DatasetCollection:
         return None if self._source is None else opened_file(self._source, key, side)
 
 
+def title_of(name: str, place: str) -> str:
+    """Return the title of a page: the name, or the last part of the place if nobody chose a name."""
+    return place.rstrip("/").rpartition("/")[2] or place if name == ConvertOptions().name else name
+
+
 def first_rejected(table: pa.Table, per_reason: int) -> list[RejectedFile]:
     """Return the first rejected files of each reason, the most frequent reason first.
 
@@ -218,11 +224,11 @@ def _origin(manifest: Manifest) -> Origin:
         ("Manifest digest", manifest.digest),
         ("Plan digest", manifest.plan_digest),
         ("Source fingerprint", source.fingerprint),
-        *((f"Version of {name}", version) for name, version in manifest.software.items()),
     ]
     return Origin(
         f"shardkit convert SOURCE OUT {options_text(options)}".strip(),
         rows,
+        [*manifest.software.items()],
         hosts=options["pipelines"],
         resize=options["resize"],
         skipped=source.skipped,

@@ -30,6 +30,7 @@ from shardkit.report.dataset_collection import (
     labels_of,
     opened_file,
     prefixes,
+    title_of,
 )
 from shardkit.software import versions
 from shardkit.sources import Source
@@ -56,7 +57,7 @@ class SourceCollection:
             call: The user's call.
         """
         self._source, self._plan = source, plan
-        self.title, self.place = plan.options.name, call.source
+        self.title, self.place = title_of(plan.options.name, call.source), call.source
         self.classes, self.features = plan.classes, features_of(plan.schema)
         self.findings = plan.findings
         self._label_of = {name: label for label, name in enumerate(plan.classes)}
@@ -78,8 +79,8 @@ class SourceCollection:
                 ("Layout of the source", plan.source.layout),
                 ("Files of the source", f"{plan.source.num_files:,}"),
                 ("Source fingerprint", plan.source.fingerprint),
-                *((f"Version of {name}", version) for name, version in versions().items()),
             ],
+            [*versions().items()],
             hosts=plan.options.pipelines,
             resize=plan.options.resize,
             skipped=plan.source.skipped,

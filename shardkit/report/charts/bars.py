@@ -1,5 +1,7 @@
 """Horizontal bars with names on the left and numbers on the right."""
 
+import itertools
+import unicodedata
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -9,8 +11,8 @@ from shardkit.naming import printable
 from shardkit.report.charts.svg import FAINT, FONT_SIZE, INK, SERIES, WIDTH, add_axes, name_placeholder, new_figure, render
 
 _BAR = 20  # CSS pixels of a bar and its gap
-_LEFT, _RIGHT = 128, 92
-_NAME_LENGTH = 19  # characters that fit on the left
+_LEFT, _RIGHT = 132, 92
+_NAME_LENGTH = 18  # columns of characters that fit on the left
 
 
 class Bar(NamedTuple):
@@ -51,7 +53,20 @@ def bar_chart(title: str, description: str, bars: Sequence[Bar], series: int = 0
 def shortened(name: str, length: int = _NAME_LENGTH) -> str:
     """Return a name that fits beside a chart: its beginning and its end, which tell long names apart."""
     name = printable(name)
-    if len(name) <= length:
+    if sum(map(_columns, name)) <= length:
         return name
     end = length // 3
-    return f"{name[: length - end - 1]}…{name[-end:]}"
+    return f"{_fitting(name, length - end - 1)}…{_fitting(name[::-1], end)[::-1]}"
+
+
+def _fitting(name: str, length: int) -> str:
+    """Return as much of the beginning as fits."""
+    ends = itertools.accumulate(map(_columns, name))
+    return name[: sum(end <= length for end in ends)]
+
+
+def _columns(char: str) -> int:
+    """Return the width of a character: Chinese, Japanese and Korean ones take two columns, accents none."""
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in {"W", "F"} else 1

@@ -7,10 +7,11 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
-from shardkit.report.charts.svg import FAINT, FONT_SIZE, MARK, SERIES, add_axes, new_figure, render
+from shardkit.report.charts.svg import FAINT, FONT_SIZE, MARK, PAPER, SERIES, add_axes, new_figure, render
 
 _HEIGHT = 210
 _MAX_TICKS = 6
+_MAX_STEPS = 200
 
 
 class Line(NamedTuple):
@@ -53,7 +54,10 @@ def histogram(
         highest = max(highest, float(shares.max(initial=0)))
         colour = SERIES[number % len(SERIES)]
         if len(lines) == 1:
-            axes.stairs(shares, edges, fill=True, color=colour, linewidth=0)
+            found = np.flatnonzero(line.counts)
+            widths = np.diff(edges)[found]
+            bars = {"color": colour, "edgecolor": PAPER, "linewidth": 1}
+            axes.bar(edges[:-1][found], shares[found], widths, align="edge", **bars)
         else:
             axes.stairs(shares, edges, color=colour, linewidth=1.8, baseline=None)
     if is_log:
@@ -81,3 +85,36 @@ def whole_number_edges(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]
     return np.arange(len(counts) + 1) - 0.5
 
 
+
+
+def level_chart(
+    title: str,
+    description: str,
+    values: npt.NDArray[np.int64],
+    label: str,
+    series: int,
+    text: Callable[[float], str],
+) -> Markup:
+    """Draw a value for each of many things in a row, from zero.
+
+    Args:
+        title: Accessible name.
+        description: One sentence with what it shows.
+        values: int64[n], at least one.
+        label: What the things are.
+        series: Number of the colour.
+        text: Writes a value.
+    """
+    figure = new_figure(_HEIGHT)
+    axes = add_axes(figure, 58, 14, 10, 44)
+    highest = float(values.max()) or 1
+    # Of very many, each step is the mean of some: the page stays small.
+    steps = np.array([part.mean() for part in np.array_split(values, min(len(values), _MAX_STEPS))])
+    edges = np.linspace(-0.5, len(values) - 0.5, len(steps) + 1)
+    axes.stairs(steps, edges, fill=True, color=SERIES[series % len(SERIES)], linewidth=0)
+    axes.set(xlim=(-0.5, len(values) - 0.5), ylim=(0, highest * 1.08))
+    axes.xaxis.get_major_locator().set_params(nbins=_MAX_TICKS, integer=True)
+    places = [0, highest / 2, highest]
+    axes.set_yticks(places, [text(place) for place in places])
+    axes.set_xlabel(label, color=FAINT, fontsize=FONT_SIZE, labelpad=6)
+    return render(figure, title, description)

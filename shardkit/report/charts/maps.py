@@ -1,4 +1,4 @@
-"""Two-dimensional histograms: darker cells hold more."""
+"""Two-dimensional histograms: cells with a stronger colour hold more."""
 
 from collections.abc import Sequence
 

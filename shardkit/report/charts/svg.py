@@ -17,9 +17,9 @@ _POINTS_PER_INCH = 72
 FONT_SIZE = 11
 
 # Placeholders that matplotlib draws, and the classes that the page's style gives colours to.
-INK, FAINT, GRID, MARK = "#010101", "#010102", "#010103", "#010104"
+INK, FAINT, GRID, MARK, PAPER = "#010101", "#010102", "#010103", "#010104", "#010105"
 SERIES = tuple(f"#0102{number:02x}" for number in range(1, 7))
-_CLASS_OF = {INK: "ink", FAINT: "faint", GRID: "grid", MARK: "mark"} | {
+_CLASS_OF = {INK: "ink", FAINT: "faint", GRID: "grid", MARK: "mark", PAPER: "paper"} | {
     colour: f"s{number}" for number, colour in enumerate(SERIES, 1)
 }
 _SVG = "http://www.w3.org/2000/svg"

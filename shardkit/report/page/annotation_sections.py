@@ -17,7 +17,7 @@ from shardkit.statistics.indexes import span_of_counts
 
 _CLASSES_LISTED = 200
 _BARS_SHOWN = 24
-_NUMBER_BINS = 40
+_MAX_NUMBER_BINS = 40
 _SIDE_TICKS = tuple((share / 100, f"{share}%") for share in (1, 2, 5, 10, 20, 50, 100))
 
 
@@ -44,7 +44,7 @@ def boxes_section(facts: Facts, boxes: BoxFacts) -> Section:
     found = boxes.statistics
     mean = found.num_boxes / max(1, found.num_images)
     intro = [
-        f"{counted(found.num_boxes, 'box')} in {of_sample(found.num_images, facts.num_examples)}: {mean:.1f} for each "
+        f"{found.num_boxes:,} {'box' if found.num_boxes == 1 else 'boxes'} in {of_sample(found.num_images, facts.num_examples)}: {mean:.1f} for each "
         f"image; {found.num_empty:,} ({percent(found.num_empty / max(1, found.num_images))}) have none."
     ]
     shown = slice(0, int(np.flatnonzero(boxes.per_image)[-1]) + 1)
@@ -69,8 +69,8 @@ def boxes_section(facts: Facts, boxes: BoxFacts) -> Section:
             ticks=_SIDE_TICKS,
         )
         charts.append(Chart("Sizes of boxes", svg, "Share of the boxes. The side is the square root of the area's share."))
-        places = place_map("Places of boxes", "Where in the image the centres of boxes are; darker is more.", boxes.places)
-        charts.append(Chart("Places of boxes", places, "Where the centres of boxes are. Darker: more boxes."))
+        places = place_map("Places of boxes", "Where in the image the centres of boxes are; a stronger colour is more.", boxes.places)
+        charts.append(Chart("Places of boxes", places, "Where the centres of boxes are. Stronger colour: more boxes."))
     rows = []
     by_size = sorted(found.by_class.items(), key=lambda one: (-one[1].num_boxes, one[0]))
     for label, one in by_size[:_CLASSES_LISTED]:
@@ -115,7 +115,7 @@ def numbers_section(facts: Facts, numbers: NumberFacts) -> Section:
     num = numbers.values.shape[1]
     for at in range(min(num, SHOWN_NUMBERS)):
         values = numbers.values[:, at]
-        counts, edges = np.histogram(values, bins=_NUMBER_BINS)
+        counts, edges = np.histogram(values, bins=min(_MAX_NUMBER_BINS, max(5, int(len(values) ** 0.5))))
         name = f"Number {at + 1}" if num > 1 else "Label"
         svg = histogram(
             name,

@@ -28,6 +28,15 @@ from shardkit.software import __version__
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+# In the list of sections at the top.
+_SHORT_TITLES = {
+    "conflicts": "Wrong labels?",
+    "jpegs": "Storage",
+    "leaks": "Leaks",
+    "made": "Origin",
+    "rejected": "Rejected",
+    "sizes": "Sizes",
+}
 _LEVELS = {"problem": "Problem", "check": "Check", "speed": "Speed"}
 
 
@@ -84,6 +93,7 @@ def render_page(collection: Collection, facts: Facts, advice: Sequence[Advice], 
         advice=advice,
         levels=_LEVELS,
         sections=sections,
+        links=_SHORT_TITLES,
         section_ids=sections_shown,
         table=table,
         table_json=Markup(table.json) if table else "",  # noqa: S704 - see class_table: it has no "<"

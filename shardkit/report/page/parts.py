@@ -37,7 +37,8 @@ class Thumbnail(NamedTuple):
         alt: What it shows, for readers who do not see it.
         width: Width in CSS pixels.
         height: Height in CSS pixels.
-        title: The first line below it.
+        key: The whole key, shown when the pointer is over the caption.
+        title: The first line below it; '' for none.
         lines: Further lines.
     """
 
@@ -45,6 +46,7 @@ class Thumbnail(NamedTuple):
     alt: str
     width: int
     height: int
+    key: str
     title: str
     lines: Sequence[str] = ()
 

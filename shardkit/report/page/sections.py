@@ -8,16 +8,17 @@ from shardkit.images.info import CHANGES
 from shardkit.naming import counted
 from shardkit.report.advice import megapixels
 from shardkit.report.charts.bars import Bar, bar_chart
-from shardkit.report.charts.distributions import Line, histogram
+from shardkit.report.charts.distributions import Line, histogram, level_chart
 from shardkit.report.charts.maps import size_map
 from shardkit.report.collection import Origin, Split, total_class_counts
-from shardkit.report.decoding_cost import image_ms
+from shardkit.report.decoding_cost import image_ms, speedup
 from shardkit.report.facts.bins import ASPECTS, BYTES, occupied
 from shardkit.report.facts.gathering import Facts
 from shardkit.report.page.parts import Chart, Section, Table, about_size, of_sample, percent
 
 BARS_SHOWN = 30  # classes; the others are one bar
 SPLITS_SHOWN = 4  # with charts of their own
+_WORTH_SAYING = 1.05  # times faster
 _BYTES_PER_BIN = 4  # of BYTES that are one bin of the chart
 _ASPECT_TICKS = ((1 / 4, "1:4"), (1 / 3, "1:3"), (1 / 2, "1:2"), (2 / 3, "2:3"), (1, "1:1"), (3 / 2, "3:2"), (2, "2:1"))
 _ASPECT_TICKS_WIDE = ((3, "3:1"), (4, "4:1"))
@@ -33,10 +34,13 @@ def classes_section(facts: Facts) -> Section | None:
     counts = "images with" if facts.has_lists or facts.boxes is not None else "images of"
     used = totals[totals > 0]
     largest, smallest = int(order[0]), int(order[len(used) - 1])
-    intro = [
-        f"{counted(len(classes), 'class')}: from {int(used.min()):,} {counts} “{classes[smallest]}” to "
-        f"{int(used.max()):,} {counts} “{classes[largest]}”; the median class has {int(np.median(used)):,}."
-    ]
+    if used.min() == used.max():
+        intro = [f"{counted(len(used), 'class')}, each with {counted(int(used.max()), 'image')}."]
+    else:
+        intro = [
+            f"{counted(len(classes), 'class')}: from {int(used.min()):,} {counts} “{classes[smallest]}” to "
+            f"{int(used.max()):,} {counts} “{classes[largest]}”; the median class has {int(np.median(used)):,}."
+        ]
     if len(used) > BARS_SHOWN:
         half = int(np.searchsorted(np.cumsum(totals[order]), totals.sum() / 2)) + 1
         intro.append(f"The {counted(half, 'largest class')} of {len(classes):,} hold half of the images.")
@@ -73,7 +77,7 @@ def sizes_section(facts: Facts) -> Section:
         if one.num_measured and one.width and one.height:
             described = f"Widths from {one.width.low} to {one.width.high}, heights from {one.height.low} to {one.height.high}."
             svg = size_map(f"Image sizes of {name}", described, one.sides, training)
-            charts.append(Chart(f"{name}: width and height", svg, "Darker: more images. Dotted: squares."))
+            charts.append(Chart(f"{name}: width and height", svg, "Stronger colour: more images. Dotted: squares."))
     for name, split, one in zip(names, facts.splits, sizes, strict=True):
         sides = [f"{span.low:,} · {span.median:,} · {span.high:,}" if span else "–" for span in (one.width, one.height)]
         spread = [about_size(BYTES.quantile(one.image_bytes, share)) for share in (0.05, 0.5, 0.95)]
@@ -91,6 +95,11 @@ def _sizes_intro(facts: Facts) -> list[str]:
     before, after = megapixels(facts)
     if not before:
         return ["The sizes are not known: with --check header no image is opened. Bytes are those of the files."]
+    if speedup(before, after) < _WORTH_SAYING:
+        return [
+            f"An image has {before:.2g} megapixels on average. Hardly any is larger than random crops of "
+            f"{facts.options.training_height} x {facts.options.training_width} need."
+        ]
     return [
         f"An image has {before:.2g} megapixels on average, and {after:.2g} if its shorter side were at most "
         f"{facts.options.resize} pixels, which is enough for random crops of {facts.options.training_height} x "
@@ -159,10 +168,12 @@ def storage_section(facts: Facts) -> Section:
     """Return the section with formats, JPEG encodings, GPS positions, and what normalisation changed."""
     jpegs, found, total = facts.jpegs, facts.counted, max(1, facts.num_examples)
     verb = "changed" if facts.is_dataset else "would change"
-    intro = [
-        f"Normalisation {verb} {counted(found.num_changed, 'image')} ({percent(found.num_changed / total)}); the bytes "
-        f"of the others are{'' if facts.is_dataset else ' kept as'} those of the source."
-    ]
+    if found.num_changed:
+        share = percent(found.num_changed / total)
+        rest = "" if found.num_changed == facts.num_examples else "; the others keep the bytes of the source"
+        intro = [f"Normalisation {verb} {counted(found.num_changed, 'image')} ({share}){rest}."]
+    else:
+        intro = [f"Normalisation {verb} no image: all keep the bytes of the source."]
     changes = [
         [CHANGES.get(code, code).partition(" (set")[0], f"{number:,}", percent(number / total)] for code, number in found.changes.items()
     ]
@@ -205,12 +216,12 @@ def shards_section(facts: Facts) -> Section:
         low, high = int(counts.min(initial=1 << 60)), int(counts.max(initial=0))
         sizes = "–"
         if split.shard_bytes is not None and len(split.shard_bytes):
-            sizes = f"{about_size(split.shard_bytes.min())} to {about_size(split.shard_bytes.max())}"
+            sizes = _range(*(about_size(one) for one in (split.shard_bytes.min(), split.shard_bytes.max())))
         rows.append(
             [
                 split.name,
                 f"{len(counts):,}",
-                f"{min(low, high):,} to {high:,}" if low != high else f"{high:,}",
+                _range(f"{min(low, high):,}", f"{high:,}"),
                 sizes,
                 f"{split.balance.class_spread:,}",
                 percent(split.balance.bytes_spread),
@@ -223,12 +234,31 @@ def shards_section(facts: Facts) -> Section:
     )
     has = "were written" if facts.is_dataset else "would be written"
     num = sum(len(split.shard_counts) for split in facts.splits)
-    intro = [f"{counted(num, 'shard')} {has}. They are read by {counted(facts.hosts, 'host')}."]
-    return Section("shards", "Shards", intro, tables=[Table("Balance of the shards", heads, rows, note)])
+    intro = [f"{counted(num, 'shard')} {has}{f', for {facts.hosts:,} hosts that read' if facts.hosts > 1 else ''}."]
+    charts = []
+    for number, split in enumerate(facts.splits[:SPLITS_SHOWN]):
+        sizes_of = split.shard_counts if split.shard_bytes is None else split.shard_bytes
+        if len(sizes_of) > 1:
+            what = "Images" if split.shard_bytes is None else "Bytes"
+            svg = level_chart(
+                f"{what} of the shards of {split.name}",
+                f"{what} of each shard, from {sizes_of.min():,} to {sizes_of.max():,}.",
+                sizes_of,
+                "number of the shard",
+                number,
+                (lambda size: f"{size:,.0f}") if split.shard_bytes is None else about_size,
+            )
+            charts.append(Chart(f"{split.name}: {what.lower()} of each shard", svg))
+    return Section("shards", "Shards", intro, charts, [Table("Balance of the shards", heads, rows, note)])
+
+
+def _range(low: str, high: str) -> str:
+    return low if low == high else f"{low} to {high}"
 
 
 def origin_section(origin: Origin, *, is_dataset: bool) -> Section:
     """Return the section that says how everything was made."""
+    versions = [[name, value] for name, value in origin.versions]
     rows = [[name, value] for name, value in origin.rows]
     if origin.num_groups is not None:
         rows.append(["Groups", f"{origin.num_groups:,}"])
@@ -242,5 +272,8 @@ def origin_section(origin: Origin, *, is_dataset: bool) -> Section:
         else ["The command that converts this source as described here:"]
     )
     title = "How it was made" if is_dataset else "How it would be made"
-    table = Table("Origin and versions", ["what", "value"], rows, is_text=True)
-    return Section("made", title, intro, tables=[table], code=origin.command)
+    tables = [
+        Table("Origin", ["what", "value"], rows, is_text=True),
+        Table("Software that decides the bytes", ["package", "version"], versions, is_text=True, is_folded=True),
+    ]
+    return Section("made", title, intro, tables=tables, code=origin.command)

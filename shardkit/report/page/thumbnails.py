@@ -31,27 +31,26 @@ class Thumbnails:
         """Return the thumbnail of an example: its split and size, its labels if wanted, and its key."""
         name = printable(picture.key)
         width, height = picture.size
-        title = picture.labels if with_labels and picture.labels else picture.split
-        lines = [f"{picture.split} · {width} x {height}" if title != picture.split else f"{width} x {height}", name]
+        title = printable(picture.labels) if with_labels else ""
+        size = f" · {width} x {height}" if width else ""
+        lines = [f"{picture.split}{size}", name.rpartition("/")[2]]
         if picture.problem:
-            return Thumbnail("", "", 0, 0, title, [*lines, picture.problem])
-        shown = f"{picture.labels}: {name}" if picture.labels else name
-        return self._of(picture.image, shown, title, lines)
+            return Thumbnail("", "", 0, 0, name, title, [*lines, printable(picture.problem)])
+        shown = f"{printable(picture.labels)}: {name}" if picture.labels else name
+        return self._of(picture.image, shown, name, title, lines)
 
     def of_file(self, image: "Image | None", title: str, lines: list[str]) -> Thumbnail:
         """Return the thumbnail of a file; without a picture if it does not open."""
-        return self._of(image, title, title, lines)
+        return self._of(image, title, title, title.rpartition("/")[2], lines)
 
-    def _of(self, image: "Image | None", alt: str, title: str, lines: list[str]) -> Thumbnail:
-        if image is None:
-            return Thumbnail("", "", 0, 0, title, lines)
-        src = data_uri(image)
-        if len(src) > self._left:
-            self.num_left_out += 1
-            return Thumbnail("", "", 0, 0, title, lines)
+    def _of(self, image: "Image | None", alt: str, key: str, title: str, lines: list[str]) -> Thumbnail:
+        src = "" if image is None else data_uri(image)
+        if image is None or len(src) > self._left:
+            self.num_left_out += bool(src)
+            return Thumbnail("", "", 0, 0, key, title, lines)
         self._left -= len(src)
-        zoom = max(1.0, _ZOOM)
-        return Thumbnail(src, alt, max(1, round(image.width / zoom)), max(1, round(image.height / zoom)), title, lines)
+        width, height = (max(1, round(side / _ZOOM)) for side in image.size)
+        return Thumbnail(src, alt, width, height, key, title, lines)
 
 
 def data_uri(image: "Image") -> str:
