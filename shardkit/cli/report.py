@@ -35,7 +35,9 @@ _OWN = {"source", "output", "training_size", "hosts", "source_folder", "quiet", 
     metavar="SIZE",
     help="Size of the images in training, in pixels: 224, or HEIGHTxWIDTH.",
 )
-@click.option("--hosts", type=click.IntRange(1), metavar="N", help="Hosts that will read.  [default: --input-pipelines]")
+@click.option(
+    "--hosts", type=click.IntRange(1), metavar="N", help="Hosts that will read.  [default: --input-pipelines]"
+)
 @click.option(
     "--source-folder", metavar="FOLDER", help="Folder that DATASET was made from, for pictures of rejected files."
 )
@@ -103,9 +105,10 @@ def _page_of_source(
     source_options, convert_options = option_values(arguments)
     runner = runner_config(arguments["beam_options"], arguments["workers"])
     executor = BeamExecutor(runner)
-    with planned_source(
-        url, source_options, convert_options, executor, terminal, runner.temp_location
-    ) as (opened, plan):
+    with planned_source(url, source_options, convert_options, executor, terminal, runner.temp_location) as (
+        opened,
+        plan,
+    ):
         call = UserCall.of(url, source_options, convert_options)
         return make_page(SourceCollection(opened, plan, call), options)
 
@@ -121,7 +124,7 @@ def _options(training_size: str, hosts: int | None) -> "ReportOptions":
 
     sides = re.fullmatch(r"([0-9]{1,5})(?:x([0-9]{1,5}))?", training_size)
     if sides is None:
-        msg = f"--training-size must be a number of pixels or HEIGHTxWIDTH, such as 224 or 192x256; found {training_size!r}"
+        msg = f"--training-size is a number of pixels or HEIGHTxWIDTH, such as 224 or 192x256; found {training_size!r}"
         raise CallError(msg)
     return ReportOptions(int(sides[1]), int(sides[2] or sides[1]), hosts)
 

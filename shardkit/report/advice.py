@@ -147,7 +147,7 @@ def small_and_large_classes(classes: Sequence[str], splits: Sequence[Split]) -> 
             "check",
             f"{len(small):,} of {counted(len(classes), 'class')} {does} fewer than {MIN_EXAMPLES_OF_CLASS} images in "
             f"“{learned.name}”: {_names(classes, ordered)}.",
-            "Collect more, or merge or leave out these classes; sampling=\"class_balanced\" in the reader repeats "
+            'Collect more, or merge or leave out these classes; sampling="class_balanced" in the reader repeats '
             "rare classes more often.",
             "classes",
         )
@@ -160,8 +160,8 @@ def small_and_large_classes(classes: Sequence[str], splits: Sequence[Split]) -> 
                 "check",
                 f"“{classes[largest]}” is {share:.0%} of “{learned.name}”: a model that always answers it is right "
                 f"{share:.0%} of the time.",
-                "Judge by balanced accuracy or by class, and train with sampling=\"class_balanced\" or "
-                "sample_weight=\"balanced\".",
+                'Judge by balanced accuracy or by class, and train with sampling="class_balanced" or '
+                'sample_weight="balanced".',
                 "classes",
             )
 
@@ -207,28 +207,28 @@ def _distance_by_chance(totals: npt.NDArray[np.int64], num: int, num_rest: int) 
 def repeated_images(facts: Facts, known: set[str]) -> Iterator[Advice]:
     """Yield warnings about leaks between splits and about duplicates with different labels."""
     found = facts.counted
-    if found.leaks is not None and found.leaks.count and "duplicate_in_several_splits" not in known:
+    if found.leaks is not None and found.leaks.num and "duplicate_in_several_splits" not in known:
         yield Advice(
             "leaks",
             "problem",
-            f"{counted(found.leaks.count, 'image')} with exact duplicates in another split: a model is tested with "
+            f"{counted(found.leaks.num, 'image')} with exact duplicates in another split: a model is tested with "
             "images that it has seen.",
             "Convert again with --dedupe drop, or with --dedupe group if shardkit makes the splits.",
             "leaks",
         )
-    if found.group_leaks.count and "group_in_several_splits" not in known:
+    if found.group_leaks.num and "group_in_several_splits" not in known:
         yield Advice(
             "group_leaks",
             "problem",
-            f"{counted(found.group_leaks.count, 'group')} with images in more than one split.",
+            f"{counted(found.group_leaks.num, 'group')} with images in more than one split.",
             "Move each group into one split; otherwise results of evaluation are too good.",
             "leaks",
         )
-    if found.conflicts is not None and found.conflicts.count and "duplicate_with_other_label" not in known:
+    if found.conflicts is not None and found.conflicts.num and "duplicate_with_other_label" not in known:
         yield Advice(
             "conflicts",
             "problem",
-            f"{counted(found.conflicts.count, 'image')} with exact duplicates that have different labels: at least one "
+            f"{counted(found.conflicts.num, 'image')} with exact duplicates that have different labels: at least one "
             "of them is wrong.",
             "Keep the copy with the correct label, remove the others from the source, and convert again.",
             "conflicts",

@@ -159,27 +159,39 @@ class Origin:
 
 
 class Collection(Protocol):
-    """What a report is about.
+    """What a report is about."""
 
-    Attributes:
-        title: Its name.
-        place: Its URL or path.
-        is_dataset: Whether it is a dataset; otherwise it is a source with its plan.
-        classes: Class names in label order.
-        features: Features of the examples.
-        splits: The splits, in order.
-        origin: How it was made.
-        findings: Findings of the plan; () for a dataset.
-    """
+    @property
+    def title(self) -> str:
+        """Its name."""
 
-    title: str
-    place: str
-    is_dataset: bool
-    classes: Sequence[str]
-    features: Mapping[str, Feature]
-    splits: Sequence[Split]
-    origin: Origin
-    findings: Sequence[Finding]
+    @property
+    def place(self) -> str:
+        """Its URL or path."""
+
+    @property
+    def is_dataset(self) -> bool:
+        """Whether it is a dataset; otherwise it is a source with its plan."""
+
+    @property
+    def classes(self) -> Sequence[str]:
+        """Class names in label order."""
+
+    @property
+    def features(self) -> Mapping[str, Feature]:
+        """Features of the examples."""
+
+    @property
+    def splits(self) -> Sequence[Split]:
+        """The splits, in order."""
+
+    @property
+    def origin(self) -> Origin:
+        """How it was made."""
+
+    @property
+    def findings(self) -> Sequence[Finding]:
+        """Findings of the plan; () for a dataset."""
 
     def batches(self) -> Iterator[Batch]:
         """Yield all examples as columns, in the order of their numbers."""

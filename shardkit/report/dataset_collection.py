@@ -161,7 +161,9 @@ class DatasetCollection:
         if not rejected.num_examples:
             return Rejects({}, (), self._manifest.source.num_files)
         return Rejects(
-            rejected.by_reason, first_rejected(read_rejected(self._manifest), per_reason), self._manifest.source.num_files
+            rejected.by_reason,
+            first_rejected(read_rejected(self._manifest), per_reason),
+            self._manifest.source.num_files,
         )
 
     def rejected_picture(self, key: str, side: int) -> "Image | None":
@@ -284,7 +286,8 @@ def group_hashes(groups: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
     """Return the hash of each example's group, 0 without one."""
     encoded = groups.combine_chunks().dictionary_encode()
     hashes = np.append(hash64(encoded.dictionary.to_pylist(), seed=0, purpose="group"), np.uint64(0))
-    return hashes[pc.fill_null(encoded.indices, len(hashes) - 1).to_numpy()]
+    found: npt.NDArray[np.uint64] = hashes[pc.fill_null(encoded.indices, len(hashes) - 1).to_numpy()]
+    return found
 
 
 def counts_of(column: pa.ChunkedArray) -> dict[str, int]:

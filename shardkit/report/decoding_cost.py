@@ -19,6 +19,8 @@ _MEGAPIXELS = (0.09, 0.19, 0.81, 3.1)
 _PROGRESSIVE = (1.2, 1.7, 2.7, 2.8)
 _FULL_CHROMA = (1.05, 1.1, 1.2, 1.2)
 
+CURVE = f"{_MS_AT_ONE_MEGAPIXEL} ms × megapixels to the power of {_EXPONENT}"  # for people
+
 
 def image_ms(megapixels: float) -> float:
     """Return the CPU time of a training image in ms.
@@ -26,7 +28,7 @@ def image_ms(megapixels: float) -> float:
     Args:
         megapixels: Size of the stored image.
     """
-    return max(_LEAST_MS, _MS_AT_ONE_MEGAPIXEL * max(megapixels, 1e-6) ** _EXPONENT)
+    return max(_LEAST_MS, _MS_AT_ONE_MEGAPIXEL * float(max(megapixels, 1e-6) ** _EXPONENT))
 
 
 def speedup(megapixels: float, resized_megapixels: float) -> float:

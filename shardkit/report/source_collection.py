@@ -1,5 +1,6 @@
 """A source and its plan as the subject of a report, before the conversion."""
 
+import contextlib
 import hashlib
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
@@ -11,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
-from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS, OBJECTS
+from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
 from shardkit.dataset.index import key_hashes
 from shardkit.errors import DataError
 from shardkit.examples.drawing import Annotations, draw
@@ -134,9 +135,7 @@ class SourceCollection:
         plan = self._plan
         table = plan.examples.take(pa.array(plan.order[numbers])).cast(plan.schema)
         split_of = np.searchsorted(self._starts, numbers, side="right") - 1
-        return [
-            (self.splits[split].name, row) for split, row in zip(split_of.tolist(), table.to_pylist(), strict=True)
-        ]
+        return [(self.splits[split].name, row) for split, row in zip(split_of.tolist(), table.to_pylist(), strict=True)]
 
     def pictures(self, numbers: Numbers, side: int) -> Iterator[Picture]:
         """Yield examples as the conversion would store them; one that cannot be read says why."""
@@ -178,10 +177,12 @@ class SourceCollection:
             label = ", ".join(f"{value:.6g}" for value in row[columns.TARGET])
         return image, Annotations(self.classes), label
 
-    def _placed(self, row: Mapping[str, Any], info: images.ImageInfo) -> list[dict[str, Any]]:
+    def _placed(self, row: Mapping[str, Any], info: images.ImageInfo | None) -> list[dict[str, Any]]:
         """Return objects with boxes as fractions of the upright image; a checked row has them already."""
         if row["content_sha256"] is not None:
             return list(row[columns.OBJECTS])
+        if info is None:
+            info = images.inspect(read_image(self._source.folder, dict(row)))
         return place_objects(row[columns.OBJECTS], annotated_size(dict(row)), info)[0]
 
     def _mask(self, row: Mapping[str, Any], info: images.ImageInfo, size: tuple[int, int] | None) -> bytes:
@@ -192,23 +193,20 @@ class SourceCollection:
     def annotations(self, numbers: Numbers, feature: str) -> Iterator[dict[str, Any]]:
         """Yield annotations in the form of records. Examples whose annotations cannot be read are left out."""
         for _, row in self._rows(numbers):
-            try:
-                if feature == OBJECT_LABELS:
-                    info = images.inspect(read_image(self._source.folder, row)) if row["content_sha256"] is None else None
-                    objects = row[columns.OBJECTS] if info is None else self._placed(row, info)
-                    yield {
-                        OBJECT_LABELS: [self._label_of[one["label_name"]] for one in objects],
-                        f"{OBJECTS}bbox": [side for one in objects for side in one["bbox"]],
-                    }
-                elif feature == MASK:
-                    info = images.inspect(read_image(self._source.folder, row))
-                    yield {MASK: [self._mask(row, info, None)]}
-                elif feature == LABEL:
-                    yield {LABEL: row[columns.TARGET]}
-                elif feature == LABELS:
-                    yield {LABELS: row[columns.LABEL_NAMES]}
-            except (images.BadImage, DataError, OSError):
-                continue
+            with contextlib.suppress(images.BadImage, DataError, OSError):
+                yield self._annotations(row, feature)
+
+    def _annotations(self, row: Mapping[str, Any], feature: str) -> dict[str, Any]:
+        if feature == OBJECT_LABELS:
+            objects = self._placed(row, None)
+            return {
+                OBJECT_LABELS: [self._label_of[one["label_name"]] for one in objects],
+                f"{OBJECTS}bbox": [side for one in objects for side in one["bbox"]],
+            }
+        if feature == MASK:
+            info = images.inspect(read_image(self._source.folder, dict(row)))
+            return {MASK: [self._mask(row, info, None)]}
+        return {LABEL: row[columns.TARGET]}
 
     def headers(self, numbers: Numbers) -> Iterator[bytes]:
         """Yield the beginnings of the files of examples; unreadable files are left out."""

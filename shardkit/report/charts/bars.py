@@ -3,12 +3,22 @@
 import itertools
 import unicodedata
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from shardkit.naming import printable
-from shardkit.report.charts.svg import FAINT, FONT_SIZE, INK, SERIES, WIDTH, add_axes, name_placeholder, new_figure, render
+from shardkit.report.charts.svg import (
+    FAINT,
+    FONT_SIZE,
+    INK,
+    SERIES,
+    WIDTH,
+    add_axes,
+    name_placeholder,
+    new_figure,
+    render,
+)
 
 _BAR = 20  # CSS pixels of a bar and its gap
 _LEFT, _RIGHT = 132, 92
@@ -43,7 +53,7 @@ def bar_chart(title: str, description: str, bars: Sequence[Bar], series: int = 0
         length = max(bar.value, largest * 0.004) if bar.value else 0  # a class with one image can be seen
         axes.barh(row, length, 0.68, color=FAINT if bar.is_rest else SERIES[series % len(SERIES)], linewidth=0)
         gap = largest * 7 / (WIDTH - _LEFT - _RIGHT)
-        text = {"va": "center", "fontsize": FONT_SIZE, "clip_on": False}
+        text: dict[str, Any] = {"va": "center", "fontsize": FONT_SIZE, "clip_on": False}
         axes.text(-gap, row, name_placeholder(row * 2), ha="right", color=INK, **text)
         axes.text(bar.value + gap, row, name_placeholder(row * 2 + 1), ha="left", color=FAINT, **text)
     names = [text for bar in bars for text in (shortened(bar.name), bar.text)]

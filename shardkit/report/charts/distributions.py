@@ -56,8 +56,8 @@ def histogram(
         if len(lines) == 1:
             found = np.flatnonzero(line.counts)
             widths = np.diff(edges)[found]
-            bars = {"color": colour, "edgecolor": PAPER, "linewidth": 1}
-            axes.bar(edges[:-1][found], shares[found], widths, align="edge", **bars)
+            starts = edges[:-1][found]
+            axes.bar(starts, shares[found], widths, align="edge", color=colour, edgecolor=PAPER, linewidth=1)
         else:
             axes.stairs(shares, edges, color=colour, linewidth=1.8, baseline=None)
     if is_log:
@@ -70,7 +70,7 @@ def histogram(
         within = within[:: max(1, -(-len(within) // _MAX_TICKS))]
         axes.set_xticks([tick[0] for tick in within], [tick[1] for tick in within])
     else:
-        axes.xaxis.get_major_locator().set_params(nbins=_MAX_TICKS)
+        axes.locator_params(axis="x", nbins=_MAX_TICKS)
     places = [top * part / 1.08 for part in (0, 0.5, 1)]
     axes.set_yticks(places, [share(place) for place in places])
     axes.set_xlabel(label, color=FAINT, fontsize=FONT_SIZE, labelpad=6)
@@ -82,9 +82,8 @@ def histogram(
 
 def whole_number_edges(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
     """Return the edges of bins that each hold one whole number from 0."""
-    return np.arange(len(counts) + 1) - 0.5
-
-
+    edges: npt.NDArray[np.float64] = np.arange(len(counts) + 1, dtype=np.float64) - 0.5
+    return edges
 
 
 def level_chart(
@@ -113,7 +112,7 @@ def level_chart(
     edges = np.linspace(-0.5, len(values) - 0.5, len(steps) + 1)
     axes.stairs(steps, edges, fill=True, color=SERIES[series % len(SERIES)], linewidth=0)
     axes.set(xlim=(-0.5, len(values) - 0.5), ylim=(0, highest * 1.08))
-    axes.xaxis.get_major_locator().set_params(nbins=_MAX_TICKS, integer=True)
+    axes.locator_params(axis="x", nbins=_MAX_TICKS, integer=True)
     places = [0, highest / 2, highest]
     axes.set_yticks(places, [text(place) for place in places])
     axes.set_xlabel(label, color=FAINT, fontsize=FONT_SIZE, labelpad=6)

@@ -4,7 +4,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
-from xml.etree import ElementTree  # noqa: S405 - it only parses what matplotlib has just written
+from xml.etree import ElementTree
 
 from markupsafe import Markup, escape
 

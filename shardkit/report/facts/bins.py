@@ -37,7 +37,8 @@ class LogBins:
     def numbers(self, values: npt.NDArray[np.number]) -> npt.NDArray[np.int64]:
         """Return the number of the bin of each value."""
         ratios = np.maximum(values, self.low) / self.low
-        return np.clip(np.floor(np.log2(ratios) * self.per_octave), 0, self.num - 1).astype(np.int64)
+        numbers: Counts = np.clip(np.floor(np.log2(ratios) * self.per_octave), 0, self.num - 1).astype(np.int64)
+        return numbers
 
     def count(self, values: npt.NDArray[np.number]) -> Counts:
         """Return int64[num], the number of values in each bin."""

@@ -73,9 +73,7 @@ class Chooser:
             of_class = rows[start:end]
             self._keep(label, batch.split, batch.key_hash[of_class], numbers[of_class])
 
-    def _keep(
-        self, label: int, split: int, hashes: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]
-    ) -> None:
+    def _keep(self, label: int, split: int, hashes: npt.NDArray[np.int64], numbers: npt.NDArray[np.int64]) -> None:
         if (label, split) in self._kept:
             before = self._kept[label, split]
             hashes, numbers = np.concatenate((before[0], hashes)), np.concatenate((before[1], numbers))

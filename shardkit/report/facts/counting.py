@@ -155,7 +155,8 @@ def _pairs(batch: Batch, paired: Sequence[int]) -> Counts:
     is_wanted = wanted[at] == batch.labels
     has = np.zeros((len(batch), len(paired)), np.float32)  # exact up to 16 million, more than a batch holds
     has[rows[is_wanted], order[at[is_wanted]]] = 1
-    return np.rint(has.T @ has).astype(np.int64)
+    together: Counts = np.rint(has.T @ has).astype(np.int64)
+    return together
 
 
 class _Repeated:

@@ -61,5 +61,10 @@ def jpeg_facts(headers: Iterable[bytes]) -> JpegFacts:
         if header.quality is not None:
             qualities[header.quality] += 1
     return JpegFacts(
-        num_images, num_jpegs, num_progressive, dict(subsampling.most_common()), dict(sorted(qualities.items())), num_gps
+        num_images,
+        num_jpegs,
+        num_progressive,
+        dict(subsampling.most_common()),
+        dict(sorted(qualities.items())),
+        num_gps,
     )

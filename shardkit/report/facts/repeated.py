@@ -16,11 +16,11 @@ class Sets(NamedTuple):
     """Sets of examples.
 
     Attributes:
-        count: Number of sets.
+        num: Number of sets.
         shown: Numbers of the examples of the first sets: at most SETS_SHOWN sets, MEMBERS_SHOWN examples of each.
     """
 
-    count: int
+    num: int
     shown: tuple[tuple[int, ...], ...]
 
 

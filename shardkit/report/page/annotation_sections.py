@@ -68,8 +68,12 @@ def boxes_section(facts: Facts, boxes: BoxFacts) -> Section:
             is_log=True,
             ticks=_SIDE_TICKS,
         )
-        charts.append(Chart("Sizes of boxes", svg, "Share of the boxes. The side is the square root of the area's share."))
-        places = place_map("Places of boxes", "Where in the image the centres of boxes are; a stronger colour is more.", boxes.places)
+        charts.append(
+            Chart("Sizes of boxes", svg, "Share of the boxes. The side is the square root of the area's share.")
+        )
+        places = place_map(
+            "Places of boxes", "Where in the image the centres of boxes are; a stronger colour is more.", boxes.places
+        )
         charts.append(Chart("Places of boxes", places, "Where the centres of boxes are. Stronger colour: more boxes."))
     rows = []
     by_size = sorted(found.by_class.items(), key=lambda one: (-one[1].num_boxes, one[0]))
@@ -93,7 +97,9 @@ def masks_section(facts: Facts, masks: MaskFacts) -> Section:
     names = {value: facts.classes[value] if value < len(facts.classes) else f"value {value}" for value in order}
     bars = [Bar(names[value], values.pixels[value], percent(values.pixels[value] / total)) for value in order]
     chart = bar_chart(
-        "Share of pixels", f"Bars of the share of the pixels of each class; most are {names[order[0]]}.", bars[:_BARS_SHOWN]
+        "Share of pixels",
+        f"Bars of the share of the pixels of each class; most are {names[order[0]]}.",
+        bars[:_BARS_SHOWN],
     )
     rows = [
         [
@@ -167,4 +173,3 @@ def _together(facts: Facts) -> Table:
         rows.append([name, f"{own:,}", *shares])
     note = f"Of the images with the label of the row, the share that has that of the column too: the {len(names)} most frequent labels."
     return Table("Labels that occur together", ["label", "images", *names], rows, note)
-

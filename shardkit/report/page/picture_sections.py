@@ -24,7 +24,9 @@ def contact_sheets(facts: Facts, collection: Collection, thumbnails: Thumbnails)
     chosen = {label: _spread(numbers, limit) for label, numbers in facts.chosen.items()}
     side = ANNOTATED_SIDE if is_annotated else SIDE
     numbers = sorted({number for one in chosen.values() for number in one})
-    pictures = dict(zip(numbers, collection.pictures(np.array(numbers, np.int64), side), strict=True)) if numbers else {}
+    pictures = (
+        dict(zip(numbers, collection.pictures(np.array(numbers, np.int64), side), strict=True)) if numbers else {}
+    )
     made = _thumbnails_in_turn(chosen, pictures, thumbnails, with_labels=facts.has_lists or not facts.groups)
     totals, total = total_class_counts(facts.splits), max(1, facts.num_examples)
     groups = []
@@ -37,7 +39,9 @@ def contact_sheets(facts: Facts, collection: Collection, thumbnails: Thumbnails)
     if not facts.groups:
         groups = [SheetGroup("Examples", [Sheet("", "", made.get(-1, ()))], is_open=True)]
     num_shown = sum(len(group.sheets) for group in groups)
-    intro = ["A random choice that depends on the keys alone: the same pictures each time, also after another conversion."]
+    intro = [
+        "A random choice that depends on the keys alone: the same pictures each time, also after another conversion."
+    ]
     if facts.groups and num_shown < len(facts.classes):
         intro.append(f"{num_shown} of {counted(len(facts.classes), 'class')} are shown.")
     if thumbnails.num_left_out:
@@ -75,10 +79,12 @@ def conflicts_section(facts: Facts, collection: Collection, thumbnails: Thumbnai
     elif not facts.groups and facts.numbers is not None and facts.is_dataset:
         intro = "Not checked: the indexes of a dataset with numbers as labels do not hold the numbers."
         found = None
-    elif not found.count:
+    elif not found.num:
         intro = "No two images with the same bytes have different labels."
     else:
-        intro = f"{counted(found.count, 'image')} with exact duplicates that have different labels. At least one is wrong."
+        intro = (
+            f"{counted(found.num, 'image')} with exact duplicates that have different labels. At least one is wrong."
+        )
     groups = _sets(found, collection, thumbnails, "Label") if found is not None else []
     return Section("conflicts", "Candidates for wrong labels", [intro], groups=groups)
 
@@ -91,14 +97,16 @@ def leaks_section(facts: Facts, collection: Collection, thumbnails: Thumbnails) 
     intro = []
     if found is None:
         intro.append("Not checked: contents are not known with --check header.")
-    elif found.count:
-        intro.append(f"{counted(found.count, 'image')} with exact duplicates in another split.")
+    elif found.num:
+        intro.append(f"{counted(found.num, 'image')} with exact duplicates in another split.")
     else:
         intro.append("No two splits have an image with the same bytes.")
-    if groups.count:
-        intro.append(f"{counted(groups.count, 'group')} with images in more than one split.")
+    if groups.num:
+        intro.append(f"{counted(groups.num, 'group')} with images in more than one split.")
     sheets = _sets(found, collection, thumbnails, "Same bytes") if found is not None else []
-    return Section("leaks", "Leaks between splits", intro, groups=sheets + _sets(groups, collection, thumbnails, "Group"))
+    return Section(
+        "leaks", "Leaks between splits", intro, groups=sheets + _sets(groups, collection, thumbnails, "Group")
+    )
 
 
 def _sets(found: Sets, collection: Collection, thumbnails: Thumbnails, what: str) -> list[SheetGroup]:
@@ -110,7 +118,7 @@ def _sets(found: Sets, collection: Collection, thumbnails: Thumbnails, what: str
         Sheet(f"{what} {at}", f"{len(one)} images", [thumbnails.of_example(next(pictures)) for _ in one])
         for at, one in enumerate(found.shown, 1)
     ]
-    heading = f"The first {SETS_SHOWN} of {found.count:,}" if found.count > len(sheets) else f"All {len(sheets)}"
+    heading = f"The first {SETS_SHOWN} of {found.num:,}" if found.num > len(sheets) else f"All {len(sheets)}"
     return [SheetGroup(heading, sheets, is_open=True)]
 
 
@@ -129,11 +137,15 @@ def rejected_section(facts: Facts, collection: Collection, thumbnails: Thumbnail
     share = percent(rejects.num_rejected / max(1, rejects.num_files))
     intro = [f"{rejects.num_rejected:,} of {counted(rejects.num_files, 'file')} ({share})."]
     counts = Table(
-        "Rejected files by reason", ["reason", "files"], [[reason, f"{num:,}"] for reason, num in rejects.by_reason.items()]
+        "Rejected files by reason",
+        ["reason", "files"],
+        [[reason, f"{num:,}"] for reason, num in rejects.by_reason.items()],
     )
     rows = [[printable(one.key), one.reason, printable(one.message)] for one in rejects.first]
     more = rejects.num_rejected - len(rows)
     note = f"{more:,} more of these reasons are not listed." if more else ""
-    listed = Table("Why each was rejected", ["file", "reason", "message"], rows, note, is_text=True, is_folded=len(rows) > 8)
+    listed = Table(
+        "Why each was rejected", ["file", "reason", "message"], rows, note, is_text=True, is_folded=len(rows) > 8
+    )
     groups = [SheetGroup(f"Those that open ({len(opened)})", [Sheet("", "", opened)], is_open=True)] if opened else []
     return Section("rejected", "Rejected files", intro, tables=[counts, listed], groups=groups)

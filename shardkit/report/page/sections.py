@@ -1,8 +1,9 @@
 """The sections about classes, image sizes, storage, shards, and how everything was made."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
+import numpy.typing as npt
 
 from shardkit.images.info import CHANGES
 from shardkit.naming import counted
@@ -11,7 +12,7 @@ from shardkit.report.charts.bars import Bar, bar_chart
 from shardkit.report.charts.distributions import Line, histogram, level_chart
 from shardkit.report.charts.maps import size_map
 from shardkit.report.collection import Origin, Split, total_class_counts
-from shardkit.report.decoding_cost import image_ms, speedup
+from shardkit.report.decoding_cost import CURVE, image_ms, speedup
 from shardkit.report.facts.bins import ASPECTS, BYTES, occupied
 from shardkit.report.facts.gathering import Facts
 from shardkit.report.page.parts import Chart, Section, Table, about_size, of_sample, percent
@@ -48,7 +49,7 @@ def classes_section(facts: Facts) -> Section | None:
     return Section("classes", "Classes", intro, charts, has_class_table=True)
 
 
-def _class_bars(classes: Sequence[str], split: Split, order: np.ndarray, number: int) -> Chart:  # type: ignore[type-arg]
+def _class_bars(classes: Sequence[str], split: Split, order: npt.NDArray[np.intp], number: int) -> Chart:
     counts, num = split.class_counts, max(1, split.num_examples)
     shown, rest = order[:BARS_SHOWN], order[BARS_SHOWN:]
     if len(rest) == 1:
@@ -60,7 +61,7 @@ def _class_bars(classes: Sequence[str], split: Split, order: np.ndarray, number:
     note = ""
     if len(rest):
         mean = counts[rest].mean()
-        bars.append(Bar(f"{len(rest):,} others, mean", float(mean), f"{mean:,.1f} each", is_rest=True))
+        bars.append(Bar(f"{len(rest):,} others", float(mean), f"{mean:,.1f} each", is_rest=True))
         note = f"The {len(rest):,} smaller classes have {int(counts[rest].sum()):,} images together."
     title = f"{split.name}: {counted(split.num_examples, 'image')}"
     first = classes[int(shown[0])]
@@ -75,7 +76,9 @@ def sizes_section(facts: Facts) -> Section:
     charts, rows = [], []
     for name, one in [*zip(names, sizes, strict=True)][:SPLITS_SHOWN]:
         if one.num_measured and one.width and one.height:
-            described = f"Widths from {one.width.low} to {one.width.high}, heights from {one.height.low} to {one.height.high}."
+            described = (
+                f"Widths from {one.width.low} to {one.width.high}, heights from {one.height.low} to {one.height.high}."
+            )
             svg = size_map(f"Image sizes of {name}", described, one.sides, training)
             charts.append(Chart(f"{name}: width and height", svg, "Stronger colour: more images. Dotted: squares."))
     for name, split, one in zip(names, facts.splits, sizes, strict=True):
@@ -97,15 +100,18 @@ def _sizes_intro(facts: Facts) -> list[str]:
         return ["The sizes are not known: with --check header no image is opened. Bytes are those of the files."]
     if speedup(before, after) < _WORTH_SAYING:
         return [
-            f"An image has {before:.2g} megapixels on average. Hardly any is larger than random crops of "
-            f"{facts.options.training_height} x {facts.options.training_width} need."
+            (
+                f"An image has {before:.2g} megapixels on average. Hardly any is larger than random crops of "
+                f"{facts.options.training_height} x {facts.options.training_width} need."
+            )
         ]
     return [
-        f"An image has {before:.2g} megapixels on average, and {after:.2g} if its shorter side were at most "
-        f"{facts.options.resize} pixels, which is enough for random crops of {facts.options.training_height} x "
-        f"{facts.options.training_width}. On one core, training input takes about {image_ms(before):.2g} ms an image now "
-        f"and {image_ms(after):.2g} ms then: 4.6 ms × megapixels to the power of 0.73, a curve through measured input "
-        "functions."
+        (
+            f"An image has {before:.2g} megapixels on average, and {after:.2g} if its shorter side were at most "
+            f"{facts.options.resize} pixels, which is enough for random crops of {facts.options.training_height} x "
+            f"{facts.options.training_width}. On one core, training input takes about {image_ms(before):.2g} ms an "
+            f"image now and {image_ms(after):.2g} ms then: {CURVE}, a curve through measured input functions."
+        )
     ]
 
 
@@ -175,7 +181,8 @@ def storage_section(facts: Facts) -> Section:
     else:
         intro = [f"Normalisation {verb} no image: all keep the bytes of the source."]
     changes = [
-        [CHANGES.get(code, code).partition(" (set")[0], f"{number:,}", percent(number / total)] for code, number in found.changes.items()
+        [CHANGES.get(code, code).partition(" (set")[0], f"{number:,}", percent(number / total)]
+        for code, number in found.changes.items()
     ]
     tables = []
     if changes:
@@ -202,10 +209,9 @@ def storage_section(facts: Facts) -> Section:
     return Section("jpegs", "Storage and encoding", intro, tables=tables)
 
 
-def _median(counts: "dict[int, int] | object") -> int:
-    values = dict(counts)  # type: ignore[call-overload]
-    ends = np.cumsum(list(values.values()))
-    return int(list(values)[int(np.searchsorted(ends, (ends[-1] + 1) // 2))])
+def _median(counts: Mapping[int, int]) -> int:
+    ends = np.cumsum(list(counts.values()))
+    return list(counts)[int(np.searchsorted(ends, (ends[-1] + 1) // 2))]
 
 
 def shards_section(facts: Facts) -> Section:
@@ -229,8 +235,8 @@ def shards_section(facts: Facts) -> Section:
         )
     heads = ["split", "shards", "images per shard", "bytes per shard", "class spread", "bytes spread"]
     note = (
-        "Class spread: by how many images the shards of a split differ in the class where they differ most; 1 is as even "
-        "as can be. Bytes spread: how much larger the largest shard is than the smallest."
+        "Class spread: by how many images the shards of a split differ in the class where they differ most; 1 is as "
+        "even as can be. Bytes spread: how much larger the largest shard is than the smallest."
     )
     has = "were written" if facts.is_dataset else "would be written"
     num = sum(len(split.shard_counts) for split in facts.splits)
