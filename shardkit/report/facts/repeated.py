@@ -65,7 +65,7 @@ def _members(rows: _Ints, codes: npt.NDArray[np.integer]) -> tuple[int, ...]:
 
 
 def label_codes(labels: npt.NDArray[np.int32], num_labels: _Ints) -> _Hashes:
-    """Return uint64[n], a number for each example's labels: equal for the same labels, in practice different for others.
+    """Return uint64[n], a hash of each example's labels.
 
     Args:
         labels: int32[m], the labels of all examples end to end.

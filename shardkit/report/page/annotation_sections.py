@@ -43,10 +43,10 @@ def boxes_section(facts: Facts, boxes: BoxFacts) -> Section:
     """Return the section about boxes: how many, how large, where, of each class."""
     found = boxes.statistics
     mean = found.num_boxes / max(1, found.num_images)
-    intro = [
-        f"{found.num_boxes:,} {'box' if found.num_boxes == 1 else 'boxes'} in {of_sample(found.num_images, facts.num_examples)}: {mean:.1f} for each "
-        f"image; {found.num_empty:,} ({percent(found.num_empty / max(1, found.num_images))}) have none."
-    ]
+    boxes_read = f"{found.num_boxes:,} {'box' if found.num_boxes == 1 else 'boxes'}"
+    where = of_sample(found.num_images, facts.num_examples)
+    empty = f"{found.num_empty:,} ({percent(found.num_empty / max(1, found.num_images))})"
+    intro = [f"{boxes_read} in {where}: {mean:.1f} for each image; {empty} have none."]
     shown = slice(0, int(np.flatnonzero(boxes.per_image)[-1]) + 1)
     last = " (the last bar: that many or more)" if boxes.per_image[MAX_BOXES_COUNTED] else ""
     per_image = histogram(
@@ -171,5 +171,8 @@ def _together(facts: Facts) -> Table:
         own = max(1, int(pairs[row, row]))
         shares = [percent(pairs[row, column] / own) if column != row else "–" for column in range(len(names))]
         rows.append([name, f"{own:,}", *shares])
-    note = f"Of the images with the label of the row, the share that has that of the column too: the {len(names)} most frequent labels."
+    note = (
+        f"Of the images with the label of the row, the share that has that of the column too: the {len(names)} most "
+        "frequent labels."
+    )
     return Table("Labels that occur together", ["label", "images", *names], rows, note)

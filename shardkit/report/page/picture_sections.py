@@ -59,7 +59,7 @@ def _spread(numbers: Sequence[int], limit: int | None) -> list[int]:
 def _thumbnails_in_turn(
     chosen: dict[int, list[int]], pictures: dict[int, Picture], thumbnails: Thumbnails, *, with_labels: bool
 ) -> dict[int, list[Thumbnail]]:
-    """Return the thumbnails of each class. The first of each class are made first: if space ends, each class has some."""
+    """Return the thumbnails of each class, the first of each class made first: if space ends, each class has some."""
     made: dict[int, list[Thumbnail]] = {label: [] for label in chosen}
     for turn in range(max(map(len, chosen.values()), default=0)):
         for label, numbers in chosen.items():

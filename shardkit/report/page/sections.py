@@ -38,10 +38,9 @@ def classes_section(facts: Facts) -> Section | None:
     if used.min() == used.max():
         intro = [f"{counted(len(used), 'class')}, each with {counted(int(used.max()), 'image')}."]
     else:
-        intro = [
-            f"{counted(len(classes), 'class')}: from {int(used.min()):,} {counts} “{classes[smallest]}” to "
-            f"{int(used.max()):,} {counts} “{classes[largest]}”; the median class has {int(np.median(used)):,}."
-        ]
+        low, high = (f"{int(num):,} {counts}" for num in (used.min(), used.max()))
+        extremes = f"from {low} “{classes[smallest]}” to {high} “{classes[largest]}”"
+        intro = [f"{counted(len(classes), 'class')}: {extremes}; the median class has {int(np.median(used)):,}."]
     if len(used) > BARS_SHOWN:
         half = int(np.searchsorted(np.cumsum(totals[order]), totals.sum() / 2)) + 1
         intro.append(f"The {counted(half, 'largest class')} of {len(classes):,} hold half of the images.")
