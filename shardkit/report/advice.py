@@ -21,7 +21,7 @@ MIN_JPEG_SHARE = 0.05
 MIN_JPEG_COST = 1.03  # of the time of all images
 MAX_SHARE_DISTANCE = 0.05  # of the class shares of a split from those of the others: total variation
 MAX_REJECTED_SHARE = 0.01
-_SIGMAS = 3  # chance alone gives a distance this far above its expectation once in a thousand splits
+_SIGMAS = 4  # chance alone gives a distance this far above its expectation once in a thousand splits
 _NAMES_SHOWN = 5
 _TRAIN = "train"
 
@@ -198,9 +198,11 @@ def _distance_by_chance(totals: npt.NDArray[np.int64], num: int, num_rest: int) 
     """Return a total variation distance that random splits of these sizes hardly ever exceed."""
     shares = totals / max(1, totals.sum())
     deviations = np.sqrt(shares * (1 - shares) * (1 / num + 1 / num_rest))
-    # Half of the sum of |normal| variables: mean sqrt(2/pi) and variance 1 - 2/pi of each.
+    # Half of the sum of |normal| variables: mean sqrt(2/pi) and variance 1 - 2/pi of each. They are correlated, because
+    # shares add up to 1: of two classes one deviation is that of the other.
+    correlated = len(shares) / max(1, len(shares) - 1)
     mean = math.sqrt(2 / math.pi) * float(deviations.sum()) / 2
-    spread = math.sqrt((1 - 2 / math.pi) * float((deviations**2).sum())) / 2
+    spread = math.sqrt((1 - 2 / math.pi) * float((deviations**2).sum()) * correlated) / 2
     return mean + _SIGMAS * spread
 
 

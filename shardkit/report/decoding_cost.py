@@ -16,8 +16,8 @@ _LEAST_MS = 0.25  # reading, parsing and batching an image of any size
 # Measured by tests/benchmarks/bench_decoding_cost.py: time of a progressive or 4:4:4 JPEG divided by that of a baseline
 # 4:2:0 JPEG of the same pixels. A progressive JPEG is decoded whole, whatever the crop.
 _MEGAPIXELS = (0.09, 0.19, 0.81, 3.1)
-_PROGRESSIVE = (1.2, 1.7, 2.7, 2.8)
-_FULL_CHROMA = (1.05, 1.1, 1.2, 1.2)
+_PROGRESSIVE = (1.5, 1.9, 2.8, 2.9)
+_FULL_CHROMA = (1.05, 1.1, 1.3, 1.3)
 
 CURVE = f"{_MS_AT_ONE_MEGAPIXEL} ms × megapixels to the power of {_EXPONENT}"  # for people
 

@@ -66,6 +66,8 @@ class Chooser:
         rows = np.repeat(np.arange(len(batch)), batch.num_labels)
         is_wanted = np.isin(batch.labels, self._labels)
         rows, labels = rows[is_wanted], batch.labels[is_wanted]
+        if not len(labels):
+            return
         order = np.argsort(labels, kind="stable")
         rows, labels = rows[order], labels[order]
         found, starts = np.unique(labels, return_index=True)

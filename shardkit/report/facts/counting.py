@@ -1,7 +1,7 @@
 """Count all examples in one pass: sizes, formats, changes, labels, equal contents.
 
-Memory: for each example 17 bytes (hashes of content and labels, the number of the split), which find equal contents, and
-a few times as much while they are sorted. All else has a size that does not depend on the number of examples.
+Memory: for each example 17 bytes (hashes of content and labels, the number of the split), which find equal contents,
+and a few times as much while they are sorted. All else has a size that does not depend on the number of examples.
 """
 
 from collections import Counter
