@@ -253,6 +253,23 @@ def rejected_files(facts: Facts) -> Iterator[Advice]:
         )
 
 
+def unreadable_pictures(num: int, *, is_dataset: bool) -> Iterator[Advice]:
+    """Yield a warning if examples to show could not be read.
+
+    Args:
+        num: Number of them.
+        is_dataset: Whether they are records of a dataset.
+    """
+    if num:
+        yield Advice(
+            "unreadable",
+            "problem",
+            f"{num:,} of the pictures to show cannot be read; their places below say why.",
+            "Run `shardkit verify --deep` on the dataset." if is_dataset else "Run the report without --check header.",
+            "pictures",
+        )
+
+
 def megapixels(facts: Facts) -> tuple[float, float]:
     """Return the mean size of the images in megapixels, and that after `--resize` for the training size."""
     sizes = facts.counted.sizes

@@ -117,8 +117,8 @@ def test_costs_grow_with_the_image():
 def test_costly_jpegs_are_said_with_their_share():
     jpegs = JpegFacts(100, 100, 40, {"4:4:4": 80, "4:2:0": 20}, {}, 0)
     progressive, chroma = advice.costly_jpegs(facts(jpegs=jpegs))
-    assert progressive.sentence.startswith("40% of the images are progressive JPEGs: each takes about 1.7 times")
-    assert "all images together 28% longer" in progressive.sentence
+    assert progressive.sentence.startswith("40% of the images are progressive JPEGs: each takes about 1.9 times")
+    assert "all images together 36% longer" in progressive.sentence
     assert chroma.sentence.startswith("80% of the images are JPEGs with 4:4:4 chroma")
     few = JpegFacts(100, 100, 4, {"4:4:4": 4}, {}, 0)
     assert not [*advice.costly_jpegs(facts(jpegs=few))]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError
 from shardkit.images import BadImage
 from shardkit.report.collection import Collection, Rejects, Split, total_class_counts
 from shardkit.report.facts.annotations import BoxFacts, MaskFacts, NumberFacts, box_facts, mask_facts, number_facts
@@ -122,8 +122,9 @@ def gather_facts(collection: Collection, options: ReportOptions) -> Facts:
     elif MASK in features:
         try:
             masks = mask_facts(collection.annotations(evenly_spaced(total, MASK_SAMPLE), MASK))
-        except BadImage:
-            masks = None  # the pictures say which
+        except BadImage as error:
+            msg = f"{collection.place}: {error} Run `shardkit verify --deep` on the dataset"
+            raise DataError(msg) from None
     elif LABEL in features and features[LABEL].role == "scalar":
         numbers = number_facts(collection.annotations(sample, LABEL))
     return Facts(

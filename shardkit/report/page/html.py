@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from shardkit.errors import MachineError
 from shardkit.naming import counted
-from shardkit.report.advice import Advice, advise
+from shardkit.report.advice import Advice, advise, unreadable_pictures
 from shardkit.report.collection import Collection
 from shardkit.report.facts.gathering import Facts, ReportOptions, gather_facts
 from shardkit.report.page.annotation_sections import annotation_sections
@@ -48,13 +48,15 @@ def make_page(collection: Collection, options: ReportOptions) -> tuple[str, list
         MachineError: The disk or the network failed.
     """
     facts = gather_facts(collection, options)
-    advice = advise(facts, collection.findings)
-    return render_page(collection, facts, advice, make_sections(collection, facts)), advice
-
-
-def make_sections(collection: Collection, facts: Facts) -> list[Section]:
-    """Return the sections in the order of the page."""
     thumbnails = Thumbnails()
+    sections = make_sections(collection, facts, thumbnails)
+    unreadable = unreadable_pictures(thumbnails.num_unreadable, is_dataset=collection.is_dataset)
+    advice = [*unreadable, *advise(facts, collection.findings)]
+    return render_page(collection, facts, advice, sections), advice
+
+
+def make_sections(collection: Collection, facts: Facts, thumbnails: Thumbnails) -> list[Section]:
+    """Return the sections in the order of the page."""
     # First the few pictures that show what is wrong: contact sheets get the space that is left.
     conflicts = conflicts_section(facts, collection, thumbnails)
     leaks = leaks_section(facts, collection, thumbnails)

@@ -21,11 +21,12 @@ class Thumbnails:
 
     Attributes:
         num_left_out: Number of pictures without a thumbnail for want of space.
+        num_unreadable: Number of examples that could not be read.
     """
 
     def __init__(self, max_bytes: int = MAX_PICTURE_BYTES) -> None:
         self._left = max_bytes
-        self.num_left_out = 0
+        self.num_left_out = self.num_unreadable = 0
 
     def of_example(self, picture: Picture, *, with_labels: bool = True) -> Thumbnail:
         """Return the thumbnail of an example: its split and size, its labels if wanted, and its key."""
@@ -35,6 +36,7 @@ class Thumbnails:
         size = f" · {width} x {height}" if width else ""
         lines = [f"{picture.split}{size}", name.rpartition("/")[2]]
         if picture.problem:
+            self.num_unreadable += 1
             return Thumbnail("", "", 0, 0, name, title, [*lines, printable(picture.problem)])
         shown = f"{printable(picture.labels)}: {name}" if picture.labels else name
         return self._of(picture.image, shown, name, title, lines)
