@@ -50,7 +50,13 @@ def test_the_help_of_a_command_loads_nothing_heavy():
 
 def test_what_workers_run_loads_neither_tensorflow_nor_beam():
     modules = "shardkit.writing.shard, shardkit.verification.shards, shardkit.writing.conversion"
-    assert loaded(f"import {modules}, shardkit.sources.opening, shardkit.doctor.worker_report", ["tensorflow", "keras", "apache_beam"]) == []
+    assert (
+        loaded(
+            f"import {modules}, shardkit.sources.opening, shardkit.doctor.worker_report",
+            ["tensorflow", "keras", "apache_beam"],
+        )
+        == []
+    )
 
 
 def test_the_pipelines_load_no_tensorflow():

@@ -29,6 +29,7 @@ _COMMANDS = {
     "info": "Show the contents of a dataset.",
     "plan": "Show what a conversion would write, and why; write nothing.",
     "preview": "Draw a contact sheet of a dataset.",
+    "report": "Write one HTML page about a dataset or a source.",
     "show": "Show one example.",
     "verify": "Check every byte of a dataset; exit with 1 on any problem.",
 }

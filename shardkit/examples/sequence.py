@@ -161,21 +161,41 @@ class Examples(Sequence[Example]):
     def _read(self, row: int) -> Example:
         shard = self._shards[int(np.searchsorted(self._starts, row, side="right")) - 1]
         offset, length = int(self._offset[row]), int(self._length[row])
-        root = self.manifest.root
-        location = Location(root.url, shard.path, int(self._record[row]), offset, length)
-        try:
-            framed = root.read_range(shard.path, offset, length + OVERHEAD_BYTES)
-        except FileNotFoundError:
-            msg = f"{root.url}/{shard.path}: the shard is missing; restore it or {CONVERT_AGAIN}"
-            raise DataError(msg) from None
-        except OSError as error:
-            raise unreadable(f"{root.url}/{shard.path}", error) from error
-        if problem := frame_problem(framed, length):
-            key = self._table["key"][row].as_py()
-            msg = f"{location} ({key}): {problem}; restore the shard or {CONVERT_AGAIN}"
-            raise RecordError(msg)
-        data = framed[HEADER_BYTES : HEADER_BYTES + length]
-        return Example(example_format.decode(data), self.manifest.features, self.manifest.classes, location)
+        return read_example(
+            self.manifest, shard, int(self._record[row]), offset, length, self._table["key"][row].as_py()
+        )
+
+
+def read_example(manifest: Manifest, shard: Shard, record: int, offset: int, length: int, key: str) -> Example:
+    """Read one record of a shard, and check both of its CRCs.
+
+    Args:
+        manifest: The dataset's manifest, read from its folder.
+        shard: The shard.
+        record: Number of the record in the shard.
+        offset: Offset of the record's frame in the shard, in bytes.
+        length: Length of the record's data in bytes.
+        key: Key of the example, for errors.
+
+    Raises:
+        RecordError: The record is damaged.
+        DataError: The shard is missing, or the record lacks a feature.
+        MachineError: The shard cannot be read.
+    """
+    root = manifest.root
+    location = Location(root.url, shard.path, record, offset, length)
+    try:
+        framed = root.read_range(shard.path, offset, length + OVERHEAD_BYTES)
+    except FileNotFoundError:
+        msg = f"{root.url}/{shard.path}: the shard is missing; restore it or {CONVERT_AGAIN}"
+        raise DataError(msg) from None
+    except OSError as error:
+        raise unreadable(f"{root.url}/{shard.path}", error) from error
+    if problem := frame_problem(framed, length):
+        msg = f"{location} ({key}): {problem}; restore the shard or {CONVERT_AGAIN}"
+        raise RecordError(msg)
+    data = framed[HEADER_BYTES : HEADER_BYTES + length]
+    return Example(example_format.decode(data), manifest.features, manifest.classes, location)
 
 
 def _reopened(

@@ -1,5 +1,7 @@
 """Plan the conversion of a source: take its inventory and decide where each example goes."""
 
+import contextlib
+from collections.abc import Iterator
 from functools import partial
 
 from shardkit.inventory import parts
@@ -111,7 +113,23 @@ def plan_source(
     listener: ProgressListener,
     temp_location: str | None = None,
 ) -> Plan:
-    """Plan the conversion of a source without an output folder.
+    """Plan the conversion of a source without an output folder; see planned_source."""
+    with planned_source(source_url, source_options, options, executor, listener, temp_location) as (_, plan):
+        return plan
+
+
+@contextlib.contextmanager
+def planned_source(
+    source_url: str,
+    source_options: SourceOptions,
+    options: ConvertOptions,
+    executor: Executor,
+    listener: ProgressListener,
+    temp_location: str | None = None,
+) -> Iterator[tuple[Source, Plan]]:
+    """Plan the conversion of a source without an output folder; its images can be read inside the block.
+
+    Images that listing had to unpack lie in a work folder, which is removed at the end.
 
     Args:
         source_url: The source.
@@ -132,4 +150,4 @@ def plan_source(
         listener.say(source.describe())
         with claimed(work) as run:
             inventory = take_inventory(source, work, run, options, executor, listener, call=call)
-    return plan_inventory(inventory, options, listener, call)
+        yield source, plan_inventory(inventory, options, listener, call)
