@@ -24,11 +24,7 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
     """Return what is printed: options that are not the default, splits, and the reasons for the number of shards."""
     options = {name: value for name, value in manifest.options.items() if name != _PLAN_VERSION}
     default = ConvertOptions().as_json()
-    said = " ".join(
-        f"{_FLAGS.get(name) or '--' + name.replace('_', '-')} {shlex.quote(_as_text(value))}"
-        for name, value in options.items()
-        if value != default.get(name)
-    )
+    said = " ".join(_option(name, value) for name, value in options.items() if value != default.get(name))
     rows = rows_of(manifest)
     lines = [*balance_lines(rows, manifest.features), rejected_line(manifest)]
     lines += ties_lines(manifest.source.groups, manifest.source.duplicates)
@@ -84,6 +80,11 @@ def _reasons(manifest: Manifest, source_bytes: Mapping[str, int]) -> dict[str, t
         ).reasons
         for name, split in manifest.splits.items()
     }
+
+
+def _option(name: str, value: Any) -> str:
+    flag = _FLAGS.get(name) or "--" + name.replace("_", "-")
+    return flag if value is True else f"{flag} {shlex.quote(_as_text(value))}"
 
 
 def _as_text(value: Any) -> str:
