@@ -13,6 +13,7 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
 from shardkit.errors import MachineError
 from shardkit.examples.extraction import extract_split
 from shardkit.examples.sequence import Examples
+from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.option_values import Layout
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan_file import ShardTask
@@ -27,7 +28,7 @@ MAX_BYTES = 200 << 20  # 200 MiB
 MAX_PIXELS = 300 * 10**6  # about 6 seconds of decoding and encoding on one core
 MIN_IMAGES = 16  # even if they are larger
 SHARDS = 16  # of the copies, so that all cores write
-_COLUMNS = ("key_hash", "height", "width", "image_bytes", "format")
+_COLUMNS = ("key_hash", "height", "width", "image_bytes", "format")  # the last one is for the extraction
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,12 +40,16 @@ class Sample:
         layout: Layout of the source; None to detect it.
         shorter_sides: Shorter side of each image, pixels.
         num_jpeg: Number of JPEGs.
+        num_progressive: Number of progressive JPEGs, which are decoded in several passes.
+        num_fine_chroma: Number of JPEGs with more than a quarter of the chroma samples: 4:4:4, 4:2:2 and so on.
     """
 
     folder: Path
     layout: Layout | None
     shorter_sides: tuple[int, ...]
     num_jpeg: int
+    num_progressive: int = 0
+    num_fine_chroma: int = 0
 
     @property
     def num_images(self) -> int:
@@ -68,11 +73,16 @@ def take_sample(part: DatasetPart, folder: Path, max_images: int) -> Sample:
     )
     count = sample_size(heights * widths, sizes, max_images)
     chosen = by_hash[:count]
-    for _ in extract_split(examples.select(chosen), folder):
-        pass
-    formats = np.asarray(index["format"].to_pylist(), object)[chosen]
-    shorter = np.minimum(heights, widths)[:count].tolist()
-    return Sample(folder, _layout(examples), tuple(shorter), int(np.count_nonzero(formats == "JPEG")))
+    written = extract_split(examples.select(chosen), folder)
+    headers = [header for path in written if (header := read_jpeg_header((folder.parent / path).read_bytes()))]
+    return Sample(
+        folder,
+        _layout(examples),
+        tuple(np.minimum(heights, widths)[:count].tolist()),
+        len(headers),
+        sum(header.is_progressive for header in headers),
+        sum(header.chroma_share > CHROMA_SHARES["4:2:0"] for header in headers),
+    )
 
 
 def sample_size(pixels: Any, num_bytes: Any, max_images: int) -> int:

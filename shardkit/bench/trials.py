@@ -56,17 +56,22 @@ class ReaderTrial:
 def conversion_trials(settings: BenchSettings, sample: Sample) -> list[ConversionTrial]:
     """Return the conversions to try."""
     side = settings.shorter_side
-    resize = f"--resize {side}"
     larger = sum(shorter > side for shorter in sample.shorter_sides)
-    none_larger = "" if larger else f"no image of the sample has a shorter side above {side} pixels"
-    quality = none_larger or ("" if sample.num_jpeg else "the images are PNGs")
-    resized = {"resize": side}
-    lower = resized | {"quality": LOWER_QUALITY}
+    unshrunk = "" if larger else f"no image of the sample has a shorter side above {side} pixels"
+    pngs = "" if sample.num_jpeg else "the images are PNGs"
+    progressive = "" if sample.num_progressive else "no JPEG of the sample is progressive"
+    fine = "" if sample.num_fine_chroma else "no JPEG of the sample has finer chroma than 4:2:0"
+    resize, lower = f"--resize {side}", f"--quality {LOWER_QUALITY}"
     return [
-        ConversionTrial(f"resize to {side}", resize, resized, none_larger),
+        ConversionTrial(f"resize to {side}", resize, {"resize": side}, unshrunk),
         ConversionTrial(
-            f"resize to {side}, quality {LOWER_QUALITY}", f"{resize} --quality {LOWER_QUALITY}", lower, quality
+            f"resize to {side}, quality {LOWER_QUALITY}",
+            f"{resize} {lower}",
+            {"resize": side, "quality": LOWER_QUALITY},
+            unshrunk or pngs,
         ),
+        ConversionTrial("baseline JPEG", "--jpeg baseline", {"jpeg": "baseline"}, pngs or progressive),
+        ConversionTrial("chroma 4:2:0", "--subsampling 4:2:0", {"subsampling": "4:2:0"}, pngs or fine),
     ]
 
 
