@@ -16,6 +16,7 @@ MIN_GAIN = 1.1  # smaller ones are within the noise of short measurements
 FULL_SHARE = 0.8  # of the cores: above this share, the CPU binds
 SLOWER_COLD = 0.8  # of the warm rate: below this share, the storage binds
 STORAGE_RATIO = 1.25  # reading alone is at most this much faster than the whole: reading binds
+NOTABLE_CORES = 0.25  # other programs that use fewer are not worth a word
 ROUNDS_AGREEING = 0.75  # of the rounds have to show a gain in images a second
 
 
@@ -44,7 +45,7 @@ class Advice:
         kind: "convert" for options of the conversion, "reader" for an argument of the reader.
         gain: Factor by which images a second grow.
         figure: What the gain was computed from.
-        images_per_second: The base's rate times the gain.
+        images_per_second: The expected rate of the input function as it is, times the gain.
         bytes_per_image: Mean size of a record; None if it stays the same.
         trial: The measurement.
         base: The measurement that it was compared with.
@@ -68,7 +69,8 @@ class Advice:
         if self.figure == "cpu":
             return True
         ratios = round_ratios(self.base, self.trial)
-        return sum(ratio > 1 for ratio in ratios) >= ROUNDS_AGREEING * len(ratios)
+        return sum(ratio > 1 for ratio in ratios) >= NOTABLE_CORES = 0.25  # other programs that use fewer are not worth a word
+ROUNDS_AGREEING * len(ratios)
 
 
 def prices(read: Measurement, decode: Measurement, pixels: Measurement, whole: Measurement) -> list[Price]:
@@ -115,6 +117,18 @@ def what_binds(found: list[Price], read: Measurement, whole: Measurement, host: 
     if _reading_binds(read, whole):
         return f"reading: the storage gives {read.images_per_second:,.0f} images/s; {cores}"
     return f"a step that runs on one core, such as making batches; {cores}"
+
+
+def expected_rate(read: Measurement, whole: Measurement, host: Host) -> float:
+    """Return the images a second that this host gives while no other program runs.
+
+    It is the measured rate, unless other programs had cores that the input function would have used: then these cores
+    divided by the CPU time of an image.
+    """
+    others = whole.other_cores or 0.0
+    if others < NOTABLE_CORES or not host.is_whole or not cpu_binds(read, whole, host):
+        return whole.images_per_second
+    return max(whole.images_per_second, 1e6 * min(host.cores, whole.cores + others) / whole.cpu_us)
 
 
 def gain(base: Measurement, trial: Measurement, figure: Figure) -> float:

@@ -18,6 +18,7 @@ from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, MissingExtraError
 from shardkit.extras import require_extra
 from shardkit.naming import counted
+from shardkit.planning.sizing import format_size
 
 MIN_COLD_BYTES = 64 << 20  # 64 MiB: fewer are read again before a slice has ended
 MAX_STILL_CACHED = 0.1  # share of pages that may stay in the page cache for a reading to count as cold
@@ -172,7 +173,7 @@ def _no_cold(settings: BenchSettings, part: DatasetPart) -> str:
     if not part.is_local:
         return "the dataset is in an object store, which this host does not cache"
     if part.part_bytes < MIN_COLD_BYTES:
-        return f"the split is so small ({part.part_bytes / (1 << 20):.0f} MiB) that it is read again at once"
+        return f"the split is so small ({format_size(part.part_bytes)}) that a measurement reads it more than once"
     page_cache.drop(part.paths)
     left = page_cache.cached_share(part.paths)
     if left is None:

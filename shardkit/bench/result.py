@@ -30,6 +30,7 @@ class BenchResult:
         stages: The measurements "read", "decode", "pixels" and "whole".
         prices: The price of each stage.
         binds: What holds the input function back.
+        expected_rate: Images a second of the input function while no other program runs.
         cold: Measurements with an empty page cache.
         copy_rate: Bytes a second at which shards were copied from an object store; None if none had to be.
         advice: What was tried.
@@ -39,6 +40,7 @@ class BenchResult:
     stages: dict[str, Measurement]
     prices: list[Price]
     binds: str
+    expected_rate: float
     cold: Cold
     copy_rate: float | None = None
     advice: list[Advice] = field(default_factory=list)
@@ -61,7 +63,7 @@ class BenchResult:
         if target is None:
             return {}
         helpful, _ = sorted_advice(self.advice)
-        rates = {"as it is": self.images_per_second} | {one.name: one.images_per_second for one in helpful}
+        rates = {"as it is": self.expected_rate} | {one.name: one.images_per_second for one in helpful}
         return {name: hosts_for(target, rate) for name, rate in rates.items()}
 
     def as_json(self) -> dict[str, Any]:
@@ -87,6 +89,7 @@ class BenchResult:
                 for price in self.prices
             },
             "binds": self.binds,
+            "expected_images_per_second": round(self.expected_rate, 1),
             "cold": {name: measured.as_json() for name, measured in self.cold.measured.items()},
             "cold_missing": self.cold.missing or None,
             "copy_bytes_per_second": None if self.copy_rate is None else round(self.copy_rate),

@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
 from shardkit.bench import page_cache
-from shardkit.bench.advice import Advice, Figure, cpu_binds, gain, prices, what_binds
+from shardkit.bench.advice import Advice, Figure, cpu_binds, expected_rate, gain, prices, what_binds
 from shardkit.bench.measurements import Measurement
 from shardkit.bench.preparing import Prepared, Show, prepared
 from shardkit.bench.result import BenchResult, Cold
@@ -74,7 +74,8 @@ class _Bench:
         self.show("", 1)
         found = prices(*(stages[name] for name in STAGES))
         binds = what_binds(found, stages["read"], stages["whole"], plan.host)
-        return BenchResult(plan, stages, found, binds, cold, copy_rate, advice)
+        expected = expected_rate(stages["read"], stages["whole"], plan.host)
+        return BenchResult(plan, stages, found, binds, expected, cold, copy_rate, advice)
 
     def _stages(self) -> dict[str, StageSpec]:
         return {name: replace(self.plan.base, stage=name) for name in STAGES}
@@ -159,5 +160,5 @@ class _Bench:
         read, whole = stages["read"], stages["whole"]
         figure: Figure = "cpu" if cpu_binds(read, whole, self.plan.host) else "rate"
         factor = gain(base, found, figure)
-        rate = factor * whole.images_per_second
+        rate = factor * expected_rate(read, whole, self.plan.host)
         return Advice(trial.name, trial.argument, trial.kind, factor, figure, rate, bytes_per_image, found, base)

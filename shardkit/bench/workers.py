@@ -128,7 +128,7 @@ def processes(specs: Mapping[Name, StageSpec]) -> Iterator[dict[Name, Worker]]:
     given = [(pairs[name][1].fileno(), dataclasses.asdict(spec)) for name, spec in specs.items()]
     with tempfile.TemporaryFile() as errors, contextlib.ExitStack() as stack:
         server = subprocess.Popen(  # noqa: S603 - this program
-            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), json.dumps(given)],
+            [sys.executable, "-c", _PROGRAM, json.dumps(sys.path), str(os.getpid()), json.dumps(given)],
             stdin=subprocess.DEVNULL,
             stdout=errors,
             stderr=errors,

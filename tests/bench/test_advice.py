@@ -2,7 +2,7 @@ from dataclasses import replace
 
 import pytest
 
-from shardkit.bench.advice import Advice, cpu_binds, gain, hosts_for, prices, sorted_advice, what_binds
+from shardkit.bench.advice import Advice, cpu_binds, expected_rate, gain, hosts_for, prices, sorted_advice, what_binds
 
 from .making import HOST, measurement
 
@@ -56,6 +56,20 @@ def test_what_binds_is_the_most_expensive_stage_the_storage_or_one_core():
     assert slow == "reading: the storage gives 520 images/s; 0.5 of 4 cores are used"
     alone = what_binds(found, FAST_READING, measurement(1000, 1000), HOST)
     assert alone == "a step that runs on one core, such as making batches; 1.0 of 4 cores are used"
+
+
+@pytest.mark.parametrize(
+    ("whole", "host", "expected"),
+    [
+        (measurement(3900, 1000), HOST, 3900),
+        (measurement(1000, 1000, others=2.8), HOST, 3800),  # 3.8 cores at a millisecond for each image
+        (measurement(1000, 1000, others=0.2), HOST, 1000),
+        (measurement(1000, 1000, others=1.5), HOST, 1000),  # 1.5 cores were idle: the CPU does not bind
+        (measurement(1000, 1000, others=60), replace(HOST, is_whole=False), 1000),
+    ],
+)
+def test_the_rate_without_other_programs_follows_from_the_price_of_an_image(whole, host, expected):
+    assert expected_rate(FAST_READING, whole, host) == pytest.approx(expected)
 
 
 def test_a_gain_is_one_of_cpu_time_where_the_cpu_binds_else_one_of_rates():

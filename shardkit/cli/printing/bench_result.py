@@ -2,7 +2,7 @@
 
 from rich.table import Table
 
-from shardkit.bench.advice import SLOWER_COLD, Advice, sorted_advice
+from shardkit.bench.advice import NOTABLE_CORES, SLOWER_COLD, Advice, sorted_advice
 from shardkit.bench.measurements import Measurement
 from shardkit.bench.result import BenchResult
 from shardkit.cli.printing.tables import table
@@ -11,7 +11,6 @@ from shardkit.planning.sizing import format_size
 
 Part = Table | str
 
-NOTABLE_CORES = 0.25  # other programs that use more are mentioned
 WHOLE = "the whole input function"
 _MEASURED = {"reading": "read", "decoding": "decode"}  # the prices of these stages are measurements of their own
 
@@ -25,8 +24,8 @@ def bench_parts(result: BenchResult) -> list[Part]:
         _stages(result),
         "",
         *_cold_lines(result),
-        *_load_lines(result),
         f"What binds: {result.binds}.",
+        *_load_lines(result),
         *_advice_parts(result, helpful),
         *_no_gain_lines(result, useless),
         *_hosts_lines(result),
@@ -98,7 +97,10 @@ def _load_lines(result: BenchResult) -> list[str]:
     if whole.other_cores is None or whole.other_cores < NOTABLE_CORES:
         return []
     used = f"Other programs used {whole.other_cores:.1f} of {result.plan.host.cores:g} cores meanwhile"
-    return [f"{used}: images/s are lower than on an idle host, the CPU time of an image is hardly higher."]
+    if result.expected_rate == result.images_per_second:
+        return [f"{used}."]
+    cpu = f"by the CPU time of an image, {result.expected_rate:,.0f} images/s are expected without them"
+    return [f"{used}: {cpu}. What follows starts from there."]
 
 
 def _advice_parts(result: BenchResult, helpful: list[Advice]) -> list[Part]:

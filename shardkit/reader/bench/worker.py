@@ -27,9 +27,13 @@ MIN_WARM_BATCHES = 2
 
 
 def main() -> None:
-    """Fork a process for each measurement of the last argument, JSON of pairs of a socket and a `StageSpec`."""
-    _end_with_parent()
+    """Fork a process for each measurement of the last argument, JSON of pairs of a socket and a `StageSpec`.
+
+    The argument before it is the number of the parent process.
+    """
+    _end_with_parent(int(sys.argv[-2]))
     given = [(int(descriptor), StageSpec.of(fields)) for descriptor, fields in json.loads(sys.argv[-1])]
+    own = os.getpid()
     for descriptor, spec in given:
         if not os.fork():
             # Only one process has this end of a socket: the other side sees its end.
@@ -37,6 +41,7 @@ def main() -> None:
                 if other != descriptor:
                     with contextlib.suppress(OSError):  # closed by an earlier fork's parent
                         os.close(other)
+            _end_with_parent(own)
             _measure(descriptor, spec)
         os.close(descriptor)
     while True:  # until the parent ends it: its end would end the forked processes
@@ -45,7 +50,6 @@ def main() -> None:
 
 def _measure(descriptor: int, spec: StageSpec) -> None:
     """Serve one measurement, then end the process."""
-    _end_with_parent()
     connection = socket.socket(fileno=descriptor)
     requests, answers = connection.makefile("r", encoding="utf-8"), connection.makefile("w", encoding="utf-8")
     try:
@@ -114,8 +118,10 @@ def _answer(answers: TextIO, message: dict[str, Any]) -> None:
     answers.flush()
 
 
-def _end_with_parent() -> None:
+def _end_with_parent(parent: int) -> None:
     """Make the kernel end this process when its parent ends, which may have stopped it for the moment."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C: the parent ends its workers
     if sys.platform == "linux":
         ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    if os.getppid() != parent:  # it ended before the kernel was told
+        os._exit(1)

@@ -38,9 +38,8 @@ def result(*, settings=BenchSettings("OUT"), advice=(), not_tried=None, cold=Non
     base = StageSpec("whole", "OUT", "train", 1, (224, 224), 64, "float32")
     plan = Prepared(settings, part, Host(2, 16 << 30), base, num_sample=512, not_tried=not_tried or {})
     found = prices(*(STAGES[name] for name in ("read", "decode", "pixels", "whole")))
-    made = BenchResult(
-        plan, STAGES, found, "decoding (56% of the CPU time)", cold or Cold(missing="--no-cold"), advice=list(advice)
-    )
+    cold = cold or Cold(missing="--no-cold")
+    made = BenchResult(plan, STAGES, found, "decoding (56% of the CPU time)", 1_425, cold, advice=list(advice))
     return replace(made, **changed)
 
 
@@ -114,7 +113,13 @@ def test_cold_reading_that_was_not_measured_has_its_reason():
 def test_the_load_of_other_programs_is_told():
     assert "Other programs" not in text(result())
     loaded = STAGES | {"whole": measured(700, 1_250, others=1.0)}
-    assert "Other programs used 1.0 of 2 cores meanwhile: images/s are lower" in text(result(stages=loaded))
+    shown = text(result(stages=loaded, expected_rate=1_500, settings=BenchSettings("OUT", target=3_000)))
+    assert (
+        "Other programs used 1.0 of 2 cores meanwhile: by the CPU time of an image, 1,500 images/s are expected"
+        in shown
+    )
+    assert "3,000 images/s take 2 hosts like this one." in shown
+    assert "Other programs used 1.0 of 2 cores meanwhile.\n" in text(result(stages=loaded, expected_rate=700))
 
 
 def test_the_json_has_every_figure():
