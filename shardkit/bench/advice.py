@@ -69,8 +69,7 @@ class Advice:
         if self.figure == "cpu":
             return True
         ratios = round_ratios(self.base, self.trial)
-        return sum(ratio > 1 for ratio in ratios) >= NOTABLE_CORES = 0.25  # other programs that use fewer are not worth a word
-ROUNDS_AGREEING * len(ratios)
+        return sum(ratio > 1 for ratio in ratios) >= ROUNDS_AGREEING * len(ratios)
 
 
 def prices(read: Measurement, decode: Measurement, pixels: Measurement, whole: Measurement) -> list[Price]:
