@@ -44,19 +44,14 @@ def test_help_loads_nothing_heavy(option):
 
 # What all of them together do not load, none of them loads.
 def test_the_help_of_a_command_loads_nothing_heavy():
-    commands = ["convert", "plan", "verify", "info", "doctor", "preview", "show", "extract"]
+    commands = ["convert", "plan", "verify", "info", "doctor", "preview", "show", "extract", "report", "bench"]
     assert loaded("".join(HELP.format(arguments=[command, "--help"]) for command in commands), HEAVY) == []
 
 
 def test_what_workers_run_loads_neither_tensorflow_nor_beam():
     modules = "shardkit.writing.shard, shardkit.verification.shards, shardkit.writing.conversion"
-    assert (
-        loaded(
-            f"import {modules}, shardkit.sources.opening, shardkit.doctor.worker_report",
-            ["tensorflow", "keras", "apache_beam"],
-        )
-        == []
-    )
+    more = "shardkit.sources.opening, shardkit.doctor.worker_report"
+    assert loaded(f"import {modules}, {more}", ["tensorflow", "keras", "apache_beam"]) == []
 
 
 def test_the_pipelines_load_no_tensorflow():
