@@ -31,5 +31,5 @@ def test_positions_are_told_before_and_after_converting(tmp_path):
     assert line in result.stdout
     assert line in call("info", output).stdout
     splits = json.loads(call("info", output, "--json").stdout)["splits"]
-    assert splits["train"]["num_examples"] == 8
+    assert (splits["train"]["num_examples"], splits["train"]["num_with_gps"]) == (8, 3)
     assert call("verify", output).exit_code == 0
