@@ -39,7 +39,7 @@ def indexes(output):
 @pytest.mark.parametrize(
     ("progress", "steps"),
     [
-        (parts, (1, 2)),
+        pytest.param(parts, (1, 2), marks=pytest.mark.slow),  # test_power_cuts ends the inventory at every write
         (indexes, (1, 12)),
         pytest.param(indexes, (20, 27), marks=pytest.mark.slow),
     ],

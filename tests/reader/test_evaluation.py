@@ -23,7 +23,12 @@ def short(dataset, **changed):
 
 @pytest.mark.parametrize(
     ("replicas", "options"),
-    [(1, {}), (2, {"on_corrupt": "skip"}), (4, {"where": "label_name != 'bee'"}), (1, {"take": 100})],
+    [
+        (2, {"on_corrupt": "skip"}),
+        (4, {"where": "label_name != 'bee'"}),
+        pytest.param(1, {}, marks=pytest.mark.slow),
+        pytest.param(1, {"take": 100}, marks=pytest.mark.slow),
+    ],
 )
 def test_an_evaluation_without_padding_is_every_example_once_in_the_order_of_keys(noise, replicas, options):
     dataset_fn = short(noise, **options)

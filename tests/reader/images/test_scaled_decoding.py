@@ -254,6 +254,7 @@ def test_grey_elements_are_those_of_exact_decoding_but_for_small_differences(pic
     assert psnr(scaled, exact) > 30
 
 
+@pytest.mark.slow  # windows are drawn as without scaling: test_pipeline
 def test_any_number_of_workers_and_any_start_gives_the_same_pixels(pictures):
     dataset_fn = read(pictures, scaled_decoding=True)
     datasets = datasets_of_workers(dataset_fn)

@@ -33,6 +33,7 @@ def test_balanced_weights_have_a_mean_of_one_and_each_class_weighs_the_same():
     assert float((BALANCED * counts).sum() / 307) == pytest.approx(1)
 
 
+@pytest.mark.slow  # the pairs that Keras gets are those above, and test_keras trains on pairs
 def test_keras_trains_with_the_weights_under_a_strategy(noise):
     import keras
 
