@@ -58,7 +58,7 @@ GRPC = """<_InactiveRpcError of RPC that terminated with:
         # From Flink 1.19.3, as Beam passes it on.
         (
             (
-                "Pipeline BeamApp-root-1122125144-f48cf365_904c6879-bd5f-4303-8edf-b5962a0382c3 failed in state FAILED: "
+                "Pipeline BeamApp-root-1122125144-f48cf365_904c6879-bd5f-4303-8edf-b5962a0 failed in state FAILED: "
                 "java.lang.IllegalStateException: Process died with exit code 1"
             ),
             "java.lang.IllegalStateException: Process died with exit code 1",
