@@ -135,9 +135,9 @@ def _run_here(pipeline: Pipeline, started: Callable[[Any], None]) -> None:
     logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
     vars(sdk_worker)["print"] = lambda *_, **__: None
     try:
-        result = pipeline.run()
-        started(result)
-        state = result.wait_until_finish()
+        pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
+        started(pipeline.result)
+        state = pipeline.result.wait_until_finish()
     except Exception as error:  # a runner may raise anything
         msg = f"the runner failed: {cause_line(str(error)) or type(error).__name__}"
         raise MachineError(msg) from error
@@ -148,9 +148,9 @@ def _run_here(pipeline: Pipeline, started: Callable[[Any], None]) -> None:
 
 def _run_on_engine(pipeline: Pipeline, log: EngineLog, started: Callable[[Any], None]) -> None:
     try:
-        pipeline.result = result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
-        started(result)
-        state = result.wait_until_finish()
+        pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
+        started(pipeline.result)
+        state = pipeline.result.wait_until_finish()
     except SystemExit as error:  # argparse, on options that it learned from the job server
         msg = "the job server refuses the value of one of its options; see the line above"
         raise CallError(msg) from error

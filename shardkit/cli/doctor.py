@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from shardkit.pipelines.options import RunnerConfig
 
 ANSWER_SECONDS = 60.0  # an engine takes 10 s to start a job
+DATAFLOW_SECONDS = 600.0  # Dataflow starts hosts first
 
 
 @click.command(cls=BeamOptionsCommand)
@@ -25,8 +26,8 @@ def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
     """Check a runner and its workers before a long conversion of SOURCE into OUTPUT.
 
     On this host: addresses, versions, the workers' environment, paths, disk and memory. Then a tiny job shows which
-    hosts work, their versions, and whether they see SOURCE and write into OUTPUT. It ends after 60 s. Nothing is
-    converted, and OUTPUT is left as it was.
+    hosts work, their versions, and whether they see SOURCE and write into OUTPUT. It ends after 60 s (Dataflow:
+    10 min). Nothing is converted, and OUTPUT is left as it was.
 
     Add --runner and the other options of Beam that the conversion will have.
     """
@@ -88,10 +89,11 @@ def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "
     from shardkit.pipelines.doctor import NoAnswerError, look_job, worker_reports
 
     versions, view = all_versions(runner.engine.beam_version), SourceView.of(source)
-    terminal.say(f"asking the workers, for {ANSWER_SECONDS:.0f} s at most …")
+    seconds = DATAFLOW_SECONDS if runner.engine.kind == "dataflow" else ANSWER_SECONDS
+    terminal.say(f"asking the workers, for {seconds:.0f} s at most …")
     with look_job(source, output) as job:
         try:
-            reports, probes = worker_reports(runner, job, ANSWER_SECONDS)
+            reports, probes = worker_reports(runner, job, seconds)
         except NoAnswerError:
             for cause in likely_causes(runner.engine):
                 terminal.show(f"possible cause: {cause}")

@@ -12,6 +12,7 @@ _JAVA_ERROR = re.compile(r"^(?:[a-z]\w*\.)+[A-Z]\w*(?:Exception|Error)\b")
 _TRACEBACK = "Traceback (most recent call last):"
 # Beam writes the type of a worker's error before the message, and the step after it.
 _PYTHON_TYPE = re.compile(r"^[\w.]+: (?=.)")
+_JOB = re.compile(r"^Pipeline \S+ failed in state \w+: (?=.)")  # Beam's, before the engine's own words
 _STEP = re.compile(r"\s*\[while running .*\]$")
 _GRPC = re.compile(r"RpcError of RPC that terminated with:.*?\bdetails = \"(.*?)\"\n", re.DOTALL)
 _MAX_CHARACTERS = 500
@@ -30,7 +31,7 @@ def cause_line(text: str) -> str:
     if not found:
         found = next((line.strip() for line in reversed(lines) if line.strip() and not _FRAME.match(line)), "")
         found = _PYTHON_TYPE.sub("", found, count=1)
-    found = _STEP.sub("", found)
+    found = _JOB.sub("", _STEP.sub("", found), count=1)
     return found if len(found) <= _MAX_CHARACTERS else f"{found[: _MAX_CHARACTERS - 1]}…"
 
 

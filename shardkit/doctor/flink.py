@@ -63,7 +63,8 @@ def compare_versions(version: str, engine: Engine) -> Check:
     if minor(version) not in engine.flink_versions:
         remedy = f"Beam {engine.beam_version} has job servers for Flink {', '.join(engine.flink_versions)}"
     elif engine.job_server_jar:
-        remedy = f"use the job server for Flink {minor(version)}"
+        # The user chose this jar, perhaps on purpose.
+        return Check(name, "warning", found, f"use the job server for Flink {minor(version)}")
     else:
         remedy = f"add --flink_version={minor(version)}"
     return Check(name, "failed", found, remedy, is_call=True)
@@ -72,7 +73,8 @@ def compare_versions(version: str, engine: Engine) -> Check:
 def compare_slots(available: int, total: int) -> Check:
     """Return whether a job would start at once."""
     if total == 0:
-        return Check("Flink's slots", "failed", "no TaskManager is registered at Flink", "start one or more")
+        remedy = "start one or more, unless the cluster starts them when a job comes"
+        return Check("Flink's slots", "warning", "no TaskManager is registered at Flink", remedy)
     if available == 0:
         found = f"all {total} slots of Flink are in use"
         return Check("Flink's slots", "warning", found, "the job will wait; cancel jobs that nobody needs")

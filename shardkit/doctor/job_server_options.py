@@ -1,7 +1,7 @@
 """Options of the Java job servers that Beam's Python part does not know and passes on.
 
-They are the getters of FlinkPipelineOptions, SparkCommonPipelineOptions, SparkPipelineOptions and
-PortablePipelineOptions in Beam 2.70, in snake case. Beam asks the job server for its options when a job is submitted,
+Flink's are the ones that a job server of Beam 2.70 describes; Spark's are the getters of SparkCommonPipelineOptions and
+SparkPipelineOptions of that version, in snake case. Beam asks the job server for its options when a job is submitted,
 and drops the names that it does not have with a warning only: so a misspelled one has to be refused before.
 """
 
@@ -43,8 +43,10 @@ FLINK = frozenset(
         "--savepoint_path",
         "--shutdown_sources_after_idle_ms",
         "--state_backend",
+        "--state_backend_factory",
         "--state_backend_storage_path",
         "--unaligned_checkpoint_enabled",
+        "--use_data_stream_for_batch",
     }
 )
 SPARK = frozenset(
@@ -62,7 +64,15 @@ SPARK = frozenset(
         "--storage_level",
     }
 )
-PORTABLE = frozenset({"--environment_expiration_millis", "--load_balance_bundles"})
+PORTABLE = frozenset(
+    {
+        "--enable_heap_dumps",
+        "--environment_expiration_millis",
+        "--load_balance_bundles",
+        "--retain_docker_containers",
+        "--semi_persist_dir",
+    }
+)
 
 
 def job_server_options(runner: str | None) -> frozenset[str]:

@@ -16,7 +16,7 @@ def likely_causes(engine: Engine) -> list[str]:
     """Return sentences, the most likely first, for an engine that took a job and whose workers are silent."""
     if engine.kind == "dataflow":
         return [
-            "Dataflow takes 2 to 5 minutes to start its hosts: wait, and see the job's page",
+            "Dataflow starts its hosts first, which takes minutes: wait, and see the job's page",
             "the hosts cannot pull the image, or have no route to it (a network without external addresses)",
         ]
     causes = []

@@ -55,8 +55,14 @@ GRPC = """<_InactiveRpcError of RPC that terminated with:
         ),
         ("RuntimeError: a sentence", "a sentence"),
         ("a sentence", "a sentence"),
-        # Beam's own sentence after a job's error.
-        ("Pipeline job-1 failed in state FAILED: boom", "Pipeline job-1 failed in state FAILED: boom"),
+        # From Flink 1.19.3, as Beam passes it on.
+        (
+            (
+                "Pipeline BeamApp-root-1122125144-f48cf365_904c6879-bd5f-4303-8edf-b5962a0 failed in state FAILED: "
+                "java.lang.IllegalStateException: Process died with exit code 1"
+            ),
+            "java.lang.IllegalStateException: Process died with exit code 1",
+        ),
         ("\tat org.x.Y.z(Y.java:1)\n", ""),
         ("", ""),
     ],

@@ -53,6 +53,8 @@ TEXTS = {
     "died": ["org.apache.beam.vendor.grpc.v1p69p0.io.grpc.StatusRuntimeException: CANCELLED: client cancelled"],
     "memory": ["Caused by: java.lang.OutOfMemoryError: Java heap space"],
     "refused": [
+        # From Flink 1.19.3 without a worker pool.
+        "java.net.ConnectException: java.net.ConnectException: finishConnect(..) failed: Connection refused",
         "java.net.ConnectException: Connection refused: localhost/127.0.0.1:50000",
         "io.grpc.StatusRuntimeException: UNAVAILABLE: io exception",
         'details = "failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:8098"',
