@@ -11,7 +11,8 @@ from shardkit.pipelines.progress import run_with_progress
 from shardkit.pipelines.write import WriteShards
 from shardkit.planning.plan_file import ShardTask
 from shardkit.writing.executor import WriteJob
-from shardkit.writing.inventory_tasks import InventoryJob, PartGroup
+from shardkit.writing.inventory_tasks import InventoryJob
+from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.progress import Phase
 
 

@@ -9,7 +9,8 @@ import apache_beam as beam
 from shardkit.pipelines.spread import Spread
 from shardkit.sources import Listing
 from shardkit.writing import inventory_tasks
-from shardkit.writing.inventory_tasks import BatchKey, InventoryJob, NamedPart, PartGroup
+from shardkit.writing.inventory_tasks import BatchKey, InventoryJob, NamedPart
+from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.refusals import ListingCheck, ListingSummary
 
 

@@ -118,9 +118,11 @@ def _ask(url: str, method: str = "GET") -> Any:
 
 
 def _has_ended(result: Any) -> bool:
-    with contextlib.suppress(Exception):  # the job service may be gone
-        return result is not None and str(result.state) in {"DONE", "FAILED", "CANCELLED", "DRAINED"}
-    return False
+    try:
+        state = None if result is None else result.state
+    except Exception:  # noqa: BLE001 - the job service may be gone, as one that the runner started: then the last state
+        state = getattr(result, "_state", None)
+    return str(state) in {"DONE", "FAILED", "CANCELLED", "DRAINED"}
 
 
 def _cancel(result: Any) -> None:

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from shardkit import software
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import CallError, ShardkitError, StaleRunError
+from shardkit.errors import CallError, MachineError, ShardkitError, StaleRunError
 from shardkit.naming import MANIFEST, WORK_FOLDER
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
@@ -21,7 +21,7 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.plan_file import ShardTask, largest_first
 from shardkit.planning.user_call import UserCall
-from shardkit.reject_reasons import NOT_COUNTED
+from shardkit.reject_reasons import NOT_COUNTED, UNREADABLE
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
@@ -31,7 +31,13 @@ from shardkit.writing.output import output_folder as outputs
 from shardkit.writing.output.finished_shards import finished_shards
 from shardkit.writing.output.run_log import RunLog
 from shardkit.writing.output.run_token import Run, RunToken, claimed
-from shardkit.writing.output.shard_reports import LateRejectsCount, late_rejects, raise_failures, remove_stale_reports
+from shardkit.writing.output.shard_reports import (
+    LateRejectsCount,
+    forget_shards_with_rejects,
+    late_rejects,
+    raise_failures,
+    remove_stale_reports,
+)
 from shardkit.writing.progress import Phase, ProgressListener, Silent, count_written
 from shardkit.writing.publishing import check_finished_shards, publish
 from shardkit.writing.refusals import ExistingDataset, refuse_output
@@ -149,7 +155,11 @@ class Conversion:
             finished_before = self._write(source, output, plan, tasks, token, partial(stop_after_failure, output, run))
         late = late_rejects(output, plan.digest)
         if self.executor.is_remote:
-            refuse_seen_late_rejects(source, late)
+            try:
+                refuse_seen_late_rejects(source, late)
+            except MachineError:
+                forget_shards_with_rejects(output, UNREADABLE)  # the next run writes them again
+                raise
         self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
         remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
         with self.listener.phase("publishing", None):

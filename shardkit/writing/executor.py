@@ -11,8 +11,9 @@ from typing import Protocol
 from shardkit.planning.plan_file import ShardTask
 from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
-from shardkit.writing.inventory_tasks import InventoryJob, PartGroup
+from shardkit.writing.inventory_tasks import InventoryJob
 from shardkit.writing.output.run_token import RunToken
+from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.progress import Phase
 from shardkit.writing.shard import WriteOptions, write_shard
 from shardkit.writing.worker_check import DriverView

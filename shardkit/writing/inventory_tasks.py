@@ -9,8 +9,7 @@ runner's failure, wrapped in its own words.
 import contextlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
@@ -23,19 +22,13 @@ from shardkit.inventory.checking import check_batch, has_recovered
 from shardkit.inventory.measuring import measure_files
 from shardkit.option_values import Check
 from shardkit.sources import Listing, Source
-from shardkit.sources.folder_slices import FolderSlice, slice_source, slices_of
+from shardkit.sources.folder_slices import FolderSlice, slice_source
 from shardkit.sources.listing import merge_listings
-from shardkit.sources.visibility import (
-    count_folders,
-    filled_folders,
-    is_filled,
-    refuse_other_counts,
-    refuse_unseen,
-    refuse_unseen_folders,
-)
+from shardkit.sources.visibility import is_filled, refuse_other_counts, refuse_unseen, refuse_unseen_folders
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retry import retried, retried_iterator
 from shardkit.writing.output.run_token import Fence, RunToken
+from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.refusals import ListingCheck, ListingSummary
 from shardkit.writing.worker_check import (
     FAILURE,
@@ -49,29 +42,12 @@ from shardkit.writing.worker_check import (
 # Decoding a batch takes a fraction of a second: small enough to distribute evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128
 HEADER_BATCH_ROWS = 1 << 14
-MAX_GROUPS = 256  # tasks that list a source
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
-LOOKING_THREADS = 16  # of the driver; network file systems take a millisecond for a folder
 
 
 # Plain tuples: Beam groups by them.
 BatchKey = tuple[int, int, bool]  # a BatchId
 NamedPart = tuple[BatchKey, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PartGroup:
-    """Parts of a source that one task lists.
-
-    Attributes:
-        parts: The parts; see Source.
-        num_entries: For each part, the number of files and folders that the driver sees in each of its folders.
-        is_counted: Whether these are the numbers; otherwise 1 is for any number but 0.
-    """
-
-    parts: Sequence[Any]
-    num_entries: Sequence[tuple[int | None, ...]]
-    is_counted: bool
 
 
 class BatchId(NamedTuple):
@@ -80,34 +56,6 @@ class BatchId(NamedTuple):
     group_index: int
     batch_index: int
     is_last: bool  # of its group
-
-
-def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, PartGroup]]:
-    """Return the groups of a source's parts, numbered: enough for any number of workers, the same on every executor.
-
-    Args:
-        source: The source.
-        is_remote: Whether workers may run on other hosts, so that the driver counts what they must see.
-    """
-    parts = list(source.parts())
-    if is_remote:
-        parts = [one for part in parts for one in slices_of(source, part)]
-    size = -(-len(parts) // MAX_GROUPS)
-
-    def look(part: Any) -> tuple[int | None, ...]:
-        whole = part.part if isinstance(part, FolderSlice) else part
-        return count_folders(source, whole) if is_remote else filled_folders(source, whole)
-
-    if len(parts) <= LOOKING_THREADS:
-        seen = list(map(look, parts))
-    else:
-        with ThreadPoolExecutor(LOOKING_THREADS) as pool:
-            seen = list(pool.map(look, parts))
-    starts = range(0, len(parts), size)
-    return [
-        (index, PartGroup(parts[start : start + size], seen[start : start + size], is_remote))
-        for index, start in enumerate(starts)
-    ]
 
 
 @dataclass(frozen=True, slots=True)

@@ -59,8 +59,9 @@ def refuse_seen_late_rejects(source: Source, late: Iterable[Reject]) -> None:
 
 def _refused(source: Source, key: str, message: Any, who: str, num_suspects: int) -> MachineError:
     more = f" ({num_suspects} images were rejected like this)" if num_suspects > 1 else ""
+    found = str(message).rstrip(".")
     msg = (
-        f"{source.folder.url}/{printable(key)}: {who} rejected this image ({message}), and the driver reads it{more}; "
+        f"{source.folder.url}/{printable(key)}: {who} rejected this image ({found}), and the driver reads it{more}; "
         "give all workers the same mounts, permissions and credentials, and run the same command again"
     )
     return MachineError(msg)

@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import google_crc32c
 import pyarrow as pa
@@ -35,10 +35,10 @@ from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
 from shardkit.writing.output.run_token import Fence, RunToken
 from shardkit.writing.output.shard_reports import rejects_path, report_error, report_rejects
+from shardkit.writing.record_blocks import RecordBlocks
 from shardkit.writing.worker_check import DriverView, check_worker, report_failure, with_host
 
 _AT_REST = f"{CONVERT_AGAIN} when the source does not change any more"
-BLOCK_BYTES = 1 << 20  # 1 MiB
 JPEG_START = b"\xff\xd8"
 
 
@@ -111,7 +111,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
     encode_annotations = AnnotationEncoder(table.schema, options.classes)
     with output.atomic_write(task.name.records, before_rename=fence.check) as file:
-        shard = _Blocks(file)
+        shard = RecordBlocks(file)
         for row in _rows(table):
             fence.check_sometimes()
             try:
@@ -206,41 +206,6 @@ def _mask(source: Folder, row: "_Row", info: images.ImageInfo, form: images.Stor
     colours = row.columns.get(MASK_COLOURS.name)
     orientation = mask_orientation(images.check_mask(data, colours), info)
     return images.normalise_mask(data, orientation=orientation, form=form, colours=colours).data
-
-
-class _Blocks:
-    """Collects records into blocks: hashing and writing a block releases the interpreter's lock."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._digest = file, hashlib.sha256()
-        self._block = memoryview(bytearray(BLOCK_BYTES))
-        self._filled = 0
-        self.num_bytes = 0
-
-    @property
-    def sha256(self) -> str:
-        return self._digest.hexdigest()
-
-    def add(self, parts: tuple[bytes, ...]) -> None:
-        for part in parts:
-            end = self._filled + len(part)
-            if end > BLOCK_BYTES:
-                self.flush()
-                end = len(part)
-            if end > BLOCK_BYTES:
-                self._put(memoryview(part))
-            else:
-                self._block[self._filled : end] = part
-                self._filled = end
-            self.num_bytes += len(part)
-
-    def flush(self) -> None:
-        self._put(self._block[: self._filled])
-        self._filled = 0
-
-    def _put(self, data: memoryview) -> None:
-        self._digest.update(data)
-        self._file.write(data)
 
 
 class _Indexed(NamedTuple):

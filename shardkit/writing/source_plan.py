@@ -19,6 +19,7 @@ from shardkit.writing.executor import Executor
 from shardkit.writing.inventory_tasks import InventoryJob
 from shardkit.writing.output.run_token import Run, claimed
 from shardkit.writing.output.work_folder import work_folder
+from shardkit.writing.part_groups import part_groups
 from shardkit.writing.progress import Phase, ProgressListener
 from shardkit.writing.refusals import ExistingDataset, ListingCheck
 from shardkit.writing.seen_rejects import refuse_seen_rejects
@@ -59,7 +60,7 @@ def take_inventory(
     listing_check.check_options(source.schema)
     inventory_tasks.remove_earlier_results(work)
     is_remote = executor.is_remote
-    groups = inventory_tasks.part_groups(source, is_remote=is_remote)
+    groups = part_groups(source, is_remote=is_remote)
     needed = listing_check if listing_check.is_needed else None
     job = InventoryJob.of(source, work, options.check, run.token, needed, is_remote=is_remote)
     name = "checking" if options.check == "decode" else "listing"

@@ -4,6 +4,7 @@
 started elsewhere, as a path below a mount point is on a host without the mount.
 """
 
+import os
 import platform
 import shutil
 import sys
@@ -12,7 +13,7 @@ import pytest
 
 from shardkit.testing import write_class_folders, write_tree
 
-from ..cli.calling import call
+from ..cli.calling import CHECKOUT, call, environment, run
 
 HOST = f"host {platform.node()}"
 SHARED = "/proc/self/cwd"
@@ -126,3 +127,41 @@ def test_verify_does_not_call_shards_missing_that_one_host_does_not_see(driver, 
     done = call("verify", f"{SHARED}/out", *remote(worker))
     assert done.exit_code == 3, done.output
     assert f"Error: {SHARED}/out: {HOST} sees " in done.stderr
+
+
+@pytest.mark.slow
+def test_shards_are_spread_over_worker_processes_evenly(driver, tmp_path):
+    # Beam's own runner with two worker processes; each notes the shards that it writes.
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    write_tree(tmp_path / "site", {"sitecustomize.py": NOTING.format(notes=str(notes)).encode()})
+    runner = "--runner=apache_beam.runners.portability.fn_api_runner.FnApiRunner"
+    options = [runner, "--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    paths = os.pathsep.join([str(tmp_path / "site"), str(CHECKOUT)])
+    words = ["convert", driver / "photos", driver / "out", "--shards", "16", *options]
+    done = run(*words, env=environment(PYTHONPATH=paths), timeout=600)
+    assert done.returncode == 0, done.stderr
+    counts = sorted(len(path.read_text().splitlines()) for path in notes.iterdir())
+    assert sum(counts) == 16
+    assert len(counts) == 2, counts
+    assert counts[-1] <= 10, counts
+
+
+# Python imports a module of this name at its start.
+NOTING = """
+import builtins, os, sys
+importing = builtins.__import__
+def noting(name, *rest, **more):
+    module = importing(name, *rest, **more)
+    executor = sys.modules.get("shardkit.writing.executor")
+    job = getattr(executor, "WriteJob", None)
+    if job is not None and not hasattr(job, "is_noting"):
+        write = job.write
+        def write_noting(self, task):
+            with open(f"{notes}/{{os.getpid()}}", "a") as file:
+                file.write(task.name.stem + chr(10))
+            write(self, task)
+        job.write, job.is_noting = write_noting, True
+    return module
+builtins.__import__ = noting
+"""

@@ -31,8 +31,9 @@ from shardkit.verification.dataset import CheckJob
 from shardkit.verification.examples import ExampleSpec
 from shardkit.writing import shard as writing
 from shardkit.writing.executor import WriteJob
-from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
+from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob
 from shardkit.writing.output.run_token import Run, RunToken
+from shardkit.writing.part_groups import part_groups
 from shardkit.writing.shard import WriteOptions
 from shardkit.writing.worker_check import DriverView
 

@@ -137,11 +137,34 @@ def test_other_engines_are_named_with_how_to_stop_the_job(flags, how):
     assert how in stop_job(pipeline)
 
 
+class Result:
+    """A job whose job service has gone after telling its last state."""
+
+    def __init__(self, last):
+        self._state, self.cancelled = last, 0
+
+    @property
+    def state(self):
+        raise ConnectionError
+
+    def cancel(self):
+        self.cancelled += 1
+
+
+@pytest.mark.parametrize(("last", "is_told"), [("FAILED", False), ("RUNNING", True)])
+def test_a_job_that_failed_with_its_job_service_is_not_said_to_run(last, is_told):
+    pipeline = Pipeline(runner="DirectRunner", options=PipelineOptions(["--runner=SparkRunner", "--job_name=a-1"]))
+    pipeline.result = Result(last)
+    assert bool(stop_job(pipeline)) == is_told
+    assert pipeline.result.cancelled == is_told
+
+
 class Listener(Silent):
     def __init__(self):
         self.said = []
 
-    def say(self, text):
+    def say(self, text, level="info"):
+        del level
         self.said.append(text)
 
 
@@ -153,7 +176,7 @@ class Submitted:
     def __init__(self, error, result):
         self.error, self.result = error, result
 
-    def run(self, pipeline):
+    def run(self, pipeline, *_):
         pipeline.result = self.result
         raise self.error
 

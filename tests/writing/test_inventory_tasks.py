@@ -11,7 +11,7 @@ from shardkit.sources import SourceOptions, visibility
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import picture, write_tree
-from shardkit.writing import inventory_tasks
+from shardkit.writing import inventory_tasks, part_groups
 from shardkit.writing.inventory_tasks import InventoryJob
 from shardkit.writing.output.run_token import claimed
 
@@ -28,7 +28,7 @@ class Workers:
         self.work = open_folder(str(root / "work"))
         self.work.create()
         self.source = open_source(str(self.root), options, work=self.work)
-        self.groups = inventory_tasks.part_groups(self.source, is_remote=is_remote)
+        self.groups = part_groups.part_groups(self.source, is_remote=is_remote)
         self.check = check
 
     def take(self, run, *, between=lambda: None):
@@ -74,7 +74,7 @@ def test_a_folder_of_which_one_worker_sees_less_fails_by_host_and_numbers(tmp_pa
 
 
 def test_workers_that_see_what_the_driver_counted_list_all_of_it(tmp_path):
-    many = {f"class-{i}/{j}.png": IMAGE for i in range(inventory_tasks.LOOKING_THREADS + 1) for j in range(i % 3)}
+    many = {f"class-{i}/{j}.png": IMAGE for i in range(part_groups.LOOKING_THREADS + 1) for j in range(i % 3)}
     workers = Workers(tmp_path, many | {"class-0/": b""}, is_remote=True)
     pairs = [pair for _, group in workers.groups for pair in zip(group.parts, group.num_entries, strict=True)]
     seen = {part.path: counts for part, counts in pairs}

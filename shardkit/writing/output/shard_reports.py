@@ -129,6 +129,14 @@ def remove_stale_reports(output: Folder, finished: Iterable[naming.ShardName]) -
             output.remove(f"{REPORTS}/{entry.name}")
 
 
+def forget_shards_with_rejects(output: Folder, reason: str) -> None:
+    """Remove the done marks of the shards whose writers rejected an example for a reason, and their reports."""
+    for entry in output.scan(REPORTS):
+        if _is_rejects(entry.name) and any(one.reason == reason for one in _read_report(output, entry.name).rejected):
+            output.remove(entry.name.removesuffix(".json") + naming.INDEX_ENDING)
+            output.remove(f"{REPORTS}/{entry.name}")
+
+
 def _is_rejects(file_name: str) -> bool:
     return file_name.endswith(".json") and not file_name.endswith(_ERROR_ENDING)
 
