@@ -9,6 +9,9 @@ from markupsafe import Markup
 from shardkit.planning.sizing import format_size
 
 
+_ICON = 0.01  # megapixels: 100 x 100 pixels
+
+
 class Chart(NamedTuple):
     """A chart with its heading, a line below it, and the names of its colours."""
 
@@ -102,6 +105,11 @@ def percent(share: float) -> str:
 def about_size(num_bytes: float) -> str:
     """Return a size in bytes, rounded for people."""
     return format_size(round(num_bytes))
+
+
+def size_text(megapixels: float) -> str:
+    """Return a size of images in megapixels; of icons, in pixels."""
+    return f"{megapixels:.2g} megapixels" if megapixels >= _ICON else f"{megapixels * 1e6:,.0f} pixels"
 
 
 def of_sample(num_read: int, total: int) -> str:

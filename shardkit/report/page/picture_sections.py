@@ -118,7 +118,9 @@ def _sets(found: Sets, collection: Collection, thumbnails: Thumbnails, what: str
         Sheet(f"{what} {at}", f"{len(one)} images", [thumbnails.of_example(next(pictures)) for _ in one])
         for at, one in enumerate(found.shown, 1)
     ]
-    heading = f"The first {SETS_SHOWN} of {found.num:,}" if found.num > len(sheets) else f"All {len(sheets)}"
+    heading = f"{counted(found.num, 'set')} of images"
+    if found.num > len(sheets):
+        heading += f", the first {SETS_SHOWN}"
     return [SheetGroup(heading, sheets, is_open=True)]
 
 

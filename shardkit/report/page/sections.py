@@ -15,7 +15,7 @@ from shardkit.report.collection import Origin, Split, total_class_counts
 from shardkit.report.decoding_cost import CURVE, image_ms, speedup
 from shardkit.report.facts.bins import ASPECTS, BYTES, occupied
 from shardkit.report.facts.gathering import Facts
-from shardkit.report.page.parts import Chart, Section, Table, about_size, of_sample, percent
+from shardkit.report.page.parts import Chart, Section, Table, about_size, of_sample, percent, size_text
 
 BARS_SHOWN = 30  # classes; the others are one bar
 SPLITS_SHOWN = 4  # with charts of their own
@@ -100,13 +100,13 @@ def _sizes_intro(facts: Facts) -> list[str]:
     if speedup(before, after) < _WORTH_SAYING:
         return [
             (
-                f"An image has {before:.2g} megapixels on average. Hardly any is larger than random crops of "
+                f"An image has {size_text(before)} on average. Hardly any is larger than random crops of "
                 f"{facts.options.training_height} x {facts.options.training_width} need."
             )
         ]
     return [
         (
-            f"An image has {before:.2g} megapixels on average, and {after:.2g} if its shorter side were at most "
+            f"An image has {size_text(before)} on average, and {size_text(after)} if its shorter side were at most "
             f"{facts.options.resize} pixels, which is enough for random crops of {facts.options.training_height} x "
             f"{facts.options.training_width}. On one core, training input takes about {image_ms(before):.2g} ms an "
             f"image now and {image_ms(after):.2g} ms then: {CURVE}, a curve through measured input functions."
