@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.naming import counted
+from shardkit.naming import counted, printable
 from shardkit.planning.checks.finding import Finding
 from shardkit.report.collection import Split, total_class_counts
 from shardkit.report.decoding_cost import full_chroma_cost, image_ms, progressive_cost, speedup
@@ -23,6 +23,7 @@ MAX_SHARE_DISTANCE = 0.05  # of the class shares of a split from those of the ot
 MAX_REJECTED_SHARE = 0.01
 _SIGMAS = 4  # chance alone gives a distance this far above its expectation once in a thousand splits
 _NAMES_SHOWN = 5
+_NAME_LENGTH = 60
 _TRAIN = "train"
 
 Level = Literal["problem", "check", "speed"]
@@ -101,9 +102,13 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _name(name: str) -> str:
+    return printable(name if len(name) <= _NAME_LENGTH else f"{name[:_NAME_LENGTH]}…")
+
+
 def _names(classes: Sequence[str], labels: Iterable[int]) -> str:
     labels = [*labels]
-    shown = ", ".join(f"“{classes[label]}”" for label in labels[:_NAMES_SHOWN])
+    shown = ", ".join(f"“{_name(classes[label])}”" for label in labels[:_NAMES_SHOWN])
     return f"{shown} and {len(labels) - _NAMES_SHOWN:,} more" if len(labels) > _NAMES_SHOWN else shown
 
 
@@ -158,8 +163,8 @@ def small_and_large_classes(classes: Sequence[str], splits: Sequence[Split]) -> 
             yield Advice(
                 "large_class",
                 "check",
-                f"“{classes[largest]}” is {share:.0%} of “{learned.name}”: a model that always answers it is right "
-                f"{share:.0%} of the time.",
+                f"“{_name(classes[largest])}” is {share:.0%} of “{learned.name}”: a model that always answers it is "
+                f"right {share:.0%} of the time.",
                 'Judge by balanced accuracy or by class, and train with sampling="class_balanced" or '
                 'sample_weight="balanced".',
                 "classes",
@@ -185,7 +190,7 @@ def differing_shares(classes: Sequence[str], splits: Sequence[Split]) -> Iterato
             "class_shares_differ",
             "check",
             f"The class shares of “{split.name}” differ from those of the other splits by {distance:.0%}; most for "
-            f"“{classes[most]}”: {shares[most]:.1%} there, {others[most]:.1%} in the others.",
+            f"“{_name(classes[most])}”: {shares[most]:.1%} there, {others[most]:.1%} in the others.",
             "If that is not wanted, convert with --splits and --split-by stratified; otherwise compare results by "
             "class.",
             "classes",

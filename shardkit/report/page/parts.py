@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from shardkit.naming import printable
 from shardkit.planning.sizing import format_size
 
-
+TEXT_LENGTH = 160  # characters of a name or message that are shown: names of any length keep the page small
 _ICON = 0.01  # megapixels: 100 x 100 pixels
 
 
@@ -93,6 +94,14 @@ class Section:
     groups: Sequence[SheetGroup] = ()
     code: str = ""
     has_class_table: bool = False
+
+
+def cut(text: str, length: int = TEXT_LENGTH) -> str:
+    """Return a text from the data as it is shown: printable, and the middle of a long one left out."""
+    text = printable(text)
+    if len(text) <= length:
+        return text
+    return f"{text[: length * 2 // 3]}…{text[len(text) - length // 3 :]}"
 
 
 def percent(share: float) -> str:

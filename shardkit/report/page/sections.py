@@ -15,7 +15,7 @@ from shardkit.report.collection import Origin, Split, total_class_counts
 from shardkit.report.decoding_cost import CURVE, image_ms, speedup
 from shardkit.report.facts.bins import ASPECTS, BYTES, occupied
 from shardkit.report.facts.gathering import Facts
-from shardkit.report.page.parts import Chart, Section, Table, about_size, of_sample, percent, size_text
+from shardkit.report.page.parts import Chart, Section, Table, about_size, cut, of_sample, percent, size_text
 
 BARS_SHOWN = 30  # classes; the others are one bar
 SPLITS_SHOWN = 4  # with charts of their own
@@ -39,7 +39,7 @@ def classes_section(facts: Facts) -> Section | None:
         intro = [f"{counted(len(used), 'class')}, each with {counted(int(used.max()), 'image')}."]
     else:
         low, high = (f"{int(num):,} {counts}" for num in (used.min(), used.max()))
-        extremes = f"from {low} “{classes[smallest]}” to {high} “{classes[largest]}”"
+        extremes = f"from {low} “{cut(classes[smallest])}” to {high} “{cut(classes[largest])}”"
         intro = [f"{counted(len(classes), 'class')}: {extremes}; the median class has {int(np.median(used)):,}."]
     if len(used) > BARS_SHOWN:
         half = int(np.searchsorted(np.cumsum(totals[order]), totals.sum() / 2)) + 1
@@ -64,7 +64,9 @@ def _class_bars(classes: Sequence[str], split: Split, order: npt.NDArray[np.intp
         note = f"The {len(rest):,} smaller classes have {int(counts[rest].sum()):,} images together."
     title = f"{split.name}: {counted(split.num_examples, 'image')}"
     first = classes[int(shown[0])]
-    described = f"Bars of the number of images of each class in {split.name}; the first is {first}. The table has all."
+    described = (
+        f"Bars of the number of images of each class in {split.name}; the first is {cut(first)}. The table has all."
+    )
     return Chart(title, bar_chart(f"Classes of {split.name}", described, bars, number), note)
 
 
