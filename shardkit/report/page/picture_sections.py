@@ -33,7 +33,9 @@ def contact_sheets(facts: Facts, collection: Collection, thumbnails: Thumbnails)
     for number, group in enumerate(facts.groups):
         sheets = [
             Sheet(
-                cut(facts.classes[label]), f"{totals[label]:,} images · {percent(totals[label] / total)}", made[label]
+                cut(facts.classes[label], 80),
+                f"{totals[label]:,} images · {percent(totals[label] / total)}",
+                made[label],
             )
             for label in group.labels
         ]
