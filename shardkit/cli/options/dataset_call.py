@@ -23,7 +23,7 @@ def refuse_conversion_options(ctx: click.Context, dataset: str, own: Collection[
         name = param.name or ""
         if name not in own and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
             msg = (
-                f"{dataset} is a dataset, and {param.opts[0]} has no effect on {subject}; to plan another conversion, give "
-                "the folder of its images"
+                f"{dataset} is a dataset, and {param.opts[0]} has no effect on {subject}; to plan another conversion, "
+                "give the folder of its images"
             )
             raise CallError(msg)
