@@ -326,8 +326,8 @@ def costly_jpegs(facts: Facts) -> Iterator[Advice]:
 
 
 _JPEG_REMEDY = {
-    "progressive": "Store them as baseline JPEGs: --jpeg baseline at conversion; --resize also writes baseline.",
-    "full_chroma": "--subsampling 4:2:0 at conversion stores half of the samples; photographs look the same.",
+    "progressive": "--jpeg baseline at conversion stores them as baseline JPEGs.",
+    "full_chroma": "--subsampling 4:2:0 at conversion stores half of the samples; that is hardly visible in photographs.",
 }
 
 
