@@ -327,7 +327,7 @@ def costly_jpegs(facts: Facts) -> Iterator[Advice]:
 
 _JPEG_REMEDY = {
     "progressive": "--jpeg baseline at conversion stores them as baseline JPEGs.",
-    "full_chroma": "--subsampling 4:2:0 at conversion stores half of the samples; that is hardly visible in photographs.",
+    "full_chroma": "--subsampling 4:2:0 at conversion stores half of the samples, hardly visible in photographs.",
 }
 
 
