@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shardkit.call_arguments import location, option_values, source_location
 from shardkit.extras import require_extra
-from shardkit.option_values import Check, Dedupe, LabelType, Layout, SplitBy
+from shardkit.option_values import Check, Dedupe, Fit, Jpeg, LabelType, Layout, SplitBy, Subsampling
 
 if TYPE_CHECKING:
     from shardkit.planning.plan import Plan
@@ -49,7 +49,14 @@ def convert(
     check: Check = "decode",
     max_rejected: int | str = "5%",
     resize: int | None = None,
+    max_side: int | None = None,
+    size: str | tuple[int, int] | None = None,
+    fit: Fit = "crop",
+    mask_padding: int | None = None,
     quality: int = 95,
+    jpeg: Jpeg = "keep",
+    subsampling: Subsampling | None = None,
+    strip_metadata: bool = False,
     name: str = "dataset",
     workers: int | None = None,
     beam_options: Sequence[str] = (),
@@ -98,7 +105,18 @@ def convert(
         check: ``decode`` reads and decodes every image before planning; ``header`` opens no image before writing.
         max_rejected: Maximum number of rejected images, or their maximum share such as ``"5%"``.
         resize: Maximum length of the shorter side in pixels; None keeps all sizes. Images are never enlarged.
-        quality: Quality of JPEGs that have to be re-encoded, 1 to 100.
+        max_side: Maximum length of the longer side in pixels; None keeps all sizes. Images are never enlarged.
+        size: Height and width in pixels that every image gets, such as ``(256, 320)`` or ``"256x320"``; smaller images
+            are enlarged. None keeps their own.
+        fit: With `size`: ``crop`` cuts off what is beyond the edges, ``pad`` adds a black border.
+        mask_padding: Class number of the border that ``fit="pad"`` adds to masks, such as 255 for "no class".
+        quality: Quality of JPEGs whose pixels have to change, 1 to 100.
+        jpeg: ``baseline`` re-encodes progressive JPEGs, which take 2.6 times as long to decode, with their own tables;
+            ``keep`` leaves them.
+        subsampling: Chroma subsampling of JPEGs that are encoded; JPEGs with more chroma are re-encoded with their own
+            tables. None keeps them.
+        strip_metadata: Whether EXIF (with GPS positions), XMP, comments and thumbnails are removed; the pixels and
+            colour profiles stay.
         name: Name of the dataset.
         workers: Number of threads of the in-process runner; None for one per core.
         beam_options: Options of Apache Beam, such as ``["--runner=FlinkRunner", "--flink_master=flink:8081"]``.
@@ -164,7 +182,14 @@ def plan(
     input_pipelines: int = 1,
     check: Check = "decode",
     resize: int | None = None,
+    max_side: int | None = None,
+    size: str | tuple[int, int] | None = None,
+    fit: Fit = "crop",
+    mask_padding: int | None = None,
     quality: int = 95,
+    jpeg: Jpeg = "keep",
+    subsampling: Subsampling | None = None,
+    strip_metadata: bool = False,
     name: str = "dataset",
     workers: int | None = None,
     beam_options: Sequence[str] = (),
@@ -197,7 +222,14 @@ def plan(
         input_pipelines: See `convert`.
         check: See `convert`.
         resize: See `convert`.
+        max_side: See `convert`.
+        size: See `convert`.
+        fit: See `convert`.
+        mask_padding: See `convert`.
         quality: See `convert`.
+        jpeg: See `convert`.
+        subsampling: See `convert`.
+        strip_metadata: See `convert`.
         name: See `convert`.
         workers: See `convert`.
         beam_options: See `convert`.

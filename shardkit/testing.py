@@ -118,7 +118,7 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
 
 def write_options(plan: Plan) -> shard.WriteOptions:
     """Return the options that the shards of a plan are written with."""
-    return shard.WriteOptions(tuple(plan.classes), plan.options.resize, plan.options.quality)
+    return shard.WriteOptions(tuple(plan.classes), plan.options.stored_form())
 
 
 def convert_without_beam(

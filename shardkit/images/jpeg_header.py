@@ -25,6 +25,8 @@ _SUBSAMPLING: dict[tuple[float, float], str] = {
     (4, 1): "4:1:1",
     (4, 2): "4:1:0",
 }
+# Chroma samples for each pixel.
+CHROMA_SHARES = {name: 1 / (across * down) for (across, down), name in _SUBSAMPLING.items()}
 # The luminance table of ITU-T T.81, annex K.1, which libjpeg scales by the quality. Only its sum is used, so the order
 # does not matter.
 _LUMINANCE = (
@@ -55,6 +57,11 @@ class JpegHeader:
     def is_progressive(self) -> bool:
         """Whether decoding needs several passes over all coefficients."""
         return self.process == "progressive"
+
+    @property
+    def chroma_share(self) -> float:
+        """Chroma samples for each pixel: 1 for 4:4:4, 1/4 for 4:2:0; 0 for grey and for factors without a name."""
+        return CHROMA_SHARES.get(self.subsampling, 0.0)
 
 
 def read_jpeg_header(data: bytes) -> JpegHeader | None:

@@ -24,7 +24,7 @@ from shardkit.storage import Folder
 PARTS = f"{naming.WORK_FOLDER}/inventory"
 LISTED = f"{naming.WORK_FOLDER}/listed"  # an empty file for each group of parts, with its number of rows in the name
 _TOTALS_KEY = b"shardkit.facts"
-_PART_VERSION = b"2"
+_PART_VERSION = b"3"
 
 
 class ListingTotals(NamedTuple):

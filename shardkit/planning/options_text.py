@@ -19,10 +19,15 @@ def options_text(options: Mapping[str, Any]) -> str:
     """
     default = ConvertOptions().as_json()
     return " ".join(
-        f"{_FLAGS.get(name) or '--' + name.replace('_', '-')} {shlex.quote(_as_text(value))}"
+        _option(name, value)
         for name, value in options.items()
         if name != PLAN_VERSION_KEY and value != default.get(name)
     )
+
+
+def _option(name: str, value: Any) -> str:
+    flag = _FLAGS.get(name) or "--" + name.replace("_", "-")
+    return flag if value is True else f"{flag} {shlex.quote(_as_text(value))}"
 
 
 def _as_text(value: Any) -> str:

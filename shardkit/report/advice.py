@@ -285,9 +285,7 @@ def megapixels(facts: Facts) -> tuple[float, float]:
 def large_images(facts: Facts) -> Iterator[Advice]:
     """Yield a warning if the images are far larger than the training size."""
     before, after = megapixels(facts)
-    if facts.resize is not None and facts.resize <= facts.options.resize:
-        return
-    if not before or (gain := speedup(before, after)) < MIN_SPEEDUP:
+    if facts.is_resized or not before or (gain := speedup(before, after)) < MIN_SPEEDUP:
         return
     size = f"{facts.options.training_height} x {facts.options.training_width}"
     yield Advice(

@@ -232,7 +232,6 @@ def _origin(manifest: Manifest) -> Origin:
         rows,
         [*manifest.software.items()],
         hosts=options["pipelines"],
-        resize=options["resize"],
         skipped=source.skipped,
         num_groups=source.groups,
         num_duplicates=source.duplicates,

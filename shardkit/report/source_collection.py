@@ -83,7 +83,7 @@ class SourceCollection:
             ],
             [*versions().items()],
             hosts=plan.options.pipelines,
-            resize=plan.options.resize,
+            is_resized=any((plan.options.resize, plan.options.max_side, plan.options.size)),
             skipped=plan.source.skipped,
             num_groups=plan.source.groups,
             num_duplicates=plan.source.duplicates,
@@ -138,7 +138,7 @@ class SourceCollection:
         return [(self.splits[split].name, row) for split, row in zip(split_of.tolist(), table.to_pylist(), strict=True)]
 
     def pictures(self, numbers: Numbers, side: int) -> Iterator[Picture]:
-        """Yield examples as the conversion would store them; one that cannot be read says why."""
+        """Yield examples upright, in their own size; one that cannot be read says why."""
 
         def picture(found: tuple[str, dict[str, Any]]) -> Picture:
             split, row = found
@@ -158,7 +158,7 @@ class SourceCollection:
 
         raw = read_image(self._source.folder, dict(row))
         info = images.check(raw)
-        stored = images.normalise(raw, info, shorter_side=None, quality=self._plan.options.quality)
+        stored = images.normalise(raw, info, images.StoredForm())
         image = open_image(stored.data, images.inspect(stored.data).format)
         image.load()
         label = self.classes[row["label"]] if row.get("label") is not None else ""
@@ -169,7 +169,7 @@ class SourceCollection:
             labels = [self._label_of[name] for name in names]
             return image, Annotations(self.classes, boxes, labels), ", ".join(dict.fromkeys(names))
         if columns.MASK_PATH in row:
-            mask = mask_values(self._mask(row, info, (stored.width, stored.height))).astype(np.int32)
+            mask = mask_values(self._mask(row, info)).astype(np.int32)
             return image, Annotations(self.classes, mask=mask), ""
         if columns.LABEL_NAMES in row:
             label = ", ".join(row[columns.LABEL_NAMES] or ())
@@ -185,10 +185,10 @@ class SourceCollection:
             info = images.inspect(read_image(self._source.folder, dict(row)))
         return place_objects(row[columns.OBJECTS], annotated_size(dict(row)), info)[0]
 
-    def _mask(self, row: Mapping[str, Any], info: images.ImageInfo, size: tuple[int, int] | None) -> bytes:
+    def _mask(self, row: Mapping[str, Any], info: images.ImageInfo) -> bytes:
         data, colours = self._source.folder.read(row[columns.MASK_PATH]), row.get(MASK_COLOURS.name)
         orientation = mask_orientation(check_mask(data, colours), info)
-        return normalise_mask(data, orientation=orientation, size=size, colours=colours).data
+        return normalise_mask(data, orientation=orientation, form=images.StoredForm(), colours=colours).data
 
     def annotations(self, numbers: Numbers, feature: str) -> Iterator[dict[str, Any]]:
         """Yield annotations in the form of records. Examples whose annotations cannot be read are left out."""
@@ -205,7 +205,7 @@ class SourceCollection:
             }
         if feature == MASK:
             info = images.inspect(read_image(self._source.folder, dict(row)))
-            return {MASK: [self._mask(row, info, None)]}
+            return {MASK: [self._mask(row, info)]}
         return {LABEL: row[columns.TARGET]}
 
     def headers(self, numbers: Numbers) -> Iterator[bytes]:

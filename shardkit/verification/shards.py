@@ -167,7 +167,9 @@ def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[
         table, summary = parse_index(raw, where=path)
     except DataError as error:
         return [DatasetProblem(path, None, str(error).removeprefix(f"{path}: "))], None
-    wanted = ShardSummary(shard.num_examples, shard.num_bytes, shard.sha256, plan_digest, summary.format_version)
+    wanted = ShardSummary(
+        shard.num_examples, shard.num_bytes, shard.sha256, plan_digest, summary.format_version, shard.num_with_gps
+    )
     if summary != wanted:
         problems.append(DatasetProblem(path, None, f"its summary {summary} is not the manifest's {wanted}"))
     if len(table) != shard.num_examples:

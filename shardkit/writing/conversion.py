@@ -19,7 +19,7 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.plan_file import ShardTask
 from shardkit.planning.user_call import UserCall
-from shardkit.reject_reasons import DUPLICATE
+from shardkit.reject_reasons import NOT_COUNTED
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
@@ -184,14 +184,14 @@ class Conversion:
         counts = (count for split in plan.splits for count in split.shard_counts)
         num_examples = dict(zip((task.name for task in tasks), counts, strict=True))
         phase = Phase(self.listener, "writing", plan.num_examples, lambda: count_written(output, num_examples))
-        options = WriteOptions(tuple(plan.classes), self.options.resize, self.options.quality)
+        options = WriteOptions(tuple(plan.classes), self.options.stored_form())
         self.executor.write_shards(WriteJob(source.folder, output, options, run), unfinished, phase)
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))
         raise_failures(output, [task.name for task in unfinished], run)
         return len(tasks) - len(unfinished)
 
     def _enforce_limit(self, output: Folder, num_files: int, rejected: pa.Table) -> None:
-        rejected = rejected.filter(pc.not_equal(rejected["reason"], DUPLICATE))
+        rejected = rejected.filter(pc.invert(pc.is_in(rejected["reason"], pa.array(NOT_COUNTED))))
         if self.limit.allows(len(rejected), num_files):
             return
         with output.atomic_write(REJECTED_IN_WORK) as file:

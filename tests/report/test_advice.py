@@ -47,7 +47,7 @@ def facts(*, megapixels=0.19, resized=0.087, jpegs=None, splits=None, **changed)
         has_lists=False,
         rejects=Rejects({}, (), 300),
         hosts=1,
-        resize=None,
+        is_resized=False,
     )
     return replace(made, **changed)
 
@@ -95,7 +95,7 @@ def test_splits_by_chance_do_not_differ_and_others_do():
 def test_the_advice_to_resize_gives_the_measured_factor():
     (found,) = advice.large_images(facts())
     assert "--resize 256 at conversion: about 1.8 times faster training input" in found.remedy
-    assert not [*advice.large_images(facts(resize=256))]
+    assert not [*advice.large_images(facts(is_resized=True))]
     assert not [*advice.large_images(facts(megapixels=0.09))]
     (larger,) = advice.large_images(facts(options=ReportOptions(384, 512), megapixels=3.0, resized=0.5))
     assert "--resize 586" in larger.remedy

@@ -128,7 +128,7 @@ def test_tensorflow_reads_what_is_written(job):
     assert found == set(FILES)
 
 
-@pytest.mark.parametrize("options", [{}, {"resize": 5}, {"check": "header"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"resize": 5}, {"check": "header"}, {"size": (9, 5)}], ids=str)
 def test_a_shard_written_twice_has_the_same_bytes(options, tmp_path):
     job = Job(tmp_path, shards=2, **options)
     job.write()
@@ -278,10 +278,10 @@ def test_a_disk_that_is_full_is_reported_as_the_machines_fault_and_no_part_is_le
 def test_an_image_that_passed_its_check_and_cannot_be_normalised_is_a_late_reject(job, monkeypatch):
     normalise = images.normalise
 
-    def fail(data, info, **options):
+    def fail(data, info, form):
         if info.format == "BMP":
             raise images.BadImage("damaged", "The BMP is odd.")
-        return normalise(data, info, **options)
+        return normalise(data, info, form)
 
     monkeypatch.setattr(images, "normalise", fail)
     job.write()

@@ -21,7 +21,19 @@ OPTION_GROUPS = {
     ),
     "Splits": ("--splits", "--splits-of", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),
     "Shards": ("--shards", "--shard-size", "--input-pipelines"),
-    "Images": ("--check", "--max-rejected", "--resize", "--quality"),
+    "Images": (
+        "--check",
+        "--max-rejected",
+        "--resize",
+        "--max-side",
+        "--size",
+        "--fit",
+        "--mask-padding",
+        "--quality",
+        "--jpeg",
+        "--subsampling",
+        "--strip-metadata",
+    ),
     "Run": ("--name", "--overwrite", "--workers", "--explain", "--json", "--quiet"),
 }
 LAST_GROUP = "Run"

@@ -37,7 +37,8 @@ def info_summary(manifest: Manifest) -> Group:
     parts: list[Part] = [Paragraph(head), "", splits_table(rows, "bytes")]
     parts += map(Paragraph, ["", *lines] if (lines := balance_lines(rows, features)) else [])
     parts += [*_classes_part(manifest), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
-    lines = [_changes_line(statistics), rejected_line(manifest), *ties_lines(source.groups, source.duplicates)]
+    lines = [_changes_line(statistics), *gps_lines(manifest), rejected_line(manifest)]
+    lines += ties_lines(source.groups, source.duplicates)
     return Group(*parts, *map(Paragraph, lines))
 
 
@@ -141,6 +142,15 @@ def _sizes_part(statistics: IndexStatistics) -> list[Part]:
 def _changes_line(statistics: IndexStatistics) -> str:
     changes = ", ".join(f"{number:,} {change}" for change, number in statistics.changes.items())
     return f"changed for storage: {changes or 'none'}"
+
+
+def gps_lines(manifest: Manifest) -> list[str]:
+    """Return a line with the number of stored images that have a GPS position, if there are any."""
+    number = manifest.num_with_gps
+    if not number:
+        return []
+    have = "has a GPS position" if number == 1 else "have GPS positions"
+    return [f"GPS: {counted(number, 'image')} {have} in the metadata; `convert --strip-metadata` removes them"]
 
 
 def _quoted(name: str) -> str:
