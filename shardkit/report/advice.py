@@ -66,7 +66,7 @@ def advise(facts: Facts, findings: Sequence[Finding] = ()) -> list[Advice]:
         *rejected_files(facts),
         *large_images(facts),
         *costly_jpegs(facts),
-        *gps_positions(facts),
+        *(() if any(finding.code == "gps_positions" for finding in findings) else gps_positions(facts)),
         *few_shards(facts.splits, facts.hosts, is_dataset=facts.is_dataset),
     ]
     levels = ("problem", "check", "speed")
@@ -78,6 +78,7 @@ _SECTIONS = {
     "duplicate_in_several_splits": "leaks",
     "group_in_several_splits": "leaks",
     "duplicate_with_other_label": "conflicts",
+    "gps_positions": "jpegs",
     "unread_files": "rejected",
 }
 
@@ -332,13 +333,15 @@ _JPEG_REMEDY = {
 def gps_positions(facts: Facts) -> Iterator[Advice]:
     """Yield a warning if images carry the coordinates of the place where they were taken."""
     jpegs = facts.jpegs
-    if not jpegs.num_gps:
+    is_exact = facts.num_gps is not None or jpegs.num_images >= facts.num_examples
+    num = jpegs.num_gps if facts.num_gps is None else facts.num_gps
+    if not num:
         return
-    of_all = "" if jpegs.num_images >= facts.num_examples else f" of a sample of {jpegs.num_images:,}"
+    of_all = "" if is_exact else f" of a sample of {jpegs.num_images:,}"
     yield Advice(
         "gps",
         "check",
-        f"{counted(jpegs.num_gps, 'image')}{of_all} {'carries' if jpegs.num_gps == 1 else 'carry'} a GPS position, "
+        f"{counted(num, 'image')}{of_all} {'carries' if num == 1 else 'carry'} a GPS position, "
         "often that of somebody's home.",
         "Before the dataset is handed on, convert with --strip-metadata.",
         "jpegs",

@@ -145,6 +145,7 @@ class Origin:
         is_resized: Whether the conversion will reduce images that are counted as they are before it.
         skipped: Number of skipped files by ending or reason.
         num_groups: Number of groups; None without groups.
+        num_gps: Number of images with a GPS position; None if they were not counted.
         num_duplicates: Number of exact duplicates of other images; None if contents are not known.
     """
 
@@ -156,6 +157,7 @@ class Origin:
     skipped: Mapping[str, int] = field(default_factory=dict)
     num_groups: int | None = None
     num_duplicates: int | None = None
+    num_gps: int | None = None
 
 
 class Collection(Protocol):

@@ -235,6 +235,7 @@ def _origin(manifest: Manifest) -> Origin:
         skipped=source.skipped,
         num_groups=source.groups,
         num_duplicates=source.duplicates,
+        num_gps=manifest.num_with_gps or None,  # 0: nobody counted, or there are none
     )
 
 

@@ -128,6 +128,11 @@ def test_gps_positions_are_said_with_the_sample():
     jpegs = JpegFacts(100, 100, 0, {}, {}, 3)
     (found,) = advice.gps_positions(facts(jpegs=jpegs))
     assert found.sentence.startswith("3 images of a sample of 100 carry a GPS position")
+    (found,) = advice.gps_positions(facts(jpegs=jpegs, num_gps=1))
+    assert found.sentence.startswith("1 image carries a GPS position")
+    assert not [*advice.gps_positions(facts(jpegs=jpegs, num_gps=0))]
+    finding = Finding("gps_positions", "hints", "3 of 100 images have GPS positions")
+    assert "gps" not in codes(advice.advise(facts(jpegs=jpegs), [finding]))
 
 
 @pytest.mark.parametrize(

@@ -71,6 +71,7 @@ class Facts:
         rejects: The rejected files.
         hosts: Number of hosts that will read.
         is_resized: See Origin.
+        num_gps: Number of images with a GPS position, if all were counted; None if the sample says it.
     """
 
     options: ReportOptions
@@ -88,6 +89,7 @@ class Facts:
     rejects: Rejects
     hosts: int
     is_resized: bool
+    num_gps: int | None = None
 
     @property
     def num_examples(self) -> int:
@@ -143,4 +145,5 @@ def gather_facts(collection: Collection, options: ReportOptions) -> Facts:
         rejects=collection.rejects(REJECTED_SHOWN),
         hosts=options.hosts or collection.origin.hosts,
         is_resized=collection.origin.is_resized,
+        num_gps=collection.origin.num_gps,
     )

@@ -205,8 +205,11 @@ def storage_section(facts: Facts) -> Section:
             intro.append(f"Estimated JPEG quality: {low} to {high}, median {middle} (libjpeg's scale).")
     if jpegs.num_images:
         where = of_sample(jpegs.num_images, facts.num_examples)
-        intro.append(f"Encodings and GPS positions were read from the headers of {where}.")
-        intro.append(f"Images with a GPS position: {jpegs.num_gps:,}.")
+        intro.append(f"Encodings were read from the headers of {where}.")
+        if facts.num_gps is not None:
+            intro.append(f"Images with a GPS position: {facts.num_gps:,}.")
+        else:
+            intro.append(f"Images with a GPS position among them: {jpegs.num_gps:,}.")
     return Section("jpegs", "Storage and encoding", intro, tables=tables)
 
 
