@@ -67,7 +67,7 @@ def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bo
     if manifest is None:
         return False
     shown = {"source", "explain", "as_json", "quiet", "log_format", "beam_options"}
-    refuse_conversion_options(ctx, source, shown, "change the plan that it was made with")
+    refuse_conversion_options(ctx, source, shown, "the plan that it was made with")
     if as_json:
         click.echo(dataset_plan_json(manifest))
     else:

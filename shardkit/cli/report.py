@@ -62,7 +62,6 @@ def report(
     from shardkit.extras import require_extra
 
     require_extra("report", "a report")
-    require_extra("convert", "a report", "PIL")
     from shardkit.dataset.manifest import find_dataset
     from shardkit.errors import CallError
     from shardkit.report.page.html import make_page, save_page
@@ -76,7 +75,7 @@ def report(
             raise CallError(msg)
         page, advice = _page_of_source(source, given, options, terminal)
     else:
-        refuse_conversion_options(ctx, source, _OWN, "change the dataset")
+        refuse_conversion_options(ctx, source, _OWN, "its report")
         from shardkit.report.dataset_collection import DatasetCollection
         from shardkit.storage import open_folder
 

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.naming import counted
+from shardkit.naming import counted, printable
 from shardkit.planning.checks.finding import Finding
 from shardkit.report.collection import Split, total_class_counts
 from shardkit.report.decoding_cost import full_chroma_cost, image_ms, progressive_cost, speedup
@@ -23,6 +23,7 @@ MAX_SHARE_DISTANCE = 0.05  # of the class shares of a split from those of the ot
 MAX_REJECTED_SHARE = 0.01
 _SIGMAS = 4  # chance alone gives a distance this far above its expectation once in a thousand splits
 _NAMES_SHOWN = 5
+_NAME_LENGTH = 60
 _TRAIN = "train"
 
 Level = Literal["problem", "check", "speed"]
@@ -65,7 +66,7 @@ def advise(facts: Facts, findings: Sequence[Finding] = ()) -> list[Advice]:
         *rejected_files(facts),
         *large_images(facts),
         *costly_jpegs(facts),
-        *gps_positions(facts),
+        *(() if any(finding.code == "gps_positions" for finding in findings) else gps_positions(facts)),
         *few_shards(facts.splits, facts.hosts, is_dataset=facts.is_dataset),
     ]
     levels = ("problem", "check", "speed")
@@ -77,6 +78,7 @@ _SECTIONS = {
     "duplicate_in_several_splits": "leaks",
     "group_in_several_splits": "leaks",
     "duplicate_with_other_label": "conflicts",
+    "gps_positions": "jpegs",
     "unread_files": "rejected",
 }
 
@@ -101,9 +103,13 @@ def _capital(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def _name(name: str) -> str:
+    return printable(name if len(name) <= _NAME_LENGTH else f"{name[:_NAME_LENGTH]}…")
+
+
 def _names(classes: Sequence[str], labels: Iterable[int]) -> str:
     labels = [*labels]
-    shown = ", ".join(f"“{classes[label]}”" for label in labels[:_NAMES_SHOWN])
+    shown = ", ".join(f"“{_name(classes[label])}”" for label in labels[:_NAMES_SHOWN])
     return f"{shown} and {len(labels) - _NAMES_SHOWN:,} more" if len(labels) > _NAMES_SHOWN else shown
 
 
@@ -158,8 +164,8 @@ def small_and_large_classes(classes: Sequence[str], splits: Sequence[Split]) -> 
             yield Advice(
                 "large_class",
                 "check",
-                f"“{classes[largest]}” is {share:.0%} of “{learned.name}”: a model that always answers it is right "
-                f"{share:.0%} of the time.",
+                f"“{_name(classes[largest])}” is {share:.0%} of “{learned.name}”: a model that always answers it is "
+                f"right {share:.0%} of the time.",
                 'Judge by balanced accuracy or by class, and train with sampling="class_balanced" or '
                 'sample_weight="balanced".',
                 "classes",
@@ -185,7 +191,7 @@ def differing_shares(classes: Sequence[str], splits: Sequence[Split]) -> Iterato
             "class_shares_differ",
             "check",
             f"The class shares of “{split.name}” differ from those of the other splits by {distance:.0%}; most for "
-            f"“{classes[most]}”: {shares[most]:.1%} there, {others[most]:.1%} in the others.",
+            f"“{_name(classes[most])}”: {shares[most]:.1%} there, {others[most]:.1%} in the others.",
             "If that is not wanted, convert with --splits and --split-by stratified; otherwise compare results by "
             "class.",
             "classes",
@@ -280,9 +286,7 @@ def megapixels(facts: Facts) -> tuple[float, float]:
 def large_images(facts: Facts) -> Iterator[Advice]:
     """Yield a warning if the images are far larger than the training size."""
     before, after = megapixels(facts)
-    if facts.resize is not None and facts.resize <= facts.options.resize:
-        return
-    if not before or (gain := speedup(before, after)) < MIN_SPEEDUP:
+    if facts.is_resized or not before or (gain := speedup(before, after)) < MIN_SPEEDUP:
         return
     size = f"{facts.options.training_height} x {facts.options.training_width}"
     yield Advice(
@@ -321,21 +325,23 @@ def costly_jpegs(facts: Facts) -> Iterator[Advice]:
 
 
 _JPEG_REMEDY = {
-    "progressive": "Store them as baseline JPEGs: --jpeg baseline at conversion; --resize also writes baseline.",
-    "full_chroma": "--subsampling 4:2:0 at conversion stores half of the samples; photographs look the same.",
+    "progressive": "--jpeg baseline at conversion stores them as baseline JPEGs.",
+    "full_chroma": "--subsampling 4:2:0 at conversion stores half of the samples, hardly visible in photographs.",
 }
 
 
 def gps_positions(facts: Facts) -> Iterator[Advice]:
     """Yield a warning if images carry the coordinates of the place where they were taken."""
     jpegs = facts.jpegs
-    if not jpegs.num_gps:
+    is_exact = facts.num_gps is not None or jpegs.num_images >= facts.num_examples
+    num = jpegs.num_gps if facts.num_gps is None else facts.num_gps
+    if not num:
         return
-    of_all = "" if jpegs.num_images >= facts.num_examples else f" of a sample of {jpegs.num_images:,}"
+    of_all = "" if is_exact else f" of a sample of {jpegs.num_images:,}"
     yield Advice(
         "gps",
         "check",
-        f"{counted(jpegs.num_gps, 'image')}{of_all} {'carries' if jpegs.num_gps == 1 else 'carry'} a GPS position, "
+        f"{counted(num, 'image')}{of_all} {'carries' if num == 1 else 'carry'} a GPS position, "
         "often that of somebody's home.",
         "Before the dataset is handed on, convert with --strip-metadata.",
         "jpegs",

@@ -142,9 +142,10 @@ class Origin:
         rows: Further facts: names and values.
         versions: Names and versions of the software that decides the bytes.
         hosts: Number of input pipelines that the conversion was planned for.
-        resize: Its `--resize`; None without.
+        is_resized: Whether the conversion will reduce images that are counted as they are before it.
         skipped: Number of skipped files by ending or reason.
         num_groups: Number of groups; None without groups.
+        num_gps: Number of images with a GPS position; None if they were not counted.
         num_duplicates: Number of exact duplicates of other images; None if contents are not known.
     """
 
@@ -152,10 +153,11 @@ class Origin:
     rows: Sequence[tuple[str, str]]
     versions: Sequence[tuple[str, str]] = ()
     hosts: int = 1
-    resize: int | None = None
+    is_resized: bool = False
     skipped: Mapping[str, int] = field(default_factory=dict)
     num_groups: int | None = None
     num_duplicates: int | None = None
+    num_gps: int | None = None
 
 
 class Collection(Protocol):

@@ -232,10 +232,10 @@ def _origin(manifest: Manifest) -> Origin:
         rows,
         [*manifest.software.items()],
         hosts=options["pipelines"],
-        resize=options["resize"],
         skipped=source.skipped,
         num_groups=source.groups,
         num_duplicates=source.duplicates,
+        num_gps=manifest.num_with_gps or None,  # 0: nobody counted, or there are none
     )
 
 

@@ -21,6 +21,7 @@ from shardkit.images.masks import check_mask, mask_values, normalise_mask
 from shardkit.inventory import columns
 from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image
 from shardkit.inventory.columns import features_of
+from shardkit.inventory.schema import HAS_GPS
 from shardkit.planning.plan import Plan
 from shardkit.planning.user_call import UserCall
 from shardkit.report.collection import HEADER_BYTES, Batch, Numbers, Origin, Picture, Rejects, Split
@@ -83,10 +84,11 @@ class SourceCollection:
             ],
             [*versions().items()],
             hosts=plan.options.pipelines,
-            resize=plan.options.resize,
+            is_resized=any((plan.options.resize, plan.options.max_side, plan.options.size)),
             skipped=plan.source.skipped,
             num_groups=plan.source.groups,
             num_duplicates=plan.source.duplicates,
+            num_gps=_num_gps(plan),
         )
 
     def batches(self) -> Iterator[Batch]:
@@ -138,7 +140,7 @@ class SourceCollection:
         return [(self.splits[split].name, row) for split, row in zip(split_of.tolist(), table.to_pylist(), strict=True)]
 
     def pictures(self, numbers: Numbers, side: int) -> Iterator[Picture]:
-        """Yield examples upright, before sizes are changed; one that cannot be read says why."""
+        """Yield examples upright, in their own size; one that cannot be read says why."""
 
         def picture(found: tuple[str, dict[str, Any]]) -> Picture:
             split, row = found
@@ -158,7 +160,7 @@ class SourceCollection:
 
         raw = read_image(self._source.folder, dict(row))
         info = images.check(raw)
-        stored = images.normalise(raw, info, images.StoredForm(quality=self._plan.options.quality))
+        stored = images.normalise(raw, info, images.StoredForm())
         image = open_image(stored.data, images.inspect(stored.data).format)
         image.load()
         label = self.classes[row["label"]] if row.get("label") is not None else ""
@@ -231,6 +233,13 @@ class SourceCollection:
     def rejected_picture(self, key: str, side: int) -> "Image | None":
         """Return the picture of a rejected file; None if it does not open."""
         return opened_file(self._source.folder, key, side)
+
+
+def _num_gps(plan: Plan) -> int | None:
+    if HAS_GPS.name not in plan.examples.column_names:
+        return None
+    found = plan.examples[HAS_GPS.name].take(pa.array(plan.order))
+    return None if found.null_count else int(pc.sum(found).as_py() or 0)
 
 
 def _upright(table: pa.Table, side: str, other: str) -> npt.NDArray[np.int32]:

@@ -47,7 +47,7 @@ def facts(*, megapixels=0.19, resized=0.087, jpegs=None, splits=None, **changed)
         has_lists=False,
         rejects=Rejects({}, (), 300),
         hosts=1,
-        resize=None,
+        is_resized=False,
     )
     return replace(made, **changed)
 
@@ -95,7 +95,7 @@ def test_splits_by_chance_do_not_differ_and_others_do():
 def test_the_advice_to_resize_gives_the_measured_factor():
     (found,) = advice.large_images(facts())
     assert "--resize 256 at conversion: about 1.8 times faster training input" in found.remedy
-    assert not [*advice.large_images(facts(resize=256))]
+    assert not [*advice.large_images(facts(is_resized=True))]
     assert not [*advice.large_images(facts(megapixels=0.09))]
     (larger,) = advice.large_images(facts(options=ReportOptions(384, 512), megapixels=3.0, resized=0.5))
     assert "--resize 586" in larger.remedy
@@ -128,6 +128,11 @@ def test_gps_positions_are_said_with_the_sample():
     jpegs = JpegFacts(100, 100, 0, {}, {}, 3)
     (found,) = advice.gps_positions(facts(jpegs=jpegs))
     assert found.sentence.startswith("3 images of a sample of 100 carry a GPS position")
+    (found,) = advice.gps_positions(facts(jpegs=jpegs, num_gps=1))
+    assert found.sentence.startswith("1 image carries a GPS position")
+    assert not [*advice.gps_positions(facts(jpegs=jpegs, num_gps=0))]
+    finding = Finding("gps_positions", "hints", "3 of 100 images have GPS positions")
+    assert "gps" not in codes(advice.advise(facts(jpegs=jpegs), [finding]))
 
 
 @pytest.mark.parametrize(

@@ -166,7 +166,7 @@ def test_the_chosen_examples_do_not_depend_on_the_batches():
 
 
 @pytest.mark.parametrize(
-    ("splits", "total", "wanted"), [(1, 8, [8]), (2, 8, [4, 4]), (3, 8, [4, 2, 2]), (12, 8, [1] * 12)]
+    ("splits", "total", "wanted"), [(1, 8, [8]), (2, 8, [4, 4]), (3, 8, [4, 2, 2]), (12, 8, [1] * 8 + [0] * 4)]
 )
 def test_every_split_has_pictures(splits, total, wanted):
     assert pictures_of_splits(splits, total) == wanted

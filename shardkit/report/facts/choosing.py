@@ -89,9 +89,14 @@ class Chooser:
 
 
 def pictures_of_splits(num_splits: int, total: int) -> list[int]:
-    """Return how many pictures each split gets: the first about half, the others the same number, at least one."""
+    """Return how many pictures each split gets: the first about half, the others the same number, at least one.
+
+    Of more splits than pictures, only the first have any.
+    """
     if num_splits == 1:
         return [total]
+    if num_splits > total:
+        return [1] * total + [0] * (num_splits - total)
     others = max(1, total // 2 // (num_splits - 1))
     return [max(1, total - others * (num_splits - 1)), *[others] * (num_splits - 1)]
 

@@ -70,7 +70,8 @@ class Facts:
         has_lists: Whether examples have several labels (not those of boxes).
         rejects: The rejected files.
         hosts: Number of hosts that will read.
-        resize: The `--resize` of the conversion; None without.
+        is_resized: See Origin.
+        num_gps: Number of images with a GPS position, if all were counted; None if the sample says it.
     """
 
     options: ReportOptions
@@ -87,7 +88,8 @@ class Facts:
     has_lists: bool
     rejects: Rejects
     hosts: int
-    resize: int | None
+    is_resized: bool
+    num_gps: int | None = None
 
     @property
     def num_examples(self) -> int:
@@ -142,5 +144,6 @@ def gather_facts(collection: Collection, options: ReportOptions) -> Facts:
         has_lists=has_lists,
         rejects=collection.rejects(REJECTED_SHOWN),
         hosts=options.hosts or collection.origin.hosts,
-        resize=collection.origin.resize,
+        is_resized=collection.origin.is_resized,
+        num_gps=collection.origin.num_gps,
     )

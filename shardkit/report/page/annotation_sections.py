@@ -12,7 +12,7 @@ from shardkit.report.facts.annotations import MAX_BOXES_COUNTED, SHOWN_NUMBERS, 
 from shardkit.report.facts.bins import BOX_SIDES, Counts, occupied
 from shardkit.report.facts.counting import MAX_LABELS_COUNTED
 from shardkit.report.facts.gathering import Facts
-from shardkit.report.page.parts import Chart, Section, Table, of_sample, percent
+from shardkit.report.page.parts import Chart, Section, Table, cut, of_sample, percent
 from shardkit.statistics.indexes import span_of_counts
 
 _CLASSES_LISTED = 200
@@ -36,7 +36,7 @@ def annotation_sections(facts: Facts) -> list[Section]:
 
 
 def _class_name(classes: Sequence[str], label: int) -> str:
-    return classes[label] if 0 <= label < len(classes) else f"label {label}"
+    return cut(classes[label]) if 0 <= label < len(classes) else f"label {label}"
 
 
 def boxes_section(facts: Facts, boxes: BoxFacts) -> Section:
@@ -94,7 +94,7 @@ def masks_section(facts: Facts, masks: MaskFacts) -> Section:
     values = masks.values
     total = max(1, sum(values.pixels.values()))
     order = sorted(values.pixels, key=lambda value: (-values.pixels[value], value))
-    names = {value: facts.classes[value] if value < len(facts.classes) else f"value {value}" for value in order}
+    names = {value: cut(facts.classes[value]) if value < len(facts.classes) else f"value {value}" for value in order}
     bars = [Bar(names[value], values.pixels[value], percent(values.pixels[value] / total)) for value in order]
     chart = bar_chart(
         "Share of pixels",

@@ -139,7 +139,7 @@ def _tiles(facts: Facts) -> list[tuple[str, str, str]]:
     shards = sum(len(split.shard_counts) for split in splits)
     num_bytes = about_size(sum(split.num_bytes for split in splits))
     by_split = " · ".join(f"{split.num_examples:,} {split.name}" for split in splits[:4])
-    tiles = [(f"{facts.num_examples:,}", "images", by_split if len(splits) > 1 else f"all in “{splits[0].name}”")]
+    tiles = [(f"{facts.num_examples:,}", "images", by_split if len(splits) != 1 else f"all in “{splits[0].name}”")]
     if len(facts.classes):
         tiles.append((f"{len(facts.classes):,}", "class" if len(facts.classes) == 1 else "classes", ""))
     tiles.append((num_bytes, "in shards" if facts.is_dataset else "in files", counted(shards, "shard")))

@@ -6,7 +6,11 @@ from typing import NamedTuple
 
 from markupsafe import Markup
 
+from shardkit.naming import printable
 from shardkit.planning.sizing import format_size
+
+TEXT_LENGTH = 160  # characters of a name or message that are shown: names of any length keep the page small
+_ICON = 0.01  # megapixels: 100 x 100 pixels
 
 
 class Chart(NamedTuple):
@@ -92,6 +96,14 @@ class Section:
     has_class_table: bool = False
 
 
+def cut(text: str, length: int = TEXT_LENGTH) -> str:
+    """Return a text from the data as it is shown: printable, and the middle of a long one left out."""
+    text = printable(text)
+    if len(text) <= length:
+        return text
+    return f"{text[: length * 2 // 3]}…{text[len(text) - length // 3 :]}"
+
+
 def percent(share: float) -> str:
     """Return a share with as many digits as tell small shares apart: 12.3%, 0.04%."""
     if share == 0:
@@ -102,6 +114,11 @@ def percent(share: float) -> str:
 def about_size(num_bytes: float) -> str:
     """Return a size in bytes, rounded for people."""
     return format_size(round(num_bytes))
+
+
+def size_text(megapixels: float) -> str:
+    """Return a size of images in megapixels; of icons, in pixels."""
+    return f"{megapixels:.2g} megapixels" if megapixels >= _ICON else f"{megapixels * 1e6:,.0f} pixels"
 
 
 def of_sample(num_read: int, total: int) -> str:

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shardkit.naming import counted, printable
+from shardkit.naming import counted
 from shardkit.report.collection import Collection, Picture, total_class_counts
 from shardkit.report.facts.gathering import Facts
 from shardkit.report.facts.repeated import SETS_SHOWN, Sets
-from shardkit.report.page.parts import Section, Sheet, SheetGroup, Table, Thumbnail, percent
+from shardkit.report.page.parts import Section, Sheet, SheetGroup, Table, Thumbnail, cut, percent
 from shardkit.report.page.thumbnails import Thumbnails
 
 SIDE, ANNOTATED_SIDE = 176, 288  # pixels of a thumbnail; boxes and masks need more
@@ -30,12 +30,16 @@ def contact_sheets(facts: Facts, collection: Collection, thumbnails: Thumbnails)
     made = _thumbnails_in_turn(chosen, pictures, thumbnails, with_labels=facts.has_lists or not facts.groups)
     totals, total = total_class_counts(facts.splits), max(1, facts.num_examples)
     groups = []
-    for at, group in enumerate(facts.groups):
+    for number, group in enumerate(facts.groups):
         sheets = [
-            Sheet(facts.classes[label], f"{totals[label]:,} images · {percent(totals[label] / total)}", made[label])
+            Sheet(
+                cut(facts.classes[label], 80),
+                f"{totals[label]:,} images · {percent(totals[label] / total)}",
+                made[label],
+            )
             for label in group.labels
         ]
-        groups.append(SheetGroup(f"{group.heading} ({len(sheets)})", sheets, at == 0))
+        groups.append(SheetGroup(f"{group.heading} ({len(sheets)})", sheets, number == 0))
     if not facts.groups:
         groups = [SheetGroup("Examples", [Sheet("", "", made.get(-1, ()))], is_open=True)]
     num_shown = sum(len(group.sheets) for group in groups)
@@ -118,7 +122,9 @@ def _sets(found: Sets, collection: Collection, thumbnails: Thumbnails, what: str
         Sheet(f"{what} {at}", f"{len(one)} images", [thumbnails.of_example(next(pictures)) for _ in one])
         for at, one in enumerate(found.shown, 1)
     ]
-    heading = f"The first {SETS_SHOWN} of {found.num:,}" if found.num > len(sheets) else f"All {len(sheets)}"
+    heading = f"{counted(found.num, 'set')} of images"
+    if found.num > len(sheets):
+        heading += f", the first {SETS_SHOWN}"
     return [SheetGroup(heading, sheets, is_open=True)]
 
 
@@ -133,7 +139,7 @@ def rejected_section(facts: Facts, collection: Collection, thumbnails: Thumbnail
             break
         image = collection.rejected_picture(one.key, SIDE)
         if image is not None:
-            opened.append(thumbnails.of_file(image, printable(one.key), [one.reason]))
+            opened.append(thumbnails.of_file(image, cut(one.key), [one.reason]))
     share = percent(rejects.num_rejected / max(1, rejects.num_files))
     intro = [f"{rejects.num_rejected:,} of {counted(rejects.num_files, 'file')} ({share})."]
     counts = Table(
@@ -141,7 +147,7 @@ def rejected_section(facts: Facts, collection: Collection, thumbnails: Thumbnail
         ["reason", "files"],
         [[reason, f"{num:,}"] for reason, num in rejects.by_reason.items()],
     )
-    rows = [[printable(one.key), one.reason, printable(one.message)] for one in rejects.first]
+    rows = [[cut(one.key), one.reason, cut(one.message, 400)] for one in rejects.first]
     more = rejects.num_rejected - len(rows)
     note = f"{more:,} more of these reasons are not listed." if more else ""
     listed = Table(

@@ -15,7 +15,7 @@ from shardkit.report.collection import Origin, Split, total_class_counts
 from shardkit.report.decoding_cost import CURVE, image_ms, speedup
 from shardkit.report.facts.bins import ASPECTS, BYTES, occupied
 from shardkit.report.facts.gathering import Facts
-from shardkit.report.page.parts import Chart, Section, Table, about_size, of_sample, percent
+from shardkit.report.page.parts import Chart, Section, Table, about_size, cut, of_sample, percent, size_text
 
 BARS_SHOWN = 30  # classes; the others are one bar
 SPLITS_SHOWN = 4  # with charts of their own
@@ -39,7 +39,7 @@ def classes_section(facts: Facts) -> Section | None:
         intro = [f"{counted(len(used), 'class')}, each with {counted(int(used.max()), 'image')}."]
     else:
         low, high = (f"{int(num):,} {counts}" for num in (used.min(), used.max()))
-        extremes = f"from {low} “{classes[smallest]}” to {high} “{classes[largest]}”"
+        extremes = f"from {low} “{cut(classes[smallest])}” to {high} “{cut(classes[largest])}”"
         intro = [f"{counted(len(classes), 'class')}: {extremes}; the median class has {int(np.median(used)):,}."]
     if len(used) > BARS_SHOWN:
         half = int(np.searchsorted(np.cumsum(totals[order]), totals.sum() / 2)) + 1
@@ -64,7 +64,9 @@ def _class_bars(classes: Sequence[str], split: Split, order: npt.NDArray[np.intp
         note = f"The {len(rest):,} smaller classes have {int(counts[rest].sum()):,} images together."
     title = f"{split.name}: {counted(split.num_examples, 'image')}"
     first = classes[int(shown[0])]
-    described = f"Bars of the number of images of each class in {split.name}; the first is {first}. The table has all."
+    described = (
+        f"Bars of the number of images of each class in {split.name}; the first is {cut(first)}. The table has all."
+    )
     return Chart(title, bar_chart(f"Classes of {split.name}", described, bars, number), note)
 
 
@@ -100,13 +102,13 @@ def _sizes_intro(facts: Facts) -> list[str]:
     if speedup(before, after) < _WORTH_SAYING:
         return [
             (
-                f"An image has {before:.2g} megapixels on average. Hardly any is larger than random crops of "
+                f"An image has {size_text(before)} on average. Hardly any is larger than random crops of "
                 f"{facts.options.training_height} x {facts.options.training_width} need."
             )
         ]
     return [
         (
-            f"An image has {before:.2g} megapixels on average, and {after:.2g} if its shorter side were at most "
+            f"An image has {size_text(before)} on average, and {size_text(after)} if its shorter side were at most "
             f"{facts.options.resize} pixels, which is enough for random crops of {facts.options.training_height} x "
             f"{facts.options.training_width}. On one core, training input takes about {image_ms(before):.2g} ms an "
             f"image now and {image_ms(after):.2g} ms then: {CURVE}, a curve through measured input functions."
@@ -203,8 +205,11 @@ def storage_section(facts: Facts) -> Section:
             intro.append(f"Estimated JPEG quality: {low} to {high}, median {middle} (libjpeg's scale).")
     if jpegs.num_images:
         where = of_sample(jpegs.num_images, facts.num_examples)
-        intro.append(f"Encodings and GPS positions were read from the headers of {where}.")
-        intro.append(f"Images with a GPS position: {jpegs.num_gps:,}.")
+        intro.append(f"Encodings were read from the headers of {where}.")
+        if facts.num_gps is not None:
+            intro.append(f"Images with a GPS position: {facts.num_gps:,}.")
+        else:
+            intro.append(f"Images with a GPS position among them: {jpegs.num_gps:,}.")
     return Section("jpegs", "Storage and encoding", intro, tables=tables)
 
 

@@ -4,14 +4,13 @@ import base64
 import io
 from typing import TYPE_CHECKING
 
-from shardkit.naming import printable
 from shardkit.report.collection import Picture
-from shardkit.report.page.parts import Thumbnail
+from shardkit.report.page.parts import Thumbnail, cut
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-MAX_PICTURE_BYTES = 3 << 20  # 3 MiB of data URIs, of the page's 5 MB
+MAX_PICTURE_BYTES = 5 << 19  # 2.5 MiB of data URIs, of the page's 5 MB
 _QUALITY = 72
 _ZOOM = 1.6  # pixels of a picture to a CSS pixel: sharp on phones, and half the bytes of 2
 
@@ -30,15 +29,15 @@ class Thumbnails:
 
     def of_example(self, picture: Picture, *, with_labels: bool = True) -> Thumbnail:
         """Return the thumbnail of an example: its split and size, its labels if wanted, and its key."""
-        name = printable(picture.key)
+        name = cut(picture.key)
         width, height = picture.size
-        title = printable(picture.labels) if with_labels else ""
+        title = cut(picture.labels) if with_labels else ""
         size = f" · {width} x {height}" if width else ""
-        lines = [f"{picture.split}{size}", name.rpartition("/")[2]]
+        lines = [f"{picture.split}{size}", cut(picture.key.rpartition("/")[2])]
         if picture.problem:
             self.num_unreadable += 1
-            return Thumbnail("", "", 0, 0, name, title, [*lines, printable(picture.problem)])
-        shown = f"{printable(picture.labels)}: {name}" if picture.labels else name
+            return Thumbnail("", "", 0, 0, name, title, [*lines, cut(picture.problem, 400)])
+        shown = f"{cut(picture.labels)}: {name}" if picture.labels else name
         return self._of(picture.image, shown, name, title, lines)
 
     def of_file(self, image: "Image | None", title: str, lines: list[str]) -> Thumbnail:
