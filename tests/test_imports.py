@@ -42,7 +42,7 @@ def test_help_loads_nothing_heavy(option):
     assert loaded(HELP.format(arguments=[option]), HEAVY) == []
 
 
-@pytest.mark.parametrize("command", ["convert", "plan", "verify", "info"])
+@pytest.mark.parametrize("command", ["bench", "convert", "plan", "verify", "info"])
 def test_the_help_of_a_command_loads_nothing_heavy(command):
     assert loaded(HELP.format(arguments=[command, "--help"]), HEAVY) == []
 

@@ -2,7 +2,7 @@
 
 from rich.table import Table
 
-from shardkit.bench.advice import NOTABLE_CORES, SLOWER_COLD, Advice, sorted_advice
+from shardkit.bench.advice import NOTABLE_CORES, Advice, sorted_advice, storage_binds
 from shardkit.bench.measurements import Measurement
 from shardkit.bench.result import BenchResult
 from shardkit.cli.printing.tables import table
@@ -80,7 +80,8 @@ def _cold_lines(result: BenchResult) -> list[str]:
     line = f"Cold (empty page cache): reading {read:,.0f} images/s ({rate}/s), {WHOLE} {whole:,.0f} images/s"
     if "block" in cold:
         line += f", in block order {cold['block'].images_per_second:,.0f}"
-    binds = ": the storage binds" if whole < SLOWER_COLD * result.images_per_second else ""
+    is_slow = storage_binds(result.stages["whole"], cold["whole"], result.plan.host)
+    binds = ": the storage binds" if is_slow else ""
     lines.append(f"{line}{binds}.")
     if result.fits_memory is not None:
         size = format_size(part.num_bytes)
