@@ -59,6 +59,12 @@ def test_the_function_writes_the_bytes_of_the_command(source, tmp_path):
         shardkit.convert(source, tmp_path / "a")
 
 
+@pytest.mark.parametrize("size", ["256x320", (256, 320), [256, 320]])
+def test_a_size_is_text_or_two_numbers(size):
+    given = {**arguments_of(api.convert), "size": size}
+    assert option_values(given)[1].size == (256, 320)
+
+
 def test_the_plan_is_a_value(source):
     planned = shardkit.plan(source, **OPTIONS)
     assert (planned.num_examples, planned.num_shards, planned.options.name) == (20, 5, "pets")

@@ -9,6 +9,7 @@ A GPS IFD with only a version or a time, which many cameras write, is no positio
 import re
 import struct
 from collections.abc import Iterable, Iterator
+from itertools import islice
 
 from shardkit.images.info import BadImage
 from shardkit.images.jpeg_segments import APP1, EXIF, SIGNATURE, Segment, header_segments
@@ -21,11 +22,13 @@ _XMP_NAMESPACES = b"http://ns.adobe.com/"  # begins packets and their extensions
 _ENDIANS = {b"II": "<", b"MM": ">"}
 _TIFF_STARTS = (b"II*\0", b"MM\0*")
 _EXIF_ITEM = re.compile(rb"II\*\0\x08\0\0\0|MM\0\*\0\0\0\x08")  # with the usual place of IFD0
+_MAX_ITEMS, _MAX_ITEM_BYTES = 8, 64 << 10  # 64 KiB: what is read of a file that was made to be slow
 _ENTRY_BYTES = 12
 _PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _PNG_CHUNK = struct.Struct(">I4s")  # length of the payload, type
 _PNG_TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt"})
 _RAW_PROFILE = b"Raw profile type "  # begins the keywords of ImageMagick's copies of EXIF and XMP
+_PNG_METADATA = (_RAW_PROFILE, b"XML:com.adobe.xmp\0")
 _RIFF_CHUNK = struct.Struct("<4sI")  # type, length of the payload
 
 
@@ -50,7 +53,8 @@ def has_gps(data: bytes) -> bool:
     if data.startswith(_TIFF_STARTS):
         return _has_position(data)
     if data[4:8] == b"ftyp":  # HEIF and AVIF: the block is found by its first bytes, without reading the boxes
-        return any(_has_position(data[found.start() :]) for found in _EXIF_ITEM.finditer(data))
+        starts = (found.start() for found in islice(_EXIF_ITEM.finditer(data), _MAX_ITEMS))
+        return any(_has_position(data[start : start + _MAX_ITEM_BYTES]) for start in starts)
     return False
 
 
@@ -80,9 +84,11 @@ def _png_has_position(data: bytes) -> bool:
             payload = data[position + 8 : position + 8 + length]
             if kind == b"eXIf":
                 found = _has_position(payload)
-            else:  # the keyword may name it, as in exif:GPSLatitude
+            elif payload.startswith(_PNG_METADATA):
                 text = _png_metadata(kind, payload)
-                found = _has_position(text) or _xmp_has_position(payload) or _xmp_has_position(text)
+                found = _has_position(text) or _xmp_has_position(text)
+            else:  # the keyword may name it, as in exif:GPSLatitude
+                found = _xmp_has_position(payload)
             if found:
                 return True
         position += 12 + length
@@ -118,10 +124,9 @@ def _has_position(block: bytes) -> bool:
     if order is None or len(block) < 8:
         return False
     (first,) = struct.unpack_from(order + "L", block, 4)
-    for tag, value in _entries(block, first, order):
-        if tag == _GPS_IFD and any(found in _POSITIONS for found, _ in _entries(block, value, order)):
-            return True
-    return False
+    # Of several directories the last one counts, as in Pillow; reading all could take hours.
+    offset = dict(_entries(block, first, order)).get(_GPS_IFD)
+    return offset is not None and any(tag in _POSITIONS for tag, _ in _entries(block, offset, order))
 
 
 def _entries(block: bytes, offset: int, order: str) -> Iterator[tuple[int, int]]:

@@ -52,7 +52,7 @@ CHANGES: dict[str, str] = {
     "format:tiff": "TIFF; re-encoded as PNG",
     "format:webp": "WebP; re-encoded as JPEG if it was lossy and opaque, else as PNG",
     "jpeg_process": "JPEG with arithmetic coding or the lossless process; re-encoded as ordinary JPEG",
-    "metadata": "EXIF, XMP, comments or thumbnails removed by --strip-metadata; the pixels are the same",
+    "metadata": "EXIF, XMP, comments or thumbnails removed by --strip-metadata without decoding",
     "orientation": "EXIF or XMP orientation was not upright; pixels are turned",
     "padded": "smaller than --size in one direction; there is a border",
     "progressive": "progressive; re-encoded by --jpeg baseline with its own quantisation tables and subsampling",

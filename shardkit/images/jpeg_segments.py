@@ -8,7 +8,6 @@ The walk ends at SOS, because Pillow and libjpeg accept EXIF segments up to ther
 
 import struct
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from shardkit.images.info import damaged, truncated
 
@@ -24,18 +23,9 @@ _SEGMENT = struct.Struct(">BBH")  # FF, marker, length
 _UNUSUAL = frozenset({0x00, 0x01, *range(0xD0, 0xDA), 0xFF})
 
 
-class Segment(NamedTuple):
-    """One segment.
-
-    Attributes:
-        marker: The marker's second byte.
-        start: Position of its FF in the file.
-        end: Position after its payload, which begins at ``start + 4``.
-    """
-
-    marker: int
-    start: int
-    end: int
+# The marker's second byte; the position of its FF in the file; the position after the payload, which begins 4 bytes on.
+# A plain tuple, because a named one takes as long as reading the segment.
+Segment = tuple[int, int, int]
 
 
 def header_segments(data: bytes) -> Iterator[Segment]:
@@ -58,7 +48,7 @@ def header_segments(data: bytes) -> Iterator[Segment]:
             if length < 2 or marker < 0xC0:
                 raise damaged("JPEG", f"should have a segment at byte {position}, but has none")
             end = position + 2 + length
-            yield Segment(marker, position, end)
+            yield marker, position, end
             if marker == SOS:
                 return
             position = end

@@ -97,6 +97,8 @@ def _kept(data: bytes, info: ImageInfo, form: StoredForm) -> tuple[bytes, tuple[
     if not form.strip_metadata:
         return data, ()
     stripped = strip_jpeg(data) if info.format == "JPEG" else strip_png(data)
+    if stripped is None:  # damaged, though it can be decoded
+        stripped = recode_jpeg(data, None)
     return (data, ()) if stripped == data else (stripped, ("metadata",))
 
 

@@ -1,6 +1,7 @@
 """GPS positions in every format that has a place for them, written by Pillow."""
 
 import struct
+import time
 
 import pytest
 from PIL import Image, PngImagePlugin
@@ -71,3 +72,13 @@ def test_pillow_reads_the_same_position() -> None:
     exif_block = Image.Exif()
     exif_block.load(exif_with_gps())
     assert exif_block.get_ifd(0x8825)[2] == (47.0, 22.0, 6.0)
+
+
+def test_a_file_that_was_made_to_be_slow_is_not() -> None:
+    """Thousands of directories, each as long as the file, would take hours if all were read."""
+    entries = struct.pack("<HHLL", 0x8825, 4, 1, 8) * 60_000
+    block = b"II*\0\x08\0\0\0" + struct.pack("<H", 60_000) + entries
+    start = time.process_time()
+    assert not has_gps(block)
+    assert not has_gps(b"\0\0\0\x20ftypheic" + b"II*\0\x08\0\0\0" * 500_000)
+    assert time.process_time() - start < 2

@@ -128,7 +128,7 @@ def test_tensorflow_reads_what_is_written(job):
     assert found == set(FILES)
 
 
-@pytest.mark.parametrize("options", [{}, {"resize": 5}, {"check": "header"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"resize": 5}, {"check": "header"}, {"size": (9, 5)}], ids=str)
 def test_a_shard_written_twice_has_the_same_bytes(options, tmp_path):
     job = Job(tmp_path, shards=2, **options)
     job.write()

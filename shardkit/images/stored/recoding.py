@@ -3,7 +3,8 @@
 No maintained library on PyPI turns a progressive JPEG into a baseline one without loss (jpegtran does): the wheels of
 mozjpeg-lossless-optimization write progressive files only, PyTurboJPEG needs libjpeg-turbo's shared library on every
 worker, and jpeglib is for research. So the picture is decoded and encoded. Without a change of colour space and with
-the same tables this is nearly lossless: less than 1 % of the coefficients change, by one step.
+the same tables this is nearly lossless: on photographs 0.1 % to 0.5 % of the coefficients change, most of them where
+colours were clipped at black or white. The median PSNR is 49 to 67 dB, the least 41 (tests/benchmarks/bench_jpeg.py).
 """
 
 import io
@@ -45,7 +46,7 @@ def recode_jpeg(data: bytes, subsampling: str | None) -> bytes:
         image.load()
         options |= {"qtables": tables, "icc_profile": image.info.get("icc_profile")}
         image.info = {}
-        # Optimal Huffman tables, because progressive files have them: without, the result is 8 % larger.
+        # Optimal Huffman tables, because progressive files have them: without, the result is 6 % larger.
         options["optimize"] = len(data) < _OPTIMISED_BYTES * image.width * image.height
         out = io.BytesIO()
         image.save(out, "JPEG", **options)

@@ -8,8 +8,7 @@ second pictures and videos. What stays is listed, not what goes, so that unknown
 import re
 import struct
 
-from shardkit.images.info import truncated
-from shardkit.images.jpeg_segments import APP2, APP14, SOS, header_segments
+from shardkit.images.jpeg_segments import APP2, APP14, DQT, SOS, header_segments
 
 _APP0 = 0xE0
 _OPTIONAL = frozenset({*range(0xE0, 0xF0), 0xFE})  # APP0..15 and COM
@@ -18,8 +17,9 @@ _JFIF_BYTES = 14  # without the thumbnail: "JFIF", version, units, densities, si
 _ICC = b"ICC_PROFILE\0"
 _ADOBE = b"Adobe"
 _EOI = 0xD9
+_BETWEEN_SCANS = frozenset({0xC4, 0xCC, DQT, 0xDC, 0xDD, SOS}) | _OPTIONAL  # with DHT, DAC, DNL and DRI
 # The end of entropy-coded data: a marker that is neither a stuffed byte (FF 00) nor a restart marker.
-_MARKER = re.compile(rb"\xff+[^\x00\xff\xd0-\xd7]")
+_MARKER = re.compile(rb"\xff[\x01-\xcf\xd8-\xfe]")
 _SEGMENT = struct.Struct(">BBH")  # FF, marker, length
 
 _PNG_CHUNK = struct.Struct(">I4s")  # length of the payload, type
@@ -33,41 +33,32 @@ _PNG_KEPT = frozenset(
 )
 
 
-def strip_jpeg(data: bytes) -> bytes:
+def strip_jpeg(data: bytes) -> bytes | None:
     """Return a JPEG without metadata other than its colour profile; its own bytes if it has none.
 
     Args:
         data: The whole file, which ``inspect`` has accepted.
 
-    Raises:
-        BadImage: "truncated" if the end of the image is missing; never after ``check``.
+    Returns:
+        The file; None if it is damaged after the header of its first scan, so that segments cannot be told from data.
     """
     kept = [data[:2]]
     position = len(data)
     for marker, start, end in header_segments(data):
         kept.append(_kept(marker, data[start:end]))
         position = end
-    while True:  # after each scan: further segments, and then the next scan or the end
-        found = _MARKER.search(data, position)
-        if found is None:
-            raise truncated("JPEG", len(data))
-        at, marker = found.end() - 2, data[found.end() - 1]
-        kept.append(data[position:at])
+    while found := _MARKER.search(data, position):  # the data of each scan, and further segments, up to the end
+        start, marker = found.start(), data[found.end() - 1]
+        kept.append(data[position:start])
         if marker == _EOI:
-            return b"".join([*kept, data[at : at + 2]])
-        position = _segment_end(data, at)
-        kept.append(_kept(marker, data[at:position]))
-        while marker != SOS and (found := _MARKER.match(data, position)) and data[found.end() - 1] != _EOI:
-            at, marker = found.end() - 2, data[found.end() - 1]
-            position = _segment_end(data, at)
-            kept.append(_kept(marker, data[at:position]))
-
-
-def _segment_end(data: bytes, start: int) -> int:
-    try:
-        return start + 2 + int(_SEGMENT.unpack_from(data, start)[2])
-    except struct.error:
-        raise truncated("JPEG", len(data)) from None
+            return b"".join([*kept, data[start : start + 2]])
+        if marker not in _BETWEEN_SCANS or start + _SEGMENT.size > len(data):
+            return None
+        position = start + 2 + _SEGMENT.unpack_from(data, start)[2]
+        if marker != SOS and not _MARKER.match(data, position):
+            return None
+        kept.append(_kept(marker, data[start:position]))
+    return None
 
 
 def _kept(marker: int, segment: bytes) -> bytes:

@@ -32,19 +32,20 @@ def check_positions(good: Rows, options: ConvertOptions) -> Iterator[Finding]:
         return
     form = options.stored_form()
     have = "has a GPS position" if num_with == 1 else "have GPS positions"
-    sentence = f"{num_with:,} of {counted(len(good), 'image')} {have} in the metadata (EXIF or XMP)"
+    sentence = f"{num_with:,} of {counted(len(good), 'image')} {have} in the metadata"
     num_stored = 0 if form.strip_metadata else _num_stored(good, has_gps, form)
     if not num_stored:
-        remedy = "none is stored, because of --strip-metadata or because these images are encoded again"
+        remedy = "none is stored, as asked for by --strip-metadata or because these images are encoded again"
         yield Finding("gps_positions", "hints", sentence, remedy=remedy)
         return
     # Whether a JPEG is encoded again because of its coding is only known when it is written.
-    at_most = "at most " if form.jpeg != "keep" or form.subsampling is not None else ""
+    up_to = "up to " if form.jpeg != "keep" or form.subsampling is not None else ""
+    stored = "is stored with it" if num_stored == 1 else "are stored with them"
     yield Finding(
         "gps_positions",
         "warns",
-        f"{sentence}; {at_most}{num_stored:,} would be stored with them",
-        remedy="add --strip-metadata if the dataset is handed on: it removes them and changes no pixel",
+        f"{sentence}, and {up_to}{num_stored:,} {stored}",
+        remedy="before you hand the dataset on, add --strip-metadata, which changes no pixel",
     )
 
 

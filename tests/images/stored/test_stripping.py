@@ -5,6 +5,8 @@ import struct
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from PIL import Image, ImageCms, PngImagePlugin
 
 from shardkit import images
@@ -102,11 +104,19 @@ def test_an_oriented_image_is_turned_and_has_no_metadata_left() -> None:
     assert b"Exif" not in found.data
 
 
-@pytest.mark.parametrize("data", [jpeg()[:-2], jpeg(progressive=True)[:-2] + b"\0\0"])
-def test_a_jpeg_without_an_end_is_truncated(data: bytes) -> None:
-    with pytest.raises(images.BadImage) as raised:
-        strip_jpeg(data)
-    assert raised.value.reason == "truncated"
+def test_a_damaged_jpeg_that_can_be_decoded_is_encoded_again() -> None:
+    """Its segments cannot be told from its data, and what is between them must not be stored."""
+    data = jpeg(progressive=True, comment=SECRET)
+    assert strip_jpeg(data[:-2]) is None
+    broken = JPEGS["restart markers"]
+    at = broken.rindex(b"\xff\xd2")
+    broken = broken[: at + 1] + b"\x12" + broken[at + 2 :]
+    info = images.check(broken)
+    found = images.normalise(broken, info, images.StoredForm(strip_metadata=True))
+    assert strip_jpeg(broken) is None
+    assert found.changes == ("metadata",)
+    assert SECRET not in found.data
+    assert np.abs(pixels(found.data).astype(int) - pixels(broken)).mean() < 3
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "L", "P"])
@@ -133,3 +143,21 @@ def test_every_kind_of_image_has_the_same_pixels_without_metadata(name: str) -> 
     kept = images.normalise(data, images.check(data), images.StoredForm())
     assert np.array_equal(pixels(stored(data).data), pixels(kept.data))
     assert strip_png(kept.data) == stored(data).data if kept.data.startswith(b"\x89PNG") else True
+
+
+@given(st.data())
+def test_a_damaged_image_that_is_accepted_keeps_its_pixels(data: st.DataObject) -> None:
+    original = data.draw(st.sampled_from([*JPEGS.values(), made("png rgb")]))
+    at = data.draw(st.integers(2, len(original) - 2))
+    marker = data.draw(st.sampled_from([b"\xff\xe1\0\4", b"\xff\xfe\0\x08", b"\xff\xda", b"\xff\xd3", b"\xff", b"\0"]))
+    broken = original[:at] + marker + original[at + data.draw(st.integers(0, len(marker))) :]
+    try:
+        info = images.check(broken)
+    except images.BadImage:
+        return
+    found = images.normalise(broken, info, images.StoredForm(strip_metadata=True))
+    kept = images.normalise(broken, info, images.StoredForm())
+    if info.changes or info.format == "PNG" or strip_jpeg(broken) is not None:
+        assert np.array_equal(pixels(found.data), pixels(kept.data))
+    else:
+        assert np.abs(pixels(found.data).astype(int) - pixels(kept.data)).mean() < 8
