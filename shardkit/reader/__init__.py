@@ -1,8 +1,8 @@
 """Read a dataset in trainers: the dataset on disk becomes the `tf.data` input function of each worker.
 
 Only this package imports TensorFlow. Here is what users call. The subpackages: `arguments`, the `table` of records,
-training `orders`, reading of `records`, decoding of `images`, start and restore of `iterators`, the `cache`, and
-`remote` workers. Nothing of the conversion belongs here.
+training `orders`, reading of `records`, decoding of `images`, start and restore of `iterators`, the `cache`,
+`remote` workers, and `bench`, what `shardkit bench` measures. Nothing of the conversion belongs here.
 """
 
 from typing import TYPE_CHECKING, Any
