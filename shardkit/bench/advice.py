@@ -107,6 +107,18 @@ def _reading_binds(read: Measurement, whole: Measurement) -> bool:
     return read.images_per_second < STORAGE_RATIO * whole.images_per_second
 
 
+def storage_binds(warm: Measurement, cold: Measurement, host: Host) -> bool:
+    """Return whether the input function waits for its storage when the page cache is empty: the cores have to be idle.
+
+    Args:
+        warm: The input function with a warm page cache.
+        cold: The same with an empty one.
+        host: This host.
+    """
+    busy = cold.cores + ((cold.other_cores or 0.0) if host.is_whole else 0.0)
+    return cold.images_per_second < SLOWER_COLD * warm.images_per_second and busy < FULL_SHARE * host.cores
+
+
 def what_binds(found: list[Price], read: Measurement, whole: Measurement, host: Host) -> str:
     """Return what holds the input function back, as the end of a sentence."""
     if cpu_binds(read, whole, host):

@@ -179,7 +179,8 @@ def _no_cold(settings: BenchSettings, part: DatasetPart) -> str:
     if left is None:
         return "not measurable here: this system does not tell what is in its page cache"
     if left > MAX_STILL_CACHED:
-        return f"not measurable here: {left:.0%} of the files stay in memory when they are dropped from the page cache"
+        found = f"{left:.0%} of the files are in the page cache after they were dropped from it"
+        return f"not measurable here: {found}, or they belong to another user"
     return ""
 
 

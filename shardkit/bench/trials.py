@@ -9,6 +9,7 @@ from shardkit.bench.dataset_part import DatasetPart
 from shardkit.bench.host import Host
 from shardkit.bench.sample import Sample
 from shardkit.bench.settings import BenchSettings
+from shardkit.order.blocks import LANES
 
 LOWER_QUALITY = 85  # Pillow's scale; files of about half the size of the converter's default, 95
 MIN_SCALED_SHARE = 0.1  # of the images have to be large enough for decoding at a reduced scale
@@ -89,10 +90,9 @@ def reader_trials(
     """
     threads = 2 * max(1, round(host.cores))
     scaled = 'images=reader.Images(…, scaled_decoding=True, resize_method="antialias")'
-    is_block = settings.order == "block"
     return [
         ReaderTrial("scaled decoding", scaled, {"scaled_decoding": True}, _useless_scaling(settings, sample)),
-        ReaderTrial("block order", 'order="block"', {"order": "block"}, "it is what was measured" if is_block else ""),
+        ReaderTrial("block order", 'order="block"', {"order": "block"}, _useless_blocks(settings)),
         ReaderTrial("cache", 'cache="/local/disk"', {"cache": cache_folder}, _useless_cache(part, cache_folder)),
         ReaderTrial(
             f"{threads} threads", f"options.threading.private_threadpool_size = {threads}", {"threads": threads}
@@ -108,6 +108,12 @@ def _useless_scaling(settings: BenchSettings, sample: Sample) -> str:
     if share >= MIN_SCALED_SHARE:
         return ""
     return f"{share:.0%} of the images have a shorter side of {needed} pixels, twice the trainer's"
+
+
+def _useless_blocks(settings: BenchSettings) -> str:
+    if settings.order == "block":
+        return "it is what was measured"
+    return f"it needs a batch size that is a multiple of {LANES}" if settings.batch_size % LANES else ""
 
 
 def _useless_cache(part: DatasetPart, folder: str) -> str:

@@ -2,7 +2,7 @@
 
 Only this package imports TensorFlow. Here is what users call. The subpackages: `arguments`, the `table` of records,
 training `orders`, reading of `records`, decoding of `images`, start and restore of `iterators`, the `cache`, `remote`
-workers, and Keras' `callbacks`. Nothing of the conversion belongs here.
+workers, Keras' `callbacks`, and `bench`, what `shardkit bench` measures. Nothing of the conversion belongs here.
 """
 
 from typing import TYPE_CHECKING, Any

@@ -2,7 +2,17 @@ from dataclasses import replace
 
 import pytest
 
-from shardkit.bench.advice import Advice, cpu_binds, expected_rate, gain, hosts_for, prices, sorted_advice, what_binds
+from shardkit.bench.advice import (
+    Advice,
+    cpu_binds,
+    expected_rate,
+    gain,
+    hosts_for,
+    prices,
+    sorted_advice,
+    storage_binds,
+    what_binds,
+)
 
 from .making import HOST, measurement
 
@@ -47,6 +57,14 @@ FAST_READING = measurement(10_000, 100)
 )
 def test_the_cpu_binds_if_the_cores_are_full(read, whole, host, expected):
     assert cpu_binds(read, whole, host) is expected
+
+
+def test_the_storage_binds_if_cold_reading_is_slower_and_leaves_cores_idle():
+    warm = measurement(3900, 1000)
+    assert storage_binds(warm, measurement(500, 1000), HOST)
+    assert not storage_binds(warm, measurement(3500, 1000), HOST)
+    # Other programs had the cores.
+    assert not storage_binds(warm, measurement(500, 1000, others=3.4), HOST)
 
 
 def test_what_binds_is_the_most_expensive_stage_the_storage_or_one_core():

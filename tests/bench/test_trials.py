@@ -66,6 +66,11 @@ def test_arguments_of_the_reader_that_change_nothing_are_not_tried(part, tmp_pat
     }
 
 
+def test_block_order_is_tried_if_its_lanes_divide_the_batch(part, tmp_path):
+    found = useless(reader_trials(BenchSettings("OUT", batch_size=100), part, PHOTOGRAPHS, HOST, str(tmp_path)))
+    assert found["block order"] == "it needs a batch size that is a multiple of 8"
+
+
 def test_scaled_decoding_is_tried_where_images_are_large(part, tmp_path):
     large = Sample(Path(), "class-folders", (375,) * 18 + (1500,) * 2, num_jpeg=20)
     found = useless(reader_trials(BenchSettings("OUT"), part, large, HOST, str(tmp_path)))

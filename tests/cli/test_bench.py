@@ -1,6 +1,7 @@
 """`shardkit bench`, run as a whole; what it computes and prints is tested by tests/bench and tests/cli/printing."""
 
 import json
+import shutil
 import signal
 import subprocess
 
@@ -119,3 +120,27 @@ def workers_of(folder):
     """Processes whose command names a folder."""
     shown = subprocess.run(["ps", "-A", "-ww", "-o", "args="], capture_output=True, text=True, check=True).stdout  # noqa: S607
     return [line for line in shown.splitlines() if str(folder) in line]
+
+
+@pytest.mark.slow
+def test_a_damaged_record_is_named(jpegs, tmp_path):
+    damaged = shutil.copytree(jpegs, tmp_path / "damaged")
+    shard = next(damaged.glob("*.tfrecord"))
+    content = bytearray(shard.read_bytes())
+    content[len(content) // 2] ^= 1
+    shard.write_bytes(content)
+    done = call("bench", damaged, *SHORT, "--no-advice")
+    assert (done.exit_code, done.stdout) == (1, "")
+    assert shard.name in done.stderr
+    assert "run `shardkit verify`" in done.stderr
+
+
+@pytest.mark.slow
+def test_a_dataset_in_an_object_store_is_copied_first(jpegs, s3_bucket):
+    convert_without_beam(str(jpegs.parent / "source"), f"{s3_bucket}/OUT", shards=2)
+    done = call("bench", f"{s3_bucket}/OUT", *SHORT, "--no-advice")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    check_stages(found)
+    assert found["copy_bytes_per_second"] > 0
+    assert "object store" in found["cold_missing"]

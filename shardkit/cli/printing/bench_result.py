@@ -2,7 +2,7 @@
 
 from rich.table import Table
 
-from shardkit.bench.advice import NOTABLE_CORES, SLOWER_COLD, Advice, sorted_advice
+from shardkit.bench.advice import MIN_GAIN, NOTABLE_CORES, Advice, gain, sorted_advice, storage_binds
 from shardkit.bench.measurements import Measurement
 from shardkit.bench.result import BenchResult
 from shardkit.cli.printing.tables import table
@@ -80,8 +80,11 @@ def _cold_lines(result: BenchResult) -> list[str]:
     line = f"Cold (empty page cache): reading {read:,.0f} images/s ({rate}/s), {WHOLE} {whole:,.0f} images/s"
     if "block" in cold:
         line += f", in block order {cold['block'].images_per_second:,.0f}"
-    binds = ": the storage binds" if whole < SLOWER_COLD * result.images_per_second else ""
+    is_slow = storage_binds(result.stages["whole"], cold["whole"], result.plan.host)
+    binds = ": the storage binds" if is_slow else ""
     lines.append(f"{line}{binds}.")
+    if is_slow and "block" in cold and (factor := gain(cold["whole"], cold["block"], "rate")) >= MIN_GAIN:
+        lines.append(f'Cold, order="block" gives {factor:.1f} times as many images.')
     if result.fits_memory is not None:
         size = format_size(part.num_bytes)
         lines.append(

@@ -11,6 +11,7 @@ import contextlib
 import ctypes
 import json
 import os
+import re
 import resource
 import signal
 import socket
@@ -19,7 +20,9 @@ import time
 from collections.abc import Iterator
 from typing import Any, TextIO
 
+from shardkit import errors
 from shardkit.bench.stages import StageSpec
+from shardkit.errors import MachineError, ShardkitError
 from shardkit.reader.bench.stages import copy_shards, stage_dataset
 
 PR_SET_PDEATHSIG = 1  # linux/prctl.h
@@ -106,10 +109,13 @@ def _cpu_seconds() -> float:
 
 
 def _failure(error: Exception) -> dict[str, Any]:
-    from shardkit.errors import MachineError, ShardkitError
-
     if isinstance(error, ShardkitError):
         return {"error": str(error), "exit_code": error.exit_code}
+    # An error that was raised inside a graph comes as text in TensorFlow's own.
+    found = re.search(r"\b(\w+Error): (.+)", str(error))
+    kind = getattr(errors, found[1], None) if found else None
+    if found and isinstance(kind, type) and issubclass(kind, ShardkitError):
+        return {"error": found[2].strip(), "exit_code": kind.exit_code}
     return {"error": f"{type(error).__name__}: {error}", "exit_code": MachineError.exit_code}
 
 
