@@ -4,8 +4,16 @@ import contextlib
 import json
 import sys
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
 
 import click
+
+from shardkit.cli.options.log_format import log_format_option
+from shardkit.cli.progress.displays import is_live
+from shardkit.cli.progress.json_log import JSON
+
+if TYPE_CHECKING:
+    from shardkit.cli.terminal import Terminal
 
 INTERRUPTED = 130  # the shell's exit code after Ctrl-C
 
@@ -61,6 +69,7 @@ INTERRUPTED = 130  # the shell's exit code after Ctrl-C
 )
 @click.option("--no-advice", is_flag=True, help="Measure the dataset as it is; try nothing.")
 @click.option("--no-cold", is_flag=True, help="Leave the dataset in the page cache: other programs are reading it.")
+@log_format_option
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def bench(
     dataset: str,
@@ -76,6 +85,7 @@ def bench(
     temporary: str | None,
     no_advice: bool,  # noqa: FBT001 - click's flags
     no_cold: bool,  # noqa: FBT001
+    log_format: str,
     as_json: bool,  # noqa: FBT001
 ) -> None:
     """Measure how fast this host feeds a trainer, and what would make it faster.
@@ -85,7 +95,7 @@ def bench(
     """
     from shardkit.bench.running import run
     from shardkit.bench.settings import BenchSettings, parse_image_size
-    from shardkit.cli.terminal import print_parts
+    from shardkit.cli.terminal import Terminal, print_parts
 
     settings = BenchSettings(
         dataset,
@@ -102,11 +112,12 @@ def bench(
         with_cold=not no_cold,
         temporary=temporary,
     )
+    terminal = Terminal(log_format=log_format)
     try:
-        with _progress() as show:
+        with _progress(terminal, as_bar=is_live() and log_format != JSON) as show:
             result = run(settings, show)
     except KeyboardInterrupt:
-        click.echo("\nInterrupted. The dataset is as it was, temporary files are removed.", err=True)
+        terminal.say("Interrupted. The dataset is as it was, temporary files are removed.", "warning")
         sys.exit(INTERRUPTED)
     if as_json:
         click.echo(json.dumps(result.as_json(), indent=1, ensure_ascii=False))
@@ -117,15 +128,15 @@ def bench(
 
 
 @contextlib.contextmanager
-def _progress() -> Iterator[Callable[[str, float], None]]:
-    """Show what is being done: a bar on a terminal, else a line for each step."""
-    if sys.stderr is None or not sys.stderr.isatty():
+def _progress(terminal: "Terminal", *, as_bar: bool) -> Iterator[Callable[[str, float], None]]:
+    """Show what is being done: a bar on a terminal, else a message for each step."""
+    if not as_bar:
         shown: list[str] = []
 
         def say(what: str, _share: float) -> None:
             if what and shown[-1:] != [what]:
                 shown.append(what)
-                click.echo(what, err=True)
+                terminal.say(what)
 
         yield say
         return

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from shardkit.report.advice import Advice
     from shardkit.report.facts.gathering import ReportOptions
 
-_OWN = {"source", "output", "training_size", "hosts", "source_folder", "quiet", "beam_options"}
+_OWN = {"source", "output", "training_size", "hosts", "source_folder", "quiet", "log_format", "beam_options"}
 
 
 @click.command(cls=GroupedCommand)
@@ -52,6 +52,7 @@ def report(
     hosts: int | None,
     source_folder: str | None,
     quiet: bool,  # noqa: FBT001 - click's flag
+    log_format: str,
     **given: Any,
 ) -> None:
     """Write one HTML page about a dataset, or about a source before its conversion: pictures, charts, warnings.
@@ -66,7 +67,7 @@ def report(
     from shardkit.errors import CallError
     from shardkit.report.page.html import make_page, save_page
 
-    terminal = Terminal(quiet=quiet)
+    terminal = Terminal(quiet=quiet, log_format=log_format)
     options = _options(training_size, hosts)
     manifest = find_dataset(source) if source else None
     if manifest is None:
@@ -80,7 +81,7 @@ def report(
         from shardkit.storage import open_folder
 
         folder = None if source_folder is None else open_folder(source_folder)
-        page, advice = make_page(DatasetCollection(manifest, folder), options)
+        page, advice = make_page(DatasetCollection(manifest, folder), options, terminal)
     save_page(page, output)
     _say(output, page, advice, terminal)
 
@@ -109,7 +110,7 @@ def _page_of_source(
         plan,
     ):
         call = UserCall.of(url, source_options, convert_options)
-        return make_page(SourceCollection(opened, plan, call), options)
+        return make_page(SourceCollection(opened, plan, call), options, terminal)
 
 
 def _options(training_size: str, hosts: int | None) -> "ReportOptions":

@@ -1,7 +1,7 @@
 """Gather everything that the page shows about a collection, but for its pictures."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,11 +9,12 @@ import numpy as np
 from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.errors import CallError, DataError
 from shardkit.images import BadImage
-from shardkit.report.collection import Collection, Rejects, Split, total_class_counts
+from shardkit.report.collection import Batch, Collection, Rejects, Split, total_class_counts
 from shardkit.report.facts.annotations import BoxFacts, MaskFacts, NumberFacts, box_facts, mask_facts, number_facts
 from shardkit.report.facts.choosing import Chooser, ClassGroup, choose_classes, evenly_spaced, pictures_of_splits
 from shardkit.report.facts.counting import Counted, count_examples
 from shardkit.report.facts.jpegs import JpegFacts, jpeg_facts
+from shardkit.writing.progress import Show, ignore_progress
 
 HEADER_SAMPLE = 2000  # images whose headers are read
 BOX_SAMPLE = 1000  # images whose boxes or numbers are read, as for `shardkit info`
@@ -97,8 +98,21 @@ class Facts:
         return sum(split.num_examples for split in self.splits)
 
 
-def gather_facts(collection: Collection, options: ReportOptions) -> Facts:
+def _counted(batches: Iterable[Batch], show: Show) -> Iterator[Batch]:
+    num_read = 0
+    for batch in batches:
+        yield batch
+        num_read += len(batch.num_labels)
+        show(num_read)
+
+
+def gather_facts(collection: Collection, options: ReportOptions, show: Show = ignore_progress) -> Facts:
     """Read everything that a report needs about a collection.
+
+    Args:
+        collection: A dataset, or a source with its plan.
+        options: What the report needs to know about the training.
+        show: Receives the number of examples read.
 
     Raises:
         DataError: An index or a record is missing or damaged.
@@ -115,7 +129,7 @@ def gather_facts(collection: Collection, options: ReportOptions) -> Facts:
     most = np.argsort(-counts, kind="stable")[:PAIRED_LABELS]
     paired = [int(label) for label in most if counts[label]] if has_lists else []
     counted = count_examples(
-        collection.batches(), len(splits), resize=options.resize, paired=paired, choosers=[chooser]
+        _counted(collection.batches(), show), len(splits), resize=options.resize, paired=paired, choosers=[chooser]
     )
     sample = evenly_spaced(total, BOX_SAMPLE)
     boxes = masks = numbers = None

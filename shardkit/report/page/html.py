@@ -24,6 +24,7 @@ from shardkit.report.page.sections import (
 )
 from shardkit.report.page.thumbnails import Thumbnails
 from shardkit.software import __version__
+from shardkit.writing.progress import ProgressListener, Silent
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -40,16 +41,27 @@ _SHORT_TITLES = {
 _LEVELS = {"problem": "Problem", "check": "Check", "speed": "Speed"}
 
 
-def make_page(collection: Collection, options: ReportOptions) -> tuple[str, list[Advice]]:
+def make_page(
+    collection: Collection, options: ReportOptions, listener: ProgressListener | None = None
+) -> tuple[str, list[Advice]]:
     """Return the page about a collection, and the warnings on it.
+
+    Args:
+        collection: A dataset, or a source with its plan.
+        options: What the report needs to know about the training.
+        listener: Receives the progress; None for nobody.
 
     Raises:
         DataError: An index or a record is missing or damaged.
         MachineError: The disk or the network failed.
     """
-    facts = gather_facts(collection, options)
+    listener = listener or Silent()
+    num_examples = sum(split.num_examples for split in collection.splits)
+    with listener.phase("reading", num_examples) as show:
+        facts = gather_facts(collection, options, show)
     thumbnails = Thumbnails()
-    sections = make_sections(collection, facts, thumbnails)
+    with listener.phase("drawing", None):
+        sections = make_sections(collection, facts, thumbnails)
     unreadable = unreadable_pictures(thumbnails.num_unreadable, is_dataset=collection.is_dataset)
     advice = [*unreadable, *advise(facts, collection.findings)]
     return render_page(collection, facts, advice, sections), advice
