@@ -12,8 +12,9 @@ from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, write_options
 from shardkit.writing.executor import WriteJob
-from shardkit.writing.inventory_tasks import InventoryJob, part_groups
+from shardkit.writing.inventory_tasks import InventoryJob
 from shardkit.writing.output.run_token import RunToken
+from shardkit.writing.part_groups import part_groups
 from shardkit.writing.progress import Phase, Silent
 
 from ..cli.calling import call

@@ -15,6 +15,7 @@ from apache_beam.testing.util import assert_that
 from shardkit import images
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
+from shardkit.images import StoredForm
 from shardkit.inventory.inventory import Inventory
 from shardkit.naming import ShardName
 from shardkit.pipelines.inventory import TakeInventory
@@ -131,7 +132,7 @@ def test_remote_runners_rebalance_parts_batches_and_shards(check, tmp_path):
         open_folder(str(tmp_path)),
     )
     job = InventoryJob.of(source, folder, check, RunToken("x"), is_remote=True)
-    writing_job = WriteJob(folder, folder, WriteOptions((), None, 95), RunToken("x"), job.driver)
+    writing_job = WriteJob(folder, folder, WriteOptions((), StoredForm()), RunToken("x"), job.driver)
     checking_job = CheckJob(folder, "0" * 64, ExampleSpec({}, []), deep=True)
 
     def made(transform):
@@ -148,7 +149,7 @@ def test_the_graph_of_writing_a_hundred_thousand_shards_fits_every_engine(tmp_pa
     # Measured: 1.1 MB; of each shard its name and a number, whatever the number of images.
     folder, num_shards = open_folder(str(tmp_path)), 2_000
     tasks = [plan_file.ShardTask(ShardName("train", i, num_shards), i) for i in range(num_shards)]
-    job = WriteJob(folder, folder, WriteOptions(("a",), None, 95), RunToken("x", "y"), DriverView.of([folder]))
+    job = WriteJob(folder, folder, WriteOptions(("a",), StoredForm()), RunToken("x", "y"), DriverView.of([folder]))
     created = RunnerConfig((), 1).pipeline() | beam.Create(list(enumerate(tasks)), reshuffle=False)
     assert graph_bytes(created | WriteShards(job, is_remote=True)) < 30_000 + 15 * num_shards
 
