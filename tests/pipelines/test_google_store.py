@@ -120,6 +120,7 @@ def test_files_of_somebody_else_are_left_alone(source, bucket):
     assert bucket.objects() == {"out/thesis.txt"}
 
 
+@pytest.mark.slow  # the same is tested on the other store
 def test_a_changed_byte_on_gs_is_found(source, bucket):
     output = f"{bucket.url}/out"
     convert(source, output, "--shards", "2")

@@ -61,6 +61,7 @@ def test_a_source_in_an_object_store_gives_the_bytes_of_one_on_disk(check, sourc
     assert contents(tmp_path / "from-store") == contents(tmp_path / "from-disk")
 
 
+@pytest.mark.slow  # the same is tested on the other store
 def test_source_and_output_may_lie_in_one_bucket_and_in_one_another(source, dataset, s3_bucket):
     upload(source, f"{s3_bucket}/data")
     convert(f"{s3_bucket}/data", f"{s3_bucket}/data/out", *OPTIONS)
@@ -110,6 +111,7 @@ def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_e
     assert contents(output) == wanted
 
 
+@pytest.mark.slow  # the same is tested on the other store
 def test_a_different_dataset_in_the_store_is_refused_and_replaced_by_overwrite(source, dataset, s3_bucket):
     output = f"{s3_bucket}/dataset"
     convert(source, output, "--shards", "5")
@@ -162,6 +164,7 @@ def test_a_process_ends_cleanly_after_using_a_store(source, s3_bucket):
     assert done.stderr == f"{source}: read as <label>/…/image\n"
 
 
+@pytest.mark.slow  # the same is tested on the other store
 def test_odd_keys_survive_the_store(tmp_path, s3_bucket):
     source = write_class_folders(tmp_path / "source", {"größe 1+1=2": 2, "猫&?#%20": 3})
     upload(source, f"{s3_bucket}/source")
