@@ -11,7 +11,8 @@ from shardkit.pipelines.progress import run_with_progress
 from shardkit.pipelines.write import WriteShards
 from shardkit.planning.plan_file import ShardTask
 from shardkit.writing.executor import WriteJob
-from shardkit.writing.inventory_tasks import InventoryJob, PartGroup
+from shardkit.writing.inventory_tasks import InventoryJob
+from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.progress import Phase
 
 
@@ -25,13 +26,18 @@ class BeamExecutor:
 
     runner: RunnerConfig
 
+    @property
+    def is_remote(self) -> bool:
+        """See Executor."""
+        return not self.runner.in_process
+
     def take_inventory(self, job: InventoryJob, groups: Sequence[tuple[int, PartGroup]], phase: Phase) -> None:
         """See Executor."""
         pipeline = self.runner.pipeline()
         _ = (
             pipeline
             | "Parts" >> beam.Create(groups, reshuffle=False)  # (index, PartGroup)
-            | "TakeInventory" >> TakeInventory(job)
+            | "TakeInventory" >> TakeInventory(job, self.is_remote)
         )
         run_with_progress(self.runner, pipeline, phase)
 
@@ -41,6 +47,6 @@ class BeamExecutor:
         _ = (
             pipeline
             | "Shards" >> beam.Create(list(enumerate(tasks)), reshuffle=False)  # (index, ShardTask)
-            | "WriteShards" >> WriteShards(job)
+            | "WriteShards" >> WriteShards(job, self.is_remote)
         )
         run_with_progress(self.runner, pipeline, phase)

@@ -6,9 +6,11 @@ from typing import Any
 
 import apache_beam as beam
 
+from shardkit.pipelines.spread import Spread
 from shardkit.sources import Listing
 from shardkit.writing import inventory_tasks
-from shardkit.writing.inventory_tasks import BatchKey, InventoryJob, NamedPart, PartGroup
+from shardkit.writing.inventory_tasks import BatchKey, InventoryJob, NamedPart
+from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.refusals import ListingCheck, ListingSummary
 
 
@@ -20,14 +22,13 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
     """
 
     job: InventoryJob
+    is_remote: bool = False
 
     def expand(self, groups: Any) -> Any:
         """See PTransform."""
-        # Grouping by keys that are all different only spreads the elements over the workers. Reshuffle does the same
-        # with five transforms more, and each costs the in-process runner 20 ms at its start.
         batches = (
             groups
-            | "SpreadParts" >> beam.GroupByKey()  # (index, [PartGroup])
+            | "SpreadParts" >> Spread(self.is_remote)  # (index, [PartGroup])
             | "ListPart" >> beam.FlatMap(_list, self.job)  # (BatchKey, Listing)
         )
         refused: Any = ()
@@ -38,9 +39,10 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
                 | "GatherSummaries" >> beam.GroupByKey()  # (0, [ListingSummary])
                 | "RefuseListing" >> beam.FlatMap(_refuse, self.job)  # True, if refused
             )
-        if self.job.check == "decode":
-            # Without it, the thread that listed a folder would decode all of it.
-            batches |= "SpreadBatches" >> beam.GroupByKey()  # (BatchKey, [Listing])
+        if self.job.check == "decode" or self.is_remote:
+            # Without it, the worker that listed a folder or a table would check all of it. With --check header there is
+            # little to check for threads of one process; in object stores it is a request for each record of a table.
+            batches |= "SpreadBatches" >> Spread(self.is_remote)  # (BatchKey, [Listing])
         else:
             batches |= "AlikeBatches" >> beam.MapTuple(lambda batch_id, listing: (batch_id, [listing]))
         return (

@@ -2,27 +2,38 @@
 
 import argparse
 import difflib
+import functools
 import logging
-import re
-import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
+import apache_beam as beam
 from apache_beam import Pipeline
 from apache_beam.options.pipeline_options import (
+    FlinkRunnerOptions,
     GoogleCloudOptions,
+    JobServerOptions,
     PipelineOptions,
     PortableOptions,
+    SetupOptions,
+    SparkRunnerOptions,
     StandardOptions,
+    WorkerOptions,
 )
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.worker import sdk_worker
 
+from shardkit.doctor.addresses import check_addresses
+from shardkit.doctor.cause import cause_line
+from shardkit.doctor.check import refuse_failed
+from shardkit.doctor.engine import Engine
+from shardkit.doctor.failure import failure_sentence
+from shardkit.doctor.job_server_options import job_server_options, without
 from shardkit.errors import CallError, MachineError
 from shardkit.option_values import number_of_workers
-
-REACH_SECONDS = 20
+from shardkit.pipelines.engine_log import EngineLog, engine_log
+from shardkit.pipelines.stopping import unique_job_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,34 +51,64 @@ class RunnerConfig:
     @property
     def in_process(self) -> bool:
         """Whether workers are threads of this process, which see its files and memory."""
-        return PipelineOptions(list(self.flags)).view_as(StandardOptions).runner is None
+        return self._known.view_as(StandardOptions).runner is None
 
     @property
     def temp_location(self) -> str | None:
         """Beam's --temp_location, a folder that all workers reach; None if it is not set."""
-        location: str | None = PipelineOptions(list(self.flags)).view_as(GoogleCloudOptions).temp_location
+        location: str | None = self._known.view_as(GoogleCloudOptions).temp_location
         return location
 
-    def run(self, pipeline: Pipeline) -> None:
+    @property
+    def engine(self) -> Engine:
+        """The options that decide whether the engine's workers can work."""
+        known = self._known
+        portable, flink, spark = (
+            known.view_as(kind) for kind in (PortableOptions, FlinkRunnerOptions, SparkRunnerOptions)
+        )
+        setup = known.view_as(SetupOptions)
+        return Engine(
+            runner=known.view_as(StandardOptions).runner,
+            job_endpoint=portable.job_endpoint,
+            flink_master=flink.flink_master,
+            flink_version=flink.flink_version,
+            flink_versions=tuple(flink.PUBLISHED_FLINK_VERSIONS),
+            spark_master=spark.spark_master_url,
+            job_server_jar=flink.flink_job_server_jar or spark.spark_job_server_jar,
+            java=known.view_as(JobServerOptions).job_server_java_launcher,
+            environment_type=portable.environment_type,
+            environment_config=portable.environment_config,
+            installs_packages=bool(setup.requirements_file or setup.extra_packages or setup.setup_file),
+            image=known.view_as(WorkerOptions).sdk_container_image,
+            temp_location=self.temp_location,
+            beam_version=beam.__version__,
+        )
+
+    @property
+    def _known(self) -> PipelineOptions:
+        return _known_options(self.flags)
+
+    def run(
+        self, pipeline: Pipeline, log: EngineLog | None = None, started: Callable[[Any], None] = lambda _: None
+    ) -> None:
         """Run a pipeline made by `pipeline` to its end.
 
+        Args:
+            pipeline: The pipeline.
+            log: Receives the engine's messages; None for one that is named only if the runner fails.
+            started: Function that is called with Beam's result when the engine has taken the job.
+
         Raises:
-            MachineError: The runner failed; the message has the last line of its error.
+            CallError: An option of the job server has a wrong value.
+            MachineError: The runner failed; the message has the cause, what it means, and the file with the log.
         """
-        # A worker's error is reported once, below.
-        logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
         if self.in_process:
-            # Beam's worker also prints its traceback, without logging: replace print in its module.
-            vars(sdk_worker)["print"] = lambda *_, **__: None
-        try:
-            result = pipeline.run()
-            state = result.wait_until_finish()
-        except Exception as error:  # a runner may raise anything
-            msg = f"the runner failed: {_last_line(error)}"
-            raise MachineError(msg) from error
-        if state not in {None, "DONE"}:
-            msg = f"the runner ended the job in state {state}; see its own log"
-            raise MachineError(msg)
+            _run_here(pipeline, started)
+        elif log is None:
+            with engine_log() as own:
+                _run_on_engine(pipeline, own, started)
+        else:
+            _run_on_engine(pipeline, log, started)
 
     def pipeline(self) -> Pipeline:
         """Return an empty pipeline for this runner.
@@ -77,14 +118,46 @@ class RunnerConfig:
             MachineError: No job service answers.
         """
         if not self.in_process:
-            _check_job_service(PipelineOptions(list(self.flags)).view_as(PortableOptions).job_endpoint)
+            refuse_failed(check_addresses(self.engine))
             try:
-                return Pipeline(options=PipelineOptions(list(self.flags)))
+                name = unique_job_name(self._known.view_as(GoogleCloudOptions).job_name)
+                return Pipeline(options=PipelineOptions([*self.flags, f"--job_name={name}"]))
             except ValueError as error:  # an unknown runner, or an option that it lacks
-                raise CallError(_last_line(error)) from error
+                raise CallError(cause_line(str(error))) from error
         # Not DirectRunner: it prefers Prism, and downloads it without a timeout.
         flags = [*self.flags, f"--direct_num_workers={self.workers}", "--direct_running_mode=multi_threading"]
         return Pipeline(runner=FnApiRunner(), options=PipelineOptions(flags))
+
+
+def _run_here(pipeline: Pipeline, started: Callable[[Any], None]) -> None:
+    # A worker's error is reported once, below. Beam's worker also prints its traceback, without logging: replace print
+    # in its module.
+    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
+    vars(sdk_worker)["print"] = lambda *_, **__: None
+    try:
+        pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
+        started(pipeline.result)
+        state = pipeline.result.wait_until_finish()
+    except Exception as error:  # a runner may raise anything
+        msg = f"the runner failed: {cause_line(str(error)) or type(error).__name__}"
+        raise MachineError(msg) from error
+    if state not in {None, "DONE"}:
+        msg = f"the runner ended the job in state {state}"
+        raise MachineError(msg)
+
+
+def _run_on_engine(pipeline: Pipeline, log: EngineLog, started: Callable[[Any], None]) -> None:
+    try:
+        pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
+        started(pipeline.result)
+        state = pipeline.result.wait_until_finish()
+    except SystemExit as error:  # argparse, on options that it learned from the job server
+        msg = "the job server refuses the value of one of its options; see the line above"
+        raise CallError(msg) from error
+    except Exception as error:  # a runner may raise anything
+        raise MachineError(failure_sentence(str(error) or type(error).__name__, log.end(), log.keep())) from error
+    if state not in {None, "DONE"}:
+        raise MachineError(failure_sentence(f"the engine ended the job in state {state}", log.end(), log.keep()))
 
 
 def runner_config(beam_options: Sequence[str], workers: int | None) -> RunnerConfig:
@@ -114,9 +187,12 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
     if not flags:
         return
     parser = _parser()
-    _, unknown = parser.parse_known_args(list(flags))
+    given, unknown = parser.parse_known_args(list(flags))
+    passed_on = job_server_options(given.runner)
+    if passed_on:
+        _, unknown = parser.parse_known_args(without(flags, passed_on))
     if unknown:
-        known = own_options + _names(parser)
+        known = own_options + _names(parser) + sorted(passed_on)
         close = difflib.get_close_matches(unknown[0].split("=")[0], known, n=1)
         hint = f"; did you mean {close[0]}?" if close else "; see `shardkit convert --help`, or Beam's own options"
         msg = f"no such option: {unknown[0]}{hint}"
@@ -126,6 +202,13 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
 def known_options() -> list[str]:
     """Return the names of all options of Beam."""
     return _names(_parser())
+
+
+@functools.lru_cache(maxsize=4)
+def _known_options(flags: tuple[str, ...]) -> PipelineOptions:
+    """Return the options of Beam's Python part: it would warn of those that only a job server knows."""
+    given, _ = _parser().parse_known_args(list(flags))
+    return PipelineOptions(without(flags, job_server_options(given.runner)))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -146,28 +229,5 @@ def _names(parser: _Parser) -> list[str]:
     return [name for action in parser._actions for name in action.option_strings]  # noqa: SLF001 - no public list
 
 
-def _check_job_service(endpoint: str | None) -> None:
-    """Check that a job service answers: Beam would wait forever, without a message.
-
-    Raises:
-        MachineError: Nothing answers at the endpoint.
-    """
-    host, colon, port = (endpoint or "").rpartition(":")
-    if not colon or not port.isdigit():
-        return  # "embed", or none
-    try:
-        socket.create_connection((host.strip("[]"), int(port)), timeout=REACH_SECONDS).close()
-    except OSError as error:
-        found = error.strerror or error
-        msg = f"no job service answers at --job_endpoint {endpoint}: {found}; start it, or correct the address"
-        raise MachineError(msg) from error
-
-
 def _subclasses(cls: type[Any]) -> list[type[Any]]:
     return [found for child in cls.__subclasses__() for found in [child, *_subclasses(child)]]
-
-
-def _last_line(error: BaseException) -> str:
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    # Beam writes the type of a worker's error before the message, and the step after it.
-    return re.sub(r"^[\w.]+: | \[while running .*\]$", "", lines[-1]) if lines else type(error).__name__

@@ -4,15 +4,21 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable
+from typing import Any
 
 from apache_beam import Pipeline
 
+from shardkit.doctor.silence import likely_causes
+from shardkit.pipelines.engine_log import EngineLog, engine_log
+from shardkit.pipelines.job_link import job_link
 from shardkit.pipelines.options import RunnerConfig
+from shardkit.pipelines.stopping import stop_job
 from shardkit.writing.progress import Phase, Show
 
 POLL_SECONDS = 0.5
 # Counting lists folders: 0.1 s for a million images, more on object stores. It may take 1 % of the time.
 POLL_SHARE = 100
+SILENT_SECONDS = 60.0  # an engine takes 10 s to start a job; Beam itself waits for a worker for 3 minutes
 
 
 def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
@@ -41,6 +47,8 @@ def _run_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> No
     with phase.listener.phase(phase.name, phase.total) as show:
         thread.start()
         _show_until(lambda pause: not _ended(thread, pause), show, phase)
+        if not failures:
+            _poll(show, phase)  # the final numbers
     if failures:
         raise failures[0]
 
@@ -48,19 +56,57 @@ def _run_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> No
 def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
     # Runners that start a job server set signal handlers, which Python allows in the main thread only.
     done = threading.Event()
-    with phase.listener.phase(phase.name, phase.total) as show:
+
+    def started(result: Any) -> None:
+        if link := job_link(result):
+            phase.listener.say(f"the job's page: {link}")
+
+    with engine_log() as log, phase.listener.phase(phase.name, phase.total) as show:
         poll = threading.Thread(
             target=_show_until,
-            args=(lambda pause: not done.wait(pause), show, phase),
+            args=(lambda pause: not done.wait(pause), _Listening(show, runner, phase, log), phase),
             name="progress",
             daemon=True,
         )
         poll.start()
         try:
-            runner.run(pipeline)
+            runner.run(pipeline, log, started)
+        except BaseException as error:
+            # An error before the job was submitted leaves nothing to stop; Ctrl-C may come between.
+            if (not isinstance(error, Exception) or getattr(pipeline, "result", None) is not None) and (
+                said := stop_job(pipeline)
+            ):
+                phase.listener.say(said)
+            raise
         finally:
             done.set()
             poll.join()
+        _poll(show, phase)  # the final numbers
+
+
+class _Listening:
+    """Passes on the progress, and says once if there is none for SILENT_SECONDS from the start."""
+
+    def __init__(self, show: Show, runner: RunnerConfig, phase: Phase, log: EngineLog) -> None:
+        self._show, self._runner, self._phase, self._log = show, runner, phase, log
+        self._first: tuple[int, int | None] | None = None
+        self._until = time.monotonic() + SILENT_SECONDS
+        self._is_over = False
+
+    def __call__(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
+        self._show(done, total, rejected)
+        if self._is_over:
+            return
+        self._first = self._first or (done, total)
+        if (done, total) != self._first:  # not above 0: a resumed run begins with finished shards
+            self._is_over = True
+        elif time.monotonic() >= self._until:
+            self._is_over = True
+            causes = likely_causes(self._runner.engine)
+            self._phase.listener.say(
+                f"No worker has answered for {SILENT_SECONDS:.0f} s; see {self._log.path}, or stop this run and let "
+                f"`shardkit doctor` try the workers with the same options. Most likely: {causes[0]}"
+            )
 
 
 def _ended(thread: threading.Thread, pause: float) -> bool:
@@ -69,9 +115,17 @@ def _ended(thread: threading.Thread, pause: float) -> bool:
 
 
 def _show_until(goes_on: Callable[[float], bool], show: Show, phase: Phase) -> None:
-    pause = POLL_SECONDS
-    while goes_on(pause):
-        started = time.monotonic()
-        with contextlib.suppress(Exception):  # a listing may fail where the job does not
-            phase.poll(show)
-        pause = max(POLL_SECONDS, POLL_SHARE * (time.monotonic() - started))
+    next_poll = 0.0
+    while goes_on(POLL_SECONDS):
+        if phase.watch is not None:
+            with contextlib.suppress(Exception):  # a read may fail where the job does not
+                phase.watch()
+        if (started := time.monotonic()) >= next_poll:
+            _poll(show, phase)
+            ended = time.monotonic()
+            next_poll = ended + POLL_SHARE * (ended - started)
+
+
+def _poll(show: Show, phase: Phase) -> None:
+    with contextlib.suppress(Exception):  # a listing may fail where the job does not
+        phase.poll(show)

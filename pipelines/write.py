@@ -6,6 +6,7 @@ from typing import Any
 
 import apache_beam as beam
 
+from shardkit.pipelines.spread import Spread
 from shardkit.planning.plan_file import ShardTask
 from shardkit.writing.executor import WriteJob
 
@@ -15,12 +16,13 @@ class WriteShards(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not
     """(index, ShardTask) pairs to shards and indexes in the job's output, with a report of each failure as a file."""
 
     job: WriteJob
+    is_remote: bool = False
 
     def expand(self, tasks: Any) -> Any:
         """See PTransform."""
         return (
             tasks
-            | "SpreadShards" >> beam.GroupByKey()  # (index, [ShardTask]); see pipelines/inventory.py
+            | "SpreadShards" >> Spread(self.is_remote)  # (index, [ShardTask])
             | "WriteShard" >> beam.Map(_write, self.job)  # None
         )
 

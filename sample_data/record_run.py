@@ -64,7 +64,7 @@ def recorded(command: str, folder: Path) -> str:
 
 
 def screen(written: str) -> str:
-    """Return the lines that stay on the screen: a progress bar moves up and erases itself."""
+    """Return the lines that stay on the screen: a progress line is erased and written again."""
     lines, row = [""], 0
     position = 0
     for found in _CONTROL.finditer(written):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from shardkit.call_arguments import location, option_values, source_location
 from shardkit.extras import require_extra
-from shardkit.option_values import Check, Dedupe, LabelType, Layout, SplitBy
+from shardkit.option_values import Check, Dedupe, Fit, Jpeg, LabelType, Layout, SplitBy, Subsampling
 
 if TYPE_CHECKING:
     from shardkit.planning.plan import Plan
@@ -33,6 +33,7 @@ def convert(
     label_separator: str | None = None,
     label_type: LabelType = "auto",
     label_pattern: str | None = None,
+    class_level: int = 1,
     unlabelled: bool = False,
     ignore: Sequence[str] = (),
     classes: Sequence[str] | None = None,
@@ -49,7 +50,14 @@ def convert(
     check: Check = "decode",
     max_rejected: int | str = "5%",
     resize: int | None = None,
+    max_side: int | None = None,
+    size: str | tuple[int, int] | None = None,
+    fit: Fit = "crop",
+    mask_padding: int | None = None,
     quality: int = 95,
+    jpeg: Jpeg = "keep",
+    subsampling: Subsampling | None = None,
+    strip_metadata: bool = False,
     name: str = "dataset",
     workers: int | None = None,
     beam_options: Sequence[str] = (),
@@ -76,6 +84,8 @@ def convert(
         label_type: Whether labels are classes or numbers for regression.
         label_pattern: Regular expression on file names; the label is its first group, or its groups ``label``,
             ``split`` and ``group`` are what their names say.
+        class_level: Level of the class folders, counted from the source or from its split folders; 2 for
+            ``SOURCE/<patient>/<label>/image``.
         unlabelled: Whether to convert images without labels from any tree of folders; the same as
             ``layout="unlabelled"``.
         ignore: Globs of files and folders to leave out, as in .gitignore, such as ``["test1/", "*.webp"]``.
@@ -98,7 +108,18 @@ def convert(
         check: ``decode`` reads and decodes every image before planning; ``header`` opens no image before writing.
         max_rejected: Maximum number of rejected images, or their maximum share such as ``"5%"``.
         resize: Maximum length of the shorter side in pixels; None keeps all sizes. Images are never enlarged.
-        quality: Quality of JPEGs that have to be re-encoded, 1 to 100.
+        max_side: Maximum length of the longer side in pixels; None keeps all sizes. Images are never enlarged.
+        size: Height and width in pixels that every image gets, such as ``(256, 320)`` or ``"256x320"``; smaller images
+            are enlarged. None keeps their own.
+        fit: With `size`: ``crop`` cuts off what is beyond the edges, ``pad`` adds a black border.
+        mask_padding: Class number of the border that ``fit="pad"`` adds to masks, such as 255 for "no class".
+        quality: Quality of JPEGs whose pixels have to change, 1 to 100.
+        jpeg: ``baseline`` re-encodes progressive JPEGs, which take 2.6 times as long to decode, with their own tables;
+            ``keep`` leaves them.
+        subsampling: Chroma subsampling of JPEGs that are encoded; JPEGs with more chroma are re-encoded with their own
+            tables. None keeps them.
+        strip_metadata: Whether EXIF (with GPS positions), XMP, comments and thumbnails are removed; the pixels and
+            colour profiles stay.
         name: Name of the dataset.
         workers: Number of threads of the in-process runner; None for one per core.
         beam_options: Options of Apache Beam, such as ``["--runner=FlinkRunner", "--flink_master=flink:8081"]``.
@@ -121,11 +142,13 @@ def convert(
     source_options, options = option_values(given)
     from shardkit.pipelines.executor import BeamExecutor
     from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.readiness import refuse_unready
     from shardkit.writing.conversion import Conversion
     from shardkit.writing.progress import Silent
     from shardkit.writing.reject_limit import RejectLimit
 
     runner = runner_config(beam_options, workers)
+    refuse_unready(runner, (listener or Silent()).say, SOURCE=source_url, OUTPUT=output_url)
     return Conversion(
         source_url,
         output_url,
@@ -149,6 +172,7 @@ def plan(
     label_separator: str | None = None,
     label_type: LabelType = "auto",
     label_pattern: str | None = None,
+    class_level: int = 1,
     unlabelled: bool = False,
     ignore: Sequence[str] = (),
     classes: Sequence[str] | None = None,
@@ -164,7 +188,14 @@ def plan(
     input_pipelines: int = 1,
     check: Check = "decode",
     resize: int | None = None,
+    max_side: int | None = None,
+    size: str | tuple[int, int] | None = None,
+    fit: Fit = "crop",
+    mask_padding: int | None = None,
     quality: int = 95,
+    jpeg: Jpeg = "keep",
+    subsampling: Subsampling | None = None,
+    strip_metadata: bool = False,
     name: str = "dataset",
     workers: int | None = None,
     beam_options: Sequence[str] = (),
@@ -182,6 +213,7 @@ def plan(
         label_separator: See `convert`.
         label_type: See `convert`.
         label_pattern: See `convert`.
+        class_level: See `convert`.
         unlabelled: See `convert`.
         ignore: See `convert`.
         classes: See `convert`.
@@ -197,7 +229,14 @@ def plan(
         input_pipelines: See `convert`.
         check: See `convert`.
         resize: See `convert`.
+        max_side: See `convert`.
+        size: See `convert`.
+        fit: See `convert`.
+        mask_padding: See `convert`.
         quality: See `convert`.
+        jpeg: See `convert`.
+        subsampling: See `convert`.
+        strip_metadata: See `convert`.
         name: See `convert`.
         workers: See `convert`.
         beam_options: See `convert`.
@@ -218,10 +257,12 @@ def plan(
     source_options, options = option_values(given)
     from shardkit.pipelines.executor import BeamExecutor
     from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.readiness import refuse_unready
     from shardkit.writing.progress import Silent
     from shardkit.writing.source_plan import plan_source
 
     runner = runner_config(beam_options, workers)
+    refuse_unready(runner, (listener or Silent()).say, SOURCE=source_url)
     return plan_source(
         source_url,
         source_options,

@@ -68,6 +68,8 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     """
     from dataclasses import fields
 
+    from shardkit.images.stored.options import StoredForm
+    from shardkit.images.stored.options import parse_size as parse_image_size
     from shardkit.naming import check_split_name, split_order
     from shardkit.planning.options import ConvertOptions
     from shardkit.planning.sizing import parse_shards, parse_size
@@ -80,6 +82,10 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
             raise CallError(msg)
     for argument in CHOICES:
         check_choice(argument, given[argument])
+    level = given["class_level"]
+    if isinstance(level, bool) or not isinstance(level, int) or level < 1:
+        msg = f"--class-level must be a whole number from 1; found {level!r}"
+        raise CallError(msg)
     splits, shards = given["splits"], given["shards"]
     if splits is not None:
         splits = {check_split_name(split): share for split, share in parse_ratios(_as_text(splits)).items()}
@@ -106,8 +112,8 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         pipelines=given["input_pipelines"],
         seed=given["seed"],
         classes=None if given["classes"] is None else tuple(given["classes"]),
-        resize=given["resize"],
-        quality=given["quality"],
+        **{one.name: given[one.name] for one in fields(StoredForm) if one.name != "size"},
+        size=None if given["size"] is None else parse_image_size(_size_as_text(given["size"])),
         check=given["check"],
         group_by=given["group_by"],
         dedupe=given["dedupe"],
@@ -115,6 +121,10 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     source_options |= {name: tuple(given[name]) for name in ("label_columns", "path_prefix", "ignore")}
     source_options["classes"] = options.classes
     return SourceOptions(**source_options), options
+
+
+def _size_as_text(value: Any) -> str:
+    return "x".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
 
 
 def _as_text(value: Any) -> str:

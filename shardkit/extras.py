@@ -17,6 +17,7 @@ MODULES = {
     "convert": ("apache_beam", "PIL", "defusedxml", "yaml"),
     "excel": ("openpyxl",),
     "heif": ("pillow_heif",),
+    "report": ("jinja2", "matplotlib", "PIL"),
     "tensorflow": ("tensorflow",),
 }
 

@@ -30,6 +30,9 @@ LabelType = Literal["auto", "class", "number"]
 SplitBy = Literal["hash", "stratified"]
 Dedupe = Literal["group", "drop", "ignore"]
 Check = Literal["decode", "header"]
+Fit = Literal["crop", "pad"]
+Jpeg = Literal["keep", "baseline"]
+Subsampling = Literal["4:2:0", "4:2:2", "4:4:4"]
 
 # By the names of the arguments of `shardkit.convert`.
 CHOICES: dict[str, tuple[str, ...]] = {
@@ -38,6 +41,9 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "split_by": get_args(SplitBy),
     "dedupe": get_args(Dedupe),
     "check": get_args(Check),
+    "fit": get_args(Fit),
+    "jpeg": get_args(Jpeg),
+    "subsampling": get_args(Subsampling),
 }
 
 

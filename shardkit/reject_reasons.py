@@ -29,6 +29,7 @@ BAD_MASK: Final = "bad_mask"
 DUPLICATE_KEY: Final = "duplicate_key"
 DUPLICATE_ID: Final = "duplicate_id"
 DUPLICATE: Final = "duplicate"
+OUTSIDE_CROP: Final = "outside_crop"
 
 # What each code says about the image or record, in the order of the table on the page.
 REJECT_REASONS: dict[str, str] = {
@@ -55,4 +56,7 @@ REJECT_REASONS: dict[str, str] = {
     DUPLICATE_KEY: "An earlier record has the same image.",
     DUPLICATE_ID: "An earlier COCO record has the same id.",
     DUPLICATE: "An image that is kept has the same bytes; does not count for --max-rejected.",
+    OUTSIDE_CROP: "The box is in the part of its image that --size cuts off; does not count for --max-rejected.",
 }
+# The user asked for these, so they are no faults of the source.
+NOT_COUNTED: Final = (DUPLICATE, OUTSIDE_CROP)

@@ -112,13 +112,13 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
     """Return the plan of a small source, made in this thread. One class is enough."""
     executor, listener = SequentialExecutor(), Silent()
     with work_folder(None) as work, claimed(work) as run:
-        inventory = take_inventory(source, work, run.token, options, executor, listener, call=_EXPLICIT)
+        inventory = take_inventory(source, work, run, options, executor, listener, call=_EXPLICIT)
     return plan_inventory(inventory, options, listener, _EXPLICIT)
 
 
 def write_options(plan: Plan) -> shard.WriteOptions:
     """Return the options that the shards of a plan are written with."""
-    return shard.WriteOptions(tuple(plan.classes), plan.options.resize, plan.options.quality)
+    return shard.WriteOptions(tuple(plan.classes), plan.options.stored_form())
 
 
 def convert_without_beam(

@@ -34,7 +34,7 @@ def arguments_of(function):
 
 @pytest.mark.parametrize(("function", "command"), [(api.convert, convert_command), (api.plan, plan_command)])
 def test_a_function_has_the_arguments_of_its_command(function, command):
-    options = {option.name for option in command.params} - {"quiet"}
+    options = {option.name for option in command.params} - {"quiet", "log_format"}
     if function is api.plan:
         options -= {"max_rejected", "explain", "as_json"}  # they only change what the command prints
     assert arguments_of(function).keys() == options | {"listener"}
@@ -59,6 +59,12 @@ def test_the_function_writes_the_bytes_of_the_command(source, tmp_path):
         shardkit.convert(source, tmp_path / "a")
 
 
+@pytest.mark.parametrize("size", ["256x320", (256, 320), [256, 320]])
+def test_a_size_is_text_or_two_numbers(size):
+    given = {**arguments_of(api.convert), "size": size}
+    assert option_values(given)[1].size == (256, 320)
+
+
 def test_the_plan_is_a_value(source):
     planned = shardkit.plan(source, **OPTIONS)
     assert (planned.num_examples, planned.num_shards, planned.options.name) == (20, 5, "pets")
@@ -78,7 +84,7 @@ def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
     heard = []
 
     class Listener(Silent):
-        def say(self, text):
+        def say(self, text, level="info"):
             heard.append(text)
 
         def phase(self, name, total):
@@ -86,7 +92,7 @@ def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
             return super().phase(name, total)
 
     shardkit.convert(source, tmp_path / "out", listener=Listener())
-    assert heard[1:] == [("checking", None), ("writing", 20)]
+    assert heard[1:] == [("checking", None), ("planning", None), ("writing", 20), ("publishing", None)]
 
 
 @pytest.mark.parametrize(

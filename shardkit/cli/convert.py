@@ -14,7 +14,7 @@ from shardkit.cli.options.groups import GroupedCommand
 @click.option("--overwrite", is_flag=True, help="Replace a different dataset in OUTPUT.")
 @max_rejected_option
 @conversion_options
-def convert(source: str, output: str, quiet: bool, **given: Any) -> None:  # noqa: FBT001 - click's flag
+def convert(source: str, output: str, quiet: bool, log_format: str, **given: Any) -> None:  # noqa: FBT001 - click's flag
     """Convert labelled images into balanced TFRecord shards with a manifest.
 
     SOURCE is a folder of class folders (SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image), a table, a list,
@@ -28,7 +28,7 @@ def convert(source: str, output: str, quiet: bool, **given: Any) -> None:  # noq
     from shardkit.api import convert
     from shardkit.cli.terminal import Terminal
 
-    terminal = Terminal(quiet=quiet)
+    terminal = Terminal(quiet=quiet, log_format=log_format)
     outcome = convert(source, output, **arguments_from(given, source, output), listener=terminal)
     from shardkit.cli.printing.summary import conversion_summary
 

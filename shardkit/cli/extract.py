@@ -2,13 +2,16 @@
 
 import click
 
+from shardkit.cli.options.log_format import log_format_option
+
 
 @click.command()
 @click.argument("dataset")
 @click.argument("folder")
 @click.option("--split", "splits", multiple=True, help="Split to extract; repeat it for several.  [default: all]")
 @click.option("--where", help="Only examples for which a condition holds, such as \"label_name = 'cat'\".")
-def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | None) -> None:
+@log_format_option
+def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | None, log_format: str) -> None:
     """Write a dataset back to folders: images as stored, byte for byte, and tables of everything else.
 
     FOLDER is new: <split>/<class>/<image> if every image has one class, else <split>/images/<image>; with
@@ -21,8 +24,8 @@ def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | Non
 
     manifest = read_manifest(dataset)
     total = None if where else sum(manifest.split(name).num_examples for name in splits or manifest.splits)
-    terminal, num_images = Terminal(quiet=False), 0
-    with terminal.phase("extract", total) as show:
+    terminal, num_images = Terminal(log_format=log_format), 0
+    with terminal.phase("extracting", total) as show:
         for _ in extraction.extract(dataset, folder, splits, where):
             num_images += 1
             show(num_images)

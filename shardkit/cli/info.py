@@ -31,7 +31,9 @@ def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 -
     if as_json:
         everything = manifest.model_dump(mode="json")
         for split in everything["splits"].values():
-            split["num_shards"] = len(split.pop("shards"))
+            shards = split.pop("shards")
+            split["num_shards"] = len(shards)
+            split["num_with_gps"] = sum(shard.get("num_with_gps", 0) for shard in shards)
         click.echo(json.dumps(everything, indent=1, ensure_ascii=False))
         return
     from shardkit.cli.printing.dataset_summary import info_summary

@@ -14,6 +14,8 @@ from typing import Any
 
 import click
 
+from shardkit.cli.progress.displays import ERASE_LINE, is_live
+from shardkit.cli.progress.json_log import JSON, capture_other_output, log_format_of, write_json
 from shardkit.cli.terminal import escape_controls, fitted
 from shardkit.errors import CallError, MachineError, ShardkitError
 from shardkit.extras import missing_extra
@@ -21,14 +23,18 @@ from shardkit.software import __version__
 
 # Each command, named like its module, with its line in `shardkit --help`: listing them loads no command.
 _COMMANDS = {
+    "bench": "Measure how fast this host feeds a trainer, and what would help.",
     "convert": "Convert a folder of labelled images into balanced TFRecord shards.",
+    "doctor": "Check a runner and its workers before a long job.",
     "extract": "Write a dataset back to folders of images.",
     "info": "Show the contents of a dataset.",
     "plan": "Show what a conversion would write, and why; write nothing.",
     "preview": "Draw a contact sheet of a dataset.",
+    "report": "Write one HTML page about a dataset or a source.",
     "show": "Show one example.",
     "verify": "Check every byte of a dataset; exit with 1 on any problem.",
 }
+_IS_JSON = "shardkit.is_json"  # key in click's `meta`, which all contexts of a call share
 INTERRUPTED = 130  # the shell's exit code after Ctrl-C
 
 
@@ -41,6 +47,13 @@ class _Commands(click.Group):
             return None
         command: click.Command = getattr(importlib.import_module(f"shardkit.cli.{name}"), name)
         return command
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_IS_JSON] = log_format_of(args) == JSON  # before options are checked: errors have this format too
+        if ctx.meta[_IS_JSON]:
+            capture_other_output()
+        with _errors_as_json(ctx):
+            return super().parse_args(ctx, args)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -60,6 +73,10 @@ class _Commands(click.Group):
             formatter.write_dl(list(_COMMANDS.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
+        with _errors_as_json(ctx):
+            return self._invoke(ctx)
+
+    def _invoke(self, ctx: click.Context) -> Any:
         try:
             with _interrupted_by_sigterm():
                 return super().invoke(ctx)
@@ -74,9 +91,10 @@ class _Commands(click.Group):
             if isinstance(error, BrokenPipeError):
                 raise
             where = f"{os.fsdecode(error.filename)}: " if error.filename else ""
-            raise _Failure(escape_controls(f"{where}{error.strerror or error}"), MachineError.exit_code) from error
+            sentence = escape_controls(f"{where}{error.strerror or error}")
+            raise _Failure(sentence, MachineError.exit_code) from error
         except KeyboardInterrupt:
-            click.echo("\nInterrupted. Finished work is kept; run the same command again to resume.", err=True)
+            _say_interrupted(ctx)
             # Not sys.exit: it would wait for workers that are decoding.
             os._exit(INTERRUPTED)
 
@@ -105,6 +123,32 @@ class _Failure(click.ClickException):
 
     def show(self, file: Any = None) -> None:
         click.echo(fitted(f"Error: {self.format_message()}"), file=file, err=file is None)
+
+
+class _JsonFailure(_Failure):
+    def show(self, file: Any = None) -> None:
+        del file
+        write_json("error", self.format_message())
+
+
+@contextlib.contextmanager
+def _errors_as_json(ctx: click.Context) -> Iterator[None]:
+    """Show errors as JSON if `--log-format json` is given, also those that click finds in a call."""
+    try:
+        yield
+    except click.ClickException as error:
+        if not ctx.meta[_IS_JSON]:
+            raise
+        raise _JsonFailure(error.format_message(), error.exit_code) from error
+
+
+def _say_interrupted(ctx: click.Context) -> None:
+    sentence = "Interrupted. Finished work is kept; run the same command again to resume."
+    if ctx.meta[_IS_JSON]:
+        write_json("warning", sentence)
+    else:
+        # The terminal itself has printed ^C.
+        click.echo(f"{ERASE_LINE if is_live() else ''}{sentence}", err=True)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})

@@ -5,6 +5,7 @@ from typing import Any
 import click
 
 from shardkit.cli.options.conversion import arguments_from, conversion_options, max_rejected_option
+from shardkit.cli.options.dataset_call import refuse_conversion_options
 from shardkit.cli.options.groups import GroupedCommand
 
 
@@ -23,6 +24,7 @@ def plan(
     explain: bool,  # noqa: FBT001 - click's flags
     as_json: bool,  # noqa: FBT001
     quiet: bool,  # noqa: FBT001
+    log_format: str,
     **given: Any,
 ) -> None:
     """Show what `convert` would write with the same options; write nothing.
@@ -32,7 +34,7 @@ def plan(
     from shardkit.api import plan
     from shardkit.cli.terminal import Terminal
 
-    terminal = Terminal(quiet=quiet)
+    terminal = Terminal(quiet=quiet, log_format=log_format)
     if source and _show_dataset(ctx, source, terminal, explain=explain, as_json=as_json):
         return
     from shardkit.extras import require_extra
@@ -60,20 +62,12 @@ def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bo
     """
     from shardkit.cli.printing.dataset_plan import dataset_plan_json, dataset_plan_summary
     from shardkit.dataset.manifest import find_dataset
-    from shardkit.errors import CallError
 
     manifest = find_dataset(source)
     if manifest is None:
         return False
-    shown = {"source", "explain", "as_json", "quiet", "beam_options"}
-    for param in ctx.command.params:
-        name = param.name or ""
-        if name not in shown and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            msg = (
-                f"{source} is a dataset, and {param.opts[0]} has no effect on the plan that it was made with; to plan "
-                "another conversion, give the folder of its images"
-            )
-            raise CallError(msg)
+    shown = {"source", "explain", "as_json", "quiet", "log_format", "beam_options"}
+    refuse_conversion_options(ctx, source, shown, "the plan that it was made with")
     if as_json:
         click.echo(dataset_plan_json(manifest))
     else:

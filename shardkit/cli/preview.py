@@ -1,8 +1,15 @@
 """The command ``shardkit preview DATASET``: draw a contact sheet of examples."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+from shardkit.cli.options.log_format import log_format_option
+
+if TYPE_CHECKING:
+    from shardkit.examples.contact_sheet import Tile
 
 
 @click.command()
@@ -19,13 +26,21 @@ import click
     show_default=True,
     help="File of the contact sheet (.png, .jpg).",
 )
+@log_format_option
 def preview(
-    dataset: str, split: str | None, label: str | None, where: str | None, num_examples: int, output: Path
+    dataset: str,
+    split: str | None,
+    label: str | None,
+    where: str | None,
+    num_examples: int,
+    output: Path,
+    log_format: str,
 ) -> None:
     """Draw a contact sheet: pictures with their classes and keys, boxes and masks drawn in.
 
     The examples are a random choice, always the same ones.
     """
+    from shardkit.cli.terminal import Terminal
     from shardkit.examples.contact_sheet import contact_sheet, tile_of
     from shardkit.examples.pictures import save_picture
     from shardkit.examples.selection import open_chosen
@@ -33,5 +48,12 @@ def preview(
     chosen, num_all = open_chosen(dataset, split, num_examples, label=label, where=where)
     conditions = "".join(f", {text}" for text in (label, where) if text)
     heading = f"{chosen.split}{conditions}: {len(chosen):,} of {num_all:,} examples"
-    save_picture(contact_sheet(map(tile_of, chosen), heading), output)
+    with Terminal(log_format=log_format).phase("drawing", len(chosen)) as show:
+
+        def tiles() -> "Iterator[Tile]":
+            for number, example in enumerate(chosen, 1):
+                yield tile_of(example)
+                show(number)
+
+        save_picture(contact_sheet(tiles(), heading), output)
     click.echo(f"{output}: {heading}")

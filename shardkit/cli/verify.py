@@ -9,6 +9,7 @@ import click
 
 from shardkit.cli.options.beam import BeamOptionsCommand
 from shardkit.cli.options.conversion import refuse_unknown_options
+from shardkit.cli.options.log_format import log_format_option
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
@@ -26,6 +27,7 @@ PROBLEMS_SHOWN = 100
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
 @click.option("--workers", type=int, metavar="N", help="Threads of this process.  [default: all cores]")
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
+@log_format_option
 @click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
 @click.pass_context
 def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json: bool, **given: Any) -> None:  # noqa: FBT001 - click's flags
@@ -42,10 +44,12 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
     from shardkit.verification.leaks import leak_problems
 
     root = dataset_folder(dataset)
-    terminal = Terminal(quiet=given["quiet"])
+    terminal = Terminal(quiet=given["quiet"], log_format=given["log_format"], rejected_word="problems")
     manifest, problems = _verified(root, terminal, given["beam_options"], given["workers"], deep=deep)
     if leaks and manifest is not None:
-        problems = leak_problems(read_manifest(dataset), problems) + problems  # first: only PROBLEMS_SHOWN are printed
+        with terminal.phase("comparing", None):
+            leaked = leak_problems(read_manifest(dataset), problems)
+        problems = leaked + problems  # first: only PROBLEMS_SHOWN are printed
     if as_json:
         click.echo(_as_json(root, manifest, problems, deep=deep, leaks=leaks and manifest is not None))
     else:
@@ -69,10 +73,12 @@ def _verified(
         return verify_dataset(root, checker, deep=deep)
     refuse_unknown_options(beam_options, root.url)
     from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.readiness import refuse_unready
     from shardkit.pipelines.verify import BeamChecker
     from shardkit.writing.output.work_folder import work_folder
 
     runner = runner_config(beam_options, workers)
+    refuse_unready(runner, terminal.say, DATASET=root.url)
     with work_folder(runner.temp_location) as work:
         return verify_dataset(root, BeamChecker(runner, work, terminal), deep=deep)
 

@@ -22,6 +22,7 @@ from shardkit.storage import Folder, unreadable
 
 FORMAT_VERSION = 1
 _SUMMARY_KEY = b"shardkit.shard"
+_GPS = "num_with_gps"
 
 SCHEMA = pa.schema(
     [
@@ -66,6 +67,7 @@ class ShardSummary:
         sha256: SHA-256 of the TFRecord file, in hexadecimal.
         plan_digest: Digest of the plan that the shard was written from; the manifest repeats it.
         format_version: Version of the index format.
+        num_with_gps: Number of stored images whose metadata holds a GPS position.
     """
 
     num_examples: int
@@ -73,11 +75,16 @@ class ShardSummary:
     sha256: str
     plan_digest: str
     format_version: int = FORMAT_VERSION
+    num_with_gps: int = 0
+
+    def to_json(self) -> bytes:
+        """Return the summary as it is stored; the number of images with a GPS position only if there are any."""
+        return json.dumps({name: value for name, value in asdict(self).items() if value or name != _GPS}).encode()
 
 
 def serialize_index(table: pa.Table, summary: ShardSummary) -> bytes:
     """Return the Parquet file of an index; with one version of pyarrow, equal tables give equal bytes."""
-    described = table.cast(SCHEMA).replace_schema_metadata({_SUMMARY_KEY: json.dumps(asdict(summary)).encode()})
+    described = table.cast(SCHEMA).replace_schema_metadata({_SUMMARY_KEY: summary.to_json()})
     out = io.BytesIO()
     pq.write_table(
         described,

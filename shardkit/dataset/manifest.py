@@ -4,7 +4,17 @@ import json
 from collections.abc import Iterator
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, NonNegativeInt, PrivateAttr, ValidationError
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+)
 
 from shardkit import naming
 from shardkit.dataset.features import Feature
@@ -47,13 +57,28 @@ class Index(_Part):
 
 
 class Shard(_Part):
-    """One TFRecord file; ``num_bytes`` is the size of the file."""
+    """One TFRecord file.
+
+    Attributes:
+        path: Path of the file.
+        num_examples: Number of records.
+        num_bytes: Size of the file in bytes.
+        sha256: SHA-256 of the file.
+        index: Its index.
+        num_with_gps: Number of stored images whose metadata holds a GPS position; in the file only if there are any.
+    """
 
     path: RelativePath
     num_examples: NonNegativeInt
     num_bytes: NonNegativeInt
     sha256: Sha256
     index: Index
+    num_with_gps: NonNegativeInt = 0
+
+    @model_serializer(mode="wrap")
+    def _without_zero(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialise(self)
+        return {name: value for name, value in fields.items() if value or name != "num_with_gps"}
 
 
 class Balance(_Part):
@@ -162,6 +187,11 @@ class Manifest(_Part):
     def shards(self) -> Iterator[tuple[str, Shard]]:
         """Iterate over (split name, shard), in order."""
         return ((name, shard) for name, split in self.splits.items() for shard in split.shards)
+
+    @property
+    def num_with_gps(self) -> int:
+        """Number of stored images whose metadata holds a GPS position."""
+        return sum(shard.num_with_gps for _, shard in self.shards())
 
     def to_bytes(self) -> bytes:
         """Return the only valid text of this manifest; `verify` compares the file with it."""

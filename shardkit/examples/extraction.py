@@ -60,7 +60,7 @@ def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None)
         msg = f"{unfinished}: an earlier extraction was interrupted; remove this folder, then extract again"
         raise CallError(msg)
     for examples in parts:
-        yield from _extract_split(examples, unfinished / examples.split)
+        yield from extract_split(examples, unfinished / examples.split)
     unfinished.mkdir(parents=True, exist_ok=True)  # no example at all
     if target.exists():
         target.rmdir()
@@ -73,7 +73,13 @@ def _all_splits(dataset: str) -> list[str]:
     return [*read_manifest(dataset).splits]
 
 
-def _extract_split(examples: Examples, folder: Path) -> Iterator[Path]:
+def extract_split(examples: Examples, folder: Path) -> Iterator[Path]:
+    """Write the examples of one split; yield the path of each image that is written, below the folder's parent.
+
+    Args:
+        examples: The examples, opened with the column ``format``.
+        folder: A new folder. It is not complete before the iteration ends.
+    """
     folder.mkdir(parents=True)
     formats = examples.index["format"]
     with _tables(folder, examples.manifest) as (rows, boxes):

@@ -37,7 +37,15 @@ class Examples(Sequence[Example]):
         split: Name of the split.
     """
 
-    def __init__(self, dataset: str, split: str, where: str | None = None, *, columns: Sequence[str] = ()) -> None:
+    def __init__(
+        self,
+        dataset: str,
+        split: str,
+        where: str | None = None,
+        *,
+        columns: Sequence[str] = (),
+        num_shards: int | None = None,
+    ) -> None:
         """Read the indexes of a split.
 
         Args:
@@ -45,6 +53,7 @@ class Examples(Sequence[Example]):
             split: Name of the split.
             where: A condition on the index, such as ``"label_name = 'cat' and height >= 64"``; None for all examples.
             columns: Further columns of the index to keep, see `index`.
+            num_shards: Number of shards, the first ones that are not empty; None for all.
 
         Raises:
             DataError: The dataset or an index is missing or damaged.
@@ -54,11 +63,11 @@ class Examples(Sequence[Example]):
         """
         self.manifest: Manifest = read_manifest(dataset)
         self.split = split
-        self._call = (dataset, split, where, tuple(columns))
+        self._call = (dataset, split, where, tuple(columns), num_shards)
         condition = None if where is None else Condition(where)
         names = list(dict.fromkeys(["key", *columns]))
         wanted = list(dict.fromkeys([*_LOCATING, *names, *(condition.columns if condition else ())]))
-        shards = [shard for shard in self.manifest.split(split).shards if shard.num_examples]
+        shards = [shard for shard in self.manifest.split(split).shards if shard.num_examples][:num_shards]
         root = self.manifest.root
         tables, records, offsets, lengths = [], [], [], []
         for shard, raw in zip(shards, read_indexes(root, shards), strict=True):
@@ -161,28 +170,48 @@ class Examples(Sequence[Example]):
     def _read(self, row: int) -> Example:
         shard = self._shards[int(np.searchsorted(self._starts, row, side="right")) - 1]
         offset, length = int(self._offset[row]), int(self._length[row])
-        root = self.manifest.root
-        location = Location(root.url, shard.path, int(self._record[row]), offset, length)
-        try:
-            framed = root.read_range(shard.path, offset, length + OVERHEAD_BYTES)
-        except FileNotFoundError:
-            msg = f"{root.url}/{shard.path}: the shard is missing; restore it or {CONVERT_AGAIN}"
-            raise DataError(msg) from None
-        except OSError as error:
-            raise unreadable(f"{root.url}/{shard.path}", error) from error
-        if problem := frame_problem(framed, length):
-            key = self._table["key"][row].as_py()
-            msg = f"{location} ({key}): {problem}; restore the shard or {CONVERT_AGAIN}"
-            raise RecordError(msg)
-        data = framed[HEADER_BYTES : HEADER_BYTES + length]
-        return Example(example_format.decode(data), self.manifest.features, self.manifest.classes, location)
+        return read_example(
+            self.manifest, shard, int(self._record[row]), offset, length, self._table["key"][row].as_py()
+        )
+
+
+def read_example(manifest: Manifest, shard: Shard, record: int, offset: int, length: int, key: str) -> Example:
+    """Read one record of a shard, and check both of its CRCs.
+
+    Args:
+        manifest: The dataset's manifest, read from its folder.
+        shard: The shard.
+        record: Number of the record in the shard.
+        offset: Offset of the record's frame in the shard, in bytes.
+        length: Length of the record's data in bytes.
+        key: Key of the example, for errors.
+
+    Raises:
+        RecordError: The record is damaged.
+        DataError: The shard is missing, or the record lacks a feature.
+        MachineError: The shard cannot be read.
+    """
+    root = manifest.root
+    location = Location(root.url, shard.path, record, offset, length)
+    try:
+        framed = root.read_range(shard.path, offset, length + OVERHEAD_BYTES)
+    except FileNotFoundError:
+        msg = f"{root.url}/{shard.path}: the shard is missing; restore it or {CONVERT_AGAIN}"
+        raise DataError(msg) from None
+    except OSError as error:
+        raise unreadable(f"{root.url}/{shard.path}", error) from error
+    if problem := frame_problem(framed, length):
+        msg = f"{location} ({key}): {problem}; restore the shard or {CONVERT_AGAIN}"
+        raise RecordError(msg)
+    data = framed[HEADER_BYTES : HEADER_BYTES + length]
+    return Example(example_format.decode(data), manifest.features, manifest.classes, location)
 
 
 def _reopened(
-    call: tuple[str, str, str | None, tuple[str, ...]], digest: str, chosen: range | npt.NDArray[np.int64]
+    call: tuple[str, str, str | None, tuple[str, ...], int | None], digest: str, chosen: range | npt.NDArray[np.int64]
 ) -> Examples:
-    dataset, split, where, columns = call
-    examples = Examples(dataset, split, where, columns=columns)
+    dataset, split, where, columns, num_shards = call
+    examples = Examples(dataset, split, where, columns=columns, num_shards=num_shards)
     if examples.manifest.digest != digest:
         msg = f"{examples.manifest.root.url}: the dataset was replaced after these examples were opened; open it again"
         raise CallError(msg)

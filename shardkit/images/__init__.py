@@ -5,8 +5,11 @@
 | `info` | `ImageInfo`, the error `BadImage`, limits |
 | `inspection` | read a header; decode every byte |
 | `jpeg`, `png`, `orientation` | parsers of headers and metadata |
+| `jpeg_segments`, `jpeg_header` | segments of a JPEG; its process, chroma subsampling and quality |
+| `gps` | find GPS positions in metadata |
 | `pillow` | other formats, and decoding |
 | `normalising` | convert an image to the stored form |
+| `stored/` | the stored form as the user chooses it: sizes, encoding, metadata |
 | `masks`, `mask_colours` | the same for segmentation masks; class numbers of masks in colours |
 | `boxes` | place boxes and masks on the upright image |
 
@@ -17,6 +20,7 @@ from shardkit.images.info import CHANGES, MAX_PIXELS, MAX_SIDE, REASONS, BadImag
 from shardkit.images.inspection import check, inspect
 from shardkit.images.masks import MaskInfo, NormalisedMask, check_mask, mask_values, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise
+from shardkit.images.stored.options import StoredForm
 
 __all__ = [
     "CHANGES",
@@ -28,6 +32,7 @@ __all__ = [
     "MaskInfo",
     "NormalisedImage",
     "NormalisedMask",
+    "StoredForm",
     "check",
     "check_mask",
     "inspect",

@@ -7,7 +7,8 @@ import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from shardkit.images import BadImage, ImageInfo
+from shardkit.images.info import BadImage, ImageInfo
+from shardkit.images.stored.placement import Placement
 from shardkit.reject_reasons import ANNOTATED_SIZE
 
 Box = tuple[float, float, float, float]
@@ -25,7 +26,7 @@ _UPRIGHT: dict[int, Callable[[float, float], _Point]] = {
 
 
 class BadBox(NamedTuple):
-    """A box without area in its image: the object's name, and a sentence with the box."""
+    """A box without area in its image or its stored part: the object's name, and a clause about the box."""
 
     name: str
     found: str
@@ -107,6 +108,28 @@ def _placed(box: Sequence[float], width: int, height: int, orientation: int) -> 
         return None
     placed = max(0.0, min(y0, y1)), max(0.0, min(x0, x1)), min(1.0, max(y0, y1)), min(1.0, max(x0, x1))
     return placed if has_area(placed) else None
+
+
+def move_objects(objects: Sequence[dict[str, Any]], placement: Placement) -> tuple[list[dict[str, Any]], list[BadBox]]:
+    """Move the boxes of objects into the stored picture, clipped at its edges.
+
+    Args:
+        objects: Objects with stored boxes, as `place_objects` returns them.
+        placement: Where the image goes.
+
+    Returns:
+        The objects with boxes in the stored picture; and the boxes that are not in it, whose objects are dropped.
+    """
+    if not (placement.is_cropped or placement.is_padded):
+        return list(objects), []  # fractions of the image stay what they are
+    moved, outside = [], []
+    for one in objects:
+        box = placement.box(one["bbox"])
+        if box is None or not has_area(box):
+            outside.append(BadBox(one["name"], "the box is in the part of the image that --size cuts off"))
+        else:
+            moved.append({**one, "bbox": list(box)})
+    return moved, outside
 
 
 def has_area(box: Box) -> bool:

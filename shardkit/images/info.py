@@ -35,11 +35,14 @@ REASONS = (
     UNSUPPORTED_FORMAT,
 )
 
-# Codes of ImageInfo.changes and NormalisedImage.changes, with their meaning.
+# Codes of ImageInfo.changes and NormalisedImage.changes, with their meaning. Those that name an option are set by
+# normalise alone.
 CHANGES: dict[str, str] = {
     "animated": "more than one frame or page; the first is kept",
     "bit_depth": "more than 8 bits a channel; the high 8 are kept",
     "cmyk": "CMYK or YCCK colours; converted to RGB",
+    "cropped": "parts beyond the edges of --size are cut off",
+    "enlarged": "smaller than --size",
     "format:avif": "AVIF; re-encoded as PNG",
     "format:bmp": "BMP; re-encoded as PNG",
     "format:gif": "GIF; re-encoded as PNG",
@@ -49,8 +52,12 @@ CHANGES: dict[str, str] = {
     "format:tiff": "TIFF; re-encoded as PNG",
     "format:webp": "WebP; re-encoded as JPEG if it was lossy and opaque, else as PNG",
     "jpeg_process": "JPEG with arithmetic coding or the lossless process; re-encoded as ordinary JPEG",
+    "metadata": "EXIF, XMP, comments or thumbnails removed by --strip-metadata without decoding",
     "orientation": "EXIF or XMP orientation was not upright; pixels are turned",
-    "resized": "shrunk to the shorter side asked for (set by normalise alone)",
+    "padded": "smaller than --size in one direction; there is a border",
+    "progressive": "progressive; re-encoded by --jpeg baseline with its own quantisation tables and subsampling",
+    "resized": "reduced by --resize, --max-side or --size",
+    "subsampling": "re-encoded with the chroma subsampling of --subsampling and its own quantisation tables",
 }
 
 

@@ -2,6 +2,7 @@
 
 from shardkit.images import jpeg, pillow, png
 from shardkit.images.info import BadImage, ImageInfo
+from shardkit.images.jpeg_segments import SIGNATURE
 from shardkit.reject_reasons import EMPTY
 
 # TensorFlow reads a JPEG up to its end marker and fails if a stray marker hides it; Pillow stops at the last pixel.
@@ -26,7 +27,7 @@ def inspect(data: bytes) -> ImageInfo:
     if not data:
         raise BadImage(EMPTY, "The file has no bytes; copy it again from its origin or remove it.")
     with pillow.decoding("file", data):
-        if data.startswith(jpeg.SIGNATURE):
+        if data.startswith(SIGNATURE):
             return jpeg.scan_jpeg(data)
         if data.startswith(png.SIGNATURE):
             return png.scan_png(data)

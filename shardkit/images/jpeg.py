@@ -1,28 +1,18 @@
 """Read the header of a JPEG by its markers, which takes microseconds instead of the hundred of Pillow's open.
 
-    SOI  APP0  APP1(EXIF)  DQT  SOF0  DHT  SOS  entropy-coded data ...  EOI
-    |    `---- each: FF, marker, length (2 bytes, counts itself), payload
-
-It reads up to SOS, because Pillow and libjpeg accept EXIF segments up to there. Tests compare it with Pillow's open.
+Tests compare it with Pillow's open.
 """
 
 import struct
 
 from shardkit.images.info import BadImage, ImageInfo, check_size, damaged, truncated
+from shardkit.images.jpeg_segments import APP1, EXIF, FRAMES, XMP, header_segments
 from shardkit.images.orientation import exif_orientation, valid_orientation, xmp_orientation
 from shardkit.reject_reasons import TOO_MANY_PIXELS
 
-SIGNATURE = b"\xff\xd8\xff"
 _EOI = b"\xff\xd9"
-_SEGMENT = struct.Struct(">BBH")  # FF, marker, length
 _FRAME = struct.Struct(">BHHB")  # precision, height, width, number of components
-_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}  # SOF0..SOF15 without DHT, JPG and DAC
 _ORDINARY = frozenset({0xC0, 0xC1, 0xC2})  # Huffman baseline, extended and progressive: every decoder reads these
-_APP1 = 0xE1
-_SOS = 0xDA
-# Markers without a length (TEM, RST0..7, SOI, EOI), a stuffed byte (00) and a fill byte (FF).
-_UNUSUAL = frozenset({0x00, 0x01, *range(0xD0, 0xDA), 0xFF})
-_XMP = b"http://ns.adobe.com/xap/1.0/\0"
 _MAX_SIDE = 65_500  # libjpeg's JPEG_MAX_DIMENSION
 
 
@@ -37,37 +27,26 @@ def scan_jpeg(data: bytes) -> ImageInfo:
             JPEG without its final FF D9 even if all pixels are present), "too_many_pixels", and "damaged" if no
             decoder reads it.
     """
-    segment = _SEGMENT.unpack_from
-    position = 2
     process = 0
-    precision = width = height = num_components = 0
+    precision = width = height = num_components = end = 0
     exif = xmp = b""
     try:
-        while True:
-            prefix, marker, length = segment(data, position)
-            if prefix != 0xFF or marker in _UNUSUAL:
-                position = _skip_unusual(data, position, prefix, marker)
-                continue
-            if length < 2 or marker < 0xC0:
-                raise damaged("JPEG", f"should have a segment at byte {position}, but has none")
-            if marker == _SOS:
-                break
-            if marker in _FRAMES:
+        for marker, start, end in header_segments(data):
+            if marker in FRAMES:
                 if process:
                     raise damaged("JPEG", "has two frame headers")
                 process = marker
-                precision, height, width, num_components = _FRAME.unpack_from(data, position + 4)
-            elif marker == _APP1:
-                payload = data[position + 4 : position + 2 + length]
-                if payload.startswith(b"Exif\0\0"):
-                    exif = exif + payload[6:] if exif else payload  # Long blocks continue in the next segment.
-                elif payload.startswith(_XMP):
+                precision, height, width, num_components = _FRAME.unpack_from(data, start + 4)
+            elif marker == APP1:
+                payload = data[start + 4 : end]
+                if payload.startswith(EXIF):
+                    exif = exif + payload[len(EXIF) :] if exif else payload  # Long blocks continue in the next segment.
+                elif payload.startswith(XMP):
                     xmp = payload
-            position += 2 + length
     except struct.error:
         raise truncated("JPEG", len(data)) from None
     _check_frame(process, precision, width, height, num_components)
-    if not data.endswith(_EOI) and data.find(_EOI, position + 2 + length) < 0:
+    if not data.endswith(_EOI) and data.find(_EOI, end) < 0:
         raise truncated("JPEG", len(data))
     orientation = 1
     if exif or xmp:
@@ -82,24 +61,6 @@ def scan_jpeg(data: bytes) -> ImageInfo:
         )
         changes = tuple(code for code, holds in reasons if holds)
     return ImageInfo("JPEG", width, height, orientation, changes)
-
-
-def _skip_unusual(data: bytes, position: int, prefix: int, marker: int) -> int:
-    """Return the position after fill bytes, junk or a marker without a length, as in libjpeg and Pillow.
-
-    Raises:
-        BadImage: "damaged" at a second SOI or an EOI before any scan; "truncated" if only junk follows.
-    """
-    if prefix != 0xFF:
-        following = data.find(b"\xff", position)
-        if following < 0:
-            raise truncated("JPEG", len(data))
-        return following
-    if marker == 0xFF:
-        return position + 1
-    if marker in {0xD8, 0xD9}:
-        raise damaged("JPEG", "has a second start or an end before its image data")
-    return position + 2
 
 
 def _check_frame(process: int, precision: int, width: int, height: int, num_components: int) -> None:

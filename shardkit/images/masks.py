@@ -15,9 +15,12 @@ from shardkit.errors import CallError
 from shardkit.images.info import BadImage, ImageInfo
 from shardkit.images.inspection import inspect
 from shardkit.images.mask_colours import is_in_colours, numbers_of_colours
-from shardkit.images.normalising import transpose
+from shardkit.images.normalising import FIRST_TRANSPOSED, transpose
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import check_png_stream
+from shardkit.images.stored.options import StoredForm
+from shardkit.images.stored.placement import Placement, place
+from shardkit.images.stored.stripping import strip_png
 from shardkit.reject_reasons import BAD_MASK
 
 if TYPE_CHECKING:
@@ -108,51 +111,54 @@ def mask_values(data: bytes) -> "npt.NDArray[np.integer]":
         return np.asarray(image)
 
 
-def normalise_mask(
-    data: bytes, *, orientation: int, size: tuple[int, int] | None, colours: str | None = None
-) -> NormalisedMask:
+def normalise_mask(data: bytes, *, orientation: int, form: StoredForm, colours: str | None = None) -> NormalisedMask:
     """Convert a mask to its stored form; return its own bytes if nothing has to change.
 
-    The mask is turned upright, then resized by nearest neighbour, so that no new values appear.
+    The mask is turned upright, then placed like its image by nearest neighbour, so that the only new value is that of a
+    border.
 
     Args:
         data: The whole file, which ``check_mask`` has accepted.
         orientation: EXIF orientation 1..8 that turns the mask upright; 1 for none.
-        size: Width and height of the stored image; None for the mask's own.
+        form: How images are stored.
         colours: See `check_mask`.
 
     Raises:
         BadImage: "bad_mask"; never after ``check_mask``.
-        CallError: An option is out of range.
+        CallError: An option is out of range, or the mask gets a border and `form` has no class number for it.
     """
-    if not 1 <= orientation <= 8 or (size is not None and min(size) < 1):
-        raise CallError(
-            f"orientation must be 1..8 and sides at least 1, not {orientation} and {size}; correct the call"
-        )
+    if not 1 <= orientation <= 8:
+        raise CallError(f"orientation must be 1..8, not {orientation}; correct the call")
+    if form.fit == "pad" and form.mask_padding is None:
+        raise CallError("--fit pad adds a border to masks; give its class number with --mask-padding")
     with _as_bad_mask(data):
         info = _inspected(data)
         is_plain = not colours and info.format == "PNG" and data[_PNG_COLOUR] == _PNG_GREY and data[_PNG_DEPTH] >= 8
         is_plain = is_plain and orientation == 1 and _AS_STORED.issuperset(info.changes)
-        if is_plain and size in {None, (info.width, info.height)}:
-            return NormalisedMask(data, info.width, info.height)
+        is_turned = orientation >= FIRST_TRANSPOSED
+        placement = place(*((info.height, info.width) if is_turned else (info.width, info.height)), form)
+        if is_plain and not placement.changes:
+            kept = strip_png(data) if form.strip_metadata else data
+            return NormalisedMask(kept, info.width, info.height)
         mask = transpose(_class_numbers(data, info, colours), orientation)
-        if size is not None and size != mask.size:
-            mask = _resized(mask, size)
+        if placement.changes:
+            mask = _placed(mask, placement, form.mask_padding or 0)
         buffer = io.BytesIO()
         mask.save(buffer, "PNG")
     return NormalisedMask(buffer.getvalue(), *mask.size)
 
 
-def _resized(mask: "Image", size: tuple[int, int]) -> "Image":
-    """Resize by nearest neighbour: take the pixel at each new pixel's centre, on a tie the right or lower one.
-
-    Pillow 12.3 adds up fractions, whose rounding misses ties.
-    """
+def _placed(mask: "Image", placement: Placement, border: int) -> "Image":
+    """Resize the mask's window by nearest neighbour, and put it into its border."""
     import numpy as np
     from PIL import Image
 
-    columns, rows = ((2 * np.arange(new) + 1) * old // (2 * new) for old, new in zip(mask.size, size, strict=True))
-    return Image.fromarray(np.asarray(mask)[rows[:, None], columns])
+    scaled = np.asarray(mask)[placement.down.nearest()[:, None], placement.across.nearest()]
+    if placement.is_padded:
+        before = placement.down.before, placement.across.before
+        after = placement.stored[1] - before[0] - len(scaled), placement.stored[0] - before[1] - scaled.shape[1]
+        scaled = np.pad(scaled, tuple(zip(before, after, strict=True)), constant_values=border)
+    return Image.fromarray(scaled)
 
 
 @contextmanager

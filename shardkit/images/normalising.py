@@ -1,13 +1,19 @@
 """Convert an image to the form that every TensorFlow decoder reads: upright JPEG or PNG with 8 bits per channel."""
 
 import io
+import math
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from shardkit.errors import CallError
+from shardkit.images.boxes import upright_size
 from shardkit.images.info import ImageInfo
+from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.images.pillow import decoding, open_image
+from shardkit.images.stored.options import StoredForm
+from shardkit.images.stored.placement import Placement, place
+from shardkit.images.stored.recoding import recode_jpeg
+from shardkit.images.stored.stripping import strip_jpeg, strip_png
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -25,6 +31,7 @@ _CONVERTED = {
 # An image larger than its target size by more than this factor is first reduced by a whole factor: Pillow's documented
 # compromise between speed and quality (Image.resize, reducing_gap).
 _REDUCING_GAP = 2.0
+FIRST_TRANSPOSED = 5  # orientations 5..8 swap width and height
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,61 +51,92 @@ class NormalisedImage:
     changes: tuple[str, ...]
 
 
-def normalise(data: bytes, info: ImageInfo, *, shorter_side: int | None, quality: int) -> NormalisedImage:
+def normalise(data: bytes, info: ImageInfo, form: StoredForm) -> NormalisedImage:
     """Convert an image to its stored form; return its own bytes if nothing has to change.
 
-    Otherwise the result is the first frame with 8 bits per channel, shrunk, upright and without metadata. JPEG, opaque
-    HEIF (as phones make it, which is lossy) and lossy, opaque WebP become JPEG, everything else PNG. Equal input and
-    versions of Pillow and its codecs give equal bytes.
+    If its pixels have to change, the result is the first frame with 8 bits per channel, in the size that is asked for,
+    upright and without metadata. JPEG, opaque HEIF (as phones make it, which is lossy) and lossy, opaque WebP become
+    JPEG, everything else PNG. Equal input and versions of Pillow and its codecs give equal bytes.
 
     Args:
         data: The whole file.
         info: The result of ``inspect`` or ``check``.
-        shorter_side: Shorter side in pixels to shrink to; smaller images keep their size. None: keep all sizes.
-        quality: JPEG quality, 1..100.
+        form: How images are stored.
 
     Raises:
         BadImage: "damaged" or "truncated" if decoding fails; never after ``check``.
-        CallError: An option is out of range.
     """
-    if (shorter_side is not None and shorter_side < 1) or not 1 <= quality <= 100:
-        raise CallError(
-            f"shorter_side must be at least 1 and quality 1..100, not {shorter_side} and {quality}; correct the call."
-        )
-    width, height = info.width, info.height
-    shrink = shorter_side is not None and shorter_side < min(width, height)
-    if not info.changes and not shrink:
-        return NormalisedImage(data, width, height, ())
+    placement = place(*upright_size(info), form)
+    if not info.changes and not placement.changes:
+        kept, changes = _kept(data, info, form)
+        return NormalisedImage(kept, info.width, info.height, changes)
     image: Image = open_image(data, info.format)
     with decoding(info.format, data):
-        if shrink and shorter_side is not None:
-            # The plugin's size, not the header's, because the TIFF plugin turns pixels when it decodes.
-            image = _shrink(image, _target_size(*image.size, shorter_side))
-        else:
-            image = _to_eight_bits(image, resample=False)
-        if info.format != "TIFF":  # Pillow's TIFF plugin has already turned it.
-            image = transpose(image, info.orientation)
+        # Pillow's TIFF plugin turns the pixels itself when it decodes.
+        orientation = 1 if info.format == "TIFF" else info.orientation
+        image = _scaled(image, placement, orientation) if placement.changes else _to_eight_bits(image, resample=False)
+        image = transpose(image, orientation)
+        if placement.is_padded:
+            image = _padded(image, placement)
         lossy = info.format == "JPEG" or (info.format == "HEIF" and image.mode in {"L", "RGB"})
         lossy = lossy or (info.format == "WEBP" and image.mode == "RGB" and _is_lossy_webp(data))
-        encoded = _encode(image, "JPEG" if lossy else "PNG", quality)
-    changes = tuple(sorted({*info.changes, "resized"})) if shrink else info.changes
-    return NormalisedImage(encoded, *image.size, changes)
+        encoded = _encode(image, "JPEG" if lossy else "PNG", form)
+    return NormalisedImage(encoded, *image.size, tuple(sorted({*info.changes, *placement.changes})))
 
 
-def _target_size(width: int, height: int, shorter_side: int) -> tuple[int, int]:
-    """Return the size with the given shorter side; the longer side is rounded to whole pixels, halves up."""
-    shorter = min(width, height)
-    return (width * shorter_side * 2 + shorter) // (2 * shorter), (height * shorter_side * 2 + shorter) // (2 * shorter)
+def keeps_pixels(info: ImageInfo, form: StoredForm) -> bool:
+    """Return whether an image needs no change other than of its encoding or metadata."""
+    return not info.changes and not place(*upright_size(info), form).changes
 
 
-def _shrink(image: "Image", size: tuple[int, int]) -> "Image":
-    """Resample to ``size`` (as stored, before orientation); a JPEG is decoded at a reduced scale first."""
+def _kept(data: bytes, info: ImageInfo, form: StoredForm) -> tuple[bytes, tuple[str, ...]]:
+    """Return an image whose pixels stay, and the codes of what changes in its file."""
+    changes = _recoding(data, form) if info.format == "JPEG" else ()
+    if changes:
+        return recode_jpeg(data, form.subsampling if "subsampling" in changes else None), changes
+    if not form.strip_metadata:
+        return data, ()
+    stripped = strip_jpeg(data) if info.format == "JPEG" else strip_png(data)
+    if stripped is None:  # damaged, though it can be decoded
+        stripped = recode_jpeg(data, None)
+    return (data, ()) if stripped == data else (stripped, ("metadata",))
+
+
+def _recoding(data: bytes, form: StoredForm) -> tuple[str, ...]:
+    """Return why a JPEG is encoded again although its pixels stay."""
+    if form.jpeg == "keep" and form.subsampling is None:
+        return ()
+    header = read_jpeg_header(data)
+    if header is None:
+        return ()
+    is_finer = header.chroma_share > (1 if form.subsampling is None else CHROMA_SHARES[form.subsampling])
+    reasons = (("progressive", form.jpeg == "baseline" and header.is_progressive), ("subsampling", is_finer))
+    return tuple(code for code, holds in reasons if holds)
+
+
+def _scaled(image: "Image", placement: Placement, orientation: int) -> "Image":
+    """Resample the window of an image, as stored in the file, to its size; a JPEG is decoded at a reduced scale."""
     from PIL.Image import Resampling
 
-    drafted = image.draft(None, size)
-    # The reduced picture rounds its sides up; the box is the part that the original fills.
-    box = drafted[1] if drafted else None
-    return _to_eight_bits(image, resample=True).resize(size, Resampling.BICUBIC, box=box, reducing_gap=_REDUCING_GAP)
+    left, top, right, bottom = placement.window_in_file(orientation)
+    size = placement.scaled if orientation < FIRST_TRANSPOSED else placement.scaled[::-1]
+    # The size of the whole picture at the scale of its window; without a window it is `size`.
+    whole = math.ceil(size[0] / (right - left)), math.ceil(size[1] / (bottom - top))
+    drafted = image.draft(None, whole)
+    # The reduced picture rounds its sides up; this is the part that the original fills.
+    filled = drafted[1][2:] if drafted else image.size
+    box = (left * filled[0], top * filled[1], right * filled[0], bottom * filled[1])
+    image = _to_eight_bits(image, resample=True)
+    return image.resize(size, Resampling.BICUBIC, box=box, reducing_gap=_REDUCING_GAP)
+
+
+def _padded(image: "Image", placement: Placement) -> "Image":
+    """Put an image into a black picture; transparent, if it has an alpha channel."""
+    from PIL import Image
+
+    picture = Image.new(image.mode, placement.stored)
+    picture.paste(image, (placement.across.before, placement.down.before))
+    return picture
 
 
 def _to_eight_bits(image: "Image", *, resample: bool) -> "Image":
@@ -158,11 +196,12 @@ def _is_lossy_webp(data: bytes) -> bool:
     return False
 
 
-def _encode(image: "Image", kind: str, quality: int) -> bytes:
+def _encode(image: "Image", kind: str, form: StoredForm) -> bytes:
     """Encode a JPEG or PNG file without metadata."""
     buffer = io.BytesIO()
     if kind == "JPEG":
-        image.save(buffer, "JPEG", quality=quality)
+        # Without a choice, Pillow subsamples as libjpeg does: 4:2:0.
+        image.save(buffer, "JPEG", quality=form.quality, subsampling=form.subsampling or -1)
     else:
         image.save(buffer, "PNG")
     return buffer.getvalue()

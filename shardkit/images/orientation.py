@@ -77,19 +77,25 @@ def png_text_orientation(chunks: list[tuple[bytes, bytes]], *, has_exif: bool) -
     found: int | None = None
     for kind, payload in chunks:
         if payload.startswith(raw) and not has_exif:
-            # Three lines of heading (empty, "exif", length), then lines of hexadecimal digits.
-            try:
-                found = exif_orientation(bytes.fromhex("".join(_text(kind, payload).decode("latin-1").split("\n")[3:])))
-            except ValueError:
-                continue
+            profile = raw_profile(kind, payload)
+            found = found if profile is None else exif_orientation(profile)
     if found is None:
         for kind, payload in chunks:
             if payload.startswith(xmp):
-                found = xmp_orientation(_text(kind, payload))
+                found = xmp_orientation(png_text(kind, payload))
     return found
 
 
-def _text(kind: bytes, payload: bytes) -> bytes:
+def raw_profile(kind: bytes, payload: bytes) -> bytes | None:
+    """Return the metadata that ImageMagick wrote into a PNG's text chunk as hexadecimal digits; None if damaged."""
+    # Three lines of heading (empty, "exif", length), then lines of digits.
+    try:
+        return bytes.fromhex("".join(png_text(kind, payload).decode("latin-1").split("\n")[3:]))
+    except ValueError:
+        return None
+
+
+def png_text(kind: bytes, payload: bytes) -> bytes:
     """Return the text of a tEXt, zTXt or iTXt chunk (PNG 1.2, 4.2.3); b"" if it is damaged or too long."""
     rest = payload.partition(b"\0")[2]
     compressed = kind == b"zTXt"

@@ -9,8 +9,9 @@ import pyarrow.compute as pc
 
 from shardkit import images
 from shardkit.images.boxes import BadBox, annotated_orientation, place_objects
+from shardkit.images.gps import has_gps
 from shardkit.inventory.columns import MASK_PATH, OBJECTS
-from shardkit.inventory.schema import MASK_SHA256, Reject, inventory_schema
+from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject, inventory_schema
 from shardkit.option_values import Check
 from shardkit.reject_reasons import BAD_BOX, UNREADABLE
 from shardkit.sources.listing import MASK_COLOURS, OFFSET, PATH
@@ -58,6 +59,7 @@ def _check_row(folder: Folder, row: dict[str, Any]) -> list[dict[str, Any]]:
         "height": info.height,
         "orientation": info.orientation,
         "changes": ",".join(info.changes),
+        HAS_GPS.name: has_gps(data),
         "content_sha256": hashlib.sha256(data).digest(),
         "content_crc32c": google_crc32c.value(data),
     }
@@ -71,15 +73,17 @@ def _check_row(folder: Folder, row: dict[str, Any]) -> list[dict[str, Any]]:
     return [{**reject_box(row["key"], bad_box)._asdict(), "mtime_ns": 0} for bad_box in bad_boxes]
 
 
-def reject_box(key: str, bad_box: BadBox) -> Reject:
+def reject_box(key: str, bad_box: BadBox, reason: str = BAD_BOX) -> Reject:
     """Return the rejected row of a box.
 
     Args:
         key: The image's key.
-        bad_box: The box, as `place_objects` returns it.
+        bad_box: The box, as `place_objects` or `move_objects` returns it.
+        reason: BAD_BOX or OUTSIDE_CROP.
     """
-    message = f"{bad_box.found}; the box is dropped, the image stays: correct or remove the box"
-    return Reject(f"{key}, {bad_box.name}", BAD_BOX, message, 0)
+    remedy = "correct or remove the box" if reason == BAD_BOX else "--fit pad keeps all of every image"
+    message = f"{bad_box.found}; the box is dropped, the image stays: {remedy}"
+    return Reject(f"{key}, {bad_box.name}", reason, message, 0)
 
 
 def image_path(row: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ import pyarrow as pa
 from shardkit.inventory.columns import MASK_PATH
 from shardkit.sources.listing import LISTING_SCHEMA
 
+HAS_GPS = pa.field("has_gps", pa.bool_())  # whether the file's metadata holds a GPS position
 # Null if the file was not opened (`--check header`) or is rejected.
 CHECKED_FIELDS = [
     pa.field("format", pa.string()),
@@ -14,6 +15,7 @@ CHECKED_FIELDS = [
     pa.field("height", pa.int32()),
     pa.field("orientation", pa.int8()),  # EXIF's 1 to 8
     pa.field("changes", pa.string()),  # what normalisation will change, separated by commas
+    HAS_GPS,
     pa.field("content_sha256", pa.binary(32)),
     pa.field("content_crc32c", pa.int64()),  # lets the writer check cheaply that the file has not changed
 ]

@@ -56,7 +56,7 @@ def concat_sorted(tables: list[pa.Table]) -> pa.Table:
         column = columns.pop(name) if name in columns else _as_one(tables, name)
         made[name] = column if order is None else column.take(order)
         del column
-        _release()
+        release_unused()
     tables.clear()
     return pa.table(made)
 
@@ -71,6 +71,10 @@ def _as_one(tables: list[pa.Table], name: str) -> pa.Array:
         return _text(chunks)
     if pa.types.is_string(column.type):
         column = column.cast(pa.large_string())  # one chunk of `string` holds at most 2 GiB
+    if pa.types.is_fixed_size_binary(column.type) and column.num_chunks:
+        chunks = column.chunks
+        del column
+        return _fixed_size(chunks)
     if not pa.types.is_dictionary(column.type):
         return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
     column = column.unify_dictionaries()
@@ -88,7 +92,7 @@ def _text(chunks: list[pa.StringArray]) -> pa.LargeStringArray:
         chunk, chunks[i] = chunks[i], None
         _, starts, text = chunk.buffers()
         if i % _CHUNKS_BETWEEN_RELEASES == 0:
-            _release()
+            release_unused()
         if len(chunk):
             starts = np.frombuffer(starts, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
             data[end : ends[i + 1]] = np.frombuffer(text, np.uint8)[starts[0] : starts[-1]] if text else []
@@ -97,7 +101,26 @@ def _text(chunks: list[pa.StringArray]) -> pa.LargeStringArray:
     return pa.LargeStringArray.from_buffers(row, pa.py_buffer(offsets), pa.py_buffer(data))
 
 
-def _release() -> None:
+def _fixed_size(chunks: list[pa.FixedSizeBinaryArray]) -> pa.FixedSizeBinaryArray:
+    """Concatenate values of one size, such as content hashes, into one array, freeing each chunk once it is copied."""
+    type_, num_rows = chunks[0].type, sum(map(len, chunks))
+    has_nulls = any(chunk.null_count for chunk in chunks)
+    validity = pa.concat_arrays([chunk.is_valid() for chunk in chunks]).buffers()[1] if has_nulls else None
+    data, end = np.zeros(num_rows * type_.byte_width, np.uint8), 0
+    for i in range(len(chunks)):
+        chunk, chunks[i] = chunks[i], None
+        if i % _CHUNKS_BETWEEN_RELEASES == 0:
+            release_unused()
+        start, count = chunk.offset * type_.byte_width, len(chunk) * type_.byte_width
+        values = chunk.buffers()[1]
+        if values is not None:
+            data[end : end + count] = np.frombuffer(values, np.uint8)[start : start + count]
+        end += count
+    return pa.Array.from_buffers(type_, num_rows, [validity, pa.py_buffer(data)])
+
+
+def release_unused() -> None:
+    """Return freed memory to the operating system."""
     # Arrow's allocator keeps freed memory, here as much as the inventory takes.
     pa.default_memory_pool().release_unused()
 

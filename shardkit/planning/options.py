@@ -1,16 +1,18 @@
 """Options of a conversion that change the bytes it writes."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any
 
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
-from shardkit.option_values import Check, Dedupe, SplitBy
+from shardkit.images.stored.options import DEFAULT_QUALITY, StoredForm, size_text, within
+from shardkit.option_values import Check, Dedupe, Fit, Jpeg, SplitBy, Subsampling
 from shardkit.planning.sizing import TARGET_SHARD_BYTES, check_target_bytes
 
-DEFAULT_QUALITY = 95  # the quality of FFCV and of ImageNet's own resized copies
+# In the fingerprint only if they are used, so that the digests of datasets from before these options stay valid.
+_ONLY_IF_USED = ("max_side", "size", "fit", "mask_padding", "jpeg", "subsampling", "strip_metadata")
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +31,8 @@ class ConvertOptions:
         pipelines: Number of input pipelines that will read the dataset; numbers of shards are multiples of it.
         seed: Seed for splits and for the assignment to shards, 0 to 2**63 - 1.
         classes: Class names in label order; None to sort the source's names.
-        resize: Shorter side in pixels to which larger images are reduced; None to keep sizes.
-        quality: Quality of re-encoded JPEGs, 1 to 100 on Pillow's scale; above 95 files grow with hardly any gain.
+        resize, max_side, size, fit, mask_padding, quality, jpeg, subsampling, strip_metadata: How images are stored;
+            see `StoredForm`.
         group_by: A regular expression for keys, whose first group names the examples that share a split; or a column,
             if the source is a table.
         dedupe: Treatment of exact duplicates if contents are known: ``group`` keeps them in one split, ``drop`` rejects
@@ -48,17 +50,22 @@ class ConvertOptions:
     seed: int = 0
     classes: tuple[str, ...] | None = None
     resize: int | None = None
+    max_side: int | None = None
+    size: tuple[int, int] | None = None
+    fit: Fit = "crop"
+    mask_padding: int | None = None
     quality: int = DEFAULT_QUALITY
+    jpeg: Jpeg = "keep"
+    subsampling: Subsampling | None = None
+    strip_metadata: bool = False
     check: Check = "decode"
     group_by: str | None = None
     dedupe: Dedupe = "group"
 
     def __post_init__(self) -> None:
-        _within("--input-pipelines", self.pipelines, 1, 1 << 16)
-        _within("--seed", self.seed, 0, MAX_SEED)
-        _within("--quality", self.quality, 1, 100)
-        if self.resize is not None:
-            _within("--resize", self.resize, 1, 1 << 16)
+        within("--input-pipelines", self.pipelines, 1, 1 << 16)
+        within("--seed", self.seed, 0, MAX_SEED)
+        self.stored_form()  # checks its options
         if not self.name.isidentifier():
             msg = f"--name must be letters, digits and '_', not starting with a digit; found {self.name!r}"
             raise CallError(msg)
@@ -73,6 +80,10 @@ class ConvertOptions:
         if self.dedupe == "drop" and self.check == "header":
             msg = "--dedupe drop needs to know the contents; leave out --check header"
             raise CallError(msg)
+
+    def stored_form(self) -> StoredForm:
+        """Return the options of the form in which images are stored."""
+        return StoredForm(**{one.name: getattr(self, one.name) for one in fields(StoredForm)})
 
     def check_split_names(self, names: Collection[str]) -> None:
         """Check that `shards` names only splits that are written.
@@ -106,6 +117,9 @@ class ConvertOptions:
 
     def as_json(self) -> dict[str, Any]:
         """Return the options as in the manifest and the fingerprint; the manifest stores `classes` separately."""
+        form = {name: getattr(self, name) for name in _ONLY_IF_USED}
+        form["size"] = None if self.size is None else size_text(self.size)
+        default = {one.name: one.default for one in fields(self)}
         return {
             "splits": None if self.splits is None else {name: str(share) for name, share in self.splits.items()},
             # Only if it is used, so that the digests of datasets from before this option stay valid.
@@ -120,10 +134,5 @@ class ConvertOptions:
             "check": self.check,
             "group_by": self.group_by,
             "dedupe": self.dedupe,
+            **{name: value for name, value in form.items() if value != default[name]},
         }
-
-
-def _within(option: str, value: int, low: int, high: int) -> None:
-    if not low <= value <= high:
-        msg = f"{option} must be from {low} to {high}; found {value}"
-        raise CallError(msg)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
+from shardkit.images.stored.options import size_text
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.splits.splitting import shares_text
 from shardkit.sources.commands import Command
@@ -108,6 +109,8 @@ def _pairs(flag: str, value: Any) -> list[tuple[str, ...]]:
         return [(flag, shares_text(value))]
     if flag == "--splits-of":
         return [(flag, ",".join(value))]
+    if flag == "--size":
+        return [(flag, size_text(value))]
     if value is True:
         return [(flag,)]
     if isinstance(value, Mapping):

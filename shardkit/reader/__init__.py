@@ -1,8 +1,8 @@
 """Read a dataset in trainers: the dataset on disk becomes the `tf.data` input function of each worker.
 
 Only this package imports TensorFlow. Here is what users call. The subpackages: `arguments`, the `table` of records,
-training `orders`, reading of `records`, decoding of `images`, start and restore of `iterators`, the `cache`, and
-`remote` workers. Nothing of the conversion belongs here.
+training `orders`, reading of `records`, decoding of `images`, start and restore of `iterators`, the `cache`, `remote`
+workers, Keras' `callbacks`, and `bench`, what `shardkit bench` measures. Nothing of the conversion belongs here.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,9 @@ from shardkit.reader.input_contexts import describe_input
 from shardkit.reader.monitoring import monitor
 
 if TYPE_CHECKING:
-    from shardkit.reader.keras_callbacks import ResumeCallback as ResumeCallback  # not in __all__: it imports Keras
+    # Not in __all__: they import Keras.
+    from shardkit.reader.callbacks.input_monitor import InputMonitor as InputMonitor
+    from shardkit.reader.callbacks.resume_callback import ResumeCallback as ResumeCallback
 
 __all__ = [
     "BlockOrder",
@@ -46,8 +48,12 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import Keras only when it is used: its configured backend may not be installed."""
+    if name == "InputMonitor":
+        from shardkit.reader.callbacks.input_monitor import InputMonitor
+
+        return InputMonitor
     if name == "ResumeCallback":
-        from shardkit.reader.keras_callbacks import ResumeCallback
+        from shardkit.reader.callbacks.resume_callback import ResumeCallback
 
         return ResumeCallback
     msg = f"module {__name__!r} has no attribute {name!r}"

@@ -150,11 +150,8 @@ def monitor(dataset: Iterable[Element], *, clock: Callable[[], float] = time.per
     `share_waiting` is an upper bound of what the input costs. To measure the cost itself, let each step wait for the
     device (`float(loss)`, `jax.block_until_ready`). A low share means a fast input in both cases.
 
-    `keras.Model.fit` fetches its batches inside its own compiled step, where neither `monitor` nor a callback sees it:
-    the time from `on_train_batch_begin` to `on_train_batch_end` includes both the wait and the step. Keras (3.15)
-    refuses the result of `monitor` as "Unrecognized data type". To measure the input of a Keras model, write a loop of
-    some steps with `model.train_on_batch(images, labels)`, or, for the batches of a strategy, with
-    `model.make_train_function()` and `model.train_function(iter([batch]))`.
+    `keras.Model.fit` fetches its batches inside its own compiled step, and Keras (3.15) refuses the result of `monitor`
+    as "Unrecognized data type": use the callback `InputMonitor`.
 
     Args:
         dataset: A `tf.data.Dataset`, a distributed dataset, a NumPy iterator or any other iterable. An iterator

@@ -5,7 +5,7 @@ import os
 from collections.abc import Iterable, Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pyarrow as pa
 
@@ -83,7 +83,12 @@ IMAGE_ENDINGS = frozenset(
     }
 )
 _BATCH_BYTES = 8 << 20  # 8 MiB of columns: about 100,000 boxes, which take ten times as much while they are checked
-_JUNK = frozenset({"thumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "#recycle", "$recycle.bin"})
+_JUNK = frozenset(
+    {
+        *("thumbs.db", "desktop.ini", "__macosx", "icon\r", "@eadir", "#recycle", "$recycle.bin"),
+        *("venv", "site-packages", "node_modules", "__pycache__"),  # they hold pictures, too
+    }
+)
 
 
 class BadRecord(ValueError):  # noqa: N818 - it describes the data, not a failure of the program
@@ -266,6 +271,19 @@ class Source(abc.ABC):
         """Return the folders that `list_part` would silently list incompletely if they were missing or empty."""
         del part
         return ()
+
+    def sliceable_folder(self, part: Any) -> str | None:
+        """Return the folder of a part that several workers may list, a range of names each; None if it is not one.
+
+        The rows of a name must follow from the name alone.
+        """
+        del part
+        return None
+
+    def in_folder(self, folder: Folder) -> "Source":
+        """Return the same source with another folder, which shows a range of the names."""
+        made: Source = replace(cast("Any", self), folder=folder)  # every layout is a dataclass
+        return made
 
     @abc.abstractmethod
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:

@@ -1,7 +1,7 @@
 """Open SOURCE: choose the layout that reads it."""
 
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from shardkit.archives.member_tree import ArchiveFolder, archive_root
 from shardkit.archives.tar_folder import TarFolder
@@ -19,8 +19,8 @@ from shardkit.sources.detection.voc.layout import is_voc, open_voc
 from shardkit.sources.detection.wider_face.layout import is_wider_face, open_wider_face
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
 from shardkit.sources.folders.class_folders import ClassFolders
-from shardkit.sources.folders.class_tree import open_class_folders
 from shardkit.sources.folders.file_names import FileNames, open_file_names
+from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.folders.unlabelled import open_unlabelled
@@ -65,6 +65,7 @@ _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
 _OF_TABLES = {"image_column", "label_columns", "label_separator", "label_type", "split_column"}
 # The options that each layout accepts, besides `layout`, `group_by` and `ignore`.
 _ACCEPTED: dict[Layout, set[str]] = {
+    "class-folders": {"class_level"},
     "file-names": {"label_pattern"},
     "list": {"root", "label_columns"},
     "table": {"root", "path_prefix", *_OF_TABLES},
@@ -99,6 +100,8 @@ def open_source(
         DataError: The source does not exist, or has nothing that shardkit can read.
         MachineError: The disk or the network failed.
     """
+    if options.layout is None and options.class_level > 1:
+        options = replace(options, layout="class-folders")
     globs = tuple(IgnoreGlob(text) for text in options.ignore)
     source = _open_source(url, options, globs, output, work)
     return IgnoringSource(source.folder, source, globs) if globs else source
@@ -198,7 +201,7 @@ def _open_folder(folder: Folder, url: str, options: SourceOptions, excluded: str
         folder, excluded, layout = found.folder, found.excluded, found.layout
     openers: dict[Layout, Callable[[], Source]] = {
         "table": lambda: open_only_table(folder, excluded, url, options),
-        "class-folders": lambda: open_class_folders(folder, excluded),
+        "class-folders": lambda: open_class_folders(folder, excluded, options.class_level),
         "file-names": lambda: open_file_names(folder, excluded, options),
         "list": lambda: open_lists(folder, excluded, options),
         "unlabelled": lambda: open_unlabelled(folder, excluded),

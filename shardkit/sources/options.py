@@ -13,6 +13,7 @@ class SourceOptions:
         layout: Name of a layout; None to detect it.
         label_pattern: Regular expression that is searched in file names; its first group is the label,
             or its groups ``label``, ``split`` and ``group`` are.
+        class_level: Level of the class folders, counted from the source or its split folders; from 1.
         root: Folder or URL that relative paths in a table, list or label file start from; None: see the layout.
         path_prefix: Replacements ``OLD=NEW`` of the beginning of a table's paths; the first that fits counts.
         image_column: Column of a table; None: the first of the usual names.
@@ -27,6 +28,7 @@ class SourceOptions:
 
     layout: Layout | None = None
     label_pattern: str | None = None
+    class_level: int = 1
     root: str | None = None
     path_prefix: tuple[str, ...] = ()
     image_column: str | None = None

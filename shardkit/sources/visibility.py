@@ -6,22 +6,98 @@ If a folder is not mounted on one host, its images must not vanish silently. Obj
 import contextlib
 import os
 import platform
-from collections.abc import Sequence
-from typing import Any
+import time
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 from shardkit.errors import MachineError
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
-from shardkit.sources.listing import Source
+from shardkit.sources.listing import Source, is_ignored
 from shardkit.sources.walking import join
 from shardkit.storage import Folder, LocalFolder
+from shardkit.storage.retry import PAUSES_SECONDS
+
+T = TypeVar("T")
 
 
-def filled_folders(source: Source, part: Any) -> tuple[bool, ...]:
-    """Return for each of `source.listed_folders(part)` whether this host sees entries in it; () in object stores."""
-    return tuple(is_filled(source.folder, path) for path in source.listed_folders(part))
+class FolderView(NamedTuple):
+    """What a host sees directly in a local folder, without files that operating systems leave behind.
+
+    Attributes:
+        num_entries: Number of files and folders.
+        names_sum: Sum of the CRC32 of their names: independent of their order, which differs between file systems. It
+            finds another folder, not one that was forged.
+    """
+
+    num_entries: int
+    names_sum: int
 
 
-def refuse_unseen_folders(source: Source, part: Any, seen_by_driver: Sequence[bool]) -> None:
+def view_folder(folder: Folder, path: str = "") -> FolderView | None:
+    """Return what this host sees in a folder; None in object stores and archives: there is nothing to compare."""
+    folder = unfiltered(folder)
+    if not isinstance(folder, LocalFolder):
+        return None
+    sums = [zlib.crc32(os.fsencode(name)) for name in _names(join(folder.path, path))]
+    return FolderView(len(sums), sum(sums))
+
+
+def count_entries(folder: Folder, path: str) -> int | None:
+    """Return the number of files and folders that this host sees directly in a folder; None in object stores."""
+    folder = unfiltered(folder)
+    return sum(1 for _ in _names(join(folder.path, path))) if isinstance(folder, LocalFolder) else None
+
+
+def _names(path: str) -> Iterator[str]:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(path) as entries:
+        yield from (entry.name for entry in entries if not is_ignored(entry.name))
+
+
+def count_folders(source: Source, part: Any) -> tuple[int | None, ...]:
+    """Return `count_entries` for each of `source.listed_folders(part)`."""
+    return tuple(count_entries(source.folder, path) for path in source.listed_folders(part))
+
+
+def refuse_other_counts(source: Source, part: Any, counted_by_driver: Sequence[int | None]) -> None:
+    """Refuse to list a part on a host that sees another number of entries in a folder than the driver.
+
+    Args:
+        source: The source.
+        part: The part.
+        counted_by_driver: The driver's `count_folders`; empty if it did not count.
+
+    Raises:
+        MachineError: The numbers differ.
+    """
+    for path, by_driver in zip(source.listed_folders(part), counted_by_driver, strict=False):
+        here = None if by_driver is None else seen_again(partial(count_entries, source.folder, path), by_driver)
+        if here != by_driver:
+            msg = (
+                f"{join(source.folder.url, path)}: host {platform.node()} sees {here} files and folders, the driver "
+                f"saw {by_driver}; give every worker the same files, and convert when the source no longer changes"
+            )
+            raise MachineError(msg)
+
+
+def seen_again(look: Callable[[], T | None], wanted: T) -> T | None:
+    """Return what `look` finds; look again, a few times, if it is not `wanted`: network file systems cache folders."""
+    here = look()
+    for pause in PAUSES_SECONDS:
+        if here == wanted:
+            break
+        time.sleep(pause)
+        here = look()
+    return here
+
+
+def filled_folders(source: Source, part: Any) -> tuple[int, ...]:
+    """Return for each of `source.listed_folders(part)` 1 if this host sees entries in it; 0 in object stores."""
+    return tuple(int(is_filled(source.folder, path)) for path in source.listed_folders(part))
+
+
+def refuse_unseen_folders(source: Source, part: Any, seen_by_driver: Sequence[int | None]) -> None:
     """Refuse to list a part on a host that sees nothing in a folder in which the driver saw entries.
 
     Raises:
@@ -38,7 +114,7 @@ def refuse_unseen(folder: Folder, path: str) -> None:
     Raises:
         MachineError: The folder is missing or empty here.
     """
-    if isinstance(_shown(folder), LocalFolder) and not is_filled(folder, path):
+    if isinstance(unfiltered(folder), LocalFolder) and not is_filled(folder, path):
         msg = (
             f"{join(folder.url, path)}: host {platform.node()} sees no file in this folder, the driver did; mount the "
             "source there under the same path, or end the workers of that host"
@@ -62,7 +138,7 @@ def refuse_other_count(folder: Folder, path: str, num_here: int, num_by_driver: 
 
 def is_filled(folder: Folder, path: str) -> bool:
     """Return whether this host sees entries in a local folder; False in object stores: there is nothing to compare."""
-    folder = _shown(folder)
+    folder = unfiltered(folder)
     if not isinstance(folder, LocalFolder):
         return False
     with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(join(folder.path, path)) as entries:
@@ -70,5 +146,6 @@ def is_filled(folder: Folder, path: str) -> bool:
     return False
 
 
-def _shown(folder: Folder) -> Folder:
+def unfiltered(folder: Folder) -> Folder:
+    """Return the folder without `--ignore`, which does not change what a host sees."""
     return folder.inner if isinstance(folder, FilteredFolder) else folder

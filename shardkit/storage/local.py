@@ -35,10 +35,21 @@ class LocalFolder(Folder):
 
     def scan(self, path: str = "") -> list[Entry]:
         """See Folder. Symbolic links are followed; a dangling link is a file of 0 bytes, so that it is reported."""
+        return self.scan_names(path, lambda _: True)
+
+    def scan_names(self, path: str, shows: Callable[[str], bool]) -> list[Entry]:
+        """Return the children of a folder whose names `shows` accepts, without looking at the others; see `scan`."""
         try:
             with os.scandir(self._at(path)) as children:
-                return sorted((_entry(child) for child in children), key=attrgetter("name"))
+                return sorted((_entry(child) for child in children if shows(child.name)), key=attrgetter("name"))
         except FileNotFoundError:
+            return []
+
+    def names(self, path: str) -> list[str]:
+        """Return the names of the children of a folder, in no order; an empty list if there is no such folder."""
+        try:
+            return os.listdir(self._at(path))
+        except (FileNotFoundError, NotADirectoryError):
             return []
 
     def stat(self, path: str) -> Entry | None:

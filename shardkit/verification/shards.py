@@ -16,6 +16,7 @@ from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
 from shardkit.storage import TEMPORARY, Folder
+from shardkit.storage.retry import retried
 from shardkit.verification.examples import ExampleSpec, example_problems
 
 MAX_PROBLEMS_PER_SHARD = 50  # reported one by one
@@ -80,7 +81,7 @@ def _split_problems(manifest: Manifest, split: Split) -> Iterator[str]:
 def file_problems(root: Folder, file: File) -> list[DatasetProblem]:
     """Find the problems of a file next to the shards."""
     try:
-        raw = root.read(file.path)
+        raw = retried(lambda: root.read(file.path))
     except OSError as error:
         return [_unreadable(file.path, error)]
     if len(raw) != file.num_bytes:
@@ -122,9 +123,13 @@ def check_shard(root: Folder, shard: Shard, plan_digest: str, spec: ExampleSpec,
     """
     problems, table = _index_problems(root, shard, plan_digest)
     counts = {} if table is None else dict(zip(*_counted(indexed_labels(table)), strict=True))
-    try:
+
+    def read() -> list[DatasetProblem]:
         with root.open(shard.path) as file:
-            found = list(_record_problems(_Hashed(file), shard, table, spec, deep=deep))
+            return list(_record_problems(_Hashed(file), shard, table, spec, deep=deep))
+
+    try:
+        found = retried(read)
     except OSError as error:
         found = [_unreadable(shard.path, error)]
     problems += found
@@ -156,7 +161,7 @@ def class_count_problems(split_name: str, split: Split, checks: list[ShardCheck]
 def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[DatasetProblem], pa.Table | None]:
     path = shard.index.path
     try:
-        raw = root.read(path)
+        raw = retried(lambda: root.read(path))
     except OSError as error:
         return [_unreadable(path, error)], None
     if sha256_hex(raw) != shard.index.sha256:
@@ -167,7 +172,9 @@ def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[
         table, summary = parse_index(raw, where=path)
     except DataError as error:
         return [DatasetProblem(path, None, str(error).removeprefix(f"{path}: "))], None
-    wanted = ShardSummary(shard.num_examples, shard.num_bytes, shard.sha256, plan_digest, summary.format_version)
+    wanted = ShardSummary(
+        shard.num_examples, shard.num_bytes, shard.sha256, plan_digest, summary.format_version, shard.num_with_gps
+    )
     if summary != wanted:
         problems.append(DatasetProblem(path, None, f"its summary {summary} is not the manifest's {wanted}"))
     if len(table) != shard.num_examples:

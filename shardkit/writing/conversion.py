@@ -4,22 +4,24 @@ The order of its steps keeps the promises: the lock and the run token come first
 refusals that need no decoding come before decoding; the manifest is written last.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import software
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import CallError, ShardkitError, StaleRunError
+from shardkit.errors import CallError, MachineError, ShardkitError, StaleRunError
 from shardkit.naming import MANIFEST, WORK_FOLDER
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
-from shardkit.planning.plan_file import ShardTask
+from shardkit.planning.plan_file import ShardTask, largest_first
 from shardkit.planning.user_call import UserCall
-from shardkit.reject_reasons import DUPLICATE
+from shardkit.reject_reasons import NOT_COUNTED, UNREADABLE
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
@@ -29,14 +31,22 @@ from shardkit.writing.output import output_folder as outputs
 from shardkit.writing.output.finished_shards import finished_shards
 from shardkit.writing.output.run_log import RunLog
 from shardkit.writing.output.run_token import Run, RunToken, claimed
-from shardkit.writing.output.shard_reports import late_rejects, raise_failures, remove_stale_reports
+from shardkit.writing.output.shard_reports import (
+    LateRejectsCount,
+    forget_shards_with_rejects,
+    late_rejects,
+    raise_failures,
+    remove_stale_reports,
+)
 from shardkit.writing.progress import Phase, ProgressListener, Silent, count_written
 from shardkit.writing.publishing import check_finished_shards, publish
 from shardkit.writing.refusals import ExistingDataset, refuse_output
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too_many_rejected
 from shardkit.writing.rejected import rejected_parquet
+from shardkit.writing.seen_rejects import refuse_seen_late_rejects
 from shardkit.writing.shard import WriteOptions
 from shardkit.writing.source_plan import plan_inventory, take_inventory
+from shardkit.writing.worker_check import DriverView, raise_failure, stop_after_failure
 
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
 
@@ -128,9 +138,7 @@ class Conversion:
         existing = self._refuse_output(source, output)
         call = self.call or UserCall.of(self.source_url, self.source_options, self.options)
         with run.checked():
-            inventory = take_inventory(
-                source, output, run.token, self.options, self.executor, self.listener, existing, call
-            )
+            inventory = take_inventory(source, output, run, self.options, self.executor, self.listener, existing, call)
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
         plan = plan_inventory(inventory, self.options, self.listener, call)
         del inventory
@@ -144,13 +152,20 @@ class Conversion:
         tasks = plan_file.shard_tasks(plan)
         token = run.start(plan.digest)
         with run.checked():
-            finished_before = self._write(source, output, plan, tasks, token)
+            finished_before = self._write(source, output, plan, tasks, token, partial(stop_after_failure, output, run))
         late = late_rejects(output, plan.digest)
+        if self.executor.is_remote:
+            try:
+                refuse_seen_late_rejects(source, late)
+            except MachineError:
+                forget_shards_with_rejects(output, UNREADABLE)  # the next run writes them again
+                raise
         self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
         remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
-        shards = check_finished_shards(output, [task.name for task in tasks], plan.digest)
-        run.check()
-        manifest = publish(output, plan, shards, late)
+        with self.listener.phase("publishing", None):
+            shards = check_finished_shards(output, [task.name for task in tasks], plan.digest)
+            run.check()
+            manifest = publish(output, plan, shards, late)
         rate = plan.num_examples / self.log.seconds
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
         return Outcome(manifest, self.log.seconds, finished_before, findings=plan.findings)
@@ -174,26 +189,54 @@ class Conversion:
         plan_file.write_plan(output, plan)
         return None
 
-    def _write(self, source: Source, output: Folder, plan: Plan, tasks: list[ShardTask], run: RunToken) -> int:
+    def _write(
+        self,
+        source: Source,
+        output: Folder,
+        plan: Plan,
+        tasks: list[ShardTask],
+        run: RunToken,
+        watch: Callable[[], None],
+    ) -> int:
         """Write the missing shards; return the number of shards that were finished before."""
         finished = finished_shards(output, [task.name for task in tasks], run.plan_digest)
-        unfinished = [task for task in tasks if task.name not in finished]
+        unfinished = largest_first([task for task in tasks if task.name not in finished], plan)
         if len(unfinished) < len(tasks):
             self.listener.say(f"resuming: {len(tasks) - len(unfinished)} of {len(tasks)} shards are already finished")
         remove_stale_reports(output, finished)
         counts = (count for split in plan.splits for count in split.shard_counts)
         num_examples = dict(zip((task.name for task in tasks), counts, strict=True))
-        phase = Phase(self.listener, "writing", plan.num_examples, lambda: count_written(output, num_examples))
-        options = WriteOptions(tuple(plan.classes), self.options.resize, self.options.quality)
-        self.executor.write_shards(WriteJob(source.folder, output, options, run), unfinished, phase)
+        late = LateRejectsCount(output, run.plan_digest)
+        bytes_per_image = None
+        form = self.options.stored_form()
+        if form.keeps_sizes:  # otherwise the size of the images that are written is unknown
+            bytes_per_image = sum(split.num_bytes for split in plan.splits) / max(1, plan.num_examples)
+        num_rejected = len(_counted_rejects(plan.rejected))
+        phase = Phase(
+            self.listener,
+            "writing",
+            plan.num_examples,
+            lambda: count_written(output, num_examples, bytes_per_image),
+            count_rejected=lambda: num_rejected + late.count(),
+            watch=watch,
+        )
+        options = WriteOptions(tuple(plan.classes), form)
+        driver = DriverView.of([source.folder]) if self.executor.is_remote else None
+        self.executor.write_shards(WriteJob(source.folder, output, options, run, driver), unfinished, phase)
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))
+        raise_failure(output)
         raise_failures(output, [task.name for task in unfinished], run)
         return len(tasks) - len(unfinished)
 
     def _enforce_limit(self, output: Folder, num_files: int, rejected: pa.Table) -> None:
-        rejected = rejected.filter(pc.not_equal(rejected["reason"], DUPLICATE))
+        rejected = _counted_rejects(rejected)
         if self.limit.allows(len(rejected), num_files):
             return
         with output.atomic_write(REJECTED_IN_WORK) as file:
             file.write(rejected_parquet(rejected))
         raise too_many_rejected(self.limit, num_files, rejected, f"{output.url}/{REJECTED_IN_WORK}")
+
+
+def _counted_rejects(rejected: pa.Table) -> pa.Table:
+    """Return the rejects that are bad; duplicates that --dedupe drops, for instance, are good images."""
+    return rejected.filter(pc.invert(pc.is_in(rejected["reason"], pa.array(NOT_COUNTED))))

@@ -11,10 +11,12 @@ from typing import Protocol
 from shardkit.planning.plan_file import ShardTask
 from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
-from shardkit.writing.inventory_tasks import InventoryJob, PartGroup
+from shardkit.writing.inventory_tasks import InventoryJob
 from shardkit.writing.output.run_token import RunToken
+from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.progress import Phase
 from shardkit.writing.shard import WriteOptions, write_shard
+from shardkit.writing.worker_check import DriverView
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,20 +28,27 @@ class WriteJob:
         output: The output folder.
         options: Options of every shard.
         run: The run that the workers belong to.
+        driver: What the driver runs and sees, if workers may run on other hosts; see `worker_check`.
     """
 
     source: Folder
     output: Folder
     options: WriteOptions
     run: RunToken
+    driver: DriverView | None = None
 
     def write(self, task: ShardTask) -> None:
         """Write one shard; see write_shard."""
-        write_shard(self.source, self.output, task, self.options, self.run)
+        write_shard(self.source, self.output, task, self.options, self.run, self.driver)
 
 
 class Executor(Protocol):
     """Runs the two parallel steps of a conversion to their end."""
+
+    @property
+    def is_remote(self) -> bool:
+        """Whether workers may run on other hosts, or with other libraries, than the driver."""
+        ...
 
     def take_inventory(self, job: InventoryJob, groups: Sequence[tuple[int, PartGroup]], phase: Phase) -> None:
         """List and check the groups of a source's parts; see `inventory_tasks`.
@@ -60,6 +69,8 @@ class Executor(Protocol):
 
 class SequentialExecutor:
     """Runs both steps in the calling thread, without progress: for tests and for small sources."""
+
+    is_remote = False
 
     def take_inventory(self, job: InventoryJob, groups: Sequence[tuple[int, PartGroup]], phase: Phase) -> None:
         """See Executor."""

@@ -9,51 +9,45 @@ runner's failure, wrapped in its own words.
 import contextlib
 import itertools
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, NamedTuple
 
 from shardkit import naming
-from shardkit.errors import CallError, DataError, MachineError, ShardkitError, StaleRunError
+from shardkit.errors import CallError, DataError, MachineError, StaleRunError
 from shardkit.inventory import parts
 from shardkit.inventory.checking import check_batch, has_recovered
 from shardkit.inventory.measuring import measure_files
 from shardkit.option_values import Check
 from shardkit.sources import Listing, Source
+from shardkit.sources.folder_slices import FolderSlice, slice_source
 from shardkit.sources.listing import merge_listings
-from shardkit.sources.visibility import filled_folders, is_filled, refuse_unseen, refuse_unseen_folders
+from shardkit.sources.visibility import is_filled, refuse_other_counts, refuse_unseen, refuse_unseen_folders
 from shardkit.storage import Folder, os_errors_as
 from shardkit.storage.retry import retried, retried_iterator
 from shardkit.writing.output.run_token import Fence, RunToken
+from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.refusals import ListingCheck, ListingSummary
+from shardkit.writing.worker_check import (
+    FAILURE,
+    DriverView,
+    check_worker,
+    has_failed,
+    raise_failure,
+    report_failure,
+)
 
 # Decoding a batch takes a fraction of a second: small enough to distribute evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128
 HEADER_BATCH_ROWS = 1 << 14
-MAX_GROUPS = 256  # tasks that list a source
 PART_NAMES = f"{naming.WORK_FOLDER}/inventory.json"
-FAILURE = f"{naming.WORK_FOLDER}/inventory-failure.json"
-_ERRORS = {kind.exit_code: kind for kind in (CallError, DataError, MachineError)}
 
 
 # Plain tuples: Beam groups by them.
 BatchKey = tuple[int, int, bool]  # a BatchId
 NamedPart = tuple[BatchKey, str]
-
-
-@dataclass(frozen=True, slots=True)
-class PartGroup:
-    """Parts of a source that one task lists.
-
-    Attributes:
-        parts: The parts; see Source.
-        filled: For each part, which of its folders are not empty for the driver.
-    """
-
-    parts: Sequence[Any]
-    filled: Sequence[tuple[bool, ...]]
 
 
 class BatchId(NamedTuple):
@@ -62,15 +56,6 @@ class BatchId(NamedTuple):
     group_index: int
     batch_index: int
     is_last: bool  # of its group
-
-
-def part_groups(source: Source) -> list[tuple[int, PartGroup]]:
-    """Return the groups of a source's parts, numbered: enough for any number of workers, the same on every executor."""
-    parts = source.parts()
-    size = -(-len(parts) // MAX_GROUPS)
-    groups = [parts[start : start + size] for start in range(0, len(parts), size)]
-    filled = [[filled_folders(source, part) for part in group] for group in groups]
-    return list(enumerate(map(PartGroup, groups, filled)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +69,7 @@ class InventoryJob:
         run: The run that the workers belong to.
         is_filled: Whether the driver sees entries in the source's folder.
         listing_check: Refuses a listing before anything is decoded; None if there is nothing to refuse.
+        driver: What the driver runs and sees, if workers may run on other hosts; see `worker_check`.
     """
 
     source: Source
@@ -92,13 +78,22 @@ class InventoryJob:
     run: RunToken
     is_filled: bool
     listing_check: ListingCheck | None = None
+    driver: DriverView | None = None
 
     @classmethod
     def of(
-        cls, source: Source, output: Folder, check: Check, run: RunToken, listing_check: ListingCheck | None = None
+        cls,
+        source: Source,
+        output: Folder,
+        check: Check,
+        run: RunToken,
+        listing_check: ListingCheck | None = None,
+        *,
+        is_remote: bool = False,
     ) -> "InventoryJob":
         """Return a job, with what the driver sees in the source."""
-        return cls(source, output, check, run, is_filled(source.folder, ""), listing_check)
+        driver = DriverView.of([source.folder]) if is_remote else None
+        return cls(source, output, check, run, is_filled(source.folder, ""), listing_check, driver)
 
 
 def list_groups(index: int, groups: Iterable[PartGroup], job: InventoryJob) -> Iterator[tuple[BatchKey, Listing]]:
@@ -112,6 +107,7 @@ def list_groups(index: int, groups: Iterable[PartGroup], job: InventoryJob) -> I
     batch_rows = DECODE_BATCH_ROWS if job.check == "decode" else HEADER_BATCH_ROWS
     with _fenced(job) as fence:
         fence.check()
+        check_worker(job.driver)
         _refuse_unseen_source(job)
         listings = merge_listings(_listings(groups, job, fence, batch_rows), batch_rows // 2)
         ahead = next(listings, None) or Listing(job.source.schema)
@@ -137,9 +133,14 @@ def _write_listed(index: int, num_rows: int, job: InventoryJob, fence: Fence) ->
 
 def _listings(groups: Iterable[PartGroup], job: InventoryJob, fence: Fence, batch_rows: int) -> Iterator[Listing]:
     for group in groups:
-        for part, filled in zip(group.parts, group.filled, strict=True):
-            refuse_unseen_folders(job.source, part, filled)
-            for listing in retried_iterator(partial(job.source.list_part, part, batch_rows)):
+        for one, num_entries in zip(group.parts, group.num_entries, strict=True):
+            part, source = one, job.source
+            if isinstance(one, FolderSlice):
+                part, source = one.part, slice_source(job.source, one)
+            refuse_unseen_folders(job.source, part, num_entries)
+            if group.is_counted:
+                refuse_other_counts(job.source, part, num_entries)
+            for listing in retried_iterator(partial(source.list_part, part, batch_rows)):
                 fence.check_sometimes()
                 yield listing
 
@@ -154,13 +155,14 @@ def is_refused(summaries: Iterable[ListingSummary], job: InventoryJob) -> bool:
     if job.listing_check is not None:
         with _fenced(job):
             job.listing_check.refuse(summaries)
-    return job.output.stat(FAILURE) is not None
+    return has_failed(job.output)
 
 
 def check_listing(batch_id: BatchKey, listing: Listing, job: InventoryJob) -> Iterator[NamedPart]:
     """Check the files of a batch and write the result as a part, unless an earlier run left it; yield its name."""
     with _fenced(job) as fence:
         fence.check()
+        check_worker(job.driver)
         _refuse_unseen_source(job)
         measured = measure_files(job.source.folder, listing.table())
         name = parts.part_name(measured, listing, job.check)
@@ -171,6 +173,12 @@ def check_listing(batch_id: BatchKey, listing: Listing, job: InventoryJob) -> It
             fence.check()
             with _writing(job.output):
                 retried(partial(parts.write_part, job.output, name, table, listing, fence.check))
+            num_rejected = len(table) - table["reason"].null_count
+        else:
+            num_rejected = parts.num_rejected(there)
+        if num_rejected:
+            with _writing(job.output):
+                retried(partial(_write, job.output, parts.rejected_path(name, num_rejected), b"", fence))
         yield batch_id, name
 
 
@@ -183,10 +191,11 @@ def write_part_names(names: Iterable[NamedPart], job: InventoryJob) -> None:
 
 
 def remove_earlier_results(output: Folder) -> None:
-    """Remove the names and the failure of an earlier run: for a source without files, none are written."""
+    """Remove the names, the failure and the counts of an earlier run: for a source without files, none are written."""
     for path in (PART_NAMES, FAILURE):
         output.remove(path)
     output.remove_tree(parts.LISTED)
+    output.remove_tree(parts.REJECTED_COUNTS)
 
 
 def _refuse_unseen_source(job: InventoryJob) -> None:
@@ -204,11 +213,7 @@ def _fenced(job: InventoryJob) -> Iterator[Fence]:
         except StaleRunError:
             raise
         except (CallError, DataError, OSError) as error:
-            fence.check()
-            exit_code = error.exit_code if isinstance(error, ShardkitError) else MachineError.exit_code
-            said = json.dumps({"error": str(error), "exit_code": exit_code}).encode()
-            with _writing(job.output):
-                retried(lambda: _write(job.output, FAILURE, said, fence))
+            report_failure(job.output, error, fence, job.driver)
 
 
 def _read_if_there(output: Folder, path: str) -> bytes | None:
@@ -236,9 +241,7 @@ def read_part_names(output: Folder, num_groups: int) -> list[str]:
         DataError: The source is at fault, as a worker found, or the output holds a dataset of another source.
         MachineError: A worker failed, or a batch of the source is missing.
     """
-    if output.stat(FAILURE) is not None:
-        failure = json.loads(output.read(FAILURE))
-        raise _ERRORS[failure["exit_code"]](failure["error"])
+    raise_failure(output)
     found: list[tuple[list[Any], str]] = []
     if output.stat(PART_NAMES) is not None:
         found = json.loads(output.read(PART_NAMES))

@@ -4,21 +4,24 @@ import contextlib
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol, TypeAlias
 
 from shardkit.naming import ShardName
 from shardkit.storage import TEMPORARY, Folder
+
+Level: TypeAlias = Literal["info", "warning"]
 
 
 class Show(Protocol):
     """Receives the progress of a phase."""
 
-    def __call__(self, done: int, total: int | None = None, /) -> None:
+    def __call__(self, done: int, total: int | None = None, rejected: int | None = None, /) -> None:
         """Show the progress.
 
         Args:
             done: Number of images done so far.
             total: Number of images of the phase known so far, which grows while they are listed; None if unchanged.
+            rejected: Number of images rejected so far, earlier phases included; None if unchanged.
         """
         ...
 
@@ -26,8 +29,13 @@ class Show(Protocol):
 class ProgressListener(Protocol):
     """Receives messages and progress while a job runs."""
 
-    def say(self, text: str) -> None:
-        """Receive a message for the user."""
+    def say(self, text: str, level: Level = "info") -> None:
+        """Receive a message for the user.
+
+        Args:
+            text: The message, of one or more lines.
+            level: Whether it is a warning, such as signs of a misread source.
+        """
         ...
 
     def phase(self, name: str, total: int | None) -> AbstractContextManager[Show]:
@@ -46,7 +54,7 @@ class ProgressListener(Protocol):
 class Silent:
     """A listener that shows nothing."""
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, level: Level = "info") -> None:
         """Ignore the message."""
 
     def phase(self, name: str, total: int | None) -> AbstractContextManager[Show]:
@@ -54,7 +62,7 @@ class Silent:
         return contextlib.nullcontext(ignore_progress)
 
 
-def ignore_progress(done: int, total: int | None = None, /) -> None:
+def ignore_progress(done: int, total: int | None = None, rejected: int | None = None, /) -> None:
     """Show nothing."""
 
 
@@ -68,6 +76,8 @@ class Phase:
         total: Number of images of the phase; None if unknown.
         count: Returns the number of images done so far. It reads the work folder, so workers report nothing.
         count_total: Returns the total known so far; None if `total` is known.
+        count_rejected: Returns the number of images rejected so far; None if the phase rejects none.
+        watch: Called every second or so, so that the driver can end the phase; None for nothing.
     """
 
     listener: ProgressListener
@@ -75,22 +85,28 @@ class Phase:
     total: int | None
     count: Callable[[], int]
     count_total: Callable[[], int] | None = None
+    count_rejected: Callable[[], int] | None = None
+    watch: Callable[[], None] | None = None
 
     def poll(self, show: Show) -> None:
         """Show the progress once."""
-        show(self.count(), None if self.count_total is None else self.count_total())
+        total = None if self.count_total is None else self.count_total()
+        show(self.count(), total, None if self.count_rejected is None else self.count_rejected())
 
 
-def count_written(output: Folder, num_examples: Mapping[ShardName, int]) -> int:
+def count_written(output: Folder, num_examples: Mapping[ShardName, int], bytes_per_image: float | None = None) -> int:
     """Return the number of images in finished shards, plus an estimate from the bytes of unfinished ones.
 
     Args:
         output: The output folder.
         num_examples: Number of examples of each shard.
+        bytes_per_image: Expected size of an image, for the estimate until the first shard is finished; None if unknown.
     """
     entries = {entry.name: entry.num_bytes for entry in output.scan()}
     done = [name for name in num_examples if name.index in entries]
     images = sum(num_examples[name] for name in done)
-    num_bytes = sum(entries.get(name.records, 0) for name in done)
+    if done:
+        bytes_per_image = sum(entries.get(name.records, 0) for name in done) / max(1, images)
     unfinished_bytes = sum(size for name, size in entries.items() if name.startswith(TEMPORARY))
-    return images + (unfinished_bytes * images // num_bytes if num_bytes else 0)
+    unfinished = int(unfinished_bytes / bytes_per_image) if bytes_per_image else 0
+    return min(images + unfinished, sum(num_examples.values()))

@@ -66,6 +66,7 @@ def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> 
         num_bytes=summary.num_bytes,
         sha256=summary.sha256,
         index=index,
+        num_with_gps=summary.num_with_gps,
     )
     return FinishedShard(name, shard, *np.unique(indexed_labels(table), return_counts=True))
 

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
-from shardkit.inventory.columns import features_of
+from shardkit.inventory.columns import MASK_PATH, features_of
 from shardkit.planning.checks.finding import refuse_stopping
 from shardkit.planning.checks.misread_source import find_wrong_reading
 from shardkit.planning.labels import classes_of, fixed_classes, label_names, sorted_names
@@ -136,9 +136,18 @@ class ListingCheck:
             schema: Columns of the source's listings.
 
         Raises:
-            CallError: `--group-by` is neither a column nor a regular expression with a group, or `--classes` names
-                classes of images without labels.
+            CallError: `--group-by` is neither a column nor a regular expression with a group, `--classes` names
+                classes of images without labels, or `--mask-padding` is missing or superfluous.
         """
+        if self.options.fit == "pad" and MASK_PATH in schema.names and self.options.mask_padding is None:
+            msg = (
+                "--fit pad adds a border to masks, and only you know its class number: add --mask-padding 255 if 255 "
+                "means 'no class' (as in VOC and Cityscapes), or --mask-padding 0 for the background"
+            )
+            raise CallError(msg)
+        if self.options.mask_padding is not None and MASK_PATH not in schema.names:
+            msg = "--mask-padding has no effect on images without masks; leave it out"
+            raise CallError(msg)
         if self.options.classes is not None and UNLABELLED.name in schema.names:
             msg = "--classes has no effect on images without labels; leave it out"
             raise CallError(msg)

@@ -8,7 +8,7 @@ import contextlib
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import google_crc32c
 import pyarrow as pa
@@ -19,12 +19,14 @@ from shardkit.dataset.features import MASK
 from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
 from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
 from shardkit.errors import CONVERT_AGAIN, DataError, MachineError, SourceChangedError, StaleRunError
-from shardkit.images.boxes import place_objects
+from shardkit.images.boxes import move_objects, place_objects, upright_size
+from shardkit.images.gps import has_gps
+from shardkit.images.stored.placement import place
 from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image, reject_box
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
-from shardkit.inventory.schema import MASK_SHA256, Reject
+from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
-from shardkit.reject_reasons import UNREADABLE
+from shardkit.reject_reasons import OUTSIDE_CROP, UNREADABLE
 from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
@@ -32,10 +34,11 @@ from shardkit.storage import Folder
 from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
 from shardkit.writing.output.run_token import Fence, RunToken
-from shardkit.writing.output.shard_reports import report_error, report_rejects
+from shardkit.writing.output.shard_reports import rejects_path, report_error, report_rejects
+from shardkit.writing.record_blocks import RecordBlocks
+from shardkit.writing.worker_check import DriverView, check_worker, report_failure, with_host
 
 _AT_REST = f"{CONVERT_AGAIN} when the source does not change any more"
-BLOCK_BYTES = 1 << 20  # 1 MiB
 JPEG_START = b"\xff\xd8"
 
 
@@ -45,19 +48,32 @@ class WriteOptions:
 
     Attributes:
         classes: Class names in label order.
-        resize: Maximum length of the shorter side in pixels; None keeps all sizes.
-        quality: Quality of JPEGs that are re-encoded, 1 to 100.
+        form: How images are stored.
     """
 
     classes: tuple[str, ...]
-    resize: int | None
-    quality: int
+    form: images.StoredForm
 
 
-def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, run: RunToken) -> None:
+def write_shard(
+    source: Folder,
+    output: Folder,
+    task: ShardTask,
+    options: WriteOptions,
+    run: RunToken,
+    driver: DriverView | None = None,
+) -> None:
     """Write a shard and its index, unless they exist already; errors are reported as data, not raised.
 
     Transient errors are retried. If the run has ended, nothing is written and nothing is reported.
+
+    Args:
+        source: The source's folder.
+        output: The output folder.
+        task: The shard.
+        options: Options of every shard.
+        run: The run that this worker belongs to.
+        driver: What the driver runs and sees; None if this is the driver's process. See `worker_check`.
 
     Raises:
         MachineError: This host does not see the output, so that it cannot report.
@@ -65,6 +81,11 @@ def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteO
     fence = Fence(output, run)
     with contextlib.suppress(StaleRunError):
         fence.check()
+        try:
+            check_worker(driver)
+        except MachineError as error:
+            report_failure(output, error, fence, driver)
+            return
         try:
             retried(lambda: _write_unless_done(source, output, task, options, fence))
         except StaleRunError:
@@ -75,7 +96,7 @@ def write_shard(source: Folder, output: Folder, task: ShardTask, options: WriteO
             fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {said}"
             if isinstance(error, DataError):
                 fault, text = error.exit_code, str(error)
-            report_error(output, task.name, text, fault, fence)
+            report_error(output, task.name, with_host(text, driver), fault, fence)
 
 
 def _write_unless_done(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
@@ -86,18 +107,19 @@ def _write_unless_done(source: Folder, output: Folder, task: ShardTask, options:
 def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOptions, fence: Fence) -> None:
     late: list[Reject] = []
     indexed: list[_Indexed] = []
+    num_with_gps = 0
     table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
     encode_annotations = AnnotationEncoder(table.schema, options.classes)
     with output.atomic_write(task.name.records, before_rename=fence.check) as file:
-        shard = _Blocks(file)
+        shard = RecordBlocks(file)
         for row in _rows(table):
             fence.check_sometimes()
             try:
                 raw, content_sha256 = _read(source, row)
                 info = row.info or images.inspect(raw)
-                image = images.normalise(raw, info, shorter_side=options.resize, quality=options.quality)
-                columns, lost = _placed(row, info)
-                mask = _mask(source, row, info, image)
+                image = images.normalise(raw, info, options.form)
+                columns, lost = _placed(row, info, options.form)
+                mask = _mask(source, row, info, options.form)
                 annotations, labels = encode_annotations(columns)
             except (images.BadImage, BadAnnotation) as error:
                 late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
@@ -136,28 +158,37 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                     changes=",".join(image.changes),
                 )
             )
+            num_with_gps += has_gps(image.data)
             shard.add(tfrecord.frame(record))
         shard.flush()
     if late:
         # Before the done mark: a crash between the two writes the report again rather than losing it.
         report_rejects(output, task.name, late, fence)
+    elif output.stat(rejects_path(task.name)) is not None:
+        output.remove(rejects_path(task.name))  # of a copy of this task that could not read what this one has read
     columns_of: dict[str, Any] = dict(zip(_Indexed._fields, zip(*indexed, strict=True), strict=True)) if indexed else {}
     columns_of["key_hash"] = key_hashes(columns_of.get("key", ()))
     arrays = [pa.array(columns_of.get(field.name, ()), field.type) for field in INDEX_SCHEMA]
-    summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, fence.token.plan_digest)
+    digest = fence.token.plan_digest
+    summary = ShardSummary(len(indexed), shard.num_bytes, shard.sha256, digest, num_with_gps=num_with_gps)
     with output.atomic_write(task.name.index, before_rename=fence.check) as file:
         file.write(serialize_index(pa.Table.from_arrays(arrays, schema=INDEX_SCHEMA), summary))
 
 
-def _placed(row: "_Row", info: images.ImageInfo) -> tuple[dict[str, Any], list[Reject]]:
-    """Return a row's annotations with its boxes placed, and the rejected boxes; a checked row has both already."""
-    if row.info is not None or OBJECTS not in row.columns:
+def _placed(row: "_Row", info: images.ImageInfo, form: images.StoredForm) -> tuple[dict[str, Any], list[Reject]]:
+    """Return a row's annotations with the boxes of the stored picture, and the boxes that are dropped."""
+    if OBJECTS not in row.columns:
         return row.columns, []
-    objects, bad_boxes = place_objects(row.columns[OBJECTS], annotated_size(row.columns), info)
-    return {**row.columns, OBJECTS: objects}, [reject_box(row.key, bad_box) for bad_box in bad_boxes]
+    objects, rejected = row.columns[OBJECTS], []
+    if row.info is None:  # a checked row has the boxes of the upright image already
+        objects, bad_boxes = place_objects(objects, annotated_size(row.columns), info)
+        rejected = [reject_box(row.key, bad_box) for bad_box in bad_boxes]
+    objects, outside = move_objects(objects, place(*upright_size(info), form))
+    rejected += [reject_box(row.key, bad_box, OUTSIDE_CROP) for bad_box in outside]
+    return {**row.columns, OBJECTS: objects}, rejected
 
 
-def _mask(source: Folder, row: "_Row", info: images.ImageInfo, image: images.NormalisedImage) -> bytes | None:
+def _mask(source: Folder, row: "_Row", info: images.ImageInfo, form: images.StoredForm) -> bytes | None:
     if MASK_PATH not in row.columns:
         return None
     path, wanted = row.columns[MASK_PATH], row.columns[MASK_SHA256.name]
@@ -174,43 +205,7 @@ def _mask(source: Folder, row: "_Row", info: images.ImageInfo, image: images.Nor
         raise SourceChangedError(msg)
     colours = row.columns.get(MASK_COLOURS.name)
     orientation = mask_orientation(images.check_mask(data, colours), info)
-    size = image.width, image.height
-    return images.normalise_mask(data, orientation=orientation, size=size, colours=colours).data
-
-
-class _Blocks:
-    """Collects records into blocks: hashing and writing a block releases the interpreter's lock."""
-
-    def __init__(self, file: BinaryIO) -> None:
-        self._file, self._digest = file, hashlib.sha256()
-        self._block = memoryview(bytearray(BLOCK_BYTES))
-        self._filled = 0
-        self.num_bytes = 0
-
-    @property
-    def sha256(self) -> str:
-        return self._digest.hexdigest()
-
-    def add(self, parts: tuple[bytes, ...]) -> None:
-        for part in parts:
-            end = self._filled + len(part)
-            if end > BLOCK_BYTES:
-                self.flush()
-                end = len(part)
-            if end > BLOCK_BYTES:
-                self._put(memoryview(part))
-            else:
-                self._block[self._filled : end] = part
-                self._filled = end
-            self.num_bytes += len(part)
-
-    def flush(self) -> None:
-        self._put(self._block[: self._filled])
-        self._filled = 0
-
-    def _put(self, data: memoryview) -> None:
-        self._digest.update(data)
-        self._file.write(data)
+    return images.normalise_mask(data, orientation=orientation, form=form, colours=colours).data
 
 
 class _Indexed(NamedTuple):
@@ -243,7 +238,7 @@ class _Row(NamedTuple):
 
 
 _CHECKED = ("format", "width", "height", "orientation", "changes", "content_sha256", "content_crc32c")
-_OWN_FIELDS = {"key", "source_bytes", "label", GROUP.name, *_CHECKED}
+_OWN_FIELDS = {"key", "source_bytes", "label", GROUP.name, HAS_GPS.name, *_CHECKED}
 
 
 def _rows(table: pa.Table) -> Iterator[_Row]:

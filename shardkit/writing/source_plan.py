@@ -1,5 +1,9 @@
 """Plan the conversion of a source: take its inventory and decide where each example goes."""
 
+import contextlib
+from collections.abc import Iterator
+from functools import partial
+
 from shardkit.inventory import parts
 from shardkit.inventory.inventory import Inventory
 from shardkit.planning.checks.finding import findings_text, refuse_stopping
@@ -13,16 +17,19 @@ from shardkit.storage import Folder
 from shardkit.writing import inventory_tasks
 from shardkit.writing.executor import Executor
 from shardkit.writing.inventory_tasks import InventoryJob
-from shardkit.writing.output.run_token import RunToken, claimed
+from shardkit.writing.output.run_token import Run, claimed
 from shardkit.writing.output.work_folder import work_folder
+from shardkit.writing.part_groups import part_groups
 from shardkit.writing.progress import Phase, ProgressListener
 from shardkit.writing.refusals import ExistingDataset, ListingCheck
+from shardkit.writing.seen_rejects import refuse_seen_rejects
+from shardkit.writing.worker_check import stop_after_failure
 
 
 def take_inventory(
     source: Source,
     work: Folder,
-    run: RunToken,
+    run: Run,
     options: ConvertOptions,
     executor: Executor,
     listener: ProgressListener,
@@ -34,7 +41,7 @@ def take_inventory(
     Args:
         source: The source.
         work: The folder whose work folder receives the parts.
-        run: The run that the workers belong to.
+        run: The run that the workers belong to; a failure of one stops all of them.
         options: Options of the conversion.
         executor: Runs the tasks.
         listener: Receives the progress.
@@ -52,14 +59,28 @@ def take_inventory(
     listing_check = ListingCheck.of(source, options, existing, call)
     listing_check.check_options(source.schema)
     inventory_tasks.remove_earlier_results(work)
-    groups = inventory_tasks.part_groups(source)
-    job = InventoryJob.of(source, work, options.check, run, listing_check if listing_check.is_needed else None)
+    is_remote = executor.is_remote
+    groups = part_groups(source, is_remote=is_remote)
+    needed = listing_check if listing_check.is_needed else None
+    job = InventoryJob.of(source, work, options.check, run.token, needed, is_remote=is_remote)
     name = "checking" if options.check == "decode" else "listing"
     # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
     count_total = (lambda: parts.count_listed(work)) if options.check == "decode" else None
-    phase = Phase(listener, name, None, lambda: parts.count_rows(work), count_total)
+    watch = partial(stop_after_failure, work, run)
+    phase = Phase(
+        listener,
+        name,
+        None,
+        lambda: parts.count_rows(work),
+        count_total,
+        lambda: parts.count_rejected(work),
+        watch=watch,
+    )
     executor.take_inventory(job, groups, phase)
-    inventory = Inventory.of(source, *parts.read_parts(work, inventory_tasks.read_part_names(work, len(groups))))
+    names = inventory_tasks.read_part_names(work, len(groups))
+    inventory = Inventory.of(source, *parts.read_parts(work, names))
+    if is_remote:
+        refuse_seen_rejects(source, inventory.table, partial(parts.find_host, work, names))
     for note in unmatched_notes(source, inventory.skipped):
         listener.say(f"note: {note}")
     return inventory
@@ -77,9 +98,10 @@ def plan_inventory(
         DataError: No good image is left.
         CallError: The options do not fit the source, or a finding stops the conversion.
     """
-    plan = make_plan(inventory, options, call)
+    with listener.phase("planning", None):
+        plan = make_plan(inventory, options, call)
     if text := findings_text(plan.findings):
-        listener.say(text)
+        listener.say(text, "warning")
     refuse_stopping(plan.findings)
     return plan
 
@@ -92,7 +114,23 @@ def plan_source(
     listener: ProgressListener,
     temp_location: str | None = None,
 ) -> Plan:
-    """Plan the conversion of a source without an output folder.
+    """Plan the conversion of a source without an output folder; see planned_source."""
+    with planned_source(source_url, source_options, options, executor, listener, temp_location) as (_, plan):
+        return plan
+
+
+@contextlib.contextmanager
+def planned_source(
+    source_url: str,
+    source_options: SourceOptions,
+    options: ConvertOptions,
+    executor: Executor,
+    listener: ProgressListener,
+    temp_location: str | None = None,
+) -> Iterator[tuple[Source, Plan]]:
+    """Plan the conversion of a source without an output folder; its images can be read inside the block.
+
+    Images that listing had to unpack lie in a work folder, which is removed at the end.
 
     Args:
         source_url: The source.
@@ -112,5 +150,5 @@ def plan_source(
         source = open_source(source_url, source_options, work=work)
         listener.say(source.describe())
         with claimed(work) as run:
-            inventory = take_inventory(source, work, run.token, options, executor, listener, call=call)
-    return plan_inventory(inventory, options, listener, call)
+            inventory = take_inventory(source, work, run, options, executor, listener, call=call)
+        yield source, plan_inventory(inventory, options, listener, call)

@@ -7,7 +7,7 @@ import pytest
 from shardkit.archives.member_tree import archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.errors import CallError, DataError, SourceChangedError
-from shardkit.sources.folders.class_tree import open_class_folders
+from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.storage import open_folder
 from shardkit.testing import files_of, write_tree

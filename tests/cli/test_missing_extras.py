@@ -13,7 +13,7 @@ WITHOUT_EXTRAS = """
 import sys
 
 class Hidden:
-    names = {"apache_beam", "PIL", "defusedxml", "yaml", "tensorflow", "keras"}
+    names = {"apache_beam", "PIL", "defusedxml", "yaml", "tensorflow", "keras", "jinja2", "matplotlib"}
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] in self.names:
@@ -71,12 +71,14 @@ def test_what_needs_an_extra_names_it_with_its_command_in_one_line(dataset, tmp_
         ("verify", dataset, "--deep"): "PIL",
         ("preview", dataset, "-o", tmp_path / "sheet.png"): "PIL",
         ("verify", dataset, "--runner=FlinkRunner"): "apache_beam",
+        ("report", dataset, "-o", tmp_path / "page.html"): "jinja2",
     }
     for (call, wanted), (code, stdout, stderr) in zip(package.items(), shardkit(*package), strict=True):
         assert (code, stdout) == (2, ""), call
         assert stderr.startswith("Error: "), call
         assert stderr.count("\n") == 1, call
-        assert all(word in stderr for word in (wanted, "pip install ", "[convert]")), call
+        extra = "[report]" if call[0] == "report" else "[convert]"
+        assert all(word in stderr for word in (wanted, "pip install ", extra)), call
     assert list(tmp_path.iterdir()) == []
 
 

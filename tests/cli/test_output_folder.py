@@ -157,7 +157,7 @@ def limited(num_bytes):
 @pytest.mark.parametrize(
     ("num_bytes", "named"),
     [
-        (600, "out/.shardkit: cannot write the inventory: "),
+        pytest.param(600, "out/.shardkit: cannot write the inventory: ", marks=pytest.mark.slow),
         (40_000, "-of-00002.tfrecord: cannot write: "),  # plan and inventory fit, the shards do not
     ],
 )

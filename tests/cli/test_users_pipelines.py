@@ -26,7 +26,7 @@ print(NAME)
 """
 
 
-@pytest.mark.parametrize("theirs", THEIRS)
+@pytest.mark.parametrize("theirs", ["a package", pytest.param("a module", marks=pytest.mark.slow)])
 def test_a_users_pipelines_stays_importable_and_does_no_harm(theirs, source, tmp_path):
     write_tree(tmp_path, THEIRS[theirs])
     done = subprocess.run(

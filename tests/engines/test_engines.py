@@ -29,7 +29,11 @@ def portable(job_service, *options):
     return ["--runner=PortableRunner", f"--job_endpoint={job_service}", *options]
 
 
-@pytest.mark.parametrize("workers", [LOOPBACK, OWN_PROCESS], ids=["loopback", "own-process"])
+@pytest.mark.parametrize(
+    "workers",
+    [pytest.param(LOOPBACK, marks=pytest.mark.slow), OWN_PROCESS],
+    ids=["loopback", "own-process"],
+)
 def test_a_job_service_in_another_process_writes_the_same_bytes(workers, source, by_default, job_service, tmp_path):
     done = run("convert", source, tmp_path / "out", *OPTIONS, *portable(job_service, *workers))
     assert done.returncode == 0, done.stderr
@@ -38,6 +42,7 @@ def test_a_job_service_in_another_process_writes_the_same_bytes(workers, source,
     assert (row["key"], row["reason"]) == ("ant/bad.jpg", "not_an_image")
 
 
+@pytest.mark.slow
 def test_what_one_runner_began_another_one_finishes(source, by_default, job_service, tmp_path, monkeypatch):
     interrupt(monkeypatch, source, tmp_path / "out", *OPTIONS, shards=1)
     said = convert(source, tmp_path / "out", *OPTIONS, *portable(job_service, *LOOPBACK))
@@ -45,6 +50,7 @@ def test_what_one_runner_began_another_one_finishes(source, by_default, job_serv
     assert digests(tmp_path / "out") == digests(by_default)
 
 
+@pytest.mark.slow
 def test_verify_by_a_job_service_finds_what_verify_in_this_process_finds(by_default, job_service, tmp_path):
     assert call("verify", by_default, *portable(job_service, *LOOPBACK)).exit_code == 0
     shutil.copytree(by_default, tmp_path / "copy")
@@ -65,10 +71,12 @@ def test_a_job_service_that_does_not_answer_is_told_and_not_waited_for(source):
     assert "no job service answers at --job_endpoint localhost:1: Connection refused; start it" in done.stderr
 
 
+@pytest.mark.slow
 def test_plan_by_a_job_service_prints_what_plan_in_this_process_prints(source, job_service):
     assert call("plan", source, *portable(job_service, *LOOPBACK)).stdout == call("plan", source).stdout
 
 
+@pytest.mark.slow  # as in tests/test_imports.py
 def test_a_write_workers_process_loads_no_tensorflow(tmp_path):
     script = (
         "import json, sys; import shardkit.pipelines.write, shardkit.pipelines.executor;"
@@ -80,6 +88,7 @@ def test_a_write_workers_process_loads_no_tensorflow(tmp_path):
     assert not {"tensorflow", "keras", "tensorflow_datasets"} & set(json.loads(done.stdout))
 
 
+@pytest.mark.slow  # plan is refused the same way, above
 def test_a_job_service_that_is_not_there_is_said_in_a_sentence(source, tmp_path):
     done = run(
         *("convert", source, tmp_path / "out", *portable("localhost:1", *LOOPBACK), "--job_server_timeout=2"),
@@ -93,9 +102,9 @@ def test_a_runner_that_starts_a_job_server_of_its_own_may_set_its_signal_handler
     # FlinkRunner, SparkRunner and PrismRunner do, and Python lets only the main thread.
     runs = RunnerConfig.run
 
-    def starting_a_server(self, pipeline):
+    def starting_a_server(self, *arguments):
         signal.signal(signal.SIGINT, signal.getsignal(signal.SIGINT))
-        runs(self, pipeline)
+        runs(self, *arguments)
 
     monkeypatch.setattr(RunnerConfig, "run", starting_a_server)
     convert(source, tmp_path / "out", "--runner=BundleBasedDirectRunner")
@@ -106,6 +115,7 @@ def stragglers(output):
     return sorted(path.name for path in output.rglob("*") if path.name.startswith(".shardkit"))
 
 
+@pytest.mark.slow  # tests/writing/output/test_run_token.py has the token that stops them, without an engine
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL], ids=["ctrl-c", "kill-9"])
 def test_workers_that_outlive_their_driver_write_nothing_into_the_next_dataset(number, job_service, tmp_path):
     # The job service goes on with the job when its driver is gone, as Flink and Spark do.

@@ -99,11 +99,11 @@ def check_and_store(data: bytes) -> None:
     except images.BadImage:
         if header is not None:  # A writer that reads headers only meets such an image here first.
             with contextlib.suppress(images.BadImage):
-                images.normalise(data, header, shorter_side=5, quality=90)
+                images.normalise(data, header, images.StoredForm(resize=5, quality=90))
         return
     assert info == header
     for shorter_side in (None, 5):
-        stored = images.normalise(data, info, shorter_side=shorter_side, quality=90)
+        stored = images.normalise(data, info, images.StoredForm(resize=shorter_side, quality=90))
         assert tensorflow_decodes(stored.data).shape[:2] == (stored.height, stored.width)
 
 

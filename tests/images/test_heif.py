@@ -30,8 +30,8 @@ def test_a_heic_photograph_is_stored_as_an_upright_jpeg():
     info = images.check(data)
     assert (info.format, info.width, info.height, info.orientation) == ("HEIF", 16, 24, 1)
     assert info.changes == ("format:heif",)
-    stored = images.normalise(data, info, shorter_side=None, quality=95)
-    assert stored.data == images.normalise(data, info, shorter_side=None, quality=95).data
+    stored = images.normalise(data, info, images.StoredForm())
+    assert stored.data == images.normalise(data, info, images.StoredForm()).data
     found = Image.open(io.BytesIO(stored.data))
     assert (found.format, found.size) == ("JPEG", (16, 24))
     top, bottom = (np.asarray(found)[row, 8] for row in (4, 20))
@@ -41,7 +41,7 @@ def test_a_heic_photograph_is_stored_as_an_upright_jpeg():
 
 def test_a_transparent_one_is_stored_as_png():
     data = photograph(mode="RGBA")
-    assert images.normalise(data, images.check(data), shorter_side=8, quality=95).data.startswith(b"\x89PNG")
+    assert images.normalise(data, images.check(data), images.StoredForm(resize=8)).data.startswith(b"\x89PNG")
 
 
 def test_the_shared_brand_is_told_from_avif_by_the_other_brands():

@@ -20,7 +20,7 @@ def mask(pixels, mode=None, palette=None):
 
 def numbers(data, colours=COLOURS):
     images.check_mask(data, colours)
-    stored = images.normalise_mask(data, orientation=1, size=None, colours=colours)
+    stored = images.normalise_mask(data, orientation=1, form=images.StoredForm(), colours=colours)
     return np.asarray(Image.open(io.BytesIO(stored.data))).tolist()
 
 

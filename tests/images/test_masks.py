@@ -10,11 +10,13 @@ import tensorflow as tf
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from PIL import Image, ImageOps
+from PIL import Image, ImageOps, PngImagePlugin
 
 from shardkit.errors import CallError
 from shardkit.images import BadImage
-from shardkit.images.masks import MaskInfo, check_mask, normalise_mask
+from shardkit.images.masks import MaskInfo, _placed, check_mask, normalise_mask
+from shardkit.images.stored.options import StoredForm
+from shardkit.images.stored.placement import Placement, Span
 
 from .image_making import chunk, encode, exif, insert_chunks, interlaced_png, made, picture, png
 
@@ -30,8 +32,8 @@ def decoded(data):
     return pixels[..., 0]
 
 
-def stored(data, orientation=1, size=None):
-    return normalise_mask(data, orientation=orientation, size=size)
+def stored(data, orientation=1, **form):
+    return normalise_mask(data, orientation=orientation, form=StoredForm(**form))
 
 
 def numbers(bits, height=5, width=11):
@@ -235,23 +237,54 @@ def test_a_mask_is_turned_as_its_image_is(orientation, mode, width, height):
     st.integers(1, 12),
 )
 def test_resizing_takes_the_pixel_below_each_new_pixels_middle(values, width, height):
-    found = stored(image_file(values), size=(width, height))
+    down, across = (
+        Span(len(values), 0, len(values), height, 0, height),
+        Span(values.shape[1], 0, values.shape[1], width, 0, width),
+    )
+    found = _placed(Image.fromarray(values), Placement(across, down), 0)
     rows = (2 * np.arange(height) + 1) * values.shape[0] // (2 * height)
     columns = (2 * np.arange(width) + 1) * values.shape[1] // (2 * width)
-    assert np.array_equal(decoded(found.data), values[np.ix_(rows, columns)])
+    assert np.array_equal(np.asarray(found), values[np.ix_(rows, columns)])
 
 
 def test_the_size_is_that_of_the_upright_image():
     values = numbers(8, height=6, width=4)
-    found = stored(image_file(values.astype(np.uint8)), orientation=6, size=(3, 2))
+    found = stored(image_file(values.astype(np.uint8)), orientation=6, resize=2)
     assert (found.width, found.height) == (3, 2)
     assert np.array_equal(decoded(found.data), np.rot90(values, -1)[1::2, 1::2])
 
 
-@pytest.mark.parametrize(("orientation", "size"), [(0, None), (9, None), (1, (0, 3)), (1, (3, -1))])
-def test_an_option_out_of_its_range_is_refused(orientation, size):
+@pytest.mark.parametrize("orientation", [0, 9])
+def test_an_orientation_out_of_its_range_is_refused(orientation):
     with pytest.raises(CallError, match="correct the call"):
-        stored(KEPT["PNG grey 8 bits"][0], orientation, size)
+        stored(KEPT["PNG grey 8 bits"][0], orientation)
+
+
+def test_a_mask_is_cropped_where_its_image_is():
+    values = np.arange(60, dtype=np.uint8).reshape(6, 10)
+    assert np.array_equal(decoded(stored(image_file(values), size=(6, 4)).data), values[:, 3:7])
+    assert np.array_equal(decoded(stored(image_file(values), size=(3, 3)).data), values[1::2, [3, 5, 7]])
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint16])
+def test_the_border_of_a_mask_has_the_class_number_that_was_asked_for(dtype):
+    values = np.full((2, 4), 7, dtype)
+    found = decoded(stored(image_file(values), size=(5, 4), fit="pad", mask_padding=255).data)
+    assert found.dtype == dtype
+    assert np.array_equal(found, [[255] * 4, [7] * 4, [7] * 4, [255] * 4, [255] * 4])
+    with pytest.raises(CallError, match="--mask-padding"):
+        stored(image_file(values), size=(5, 4), fit="pad")
+
+
+def test_metadata_of_a_mask_is_removed_too():
+    info = PngImagePlugin.PngInfo()
+    info.add_text("Author", "Somebody")
+    data = encode(Image.fromarray(np.arange(12, dtype=np.uint8).reshape(3, 4)), "PNG", pnginfo=info)
+    assert stored(data).data == data
+    found = stored(data, strip_metadata=True).data
+    assert b"Somebody" in data
+    assert b"Somebody" not in found
+    assert np.array_equal(decoded(found), decoded(data))
 
 
 @given(st.data())

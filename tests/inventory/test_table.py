@@ -42,3 +42,17 @@ def test_a_slice_of_texts_and_parts_without_rows_are_joined():
     assert concat_sorted([table, table.slice(0, 0), table])["key"].to_pylist() == ["", "", "a", "a", "b", "b"]
     empty = concat_sorted([table.slice(0, 0)])
     assert (len(empty), plain_type(empty["key"].type)) == (0, pa.string())
+
+
+def test_hashes_with_and_without_nulls_are_joined():
+    hashes = [bytes([i]) * 4 for i in range(6)]
+    column = pa.array([hashes[0], None, *hashes[1:]], pa.binary(4))
+    for chunks in ([column.slice(2)], [column.slice(1, 3), column.slice(4)], [column, column.slice(0, 0)]):
+        tables = [pa.table({"key": [str(i) for i in range(len(chunk))], "sha": chunk}) for chunk in chunks]
+        wanted = sorted((row for table in tables for row in table.to_pylist()), key=lambda row: row["key"])
+        assert concat_sorted(tables).to_pylist() == wanted
+    only_nulls = [pa.table({"key": [key], "sha": compact(pa.table({"a": value}))["a"]}) for key, value in NULLS]
+    assert concat_sorted(only_nulls)["sha"].to_pylist() == [None, b"1234", None]
+
+
+NULLS = [(str(i), pa.array([value], pa.binary(4))) for i, value in enumerate([None, b"1234", None])]

@@ -19,14 +19,19 @@ def shards_of(output):
     return {path.name: path.read_bytes() for path in output.glob("*.tfrecord")}
 
 
-@pytest.mark.parametrize("name", ["coco", "voc/VOCdevkit/VOC2012", "yolo", "masks", "metadata"])
+def some(names, *slow):
+    """Parameters: the names, and those that are worth a run before a release only."""
+    return pytest.mark.parametrize("name", [*names, *(pytest.param(name, marks=pytest.mark.slow) for name in slow)])
+
+
+@some(["coco", "masks"], "voc/VOCdevkit/VOC2012", "yolo", "metadata")
 def test_a_folder_in_a_zip_gives_the_records_of_the_folder(name, converted, tmp_path):
     shutil.make_archive(str(tmp_path / "source"), "zip", SAMPLES / name)
     convert(tmp_path / "source.zip", tmp_path / "archive")
     assert shards_of(tmp_path / "archive") == shards_of(converted(name))
 
 
-@pytest.mark.parametrize("name", ["coco", "voc", "yolo", "masks", "metadata", "webdataset", "hf", "folders.zip"])
+@some(["voc", "webdataset", "hf", "folders.zip"], "coco", "yolo", "masks", "metadata")
 def test_a_source_in_an_object_store_gives_the_records_of_the_one_on_disk(name, converted, s3_bucket, tmp_path):
     remote = open_folder(f"{s3_bucket}/{name}" if (SAMPLES / name).is_dir() else s3_bucket)
     files = sorted((SAMPLES / name).rglob("*")) if (SAMPLES / name).is_dir() else [SAMPLES / name]
@@ -49,7 +54,7 @@ def test_a_table_may_name_images_in_an_object_store(s3_bucket, tmp_path):
     assert sorted(examples(tmp_path / "out")) == ["circle_000.jpg", "circle_001.jpg"]
 
 
-@pytest.mark.parametrize("name", ["coco", "attributes.tsv", "multilabel.jsonl", "webdataset", "masks", "hf"])
+@some(["coco", "webdataset"], "attributes.tsv", "multilabel.jsonl", "masks", "hf")
 def test_every_file_is_the_same_for_any_number_of_workers(name, tmp_path):
     options = ["--shards", "2"]
     convert(SAMPLES / name, tmp_path / "one", *options, "--workers", "1")

@@ -16,6 +16,11 @@ from shardkit.order.permutation import num_rounds, permute
 Z = 4.5
 
 
+def some(numbers, *slow):
+    """Numbers of examples, and those that are worth a run before a release only."""
+    return pytest.mark.parametrize("num_examples", [*numbers, *(pytest.param(n, marks=pytest.mark.slow) for n in slow)])
+
+
 def epochs_of(num_examples, seed, first_epoch, num_epochs):
     start = first_epoch * num_examples
     ids = permute(np.arange(start, start + num_epochs * num_examples), num_examples=num_examples, seed=seed)
@@ -36,7 +41,7 @@ def chi_square_z(counts, degrees=None, scale=1.0):
     return (scale * ((counts - expected) ** 2 / expected).sum() - degrees) / math.sqrt(2 * degrees)
 
 
-@pytest.mark.parametrize("num_examples", [10, 100, 1_000, 10_000, 100_000, 1_000_000])
+@some([10, 100, 1_000, 10_000, 100_000], 1_000_000)
 def test_epochs_and_seeds_are_no_more_alike_than_chance(num_examples):
     # Of a million three seeds and epochs, of fewer four.
     number = 3 if num_examples == 1_000_000 else 4
@@ -72,7 +77,7 @@ def test_neighbours_in_one_epoch_are_not_neighbours_in_the_next(num_examples):
     assert abs(shared - 40) / math.sqrt(40) < Z
 
 
-@pytest.mark.parametrize("num_examples", [10, 100, 5_000, 20_000])
+@some([10, 100, 5_000], 20_000)
 def test_fixed_points_come_as_often_as_chance_has_them(num_examples):
     # An example keeps its place from one epoch to the next, or its place on disk: Poisson with mean 1 each time.
     num_epochs = 200
@@ -110,11 +115,8 @@ def test_examples_of_a_batch_are_spread_over_the_batches_of_the_next_epoch(num_e
     assert abs(chi_square_z(counts, (num_batches - 1) ** 2, scale=(num_examples - 1) / num_examples)) < Z
 
 
-# Of those that are not slow, the smallest, primes, powers of two and the largest.
-@pytest.mark.parametrize(
-    "num_examples",
-    [n if n in {2, 3, 4, 5, 8, 11, 16, 20} else pytest.param(n, marks=pytest.mark.slow) for n in range(2, 21)],
-)
+# The smallest, a prime, a power of two and the largest; then the others.
+@some([2, 5, 8, 20], *(n for n in range(2, 21) if n not in {2, 5, 8, 20}))
 def test_each_place_of_a_small_epoch_holds_each_example_equally_often_over_seeds(num_examples):
     num_seeds = 2_000
     counts = np.zeros((num_examples, num_examples), np.int64)
@@ -123,7 +125,7 @@ def test_each_place_of_a_small_epoch_holds_each_example_equally_often_over_seeds
     assert abs(chi_square_z(counts, (num_examples - 1) ** 2, scale=(num_examples - 1) / num_examples)) < Z
 
 
-@pytest.mark.parametrize("num_examples", [2, 3, 4, 5, 6])
+@some([2, 5, 6], 3, 4)
 def test_all_orders_of_a_tiny_data_set_are_equally_frequent(num_examples):
     # Sharp enough to fail with 12 rounds at 5 and 6 examples (z of 16 and 35), hence 24 for small sizes.
     rows = epochs_of(num_examples, 1, 0, 200_000)
@@ -133,7 +135,7 @@ def test_all_orders_of_a_tiny_data_set_are_equally_frequent(num_examples):
     assert chi_square_z(counts) < Z
 
 
-@pytest.mark.parametrize("num_examples", [7, 12, 25, 64, 100])
+@some([7, 12, 64], 25, 100)
 def test_the_examples_at_two_places_are_independent(num_examples):
     starts = np.arange(60_000) * num_examples
     different = ~np.eye(num_examples, dtype=bool)

@@ -207,7 +207,7 @@ def test_an_unreadable_file_is_rejected_for_what_the_system_says(tmp_path):
         assert "No such file" in row["message"]
 
 
-@pytest.mark.parametrize("check", ["decode", "header"])
+@pytest.mark.parametrize("check", ["decode", pytest.param("header", marks=pytest.mark.slow)])
 def test_a_pipe_among_the_images_is_rejected_and_does_not_hang(check, tmp_path):
     source = write_tree(tmp_path / "source", {f"{'ant' if i else 'bee'}/{i}.png": picture(i) for i in range(30)})
     os.mkfifo(source / "ant" / "pipe.png")

@@ -61,7 +61,7 @@ def test_a_dataset_on_gs_has_the_bytes_of_one_on_disk_and_is_checked_and_shown_t
     assert bucket.server.counts()["unfinished"] == 0
 
 
-@pytest.mark.parametrize("check", ["decode", "header"])
+@pytest.mark.parametrize("check", ["decode", pytest.param("header", marks=pytest.mark.slow)])
 def test_a_source_on_gs_gives_the_bytes_of_one_on_disk(check, source, bucket, tmp_path):
     shutil.copytree(source, bucket.folder / "source")
     convert(source, tmp_path / "from-disk", *OPTIONS, "--check", check)
@@ -162,6 +162,7 @@ def process_environment(bucket):
     return environment(**{name: value for name, value in variables.items() if not name.lower().startswith("https_")})
 
 
+@pytest.mark.slow  # interrupted in this process above; test_killing kills real processes that write to a disk
 def test_a_killed_conversion_goes_on_from_its_finished_shards(bucket, tmp_path):
     source = write_class_folders(tmp_path / "source", {"ant": 40, "bee": 20}, width=120, height=90)
     options = ["--shards", "12", "--workers", "2"]

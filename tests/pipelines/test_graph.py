@@ -2,6 +2,7 @@
 
 import json
 import threading
+from typing import Any
 
 import apache_beam as beam
 import pyarrow as pa
@@ -14,7 +15,9 @@ from apache_beam.testing.util import assert_that
 from shardkit import images
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
+from shardkit.images import StoredForm
 from shardkit.inventory.inventory import Inventory
+from shardkit.naming import ShardName
 from shardkit.pipelines.inventory import TakeInventory
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.verify import VerifyShards
@@ -29,8 +32,11 @@ from shardkit.verification.dataset import CheckJob
 from shardkit.verification.examples import ExampleSpec
 from shardkit.writing import shard as writing
 from shardkit.writing.executor import WriteJob
-from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob, part_groups
+from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob
 from shardkit.writing.output.run_token import Run, RunToken
+from shardkit.writing.part_groups import part_groups
+from shardkit.writing.shard import WriteOptions
+from shardkit.writing.worker_check import DriverView
 
 from ..cli.calling import call
 
@@ -113,6 +119,41 @@ def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_pa
     assert sizes[1] < 30_000
 
 
+def num_reshuffles(pcoll):
+    transforms = pcoll.pipeline.to_runner_api().components.transforms.values()
+    return sum(one.spec.urn == "beam:transform:reshuffle:v1" for one in transforms)
+
+
+@pytest.mark.parametrize("check", ["decode", "header"])
+def test_remote_runners_rebalance_parts_batches_and_shards(check, tmp_path):
+    # Grouping hashes the keys: 4 workers got 2, 8, 4 and 2 of 16 shards. See tests/engines for what they get.
+    source, folder = (
+        open_source(str(write_tree(tmp_path, {"a/1.png": b"", "b/2.png": b""}))),
+        open_folder(str(tmp_path)),
+    )
+    job = InventoryJob.of(source, folder, check, RunToken("x"), is_remote=True)
+    writing_job = WriteJob(folder, folder, WriteOptions((), StoredForm()), RunToken("x"), job.driver)
+    checking_job = CheckJob(folder, "0" * 64, ExampleSpec({}, []), deep=True)
+
+    def made(transform):
+        created = RunnerConfig((), 1).pipeline() | beam.Create([(0, None)], reshuffle=False).with_output_types(Any)
+        return created | transform
+
+    assert num_reshuffles(made(TakeInventory(job, is_remote=True))) == 2
+    assert num_reshuffles(made(WriteShards(writing_job, is_remote=True))) == 1
+    assert num_reshuffles(made(VerifyShards(checking_job, folder, job.driver))) == 1
+    assert num_reshuffles(made(WriteShards(writing_job))) == 0
+
+
+def test_the_graph_of_writing_a_hundred_thousand_shards_fits_every_engine(tmp_path):
+    # Measured: 1.1 MB; of each shard its name and a number, whatever the number of images.
+    folder, num_shards = open_folder(str(tmp_path)), 2_000
+    tasks = [plan_file.ShardTask(ShardName("train", i, num_shards), i) for i in range(num_shards)]
+    job = WriteJob(folder, folder, WriteOptions(("a",), StoredForm()), RunToken("x", "y"), DriverView.of([folder]))
+    created = RunnerConfig((), 1).pipeline() | beam.Create(list(enumerate(tasks)), reshuffle=False)
+    assert graph_bytes(created | WriteShards(job, is_remote=True)) < 30_000 + 15 * num_shards
+
+
 def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     manifest = read_manifest(str(dataset))
     pipeline = RunnerConfig((), 1).pipeline()
@@ -161,14 +202,16 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
         assert output.read(task.name.records) == (tmp_path / "anew" / task.name.records).read_bytes()
 
 
-def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path):
+def test_the_plan_on_disk_has_one_row_group_a_shard(photographs, tmp_path, monkeypatch):
+    monkeypatch.setattr(plan_file, "SHARDS_PER_FILE", 3)
     output = open_folder(str(tmp_path / "out"))
     plan = plan_without_beam(open_source(str(photographs)), ConvertOptions(shards=7))
     output.create()
     plan_file.write_plan(output, plan)
-    with output.open(plan_file.PATH) as file:
-        metadata = pq.ParquetFile(file).metadata
-    assert [metadata.row_group(i).num_rows for i in range(metadata.num_row_groups)] == plan.splits[0].shard_counts
+    paths = sorted((tmp_path / "out" / plan_file.FOLDER).iterdir())
+    groups = [[file.row_group(i).num_rows for i in range(file.num_row_groups)] for file in map(pq.read_metadata, paths)]
+    assert [len(counts) for counts in groups] == [3, 3, 1]
+    assert [count for counts in groups for count in counts] == plan.splits[0].shard_counts
 
 
 def test_errors_of_many_shards_are_one_sentence_and_a_number(photographs, monkeypatch, tmp_path):

@@ -22,11 +22,12 @@ def convert_here(source, output, *, overwrite=False, **options):
     Conversion(str(source), str(output), made, SequentialExecutor(), overwrite=overwrite).run()
 
 
-def test_after_a_power_cut_at_any_write_the_same_conversion_makes_it_good(source, tmp_path, monkeypatch):
+def test_after_a_power_cut_at_any_write_the_same_conversion_makes_it_good(tmp_path, monkeypatch):
+    source = write_class_folders(tmp_path / "source", {"ant": 7, "bee": 5})
     with counted_changes(monkeypatch) as changes:
         convert_here(source, tmp_path / "wanted", **SMALL)
     wanted = digests(tmp_path / "wanted")
-    publishing = changes.index("manifest.json", changes.index(".shardkit/plan.parquet"))
+    publishing = changes.index("manifest.json", changes.index(plan_file.PATH))
     assert changes[publishing + 1 :] == ["run-log.jsonl", ".shardkit/run"]
     for last in range(len(changes)):
         output, done = tmp_path / str(last), last % 2 == 0
@@ -53,7 +54,7 @@ def test_after_a_power_cut_while_a_dataset_is_replaced_nothing_looks_complete_th
     old, wanted = digests(tmp_path / "old"), digests(tmp_path / "wanted")
     first = changes.index("manifest.json")
     # The old plan is removed right after the old manifest; the new one is written when all the rest is gone.
-    replacing = range(first, changes.index(".shardkit/plan.parquet", first + 2) + 3)
+    replacing = range(first, changes.index(plan_file.PATH, first + 2) + 3)
     assert len(replacing) >= 8 + 2, "every file of the old one is removed"
     for last in replacing:
         output, done = tmp_path / str(last), last % 2 == 0

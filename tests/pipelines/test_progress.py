@@ -11,7 +11,7 @@ def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(in_process, monk
     polled_twice, polls = threading.Event(), []
 
     class RunnerConfig:
-        def run(self, _):
+        def run(self, *_):
             assert polled_twice.wait(30), "one failure ended the polling"
 
     RunnerConfig.in_process = in_process

@@ -140,7 +140,16 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(
-    ("state", "change"), [("interrupted", "a file less"), *(("finished", change) for change in CHANGES)]
+    ("state", "change"),
+    [
+        ("interrupted", "a file less"),
+        ("finished", "a file moved to another class"),
+        ("finished", "another picture of the same size"),
+        *(
+            pytest.param("finished", change, marks=pytest.mark.slow)
+            for change in ("a file more", "a file less", "a file renamed")
+        ),
+    ],
 )
 def test_a_changed_source_is_refused_until_overwrite_and_then_converted_whole(state, change, tmp_path, monkeypatch):
     source = write_class_folders(tmp_path / "source", {"ant": 7, "bee": 5, "cat": 3})

@@ -70,9 +70,32 @@ def test_every_option_that_changes_bytes_is_in_the_json(name):
     assert json.loads(json.dumps(changed)) == changed
 
 
+# In the JSON only if they are used.
+ADDED = {
+    "max_side": 500,
+    "size": (256, 320),
+    "fit": "pad",
+    "mask_padding": 255,
+    "jpeg": "baseline",
+    "subsampling": "4:2:0",
+    "strip_metadata": True,
+}
+NEEDED = {"fit": {"size": (1, 2)}, "mask_padding": {"size": (1, 2), "fit": "pad"}}
+
+
+@pytest.mark.parametrize("name", ADDED)
+def test_an_option_that_came_later_is_in_the_json_if_it_is_used(name):
+    needed = NEEDED.get(name, {})
+    used = ConvertOptions(**needed, **{name: ADDED[name]}).as_json()
+    assert {key: value for key, value in used.items() if ConvertOptions(**needed).as_json().get(key) != value} == {
+        name: "256x320" if name == "size" else ADDED[name]
+    }
+    assert name not in ConvertOptions().as_json()
+
+
 def test_no_option_is_forgotten_in_the_json():
     # The name and the classes stand in the manifest by themselves; splits_of is there only if it is used.
     used = ConvertOptions(splits=CHANGED["splits"], splits_of=("train",)).as_json()
-    assert set(used) == set(ConvertOptions.__slots__) - {"name", "classes"}
+    assert {*used, *ADDED} == set(ConvertOptions.__slots__) - {"name", "classes"}
     assert set(ConvertOptions().as_json()) == set(used) - {"splits_of"} == set(CHANGED)
     assert used["splits_of"] == ["train"]

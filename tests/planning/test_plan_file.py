@@ -30,7 +30,8 @@ def test_every_shard_has_its_name_and_its_row_group():
     ]
 
 
-def test_a_worker_reads_the_rows_of_its_shard_and_no_others(tmp_path):
+def test_a_worker_reads_the_rows_of_its_shard_and_no_others(tmp_path, monkeypatch):
+    monkeypatch.setattr(plan_file, "SHARDS_PER_FILE", 4)
     output, plan = open_folder(str(tmp_path)), small_plan(shards=3)
     plan_file.write_plan(output, plan)
     start = 0
@@ -41,7 +42,14 @@ def test_a_worker_reads_the_rows_of_its_shard_and_no_others(tmp_path):
         assert rows.to_pylist() == plan.rows(start, count).to_pylist()
         start += count
     assert start == plan.num_examples
-    assert pq.ParquetFile(tmp_path / plan_file.PATH).num_row_groups == plan.num_shards == 6
+    files = sorted((tmp_path / plan_file.FOLDER).iterdir())
+    assert [pq.read_metadata(file).num_row_groups for file in files] == [4, 2]
+
+
+def test_large_shards_are_started_first():
+    plan = small_plan(shards={"train": 2, "test": 2}, split_by="stratified")  # 30 and 10 examples
+    tasks = plan_file.shard_tasks(plan)
+    assert plan_file.largest_first(tasks[::-1], plan) == [tasks[1], tasks[0], tasks[3], tasks[2]]
 
 
 def test_what_a_plan_was_made_from_is_read_back(tmp_path):
@@ -58,8 +66,9 @@ def test_the_shards_of_a_plan_are_read_back(tmp_path):
     assert plan_file.read_shard_names(output) == [task.name for task in plan_file.shard_tasks(plan)]
 
 
-def test_a_damaged_plan_is_none(tmp_path):
-    write_tree(tmp_path, {plan_file.PATH: b"PAR1 no Parquet PAR1"})
+@pytest.mark.parametrize("damaged", [b"", b"{", b"[]", b'{"description": 1}'])
+def test_a_damaged_plan_is_none(damaged, tmp_path):
+    write_tree(tmp_path, {plan_file.PATH: damaged})
     output = open_folder(str(tmp_path))
     assert plan_file.read_description(output) is None
     assert plan_file.read_shard_names(output) == []
@@ -80,4 +89,5 @@ def test_equal_plans_are_equal_files(tmp_path):
     for name in ("a", "b"):
         (tmp_path / name).mkdir()
         plan_file.write_plan(open_folder(str(tmp_path / name)), small_plan())
-    assert (tmp_path / "a" / plan_file.PATH).read_bytes() == (tmp_path / "b" / plan_file.PATH).read_bytes()
+    for path in (plan_file.PATH, plan_file.rows_path(0)):
+        assert (tmp_path / "a" / path).read_bytes() == (tmp_path / "b" / path).read_bytes()

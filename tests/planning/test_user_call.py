@@ -39,6 +39,12 @@ def test_every_option_that_was_given_is_repeated():
     assert line.count("--group-by 'p(x)'") == 1
 
 
+def test_the_options_of_the_stored_form_are_repeated_as_they_are_written():
+    options = ConvertOptions(size=(256, 320), fit="pad", jpeg="baseline", subsampling="4:2:0", strip_metadata=True)
+    words = "--size 256x320 --fit pad --jpeg baseline --subsampling 4:2:0 --strip-metadata"
+    assert line_of(SourceOptions(), options) == f"shardkit convert s OUT {words}"
+
+
 def test_an_option_is_replaced_or_left_out():
     options = ConvertOptions(splits={"train": Fraction(1)}, seed=3)
     assert line_of(SourceOptions(), options, {"--splits": None}) == "shardkit convert s OUT --seed 3"

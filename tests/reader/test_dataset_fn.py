@@ -258,13 +258,6 @@ def test_make_dataset_refuses_workers_that_cannot_be(noise, num_workers, worker_
         make_dataset(noise, "train", global_batch_size=16, num_workers=num_workers, worker_index=worker_index)
 
 
-def test_importing_the_reader_loads_no_beam():
-    program = "import sys, shardkit.reader; print(sorted({'apache_beam', 'shardkit.pipelines'} & set(sys.modules)))"
-    command = [sys.executable, "-c", program]
-    found = subprocess.run(command, capture_output=True, text=True, check=True, cwd=CHECKOUT, env=environment())
-    assert found.stdout.strip() == "[]"
-
-
 def test_it_knows_its_classes_and_how_many_examples_each_has(noise):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=16)
     assert dataset_fn.class_names == CLASSES

@@ -23,7 +23,12 @@ def short(dataset, **changed):
 
 @pytest.mark.parametrize(
     ("replicas", "options"),
-    [(1, {}), (2, {"on_corrupt": "skip"}), (4, {"where": "label_name != 'bee'"}), (1, {"take": 100})],
+    [
+        (2, {"on_corrupt": "skip"}),
+        (4, {"where": "label_name != 'bee'"}),
+        pytest.param(1, {}, marks=pytest.mark.slow),
+        pytest.param(1, {"take": 100}, marks=pytest.mark.slow),
+    ],
 )
 def test_an_evaluation_without_padding_is_every_example_once_in_the_order_of_keys(noise, replicas, options):
     dataset_fn = short(noise, **options)
@@ -107,16 +112,11 @@ def test_evaluations_folds_and_other_splits_do_not_warn(of_three_splits, recwarn
     assert not [warning for warning in recwarn if issubclass(warning.category, UserWarning)]
 
 
-@pytest.fixture(scope="module", params=[1, 2], ids=["1 replica", "2 replicas"])
-def keras_facts(request, keras_runs):
-    return keras_runs[request.param - 1]
-
-
-@pytest.fixture(scope="module")
-def keras_runs(shapes, tmp_path_factory):  # noqa: F811 - a fixture
-    """What Keras prints and predicts on one device and on two, and what is exact; see the program."""
-    folder = tmp_path_factory.mktemp("keras")
-    return facts_of_all("keras_evaluate.py", [(shapes, folder / str(number), number) for number in (1, 2)])
+@pytest.fixture(scope="module", params=[pytest.param(1, marks=pytest.mark.slow), 2], ids=["1 replica", "2 replicas"])
+def keras_facts(request, shapes, tmp_path_factory):  # noqa: F811 - a fixture
+    """What Keras prints and predicts on one device or on two, and what is exact; see the program."""
+    result = tmp_path_factory.mktemp("keras") / "result"
+    return facts_of_all("keras_evaluate.py", [(shapes, result, request.param)])[0]
 
 
 DEFAULT, WEIGHTED = "sum_over_batch_size", "mean_with_sample_weight"

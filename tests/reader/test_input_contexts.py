@@ -135,7 +135,7 @@ def test_the_parts_of_all_pipelines_are_the_global_batch(pipelines, replicas):
 TPU = {"images": Images((8, 8), dtype="bfloat16", eval_fit="stretch")}
 
 
-@pytest.mark.parametrize("hosts", [1, 4])
+@pytest.mark.parametrize("hosts", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 4))])
 def test_tpu_hosts_share_the_examples_of_an_evaluation(noise, hosts):
     evaluation = make_dataset_fn(noise, "train", global_batch_size=8 * hosts, training=False, **TPU)
     batches = list(global_batches(evaluation, evaluation.steps_per_epoch, hosts, 8))
@@ -146,9 +146,17 @@ def test_tpu_hosts_share_the_examples_of_an_evaluation(noise, hosts):
     assert np.bincount(labels[weights > 0]).tolist() == list(COUNTS.values())
 
 
-@pytest.mark.parametrize("host", [0, 6, 31])  # 6 has the last example, 31 padding alone in the second of two steps
-def test_a_tpu_host_of_32_gets_its_part_in_static_shapes_without_strings(noise, host):
+@pytest.fixture(scope="module")
+def whole_evaluation(noise):
+    """An evaluation, and its global batches."""
     evaluation = make_dataset_fn(noise, "train", global_batch_size=256, training=False, **TPU)
+    return evaluation, list(evaluation().as_numpy_iterator())
+
+
+# 6 has the last example, 31 padding alone in the second of two steps.
+@pytest.mark.parametrize("host", [pytest.param(0, marks=pytest.mark.slow), 6, 31])
+def test_a_tpu_host_of_32_gets_its_part_in_static_shapes_without_strings(whole_evaluation, host):
+    evaluation, batches = whole_evaluation
     dataset = evaluation(context(32, host, 256))
     assert dataset.element_spec == (
         tf.TensorSpec([1, 8, 8, 3], tf.bfloat16),
@@ -157,13 +165,13 @@ def test_a_tpu_host_of_32_gets_its_part_in_static_shapes_without_strings(noise, 
     )
     parts = list(dataset.as_numpy_iterator())
     assert len(parts) == 2 * 8
-    for step, batch in enumerate(evaluation().as_numpy_iterator()):
+    for step, batch in enumerate(batches):
         for whole, *part in zip(batch, *parts[step * 8 : step * 8 + 8], strict=True):
             np.testing.assert_array_equal(np.concatenate(part), whole[host * 8 : host * 8 + 8])
 
 
 def test_tpu_hosts_train_on_one_permutation(noise):
-    hosts, replicas = 4, 32
+    hosts, replicas = 2, 16
     # Whole images: they are told apart by their pixels.
     whole = Images((8, 8), dtype="bfloat16", crop_scale=(1, 1), crop_ratio=(1, 1), flip=False)
     training = make_dataset_fn(noise, "train", global_batch_size=replicas, images=whole)

@@ -34,14 +34,13 @@ def facts_of_processes(dataset, folder, num_processes):
 
 @pytest.fixture(scope="module")
 def all_facts(shapes, found_once):  # noqa: F811 - a fixture
-    """Facts of every process, by number of processes."""
-    found = found_once("jax", lambda folder: [facts_of_processes(shapes, folder, count) for count in (1, 2)])
-    return dict(zip((1, 2), found, strict=True))
+    """Return the facts of every process, by number of processes."""
+    return lambda count: found_once(f"jax-{count}", lambda folder: facts_of_processes(shapes, folder, count))
 
 
-@pytest.fixture(params=[1, 2], ids=["one-process", "two-processes"])
+@pytest.fixture(params=[pytest.param(1, marks=pytest.mark.slow), 2], ids=["one-process", "two-processes"])
 def processes(request, all_facts):
-    return all_facts[request.param]
+    return all_facts(request.param)
 
 
 @pytest.fixture(scope="module")
@@ -88,13 +87,18 @@ def test_sums_over_all_devices_are_those_of_the_global_batch(processes, alone, r
         assert [step[reduction] for step in facts["steps"]] == wanted
 
 
-def test_training_takes_the_same_course_on_two_processes_as_on_one(all_facts):
-    (one,), two = all_facts[1], all_facts[2]
-    losses = [step["loss"] for step in one["steps"]]
+def test_training_takes_the_same_course_on_all_processes(processes):
+    losses = [step["loss"] for step in processes[0]["steps"]]
     assert losses[0] == pytest.approx(np.log(4))  # weights of 0 hold all 4 classes for equally likely
     assert losses[-1] < losses[0]
-    for facts in two:
+    for facts in processes:
         assert [step["loss"] for step in facts["steps"]] == pytest.approx(losses, rel=1e-4)
+
+
+@pytest.mark.slow
+def test_training_takes_the_same_course_on_two_processes_as_on_one(all_facts):
+    one, two = ([step["loss"] for step in all_facts(count)[0]["steps"]] for count in (1, 2))
+    assert one == pytest.approx(two, rel=1e-4)
 
 
 def test_evaluation_ends_on_every_process_and_weighs_every_example_once(processes, evaluated_alone):

@@ -4,7 +4,6 @@ import collections
 import itertools
 import json
 import signal
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 import tensorflow as tf
@@ -92,29 +91,28 @@ def fit_and_kill(shapes, folder, save_freq, order, kills):  # noqa: F811 - the f
     return starts
 
 
+RUNS = {
+    "undisturbed": ("epoch", "behind", []),
+    # Twice within the second epoch, neither time at a save: those are at 3, 6, 9 and so on.
+    "within an epoch": (3, "behind", [8, 11]),
+    "saved by epoch": ("epoch", "before", [8]),
+}
+SAVED_BY_EPOCH = pytest.param("saved by epoch", marks=pytest.mark.slow)
+
+
 @pytest.fixture(scope="module")
 def resumed(shapes, found_once):  # noqa: F811 - a fixture
-    """Starts of runs of `fit`, by what disturbed them."""
-    runs = {
-        "undisturbed": ("epoch", "behind", []),
-        # Twice within the second epoch, neither time at a save: those are at 3, 6, 9 and so on.
-        "within an epoch": (3, "behind", [8, 11]),
-        "saved by epoch": ("epoch", "before", [8]),
-    }
+    """Return the starts of a run of `fit`, by what disturbed it."""
 
-    def run_all_at_once(folder):
-        with ThreadPoolExecutor(len(runs)) as pool:
-            for name in runs:
-                (folder / name).mkdir()
-            done = {name: pool.submit(fit_and_kill, shapes, folder / name, *run) for name, run in runs.items()}
-            return {name: future.result() for name, future in done.items()}
+    def starts_of(name):
+        return found_once(f"keras-resume-{name}", lambda folder: fit_and_kill(shapes, folder, *RUNS[name]))
 
-    return found_once("keras-resume", run_all_at_once)
+    return starts_of
 
 
-@pytest.fixture(params=["undisturbed", "within an epoch", "saved by epoch"])
+@pytest.fixture(params=["undisturbed", "within an epoch", SAVED_BY_EPOCH])
 def starts(request, resumed):
-    return resumed[request.param]
+    return resumed(request.param)
 
 
 def steps_of(start):
@@ -145,23 +143,23 @@ def test_after_a_kill_fit_goes_on_at_the_very_example_that_the_restored_model_is
     [
         ("undisturbed", [(0, 23)]),
         ("within an epoch", [(0, 7), (6, 10), (9, 23)]),
-        ("saved by epoch", [(0, 7), (6, 23)]),
+        pytest.param("saved by epoch", [(0, 7), (6, 23)], marks=pytest.mark.slow),
     ],
 )
 def test_fit_goes_on_from_its_last_save_and_ends_with_the_step_at_which_an_undisturbed_one_ends(resumed, name, spans):
-    assert [(steps_of(start)[0][0], steps_of(start)[-1][0]) for start in resumed[name]] == spans
+    assert [(steps_of(start)[0][0], steps_of(start)[-1][0]) for start in resumed(name)] == spans
 
 
 def test_epochs_are_counted_on_after_two_kills_within_one(resumed):
     # Keras itself would begin the third start with epoch 0 again.
-    epochs = [[line["epoch"] for line in start if "epoch" in line] for start in resumed["within an epoch"]]
+    epochs = [[line["epoch"] for line in start if "epoch" in line] for start in resumed("within an epoch")]
     assert epochs == [[0, 1], [1], [1, 2, 3]]
 
 
-def test_the_model_ends_up_the_same_however_often_it_was_killed(resumed):
-    weights = {name: starts[-1][-1]["weights"] for name, starts in resumed.items()}
-    assert weights["within an epoch"] == pytest.approx(weights["undisturbed"], rel=1e-4)
-    assert weights["saved by epoch"] == pytest.approx(weights["undisturbed"], rel=1e-4)
+@pytest.mark.parametrize("name", ["within an epoch", SAVED_BY_EPOCH])
+def test_the_model_ends_up_the_same_however_often_it_was_killed(resumed, name):
+    weights = resumed(name)[-1][-1]["weights"]
+    assert weights == pytest.approx(resumed("undisturbed")[-1][-1]["weights"], rel=1e-4)
 
 
 def test_a_second_fit_of_the_same_model_has_all_its_epochs_and_goes_on_in_the_data(shapes, tmp_path):  # noqa: F811

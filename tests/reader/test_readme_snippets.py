@@ -36,6 +36,8 @@ HOLDS = {
     "jax": "images.shape == (64, 64, 64, 3)",
     "preview": "os.path.getsize('batch.png') > 10_000",
     "monitor": "batches.summary().num_steps == 100",
+    "input-monitor": "all(0 < share < 1 for share in history.history['waiting_for_input'])",
+    "profile": "any(operation.startswith('Decode') for operation in milliseconds)",
     "service": "images.shape == (64, 64, 64, 3)",
     "mixture": "train_fn.steps_per_epoch == 6",
     "features": "batch['image'].shape == (64, 64, 64, 3)",
@@ -57,6 +59,7 @@ PRINTED = {
     "numpy": "(32, 64, 64, 3) float32 (32,)",
     "jax": "(64, 64, 64, 3)",
     "monitor": "100 steps: waited for input ",
+    "input-monitor": "Training waited for input ",
     "keras-fit": "loss from 1.4 to 0.",
 }
 RESUMED = "resume-again"  # the snippet `resume` a second time, where the first one ended

@@ -20,7 +20,7 @@ GLOBAL_BATCH_SIZE = 36  # 192 examples are no multiple of it: most epochs end wi
 SAVE_EVERY = 2
 # Number of workers of each start, killed but for the last. Each worker is a process, which makes many workers dear.
 NUM_WORKERS = {
-    6: [1, 2, 1, 4, 1, 1, 1],
+    3: [1, 2, 1, 1],
     20: [1, 2, 1, 1, 1, 4, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1, 1, 1, 1, 1, 1],
 }
 # Processes that import TensorFlow while others train; they open neither dataset nor checkpoint before their turn.
@@ -102,7 +102,7 @@ def train(workers, seen, *, stop_step=None, num_steps=None, delay=0.0):
     return end
 
 
-@pytest.fixture(scope="module", params=[6, pytest.param(20, marks=pytest.mark.slow)])
+@pytest.fixture(scope="module", params=[3, pytest.param(20, marks=pytest.mark.slow)])
 def num_kills(request):
     return request.param
 
@@ -169,10 +169,10 @@ def test_the_undisturbed_run_is_what_batch_keys_lists(undisturbed, shapes):  # n
 
 
 def test_the_kills_were_real_ones(killed, num_kills):
-    # On 1, 2 and 4 workers, at steps all over; each start went on from a checkpoint, not from the beginning.
+    # On different numbers of workers, at steps all over; each start went on from a checkpoint, not from the beginning.
     firsts = killed[2]
     assert len(firsts) == num_kills == len(NUM_WORKERS[num_kills]) - 1
-    assert set(NUM_WORKERS[num_kills]) == {1, 2, 4}
+    assert set(NUM_WORKERS[num_kills]) == ({1, 2} if num_kills == 3 else {1, 2, 4})
     assert firsts[0] == 0
     assert all(later > earlier for earlier, later in itertools.pairwise(firsts))
     assert all(first % SAVE_EVERY == 0 for first in firsts)

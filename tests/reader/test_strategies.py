@@ -1,5 +1,6 @@
 """What every replica really gets: each number of devices runs once, in a process of its own."""
 
+import functools
 import hashlib
 import itertools
 
@@ -12,35 +13,29 @@ from .training_fixtures import facts_of_all, shapes  # noqa: F401 - a fixture
 # 192 and 48 examples are no multiple of it: 5 1/3 steps an epoch, and 24 places of padding. 1, 2, 3, 4 divide it.
 GLOBAL_BATCH_SIZE = 36
 NUM_STEPS = 12  # two epochs and a quarter
-WAYS = [
-    (1, "from_function"),
-    (1, "whole_batches"),
-    (2, "from_function"),
-    (2, "per_replica"),
-    (2, "whole_batches"),
-    (2, "after_per_replica"),
-    (4, "from_function"),
-    (4, "whole_batches"),
-]
+WAYS = [(2, way) for way in ("from_function", "per_replica", "whole_batches", "after_per_replica")]
+SLOW_WAYS = [(number, way) for number in (1, 4) for way in ("from_function", "whole_batches")]
 
 
 @pytest.fixture(scope="module")
 def all_facts(shapes, found_once):  # noqa: F811 - a fixture
-    """Facts by number of devices."""
-    counts = (1, 2, 4)
+    """Return the facts of a number of devices."""
 
-    def run_programs(folder):
-        programs = [(shapes, folder / str(count), count, GLOBAL_BATCH_SIZE, NUM_STEPS) for count in counts]
-        return facts_of_all("strategy_batches.py", programs)
+    def run_program(folder, count):
+        program = (shapes, folder / "result", count, GLOBAL_BATCH_SIZE, NUM_STEPS)
+        return facts_of_all("strategy_batches.py", [program])[0]
 
-    return dict(zip(counts, found_once("strategies", run_programs), strict=True))
+    return lambda count: found_once(f"strategy-of-{count}", functools.partial(run_program, count=count))
 
 
-@pytest.fixture(params=WAYS, ids=lambda way: f"{way[0]}-{way[1]}")
+@pytest.fixture(
+    params=[*WAYS, *(pytest.param(way, marks=pytest.mark.slow) for way in SLOW_WAYS)],
+    ids=lambda way: f"{way[0]}-{way[1]}",
+)
 def facts(request, all_facts):
     """Facts of one way to distribute the data, `num_devices` among them."""
     num_devices, way = request.param
-    return all_facts[num_devices][way] | {"num_devices": num_devices}
+    return all_facts(num_devices)[way] | {"num_devices": num_devices}
 
 
 @pytest.fixture(scope="module")
@@ -109,9 +104,9 @@ def test_devices_get_static_shapes_and_no_strings(facts):
     assert facts["specs"] == [image] * count + [label] * count + [weight] * count
 
 
-@pytest.mark.parametrize("num_devices", [2, 4])
+@pytest.mark.parametrize("num_devices", [2, pytest.param(4, marks=pytest.mark.slow)])
 def test_a_batch_that_does_not_divide_over_replicas_is_refused_with_the_nearest_that_do(all_facts, num_devices):
-    refusal = all_facts[num_devices]["refusal"]
+    refusal = all_facts(num_devices)["refusal"]
     below = (GLOBAL_BATCH_SIZE + 1) // num_devices * num_devices
     assert f"{GLOBAL_BATCH_SIZE + 1} cannot be divided evenly among {num_devices} replicas" in refusal
     assert f"use {below} or {below + num_devices}" in refusal

@@ -17,7 +17,7 @@ class Job:
     def check(self, shard):
         assert self.may_go_on.acquire(timeout=30)
         self.checked.append(shard.num_examples)
-        return shard.num_examples
+        return SimpleNamespace(num_examples=shard.num_examples, problems=["damaged"] * (shard.num_examples == 7))
 
 
 def shards(*counts):
@@ -26,30 +26,33 @@ def shards(*counts):
 
 def test_the_results_are_in_the_order_of_the_shards_and_progress_counts_their_examples(monkeypatch):
     monkeypatch.setattr(threads, "POLL_SECONDS", 0.01)
-    job, totals, shown = Job(), [], []
+    job, totals, shown, problems = Job(), [], [], []
 
     @contextlib.contextmanager
     def progress(total):
         totals.append(total)
 
-        def show(done):
+        def show(done, _, num_problems):
             shown.append(done)
+            problems.append(num_problems)
             job.may_go_on.release()
 
         yield show
 
-    assert ThreadChecker(2, progress).check_shards(job, shards(5, 1, 7)) == [5, 1, 7]
+    checks = ThreadChecker(2, progress).check_shards(job, shards(5, 1, 7))
+    assert [check.num_examples for check in checks] == [5, 1, 7]
     assert totals == [13]
     assert shown[0] == 0
     assert shown == sorted(shown)
     assert set(shown) <= {0, 1, 5, 6, 7, 8, 12, 13}
+    assert (shown[-1], problems[0], problems[-1]) == (13, 0, 1)
 
 
 def test_after_ctrl_c_no_further_shard_is_begun(monkeypatch):
     monkeypatch.setattr(threads, "POLL_SECONDS", 0.01)
     job = Job()
 
-    def interrupted(_):
+    def interrupted(*_):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

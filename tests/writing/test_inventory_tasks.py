@@ -6,12 +6,12 @@ import shutil
 import pytest
 
 from shardkit.errors import DataError, MachineError
-from shardkit.inventory.parts import read_parts
-from shardkit.sources import SourceOptions
+from shardkit.inventory.parts import count_rejected, read_parts
+from shardkit.sources import SourceOptions, visibility
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import picture, write_tree
-from shardkit.writing import inventory_tasks
+from shardkit.writing import inventory_tasks, part_groups
 from shardkit.writing.inventory_tasks import InventoryJob
 from shardkit.writing.output.run_token import claimed
 
@@ -23,12 +23,12 @@ CLASSES = {"cat/1.png": IMAGE, "dog/1.png": picture(2), "dog/2.png": picture(3)}
 class Workers:
     """The inventory's steps called one after the other, on a host that may see less than the driver."""
 
-    def __init__(self, root, files, options=SourceOptions(), check="decode"):  # noqa: B008 - frozen
+    def __init__(self, root, files, options=SourceOptions(), check="decode", *, is_remote=False):  # noqa: B008 - frozen
         self.root = write_tree(root / "source", files)
         self.work = open_folder(str(root / "work"))
         self.work.create()
         self.source = open_source(str(self.root), options, work=self.work)
-        self.groups = inventory_tasks.part_groups(self.source)
+        self.groups = part_groups.part_groups(self.source, is_remote=is_remote)
         self.check = check
 
     def take(self, run, *, between=lambda: None):
@@ -61,6 +61,26 @@ def test_a_folder_that_is_empty_on_one_worker_fails_by_host_and_path(files, opti
     with claimed(workers.work) as run, pytest.raises(MachineError) as raised:
         workers.take(run)
     assert f"{workers.root}/{hidden}: host {platform.node()} sees " in str(raised.value)
+
+
+def test_a_folder_of_which_one_worker_sees_less_fails_by_host_and_numbers(tmp_path, monkeypatch):
+    monkeypatch.setattr(visibility, "PAUSES_SECONDS", ())
+    workers = Workers(tmp_path, CLASSES, is_remote=True)
+    (workers.root / "dog" / "1.png").unlink()
+    with claimed(workers.work) as run, pytest.raises(MachineError) as raised:
+        workers.take(run)
+    found = f"host {platform.node()} sees 1 files and folders, the driver saw 2; give every worker the same files"
+    assert str(raised.value).startswith(f"{workers.root}/dog: {found}")
+
+
+def test_workers_that_see_what_the_driver_counted_list_all_of_it(tmp_path):
+    many = {f"class-{i}/{j}.png": IMAGE for i in range(part_groups.LOOKING_THREADS + 1) for j in range(i % 3)}
+    workers = Workers(tmp_path, many | {"class-0/": b""}, is_remote=True)
+    pairs = [pair for _, group in workers.groups for pair in zip(group.parts, group.num_entries, strict=True)]
+    seen = {part.path: counts for part, counts in pairs}
+    assert [seen[f"class-{i}"] for i in range(3)] == [(0,), (1,), (2,)]
+    with claimed(workers.work) as run:
+        assert workers.take(run)["key"].to_pylist() == sorted(many)
 
 
 def test_an_empty_folder_that_the_driver_sees_empty_too_is_none_of_it(tmp_path):
@@ -97,6 +117,16 @@ def test_batches_that_no_worker_checked_are_missed(tmp_path):
                 workers.take(run)
             with pytest.raises(MachineError, match="parts of the source, "):
                 inventory_tasks.read_part_names(workers.work, num_groups)
+
+
+def test_rejected_images_are_counted_while_they_are_checked_and_again_by_a_resumed_run(tmp_path):
+    workers = Workers(tmp_path, {**CLASSES, "cat/bad.png": b"no image", "dog/bad.png": b"no image"})
+    for _ in range(2):
+        with claimed(workers.work) as run:
+            inventory_tasks.remove_earlier_results(workers.work)
+            assert count_rejected(workers.work) == 0
+            workers.take(run)
+            assert count_rejected(workers.work) == 2
 
 
 def test_workers_of_an_ended_inventory_write_nothing(tmp_path):

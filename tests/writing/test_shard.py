@@ -23,6 +23,7 @@ from shardkit.writing import shard as writing
 from shardkit.writing.output import finished_shards, run_token, shard_reports
 from shardkit.writing.output.run_token import Run, RunToken
 from shardkit.writing.output.shard_reports import ShardReport, error_path, rejects_path
+from shardkit.writing.record_blocks import RecordBlocks
 
 FILES = {
     "cat/a.png": picture(1),
@@ -128,7 +129,7 @@ def test_tensorflow_reads_what_is_written(job):
     assert found == set(FILES)
 
 
-@pytest.mark.parametrize("options", [{}, {"resize": 5}, {"check": "header"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"resize": 5}, {"check": "header"}, {"size": (9, 5)}], ids=str)
 def test_a_shard_written_twice_has_the_same_bytes(options, tmp_path):
     job = Job(tmp_path, shards=2, **options)
     job.write()
@@ -215,7 +216,11 @@ LATE = {
 def test_under_header_check_bad_files_are_late_rejects_and_shrink_their_shard(tmp_path):
     job = Job(tmp_path, LATE, shards=2, check="header")
     (job.source_path / "dog/d.png").unlink()
+    counted = shard_reports.LateRejectsCount(job.output, job.plan.digest)
+    assert counted.count() == 0
     job.write()
+    assert counted.count() == shard_reports.LateRejectsCount(job.output, job.plan.digest).count() == 4
+    assert shard_reports.LateRejectsCount(job.output, "of another plan").count() == 0
     late = {one.key: one for one in job.late_rejects()}
     assert {key: one.reason for key, one in late.items()} == {
         "cat/empty.png": "empty",
@@ -272,16 +277,16 @@ def test_a_disk_that_is_full_is_reported_as_the_machines_fault_and_no_part_is_le
     name = job.tasks[0].name
     assert report.error.startswith(f"{job.output_path}/{name.records}: cannot write: ")
     assert "File too large" in report.error
-    assert set(files_of(job.output)) == {plan_file.PATH, run_token.PATH, error_path(name)}
+    assert set(files_of(job.output)) == {plan_file.PATH, plan_file.rows_path(0), run_token.PATH, error_path(name)}
 
 
 def test_an_image_that_passed_its_check_and_cannot_be_normalised_is_a_late_reject(job, monkeypatch):
     normalise = images.normalise
 
-    def fail(data, info, **options):
+    def fail(data, info, form):
         if info.format == "BMP":
             raise images.BadImage("damaged", "The BMP is odd.")
-        return normalise(data, info, **options)
+        return normalise(data, info, form)
 
     monkeypatch.setattr(images, "normalise", fail)
     job.write()
@@ -328,7 +333,7 @@ def test_no_memory_is_the_machines_fault(job, monkeypatch):
 @pytest.mark.parametrize("size", [0, 1, (1 << 20) - 17, (1 << 20) - 16, (1 << 20) - 4, 1 << 20, (1 << 20) + 1, 5 << 20])
 def test_records_of_every_size_pass_the_blocks_whole(size, monkeypatch):
     file = io.BytesIO()
-    blocks = writing._Blocks(file)
+    blocks = RecordBlocks(file)
     records = [b"first", bytes(size), b"between", b"\1" * size, b"last"]
     for record in records:
         blocks.add(tfrecord.frame(record))

@@ -4,6 +4,7 @@
 |---|---|
 | `conversion` | the options of `convert` and `plan`, as arguments of `shardkit.api` |
 | `groups` | headings for these options in the help |
+| `log_format` | the option `--log-format` of every long command |
 | `beam` | a command line whose last options may be those of Apache Beam |
 
 Options of one command are in the command's module.

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import click
 
 from shardkit import api
+from shardkit.cli.options.log_format import log_format_option
 from shardkit.errors import CallError
 from shardkit.option_values import CHOICES
 
@@ -53,6 +54,12 @@ _OPTIONS = (
         "Label in the file name: its first group, or its groups label, split and group.",
         metavar="REGEX",
     ),
+    _option(
+        "--class-level",
+        "Level of the class folders in SOURCE or its split folders: 2 for <patient>/<label>/image.",
+        type=click.IntRange(min=1),
+        metavar="N",
+    ),
     _option("--unlabelled", "Convert images without labels, from any tree of folders.", is_flag=True),
     _option(
         "--ignore",
@@ -96,10 +103,23 @@ _OPTIONS = (
     ),
     _option("--check", "decode: read and decode every image before planning. header: open no image before writing."),
     _option("--resize", "Reduce the shorter side to N pixels; never enlarge.", type=int, metavar="N"),
-    _option("--quality", "Quality of JPEGs that are re-encoded, 1 to 100; above 95 only size grows.", type=int),
+    _option("--max-side", "Reduce the longer side to N pixels; never enlarge.", type=int, metavar="N"),
+    _option("--size", "Give every image this size in pixels, such as 256x320; see --fit.", metavar="HEIGHTxWIDTH"),
+    _option("--fit", "With --size: crop cuts off what is beyond the edges; pad adds a black border."),
+    _option(
+        "--mask-padding",
+        "Class number of the border that --fit pad adds to masks, such as 255 for 'no class'.",
+        type=int,
+        metavar="N",
+    ),
+    _option("--quality", "Quality of JPEGs whose pixels change, 1 to 100; above 95 only size grows.", type=int),
+    _option("--jpeg", "baseline: re-encode progressive JPEGs with their own tables. keep: leave them."),
+    _option("--subsampling", "Re-encode JPEGs that have more chroma samples than this, with their own tables."),
+    _option("--strip-metadata", "Remove EXIF with GPS positions, comments and thumbnails.", is_flag=True),
     _option("--name", "Name of the dataset."),
     _option("--workers", "Threads of the in-process runner.  [default: all cores]", type=int, metavar="N"),
     click.option("--quiet", "-q", is_flag=True, help="Print errors only."),
+    log_format_option,
     click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]"),
 )
 

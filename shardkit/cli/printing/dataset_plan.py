@@ -1,9 +1,7 @@
 """What `plan` prints for a dataset that shardkit wrote: how its conversion was planned."""
 
 import json
-import shlex
 from collections.abc import Mapping
-from fractions import Fraction
 from typing import Any
 
 from rich.console import Group
@@ -12,27 +10,17 @@ from shardkit.cli.printing.dataset_summary import rejected_line, ties_lines
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.dataset.manifest import Manifest
-from shardkit.planning.options import ConvertOptions
+from shardkit.planning.options_text import PLAN_VERSION_KEY, options_text
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.statistics.indexes import index_statistics
-
-_FLAGS = {"shard_bytes": "--shard-size", "pipelines": "--input-pipelines"}  # others are named like their options
-_PLAN_VERSION = "plan_version"  # not an option, though the manifest lists it with them
 
 
 def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
     """Return what is printed: options that are not the default, splits, and the reasons for the number of shards."""
-    options = {name: value for name, value in manifest.options.items() if name != _PLAN_VERSION}
-    default = ConvertOptions().as_json()
-    said = " ".join(
-        f"{_FLAGS.get(name) or '--' + name.replace('_', '-')} {shlex.quote(_as_text(value))}"
-        for name, value in options.items()
-        if value != default.get(name)
-    )
     rows = rows_of(manifest)
     lines = [*balance_lines(rows, manifest.features), rejected_line(manifest)]
     lines += ties_lines(manifest.source.groups, manifest.source.duplicates)
-    lines += [f"options: {said or 'the defaults'}"]
+    lines += [f"options: {options_text(manifest.options) or 'the defaults'}"]
     if explain:
         lines += ["", "Number of shards, step by step:"]
         reasons = _reasons(manifest, index_statistics(manifest).source_bytes)
@@ -64,7 +52,7 @@ def dataset_plan_json(manifest: Manifest) -> str:
             for name, split in manifest.splits.items()
         },
         "rejected": manifest.rejected.model_dump(mode="json"),
-        "options": {name: value for name, value in manifest.options.items() if name != _PLAN_VERSION},
+        "options": {name: value for name, value in manifest.options.items() if name != PLAN_VERSION_KEY},
         "plan_digest": manifest.plan_digest,
     }
     return json.dumps(found, indent=1, ensure_ascii=False)
@@ -84,14 +72,3 @@ def _reasons(manifest: Manifest, source_bytes: Mapping[str, int]) -> dict[str, t
         ).reasons
         for name, split in manifest.splits.items()
     }
-
-
-def _as_text(value: Any) -> str:
-    if isinstance(value, dict):
-        return ",".join(f"{name}={_share(one)}" for name, one in value.items())
-    return str(value)
-
-
-def _share(value: Any) -> str:
-    """Return a share of a split, which the manifest has as a fraction, as the user wrote it: 4/5 is 0.8."""
-    return f"{float(Fraction(value)):g}" if isinstance(value, str) else str(value)

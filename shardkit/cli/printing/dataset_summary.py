@@ -3,8 +3,6 @@
 from collections.abc import Mapping
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from rich.console import Group
 from rich.table import Table
 
@@ -13,11 +11,11 @@ from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_ta
 from shardkit.cli.printing.tables import table
 from shardkit.dataset.features import CLASS_LABELS, LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import CONVERT_AGAIN, DataError, MissingExtraError
+from shardkit.dataset.rejected_list import read_rejected
+from shardkit.errors import DataError, MissingExtraError
 from shardkit.extras import require_extra
-from shardkit.hashing import sha256_hex
 from shardkit.images import BadImage
-from shardkit.naming import REJECTED, counted, printable
+from shardkit.naming import counted, printable
 from shardkit.statistics.annotations import QUANTILES, box_statistics, mask_statistics, number_quantiles
 from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics
 from shardkit.statistics.sample import read_annotations
@@ -39,7 +37,8 @@ def info_summary(manifest: Manifest) -> Group:
     parts: list[Part] = [Paragraph(head), "", splits_table(rows, "bytes")]
     parts += map(Paragraph, ["", *lines] if (lines := balance_lines(rows, features)) else [])
     parts += [*_classes_part(manifest), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
-    lines = [_changes_line(statistics), rejected_line(manifest), *ties_lines(source.groups, source.duplicates)]
+    lines = [_changes_line(statistics), *gps_lines(manifest), rejected_line(manifest)]
+    lines += ties_lines(source.groups, source.duplicates)
     return Group(*parts, *map(Paragraph, lines))
 
 
@@ -145,6 +144,15 @@ def _changes_line(statistics: IndexStatistics) -> str:
     return f"changed for storage: {changes or 'none'}"
 
 
+def gps_lines(manifest: Manifest) -> list[str]:
+    """Return a line with the number of stored images that have a GPS position, if there are any."""
+    number = manifest.num_with_gps
+    if not number:
+        return []
+    have = "has a GPS position" if number == 1 else "have GPS positions"
+    return [f"GPS: {counted(number, 'image')} {have} in the metadata; `convert --strip-metadata` removes them"]
+
+
 def _quoted(name: str) -> str:
     return printable(repr(name))
 
@@ -173,22 +181,8 @@ def ties_lines(groups: int | None, duplicates: int | None) -> list[str]:
 
 
 def rejected_rows(manifest: Manifest) -> list[dict[str, Any]]:
-    """Return everything that was left out: key, reason, message and source_bytes of each.
-
-    Raises:
-        DataError: The list is missing or no longer what was written.
-    """
-    where = f"{manifest.root.url}/{REJECTED}"
-    (wanted,) = (file.sha256 for file in manifest.files if file.path == REJECTED)
-    try:
-        raw = manifest.root.read(REJECTED)
-    except FileNotFoundError:
-        msg = f"{where}: the list is missing; restore it or {CONVERT_AGAIN}"
-        raise DataError(msg) from None
-    if sha256_hex(raw) != wanted:
-        msg = f"{where}: the list is not the one that the manifest names; restore it or {CONVERT_AGAIN}"
-        raise DataError(msg)
-    rows: list[dict[str, Any]] = pq.read_table(pa.BufferReader(raw)).to_pylist()
+    """Return everything that was left out: key, reason, message and source_bytes of each; see read_rejected."""
+    rows: list[dict[str, Any]] = read_rejected(manifest).to_pylist()
     return rows
 
 

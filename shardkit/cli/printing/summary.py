@@ -5,12 +5,13 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
 import pyarrow.compute as pc
 from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from shardkit.cli.printing.dataset_summary import rejected_line, skipped_text, ties_lines
+from shardkit.cli.printing.dataset_summary import gps_lines, rejected_line, skipped_text, ties_lines
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.next_steps import next_steps
 from shardkit.cli.printing.shares import SplitCounts, shares_parts
@@ -21,7 +22,7 @@ from shardkit.naming import counted, printable
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.plan import Plan
 from shardkit.planning.sizing import format_size
-from shardkit.reject_reasons import DUPLICATE
+from shardkit.reject_reasons import NOT_COUNTED
 from shardkit.writing.reject_limit import REJECTED_SHOWN, RejectLimit
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
     """Return what `convert` prints."""
     manifest = outcome.manifest
     num_examples = sum(split.num_examples for split in manifest.splits.values())
-    lines = ["", classes_line(manifest.classes), rejected_line(manifest)]
+    lines = ["", classes_line(manifest.classes), *gps_lines(manifest), rejected_line(manifest)]
     if not outcome.unchanged:
         bytes_per_second = format_size(int(manifest.source.num_bytes / outcome.seconds))
         rates = f"{num_examples / outcome.seconds:,.0f} images/s, {bytes_per_second}/s"
@@ -109,7 +110,7 @@ def _rejected_lines(plan: Plan, limit: RejectLimit) -> list[str]:
 
 def exceeds(plan: Plan, limit: RejectLimit) -> bool:
     """Return whether `convert` would stop because of too many rejected images; duplicates do not count."""
-    rejected = pc.sum(pc.not_equal(plan.rejected["reason"], DUPLICATE)).as_py() or 0
+    rejected = pc.sum(pc.invert(pc.is_in(plan.rejected["reason"], pa.array(NOT_COUNTED)))).as_py() or 0
     return not limit.allows(rejected, plan.source.num_files)
 
 

@@ -13,6 +13,7 @@ from shardkit.planning.checks.classes import check_counts, check_names
 from shardkit.planning.checks.files import check_own_splits, check_unread
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.checks.misread_source import find_wrong_reading
+from shardkit.planning.checks.positions import check_positions
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import own_splits
@@ -51,6 +52,7 @@ def collect_findings(
         *check_counts(classes, splits, of_class, options, call),
         *repeated,
         *check_unread(rejected, len(table), inventory.skipped),
+        *check_positions(good, options),
         *check_own_splits(table, splits, len(good), options, call),
     )
 

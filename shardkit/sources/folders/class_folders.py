@@ -76,6 +76,8 @@ class ClassFolders(Source):
         remark: What the user should know about how the tree was read; '' for nothing.
         left_out: Folders whose images have no labels: they are counted, not listed.
         unused: Other folders next to `roots`: images in them are rejected.
+        between: Folders above `roots`, below the source or its splits: images in them have no label.
+        level: Level of the label folders below the source or its splits, from 1.
         splits_below: Whether the folders in each label folder are the splits.
         skips_unlabelled: Whether label folders called ``unlabeled`` and the like are left out, too.
     """
@@ -86,13 +88,15 @@ class ClassFolders(Source):
     remark: str = ""
     left_out: tuple[str, ...] = ()
     unused: tuple[str, ...] = ()
+    between: tuple[LabelRoot, ...] = ()
+    level: int = 1
     splits_below: bool = False
     skips_unlabelled: bool = False
 
     @property
     def with_splits(self) -> bool:
         """Whether folders give the splits."""
-        return self.splits_below or self.roots != PLAIN
+        return self.splits_below or any(root.split is not None for root in self.roots)
 
     @property
     def layout(self) -> str:
@@ -101,7 +105,8 @@ class ClassFolders(Source):
 
     def describe(self) -> str:
         """See Source."""
-        levels = "<label>/<split>" if self.splits_below else "<split>/<label>" if self.with_splits else "<label>"
+        label = "<folder>/" * (self.level - 1) + "<label>"
+        levels = "<label>/<split>" if self.splits_below else f"<split>/{label}" if self.with_splits else label
         return f"{self.folder.url}: read as {levels}/…/image{self.remark}"
 
     def parts(self) -> list[Part | LeftOut]:
@@ -119,6 +124,7 @@ class ClassFolders(Source):
                     parts.append(Part(path, root.split, name, recursive=True))
             parts.append(Part(root.path, root.split, None, recursive=False))
         parts += [Part(path, None, None, recursive=True) for path in self.unused]
+        parts += [Part(root.path, root.split, None, recursive=False) for root in self.between]
         if all(root.path for root in self.roots):
             parts.append(Part("", None, None, recursive=False))
         return [*parts, LeftOut(tuple(left_out))] if left_out else parts
@@ -132,6 +138,10 @@ class ClassFolders(Source):
     def listed_folders(self, part: Part | LeftOut) -> tuple[str, ...]:
         """See Source."""
         return () if isinstance(part, LeftOut) else (part.path,)
+
+    def sliceable_folder(self, part: Part | LeftOut) -> str | None:
+        """See Source."""
+        return part.path if isinstance(part, Part) and part.recursive and part.label_name is not None else None
 
     def list_part(self, part: Part | LeftOut, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by path, folder by folder."""

@@ -14,10 +14,11 @@ import posixpath
 import re
 from dataclasses import dataclass
 
-from shardkit.errors import CallError, DataError
-from shardkit.naming import printable, split_of_folder
+from shardkit.errors import CallError
+from shardkit.naming import printable
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.folders.class_folders import ClassFolders, LabelRoot, label_folders
+from shardkit.sources.folders.given_class_folders import read_as_classes
 from shardkit.sources.folders.source_place import SourcePlace
 from shardkit.sources.folders.split_folders import is_unlabelled, mix_splits, says_nothing, splits_of
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
@@ -58,25 +59,6 @@ class FlatFolders:
 
     roots: tuple[LabelRoot, ...]
     left_out: tuple[str, ...] = ()
-
-
-def open_class_folders(folder: Folder, excluded: str | None) -> ClassFolders:
-    """Return the class folders that ``--layout class-folders`` means: each folder is a class, or an exact split.
-
-    Raises:
-        DataError: There is no label folder.
-    """
-    names = label_folders(folder, "", excluded)
-    if not names:
-        msg = (
-            f"{folder.url}: there are no label folders; "
-            "shardkit reads SOURCE/<label>/image or SOURCE/<split>/<label>/image, one folder a label"
-        )
-        raise DataError(msg)
-    exact = {name: split for name in names if (split := split_of_folder(name))}
-    if len(exact) == len(names) and any(label_folders(folder, name, excluded) for name in names):
-        return ClassFolders(folder, tuple(LabelRoot(*one) for one in exact.items()), excluded)
-    return ClassFolders(folder, excluded=excluded, remark=_note(list(exact), names))
 
 
 def read_tree(folder: Folder, excluded: str | None, place: SourcePlace) -> ClassFolders | FlatFolders | Wrapper:
@@ -142,6 +124,11 @@ def _below_splits(
             place.whole(("--unlabelled",), "all images, without labels"),
         ]
         raise refusal(problem, commands)
+    for root in labelled:
+        sampled = [join(root.path, name) for name in inner[root] if not is_unlabelled(name)][:_NUM_SAMPLED]
+        below = {path: label_folders(folder, path, excluded) for path in sampled}
+        if not any(_has_images(folder, path) for path in sampled) and (common := _common(below)):
+            raise _two_levels(place, sampled, common, [])
     left_out = (*unlabelled, *(root.path for root in with_images))
     remark = "".join(f"; note: {printable(path)}/ is left out, as images without labels" for path in left_out)
     return ClassFolders(folder, labelled, excluded, remark, left_out, unused, skips_unlabelled=True)
@@ -190,7 +177,7 @@ def _labels(
             what = "contain folders with the same names as their siblings; they may be copies of the dataset"
         problem = f"{place.shown}: {_listed(copies)} {what}"
         raise refusal(problem, [place.without(copies, f"without {_listed(copies)}, a copy"), _forced(place)])
-    remark = _note(as_labels, names)
+    remark = read_as_classes(as_labels, names)
     left_out = [name for name in names if is_unlabelled(name)]
     remark += "".join(f"; note: {printable(name)}/ is left out, as images without labels" for name in left_out)
     sampled = [name for name in names if name not in left_out][:_NUM_SAMPLED]
@@ -204,18 +191,25 @@ def _labels(
             f"({_listed(inner[split_up[0]])}), but other class folders do not"
         )
         raise refusal(problem, [_forced(place, "each folder is a class; the splits in it are mixed")])
-    common = set.intersection(*map(set, inner.values())) if len(inner) > 1 else set()
-    if without_images and len(common) > 1:
-        some = _listed(sorted(common))
-        problem = (
-            f"{place.shown}: {_listed(sampled)} all hold folders {some}; either of the two levels may be the class"
-        )
-        inside = place.inside(sampled[:1], f"{some} are classes, and only {sampled[0]} is read")
-        raise refusal(problem, [_forced(place, f"{_listed(sampled)} are classes"), *inside])
+    if without_images and (common := _common(inner)):
+        inside = place.inside(sampled[:1], f"{common} are classes, and only {sampled[0]} is read")
+        raise _two_levels(place, sampled, common, inside)
     if without_images and sampled:
         first = sampled[0]
         remark += f"; note: folders in a class, such as {printable(join(first, inner[first][0]))}/, are parts of it"
     return ClassFolders(folder, excluded=excluded, remark=remark, skips_unlabelled=True)
+
+
+def _common(inner: dict[str, list[str]]) -> str:
+    """Return the folders that all label folders hold; '' if these are fewer than two."""
+    common = set.intersection(*map(set, inner.values())) if len(inner) > 1 else set()
+    return _listed(sorted(common)) if len(common) > 1 else ""
+
+
+def _two_levels(place: SourcePlace, names: list[str], common: str, others: list[Command]) -> CallError:
+    problem = f"{place.shown}: {_listed(names)} all hold folders {common}; either of the two levels may be the class"
+    lower = place.tree(("--class-level", "2"), f"{common} are classes, in every folder")
+    return refusal(problem, [lower, _forced(place, f"{_listed(names)} are classes"), *others])
 
 
 def _is_copy(folder: Folder, name: str, names: list[str]) -> bool:
@@ -297,13 +291,3 @@ def _forced(place: SourcePlace, meaning: str = "each folder is a class") -> Comm
 def _listed(names: list[str]) -> str:
     shown = ", ".join(f"{printable(name)}/" for name in names[:_SHOWN])
     return f"{shown} and {len(names) - _SHOWN} more" if len(names) > _SHOWN else shown
-
-
-def _note(as_labels: list[str], names: list[str]) -> str:
-    if not as_labels:
-        return ""
-    others = [name for name in names if name not in as_labels]
-    is_one = len(as_labels) == 1
-    it, are = ("it", "is read as a class, not as a split") if is_one else ("them", "are read as classes, not as splits")
-    why = f"{others[0]!r} is next to {it}" if others else "there are no label folders in " + it
-    return f"; note: {', '.join(map(repr, as_labels))} {are}, because {why}"

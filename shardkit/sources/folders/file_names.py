@@ -91,6 +91,10 @@ class FileNames(Source):
         """See Source."""
         return (part,)
 
+    def sliceable_folder(self, part: str) -> str | None:
+        """See Source; the part '' also counts the images of `left_out`, which must happen once."""
+        return part if isinstance(part, str) and (part or not self.left_out) else None
+
     def list_part(self, part: str, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by name, folder by folder."""
         skipped: dict[str, int] = {}

@@ -71,6 +71,10 @@ class UnlabelledImages(Source):
         """See Source."""
         return (part,)
 
+    def sliceable_folder(self, part: str) -> str | None:
+        """See Source."""
+        return part if isinstance(part, str) else None  # a part of a source around this one
+
     def list_part(self, part: str, batch_rows: int) -> Iterator[Listing]:
         """See Source; files sorted by name, folder by folder."""
         skipped: dict[str, int] = {}

@@ -1,7 +1,7 @@
 """A source that adds something to a source of any layout: a sentence, or a part that counts what is left out."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -49,6 +49,15 @@ class WrappedSource(Source):
     def listed_folders(self, part: Any) -> Sequence[str]:
         """See Source."""
         return self.inner.listed_folders(part)
+
+    def sliceable_folder(self, part: Any) -> str | None:
+        """See Source."""
+        return self.inner.sliceable_folder(part) if self.inner.folder == self.folder else None
+
+    def in_folder(self, folder: Folder) -> Source:
+        """See Source."""
+        made: WrappedSource = replace(self, folder=folder, inner=self.inner.in_folder(folder))
+        return made
 
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """See Source."""

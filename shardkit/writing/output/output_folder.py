@@ -201,7 +201,7 @@ def clear(output: Folder) -> None:
             file.write(json.dumps(doomed).encode())
     if naming.MANIFEST in doomed:
         output.remove(naming.MANIFEST)
-    output.remove(plan_file.PATH)
+    plan_file.remove_plan(output)
     output.remove_tree(REPORTS)
     for name in doomed:
         output.remove(name)

@@ -32,6 +32,7 @@ PATH = f"{naming.WORK_FOLDER}/run"
 CHECK_SECONDS = 3.0  # between two comparisons within a task
 HEARTBEAT_SECONDS = 15.0
 STALE_SECONDS = 120.0
+_STOPPED = "stopped"  # in place of a plan's digest: a worker has failed
 _ENDED = "ended"  # in place of a plan's digest: the dataset is published and the work folder is being removed
 
 
@@ -99,6 +100,11 @@ class Run:
             self.token = replace(self.token, plan_digest=plan_digest)
             self._write()
         return self.token
+
+    def stop_workers(self) -> None:
+        """Stop all workers of this run without giving up the output."""
+        if self.token.plan_digest != _STOPPED:
+            self.start(_STOPPED)
 
     @contextlib.contextmanager
     def checked(self) -> Iterator[None]:

@@ -64,6 +64,23 @@ def late_rejects(output: Folder, plan_digest: str) -> list[Reject]:
     return [late for report in reports if report.run.plan_digest == plan_digest for late in report.rejected]
 
 
+class LateRejectsCount:
+    """Counts the examples that the writers of a plan have rejected so far; each report is read once."""
+
+    def __init__(self, output: Folder, plan_digest: str) -> None:
+        self._output, self._plan_digest = output, plan_digest
+        self._counts: dict[str, int] = {}
+
+    def count(self) -> int:
+        """Return the number in the reports that exist now."""
+        names = [entry.name for entry in self._output.scan(REPORTS) if _is_rejects(entry.name)]
+        for name in names:
+            if name not in self._counts:
+                report = _read_report(self._output, name)
+                self._counts[name] = len(report.rejected) if report.run.plan_digest == self._plan_digest else 0
+        return sum(self._counts[name] for name in names)
+
+
 def errors(output: Folder, run: RunToken, names: Iterable[naming.ShardName]) -> list[ShardReport]:
     """Return the errors of this run's writers for these shards; those of ended runs are ignored."""
     wanted = {name.stem for name in names}
@@ -99,7 +116,7 @@ def raise_failures(output: Folder, names: Sequence[naming.ShardName], run: RunTo
     if missing:
         msg = (
             f"{output.url}: {len(missing)} shards are missing, the first is {missing[0].stem}, and no worker reported "
-            "an error; check whether the disk is full"
+            "an error; check whether the disk is full, and whether every worker reaches the same OUTPUT"
         )
         raise MachineError(msg)
 
@@ -109,6 +126,14 @@ def remove_stale_reports(output: Folder, finished: Iterable[naming.ShardName]) -
     kept = {f"{name.stem}.json" for name in finished}
     for entry in output.scan(REPORTS):
         if entry.name not in kept:
+            output.remove(f"{REPORTS}/{entry.name}")
+
+
+def forget_shards_with_rejects(output: Folder, reason: str) -> None:
+    """Remove the done marks of the shards whose writers rejected an example for a reason, and their reports."""
+    for entry in output.scan(REPORTS):
+        if _is_rejects(entry.name) and any(one.reason == reason for one in _read_report(output, entry.name).rejected):
+            output.remove(entry.name.removesuffix(".json") + naming.INDEX_ENDING)
             output.remove(f"{REPORTS}/{entry.name}")
 
 

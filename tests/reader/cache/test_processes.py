@@ -124,7 +124,7 @@ def test_a_waiting_process_copies_if_the_copying_one_is_killed(source, directory
     assert not temporaries(directory)
 
 
-KILLS = 40
+KILLS = 20
 
 
 def test_kill_9_at_any_moment_leaves_only_whole_shards_and_room_for_others(source, directory):

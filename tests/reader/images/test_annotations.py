@@ -82,7 +82,14 @@ def batches(dataset, way, map_fn=None, **options):
     return made.take(10).as_numpy_iterator()
 
 
-@pytest.fixture(scope="module", params=WAYS, ids=IDS)
+# Flips and crops, and the edges that pad adds, are the ways that move boxes and masks; the others are parts of them.
+PARAMS = [
+    pytest.param(way, id=name, marks=[] if number in {0, 4} else pytest.mark.slow)
+    for number, (way, name) in enumerate(zip(WAYS, IDS, strict=True))
+]
+
+
+@pytest.fixture(scope="module", params=PARAMS)
 def detected(request, detection):
     return list(batches(detection, request.param, min_visible=0.0))
 
@@ -117,9 +124,9 @@ def test_a_box_of_which_too_little_is_left_is_left_out(detection):
     way = {"training": True, "crop_scale": (0.1, 0.4)}
     counts = [
         sum(int((targets["labels"] >= 0).sum()) for _, targets in batches(detection, way, min_visible=share))
-        for share in (0.0, 0.5, 1.0)
+        for share in (0.0, 0.7)
     ]
-    assert counts[0] > counts[1] > counts[2] > 0
+    assert counts[0] > counts[1] > 0
 
 
 def test_targets_have_static_shapes_and_hold_as_many_boxes_as_fit(detection):
@@ -137,7 +144,7 @@ def test_targets_have_static_shapes_and_hold_as_many_boxes_as_fit(detection):
         assert values["labels"].tolist() == [[0, 1]] * 8, "in the order stored"
 
 
-@pytest.mark.parametrize("way", WAYS, ids=IDS)
+@pytest.mark.parametrize("way", PARAMS)
 def test_masks_lie_over_their_images(way, segmentation):
     agreed, padding = [], 0
     for images, masks, *_ in batches(segmentation, way):

@@ -1,3 +1,4 @@
+import functools
 import math
 
 import numpy as np
@@ -30,12 +31,29 @@ def made(flat, dtype="float32", **options):
     return reader.make_dataset_fn(flat, "train", global_batch_size=BATCH, images=images, **options)
 
 
-@pytest.mark.parametrize("alpha", [0.2, 8.0])
-def test_mixup_blends_images_and_labels_in_one_proportion(alpha, flat):
-    dataset_fn, shares = made(flat, batch_map_fn=reader.mixup(3, alpha=alpha)), []
-    for step, (images, labels) in enumerate(dataset_fn().take(12).as_numpy_iterator()):
-        greys = np.array([int(key.split("/")[1][:3]) for key in dataset_fn.batch_keys(step)], float)
-        classes = np.array([int(key[1]) for key in dataset_fn.batch_keys(step)])
+@pytest.fixture(scope="module")
+def given(flat):
+    """The function of images mixed by mixup or cutmix, its dataset and that dataset's first 12 batches; by name."""
+
+    @functools.cache
+    def given_by(name):
+        dataset_fn = made(flat, batch_map_fn=getattr(reader, name)(3))
+        dataset = dataset_fn()
+        return dataset_fn, dataset, list(dataset.take(12).as_numpy_iterator())
+
+    return given_by
+
+
+def greys_and_classes(dataset_fn, step):
+    keys = dataset_fn.batch_keys(step)
+    return np.array([int(key.split("/")[1][:3]) for key in keys], float), np.array([int(key[1]) for key in keys])
+
+
+def test_mixup_blends_images_and_labels_in_one_proportion(given):
+    dataset_fn, _, batches = given("mixup")
+    shares = []
+    for step, (images, labels) in enumerate(batches):
+        greys, classes = greys_and_classes(dataset_fn, step)
         assert np.ptp(images, axis=(1, 2, 3)).max() < 1e-3
         blended = images[:, 0, 0, 0]
         differ = greys != greys[::-1]
@@ -44,8 +62,8 @@ def test_mixup_blends_images_and_labels_in_one_proportion(alpha, flat):
         wanted = np.eye(3)[classes[differ]] * share[:, None] + np.eye(3)[classes[::-1][differ]] * (1 - share)[:, None]
         np.testing.assert_allclose(labels[differ], wanted, atol=1e-4)
         shares += share.tolist()
-    # Of a Beta(alpha, alpha): variance 1 / (4 (2 alpha + 1)).
-    assert np.var(shares) == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.45)
+    # Of a Beta(alpha, alpha), alpha 0.2 by default: variance 1 / (4 (2 alpha + 1)).
+    assert np.var(shares) == pytest.approx(1 / (4 * (2 * 0.2 + 1)), rel=0.45)
 
 
 def mean_of_the_smaller_share(alpha):
@@ -68,11 +86,11 @@ def test_shares_of_every_alpha_are_of_the_beta_distribution(alpha):
     assert np.var(share) == pytest.approx(1 / (4 * (2 * alpha + 1)), rel=0.02)
 
 
-def test_cutmix_puts_a_window_of_another_image_and_labels_go_by_area(flat):
-    dataset_fn, shares = made(flat, batch_map_fn=reader.cutmix(3)), []
-    for step, (images, labels) in enumerate(dataset_fn().take(12).as_numpy_iterator()):
-        greys = np.array([int(key.split("/")[1][:3]) for key in dataset_fn.batch_keys(step)], float)
-        classes = np.array([int(key[1]) for key in dataset_fn.batch_keys(step)])
+def test_cutmix_puts_a_window_of_another_image_and_labels_go_by_area(given):
+    dataset_fn, _, batches = given("cutmix")
+    shares = []
+    for step, (images, labels) in enumerate(batches):
+        greys, classes = greys_and_classes(dataset_fn, step)
         for i, image in enumerate(images[..., 0]):
             own = image == greys[i]
             assert (own | (image == greys[::-1][i])).all()
@@ -86,18 +104,19 @@ def test_cutmix_puts_a_window_of_another_image_and_labels_go_by_area(flat):
     assert np.std(shares) > 0.15
 
 
-@pytest.mark.parametrize("mixing", [reader.mixup(3), reader.cutmix(3)], ids=["mixup", "cutmix"])
-def test_the_same_step_is_mixed_the_same_way_again_and_another_step_another_way(mixing, flat):
-    dataset_fn = made(flat, batch_map_fn=mixing)
-    dataset = dataset_fn()
-    straight = list(dataset.take(6).as_numpy_iterator())
+@pytest.mark.parametrize("name", ["mixup", "cutmix"])
+def test_the_same_step_is_mixed_the_same_way_again_and_another_step_another_way(name, given):
+    dataset_fn, dataset, straight = given(name)
     dataset_fn.start_step.assign(3)
     resumed = list(dataset.take(3).as_numpy_iterator())
-    for (images, labels), (again, labels_again) in zip(straight[3:], resumed, strict=True):
+    dataset_fn.start_step.assign(0)
+    for (images, labels), (again, labels_again) in zip(straight[3:6], resumed, strict=True):
         np.testing.assert_array_equal(images, again)
         np.testing.assert_array_equal(labels, labels_again)
-    other = next(iter(made(flat, batch_map_fn=mixing, seed=1)().as_numpy_iterator()))
-    assert not np.array_equal(other[1], straight[0][1])
+    element = tf.random.uniform([BATCH, 16, 20, 3]), tf.range(BATCH) % 3
+    first, same, other = (getattr(reader, name)(3)(element, tf.constant(seed)) for seed in ([1, 2], [1, 2], [3, 2]))
+    np.testing.assert_array_equal(first[0], same[0])
+    assert not np.array_equal(first[1], other[1])
 
 
 def test_a_batch_map_fn_gets_the_features_where_there_is_no_image_size(flat):
@@ -111,48 +130,55 @@ def test_a_batch_map_fn_gets_the_features_where_there_is_no_image_size(flat):
         assert [key.decode() for key in batch["keys"]] == dataset_fn.batch_keys(step)
         seeds.add(tuple(batch["seed"].tolist()))
     assert len(seeds) == 5
+    other = reader.make_dataset_fn(flat, "train", global_batch_size=BATCH, batch_map_fn=count, seed=1)
+    assert tuple(next(iter(other()))["seed"].numpy().tolist()) not in seeds
 
 
 def test_replicas_and_workers_mix_with_seeds_of_their_own(flat):
     def give(element, seed):
         return seed
 
-    dataset_fn = made(flat, batch_map_fn=give)
+    dataset_fn = reader.make_dataset_fn(flat, "train", global_batch_size=BATCH, batch_map_fn=give)
     contexts = [tf.distribute.InputContext(2, worker, 4) for worker in range(2)]
     seeds = [tuple(seed.tolist()) for context in contexts for seed in dataset_fn(context).take(4).as_numpy_iterator()]
     assert len(set(seeds)) == 8
 
 
+def flat_batch(seed, dtype):
+    """Images of one grey each and their classes, none of which is its partner's; and the greys."""
+    greys = np.random.default_rng(seed).integers(0, 48, BATCH) * 5
+    images = tf.cast(tf.broadcast_to(greys[:, None, None, None], [BATCH, 16, 20, 3]), dtype)
+    return (images, tf.repeat([0, 1], BATCH // 2)), greys
+
+
 @pytest.mark.parametrize(("dtype", "within", "alpha"), [("uint8", 0.501, 0.2), ("bfloat16", 1.0, 8.0)])
-def test_images_of_any_dtype_are_blended_in_the_proportion_of_their_labels(dtype, within, alpha, flat):
-    dataset_fn, mixed = made(flat, dtype=dtype, batch_map_fn=reader.mixup(3, alpha=alpha)), 0
-    for step, (images, labels) in enumerate(dataset_fn().take(12).as_numpy_iterator()):
-        assert images.dtype == tf.as_dtype(dtype).as_numpy_dtype
-        greys = np.array([int(key.split("/")[1][:3]) for key in dataset_fn.batch_keys(step)], float)
-        classes = np.array([int(key[1]) for key in dataset_fn.batch_keys(step)])
-        for i in np.flatnonzero(classes != classes[::-1]):
-            share = labels[i, classes[i]]
-            wanted = share * greys[i] + (1 - share) * greys[::-1][i]
-            # To the nearest whole number, or to bfloat16's eight bits.
-            assert np.abs(images[i].astype(float) - wanted).max() <= within
-            mixed += 0.05 < share < 0.95
+def test_images_of_any_dtype_are_blended_in_the_proportion_of_their_labels(dtype, within, alpha):
+    mixing, mixed = tf.function(reader.mixup(2, alpha=alpha)), 0
+    for seed in range(12):
+        element, greys = flat_batch(seed, dtype)
+        images, labels = mixing(element, tf.constant([seed, 7]))
+        assert images.dtype == dtype
+        share = tf.gather(labels, element[1], batch_dims=1).numpy()
+        wanted = share * greys + (1 - share) * greys[::-1]
+        # To the nearest whole number, or to bfloat16's eight bits.
+        assert np.abs(images.numpy().astype(float) - wanted[:, None, None, None]).max() <= within
+        mixed += ((share > 0.05) & (share < 0.95)).sum()
     assert mixed > 5
 
 
-def test_cutmix_leaves_whole_numbers_as_they_are(flat):
-    exact, whole = (made(flat, dtype=dtype, batch_map_fn=reader.cutmix(3)) for dtype in ("float32", "uint8"))
-    for (images, labels), (again, labels_again) in zip(exact().take(3), whole().take(3), strict=True):
-        np.testing.assert_array_equal(images, tf.cast(again, tf.float32))
-        np.testing.assert_array_equal(labels, labels_again)
+def test_cutmix_leaves_whole_numbers_as_they_are():
+    mixing = tf.function(reader.cutmix(2))
+    for seed in range(3):
+        exact, whole = (mixing(flat_batch(seed, dtype)[0], tf.constant([seed, 7])) for dtype in ("float32", "uint8"))
+        np.testing.assert_array_equal(exact[0], tf.cast(whole[0], tf.float32))
+        np.testing.assert_array_equal(exact[1], whole[1])
 
 
-MIXINGS = pytest.mark.parametrize("mixing", [reader.mixup, reader.cutmix])
-
-
-@MIXINGS
-def test_a_label_beyond_the_classes_stops_training_and_says_why(mixing, flat):
+def test_a_label_beyond_the_classes_stops_training_and_says_why(flat):
     with pytest.raises(tf.errors.InvalidArgumentError, match="num_classes=2"):
-        list(made(flat, batch_map_fn=mixing(2))().take(2))
+        list(made(flat, batch_map_fn=reader.mixup(2))().take(2))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="num_classes=2"):
+        tf.function(reader.cutmix(2))((IMAGES, tf.range(BATCH) % 3), tf.constant([3, 5]))
 
 
 IMAGES = tf.zeros([8, 4, 4, 3])
@@ -171,30 +197,31 @@ UNMIXABLE = {
 }
 
 
-@pytest.mark.parametrize(
-    ("mixing", "kind"),
-    # The ids are texts: those of functions have addresses, which differ between the processes of the tests.
-    [
-        *(pytest.param(reader.mixup, kind, id=f"mixup-{kind}") for kind in UNMIXABLE),
-        pytest.param(reader.cutmix, "boxes", id="cutmix-boxes"),
-    ],
-)
-def test_what_has_no_classes_to_mix_is_refused_when_the_dataset_is_made(mixing, kind, flat):
+@pytest.mark.parametrize("kind", UNMIXABLE)
+def test_what_has_no_classes_to_mix_is_refused_when_it_is_traced(kind):
     element, said = UNMIXABLE[kind]
+    for mixing in (reader.mixup, reader.cutmix):
+        with pytest.raises(CallError, match=said) as raised:
+            tf.function(mixing(3))(element, tf.constant([3, 5]))
+        assert str(raised.value).startswith("mixing takes"), "one sentence, without AutoGraph's lines"
 
+
+@pytest.mark.parametrize("mixing", [reader.mixup, reader.cutmix])
+def test_what_cannot_be_mixed_is_refused_when_the_dataset_is_made(mixing, flat):
     def give(features, seed):
-        return tf.nest.map_structure(lambda part: part[0], element)
+        return features["image"], {"boxes": tf.zeros([5, 4])}
 
-    with pytest.raises(CallError, match=said) as raised:
-        reader.make_dataset_fn(flat, "train", global_batch_size=BATCH, map_fn=give, batch_map_fn=mixing(3))()
+    with pytest.raises(CallError, match=UNMIXABLE["boxes"][1]) as raised:
+        made(flat, map_fn=give, batch_map_fn=mixing(3))()
     assert str(raised.value).startswith("mixing takes"), "one sentence, without AutoGraph's lines"
 
 
-@MIXINGS
-def test_weights_are_named_as_what_cannot_be_mixed(mixing, flat):
-    for options in ({"sample_weight": "balanced"}, {"training": False}):
-        with pytest.raises(CallError, match="these have weights: leave batch_map_fn out of evaluation, and sample_wei"):
-            made(flat, batch_map_fn=mixing(3), **options)()
+def test_weights_are_named_as_what_cannot_be_mixed(flat):
+    said = "these have weights: leave batch_map_fn out of evaluation, and sample_wei"
+    with pytest.raises(CallError, match=said):
+        made(flat, batch_map_fn=reader.mixup(3), sample_weight="balanced")()
+    with pytest.raises(CallError, match=said):
+        made(flat, batch_map_fn=reader.cutmix(3), training=False)()
 
 
 def test_what_cannot_be_mixing_is_refused():

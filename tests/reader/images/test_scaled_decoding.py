@@ -143,8 +143,7 @@ WINDOWS = [(0, 0, HEIGHT, WIDTH), (13, 101, 703, 801), (20, 7, 737, 737), (1, 2,
 
 
 # Of smooth pictures 45.7 and 42.9 dB were the least seen.
-@pytest.mark.parametrize(("method", "floor"), [("antialias", 44), ("bilinear", 41)])
-@pytest.mark.parametrize("channels", [1, 3])
+@pytest.mark.parametrize(("channels", "method", "floor"), [(3, "antialias", 44), (1, "bilinear", 41)])
 @pytest.mark.parametrize(("ratio", "size"), [(2, (260, 240)), (4, (170, 180)), (8, (85, 90))])
 @pytest.mark.parametrize("name", LARGE)
 def test_pixels_at_the_target_are_those_of_exact_decoding(name, ratio, size, channels, method, floor):
@@ -160,8 +159,15 @@ MARKER = 48  # pixels a side
 CORNERS = [(0, 0), (HEIGHT - 517, 0), (0, WIDTH - 629), (HEIGHT - 517, WIDTH - 629), (120, 187)]
 
 
-@pytest.mark.parametrize("corner", CORNERS)  # of windows of 517 x 629: at every edge, and amid the image
-@pytest.mark.parametrize("ratio", RATIOS)
+# Corners of windows of 517 x 629: at every edge, and amid the image.
+@pytest.mark.parametrize(
+    ("ratio", "corner"),
+    [
+        pytest.param(ratio, corner, marks=[pytest.mark.slow] * ((i + j) % 2))
+        for i, ratio in enumerate(RATIOS)
+        for j, corner in enumerate(CORNERS)
+    ],
+)
 def test_a_marker_lands_in_the_same_place_within_a_pixel(ratio, corner):
     size, sides = (500 // ratio, 600 // ratio), (517, 629)
     assert chosen_ratio(sides, size) == ratio
@@ -221,7 +227,12 @@ EVALUATIONS = [{"training": False, "eval_fit": fit} for fit in ("crop", "stretch
 
 @pytest.mark.parametrize(
     ("changed", "method"),
-    [({"training": True}, "bilinear"), *((changed, "antialias") for changed in ({"training": True}, *EVALUATIONS))],
+    [
+        ({"training": True}, "antialias"),
+        pytest.param({"training": True}, "bilinear", marks=pytest.mark.slow),
+        *(pytest.param(changed, "antialias", marks=pytest.mark.slow) for changed in EVALUATIONS[:-1]),
+        (EVALUATIONS[-1], "antialias"),
+    ],
     ids=lambda given: given.get("eval_fit", "training") if isinstance(given, dict) else given,
 )
 def test_elements_are_those_of_exact_decoding_but_for_small_differences(pictures, changed, method):
@@ -235,6 +246,7 @@ def test_elements_are_those_of_exact_decoding_but_for_small_differences(pictures
             np.testing.assert_array_equal(one.max(axis=-1) > 8, other.max(axis=-1) > 8)
 
 
+@pytest.mark.slow  # their pixels, from the file to the target, are tested above
 def test_grey_elements_are_those_of_exact_decoding_but_for_small_differences(pictures):
     exact, scaled = images(read(pictures, grayscale=True)), images(read(pictures, grayscale=True, scaled_decoding=True))
     assert exact.shape == scaled.shape == (18, 24, 32, 1)
@@ -242,11 +254,12 @@ def test_grey_elements_are_those_of_exact_decoding_but_for_small_differences(pic
     assert psnr(scaled, exact) > 30
 
 
+@pytest.mark.slow  # windows are drawn as without scaling: test_pipeline
 def test_any_number_of_workers_and_any_start_gives_the_same_pixels(pictures):
     dataset_fn = read(pictures, scaled_decoding=True)
     datasets = datasets_of_workers(dataset_fn)
     expected = np.concatenate([batch[0] for batch in joined_batches(datasets, 4)])
-    found = images(dataset_fn, steps=4, num_workers=3, replicas=2)
+    found = images(dataset_fn, steps=4, num_workers=2, replicas=3)
     np.testing.assert_array_equal(found, expected)
     dataset_fn.start_step.assign(2)
     found = np.concatenate([batch[0] for batch in joined_batches(datasets, 2)])

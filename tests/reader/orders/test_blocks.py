@@ -24,8 +24,15 @@ def layout_of(case):
     return blocks.BlockLayout(np.cumsum([0, *counts]), block_records, window_blocks, lanes)
 
 
-@pytest.mark.parametrize("seed", [0, 2**63 - 1])
-@pytest.mark.parametrize("case", LAYOUTS, ids=lambda case: f"{len(case[0])}-shards-of-{case[0][0]}")
+@pytest.mark.parametrize(
+    ("case", "seed"),
+    [
+        pytest.param(case, seed, marks=[pytest.mark.slow] * (number % 2 != is_large))
+        for number, case in enumerate(LAYOUTS)
+        for is_large, seed in enumerate((0, 2**63 - 1))
+    ],
+    ids=lambda given: given if isinstance(given, int) else f"{len(given[0])}-shards-of-{given[0][0]}",
+)
 def test_the_graph_orders_blocks_as_numpy_does(case, seed):
     layout = layout_of(case)
 

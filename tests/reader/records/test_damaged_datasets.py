@@ -132,8 +132,7 @@ class Damaged:
         self.named = f"{shard.path}: record {number}, key {self.key!r}: "
 
 
-@pytest.mark.parametrize("image_size", [None, (4, 4)])
-@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize(("training", "image_size"), [(True, None), (False, (4, 4))])
 def test_a_damaged_record_is_named_by_the_batch_that_holds_it(copied, training, image_size):
     damaged = Damaged(copied, 2, 5, training=training, image_size=image_size)
     iterator = iter(damaged.dataset_fn())
@@ -145,7 +144,7 @@ def test_a_damaged_record_is_named_by_the_batch_that_holds_it(copied, training, 
     assert "CRC" in str(caught.value)
 
 
-@pytest.mark.parametrize("replication", ["PER_WORKER", "PER_REPLICA"])
+@pytest.mark.parametrize("replication", ["PER_WORKER", pytest.param("PER_REPLICA", marks=pytest.mark.slow)])
 def test_a_damaged_record_is_named_within_a_mirrored_strategy(copied, replication):
     damaged = Damaged(copied, 2, 5, image_size=(4, 4))
     strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])

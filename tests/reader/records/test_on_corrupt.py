@@ -54,7 +54,7 @@ def test_only_damaged_records_are_replaced_and_no_position_moves(damaged, noise)
     assert all(record.shard.startswith("train-") and record.problem for record in dataset_fn.damaged_records)
 
 
-@pytest.mark.parametrize("num_workers", [pytest.param(2, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize("num_workers", [2, pytest.param(3, marks=pytest.mark.slow)])
 def test_every_number_of_workers_puts_the_same_examples_in_their_place(num_workers, damaged):
     folder, _ = damaged
     alone = list(global_batches(read(folder, image_size=(8, 8)), 26))

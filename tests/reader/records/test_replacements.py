@@ -142,7 +142,9 @@ def test_a_shard_that_cannot_be_read_is_not_replaced(intact, monkeypatch, damage
     assert damaged is None or damaged.records == []
 
 
-@pytest.mark.parametrize("options", [{}, {"image_size": (8, 8), "on_corrupt": "skip"}, BLOCKS])
+@pytest.mark.parametrize(
+    "options", [{}, {"image_size": (8, 8), "on_corrupt": "skip"}, pytest.param(BLOCKS, marks=pytest.mark.slow)]
+)
 def test_a_dataset_that_is_converted_again_while_it_is_read_stops_the_reader(pair, options):
     """Also where every record read is sound: the first of each shard is found at the same place."""
     iterator = iter(reader.make_dataset_fn(str(pair[0]), "train", global_batch_size=4, **options)())
@@ -162,7 +164,7 @@ def test_the_manifest_may_not_be_gone(pair):
         watch.check()
 
 
-@pytest.mark.parametrize("on_corrupt", ["error", "skip"])
+@pytest.mark.parametrize("on_corrupt", [pytest.param("error", marks=pytest.mark.slow), "skip"])
 def test_a_shard_replaced_by_another_is_named_and_stops_block_order(pair, on_corrupt):
     """No manifest changes: someone copied the wrong file."""
     options = {"global_batch_size": 4, "on_corrupt": on_corrupt, **BLOCKS}

@@ -89,7 +89,10 @@ def test_only_images_that_do_not_decode_are_replaced_and_no_position_moves(datas
         assert weights == NUM_EXAMPLES - len(victims)
 
 
-@pytest.mark.parametrize("options", [{}, {"order": reader.BlockOrder(block_records=4, window_blocks=2, lanes=4)}])
+BLOCKS = {"order": reader.BlockOrder(block_records=4, window_blocks=2, lanes=4)}
+
+
+@pytest.mark.parametrize("options", [{}, pytest.param(BLOCKS, marks=pytest.mark.slow)], ids=["full", "block"])
 def test_workers_replicas_and_a_resumed_training_give_the_same_pixels(dataset, options):
     folder, _ = dataset
     options = {"on_corrupt": "skip"} | options

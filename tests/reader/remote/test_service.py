@@ -100,7 +100,13 @@ def until_all_seen(dataset, known, wanted):
 
 
 @pytest.mark.parametrize(
-    "options", [{}, {"order": reader.BlockOrder(lanes=4, block_records=16)}, {"sampling": "class_balanced"}]
+    "options",
+    [
+        {},
+        pytest.param({"order": reader.BlockOrder(lanes=4, block_records=16)}, marks=pytest.mark.slow),
+        pytest.param({"sampling": "class_balanced"}, marks=pytest.mark.slow),
+    ],
+    ids=["full", "block", "class_balanced"],
 )
 def test_each_global_batch_comes_once_and_is_what_it_is_without_the_service(options, noise, address):
     options = options | {"image_size": (8, 8), "map_fn": with_key, "start_step": 7}
@@ -112,14 +118,13 @@ def test_each_global_batch_comes_once_and_is_what_it_is_without_the_service(opti
             np.testing.assert_array_equal(part, own)
 
 
-@pytest.mark.parametrize(("replicas", "image_size"), [(1, None), (2, (8, 8))])
-def test_the_element_is_the_same_as_without_the_service(replicas, image_size, noise, address):
+@pytest.mark.parametrize(("training", "replicas", "image_size"), [(True, 1, None), (False, 2, (8, 8))])
+def test_the_element_is_the_same_as_without_the_service(training, replicas, image_size, noise, address):
     context = tf.distribute.InputContext(1, 0, replicas)
-    for training in (True, False):
-        options = {"image_size": image_size, "training": training}
-        served, local = make(noise, service=address, **options)(context), make(noise, **options)(context)
-        assert served.element_spec == local.element_spec
-        assert int(served.cardinality()) == int(local.cardinality())
+    options = {"image_size": image_size, "training": training}
+    served, local = make(noise, service=address, **options)(context), make(noise, **options)(context)
+    assert served.element_spec == local.element_spec
+    assert int(served.cardinality()) == int(local.cardinality())
 
 
 def test_an_evaluation_reads_every_example_exactly_once(noise, address):
@@ -236,7 +241,7 @@ def test_an_index_too_large_for_a_message_is_refused(noise, monkeypatch):
         make(noise, service="grpc://localhost:1")()
 
 
-@pytest.mark.parametrize("fault_tolerant", [False, True])
+@pytest.mark.parametrize("fault_tolerant", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_training_continues_after_the_loss_of_a_worker_and_repeats_nothing(fault_tolerant, noise, tmp_path):
     with cluster(*[tmp_path] * fault_tolerant) as (address, workers):
         dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)

@@ -20,8 +20,11 @@ def test_every_training_example_ends_with_the_weight_of_its_class(wanted, weight
     for images, labels, given in read(noise, image_size=(8, 8), sample_weight=wanted)().take(5).as_numpy_iterator():
         assert images.shape == (10, 8, 8, 3)
         np.testing.assert_array_equal(given, weights[labels])
-    for batch in read(noise, sample_weight=wanted)().take(5).as_numpy_iterator():
-        np.testing.assert_array_equal(batch["weight"], weights[batch["label"]])
+
+
+def test_without_images_the_weight_is_a_feature(noise):
+    for batch in read(noise, sample_weight="balanced")().take(5).as_numpy_iterator():
+        np.testing.assert_array_equal(batch["weight"], BALANCED[batch["label"]])
 
 
 def test_balanced_weights_have_a_mean_of_one_and_each_class_weighs_the_same():
@@ -30,6 +33,7 @@ def test_balanced_weights_have_a_mean_of_one_and_each_class_weighs_the_same():
     assert float((BALANCED * counts).sum() / 307) == pytest.approx(1)
 
 
+@pytest.mark.slow  # the pairs that Keras gets are those above, and test_keras trains on pairs
 def test_keras_trains_with_the_weights_under_a_strategy(noise):
     import keras
 

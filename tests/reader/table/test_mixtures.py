@@ -67,8 +67,7 @@ def test_each_dataset_gives_all_it_has_before_any_comes_again(three):
         assert laps[0] != laps[1]
 
 
-@pytest.mark.parametrize("image_size", [None, (8, 8)])
-@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize(("training", "image_size"), [(True, None), (False, (8, 8))])
 def test_labels_are_the_numbers_of_the_names(image_size, training, three):
     classes = ["cat", "dog", "ant", "bee"]
     made = reader.make_dataset_fn(
@@ -95,7 +94,7 @@ def test_evaluation_reads_every_example_of_all_once(three):
     assert set(seen.values()) == {1}
 
 
-@pytest.mark.parametrize("num_workers", [1, 2, pytest.param(4, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("num_workers", [2, *(pytest.param(number, marks=pytest.mark.slow) for number in (1, 4))])
 def test_the_batches_are_the_same_for_any_number_of_workers_and_from_any_step(num_workers, three):
     datasets = [(three[0], 2), (three[1], 1)]
     made = reader.make_dataset_fn(datasets, "train", global_batch_size=8, seed=4)

@@ -3,8 +3,9 @@ import os
 import pytest
 
 from shardkit.errors import DataError, MachineError
-from shardkit.sources.folders.class_tree import open_class_folders
+from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.opening import open_source
+from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
@@ -40,6 +41,10 @@ TREES = {
     "labels nested": (
         ["cat/a/b/1.jpg", "cat/2.jpg"],
         [("cat/2.jpg", None, "cat"), ("cat/a/b/1.jpg", None, "cat")],
+    ),
+    "what tools leave behind": (
+        ["cat/1.jpg", "venv/lib/logo.png", "node_modules/a/b.png"],
+        [("cat/1.jpg", None, "cat")],
     ),
     "splits": (
         ["train/cat/1.jpg", "test/cat/1.jpg", "val/dog/2.jpg"],
@@ -328,3 +333,38 @@ def test_an_object_store_is_read_the_same(s3_bucket):
         ("train/cat/1.jpg", "train", "cat"),
         ("train/cat/deep/2.jpg", "train", "cat"),
     ]
+
+
+def test_the_classes_are_at_the_level_that_the_user_gives(tmp_path):
+    root = tree(tmp_path, "anna/cat/1.jpg", "anna/dog/deep/2.jpg", "ben/cat/3.jpg", "ben/4.jpg", "5.jpg", "eve/x.txt")
+    source = open_source(str(root), SourceOptions(class_level=2))
+    assert source.describe() == f"{root}: read as <folder>/<label>/…/image"
+    assert not source.with_splits
+    assert listed(source) == (
+        [
+            ("5.jpg", None, None, "no_label"),
+            ("anna/cat/1.jpg", None, "cat", None),
+            ("anna/dog/deep/2.jpg", None, "dog", None),
+            ("ben/4.jpg", None, None, "no_label"),
+            ("ben/cat/3.jpg", None, "cat", None),
+        ],
+        {".txt": 1},
+    )
+
+
+def test_the_level_of_the_classes_is_counted_from_the_splits(tmp_path):
+    root = tree(tmp_path, "train/anna/cat/1.jpg", "val/ben/dog/2.jpg", "val/3.jpg", "4.jpg")
+    source = open_source(str(root), SourceOptions(class_level=2))
+    assert source.describe() == f"{root}: read as <split>/<folder>/<label>/…/image"
+    assert listed(source)[0] == [
+        ("4.jpg", None, None, "no_label"),
+        ("train/anna/cat/1.jpg", "train", "cat", None),
+        ("val/3.jpg", "validation", None, "no_label"),
+        ("val/ben/dog/2.jpg", "validation", "dog", None),
+    ]
+
+
+def test_a_level_without_folders_is_refused(tmp_path):
+    root = tree(tmp_path, "cat/1.jpg", "dog/2.jpg")
+    with pytest.raises(DataError, match=r"there are no folders at level 2 of the tree, as --class-level 2 says"):
+        open_source(str(root), SourceOptions(class_level=2))

@@ -233,7 +233,18 @@ REFUSED = {
     "the classes may be one level lower": (
         ["part1/cat/1.jpg", "part1/dog/2.jpg", "part2/cat/3.jpg", "part2/dog/4.jpg"],
         "part1/, part2/ all hold folders cat/, dog/",
-        [FORCED, "SOURCE/part1 OUT"],
+        ["SOURCE OUT --class-level 2", FORCED, "SOURCE/part1 OUT"],
+    ),
+    "the classes may be one level lower in the splits": (
+        [
+            "train/anna/cat/1.jpg",
+            "train/anna/dog/2.jpg",
+            "train/ben/cat/3.jpg",
+            "train/ben/dog/4.jpg",
+            "test/eve/cat/5.jpg",
+        ],
+        "train/anna/, train/ben/ all hold folders cat/, dog/",
+        ["SOURCE OUT --class-level 2", FORCED],
     ),
     "images beside the folder around everything": (
         ["logo.png", "photo.JPG", "data/cat/1.jpg", "data/dog/2.jpg"],

@@ -17,8 +17,9 @@ from shardkit import images
 from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.images.masks import check_mask, normalise_mask
-from shardkit.sources.folders.class_tree import open_class_folders
+from shardkit.images.stored.options import StoredForm
 from shardkit.sources.folders.file_names import open_file_names
+from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
@@ -149,7 +150,7 @@ def test_masks_are_paired_and_fit_their_upright_images_with_the_numbers_that_pil
         data, mask = folder.read(row["key"]), folder.read(row["mask_path"])
         info, checked = images.check(data), check_mask(mask)
         assert (checked.width, checked.height) == (info.width, info.height)
-        stored = normalise_mask(mask, orientation=info.orientation, size=None)
+        stored = normalise_mask(mask, orientation=info.orientation, form=StoredForm())
         upright = ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
         assert (stored.width, stored.height) == upright.size
         numbers = np.asarray(Image.open(io.BytesIO(mask)))

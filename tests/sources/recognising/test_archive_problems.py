@@ -13,8 +13,8 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.sources.detection.coco.layout import open_coco
 from shardkit.sources.detection.voc.layout import open_voc
 from shardkit.sources.detection.yolo.layout import open_yolo
-from shardkit.sources.folders.class_tree import open_class_folders
 from shardkit.sources.folders.file_names import open_file_names
+from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.folders.masks import open_masks
 from shardkit.sources.folders.metadata import open_metadata
 from shardkit.sources.lists.opening_lists import open_lists

@@ -3,7 +3,7 @@ import io
 import json
 
 import pyarrow as pa
-from hypothesis import assume, given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from shardkit.sources.tables.labels.numbers import number_of
@@ -24,6 +24,7 @@ def same_rows(path, examples):
     assert rows(path, *found, label_columns=("name",), label_type="class") == expected
 
 
+@settings(max_examples=40)
 @given(
     LABELLED,
     st.sampled_from(",;\t|"),
@@ -40,6 +41,7 @@ def test_what_the_csv_module_writes_is_read_back(tmp_path_factory, examples, del
     same_rows(write(tmp_path_factory.mktemp("csv"), out.getvalue()), examples)
 
 
+@settings(max_examples=40)
 @given(LABELLED, st.booleans())
 def test_what_the_json_module_writes_is_read_back(tmp_path_factory, examples, ensure_ascii):
     names = ["name", "whole", "number"]
@@ -48,6 +50,7 @@ def test_what_the_json_module_writes_is_read_back(tmp_path_factory, examples, en
     same_rows(write(tmp_path_factory.mktemp("json"), lines, "labels.jsonl"), examples)
 
 
+@settings(max_examples=40)
 @given(LABELLED, st.integers(1, 7), st.booleans())
 def test_what_pyarrow_writes_is_read_back(tmp_path_factory, examples, row_group_size, dictionary):
     names, wholes, numbers = zip(*examples, strict=True)

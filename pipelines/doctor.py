@@ -1,0 +1,172 @@
+"""A tiny job that shows what an engine's workers see: as many elements as reach every worker, each a look around.
+
+Its result is a file in OUT. If the workers cannot write there, the job fails on purpose: engines pass on the text of an
+error, and nothing else, from a worker that shares no storage with the driver.
+"""
+
+import base64
+import contextlib
+import logging
+import re
+import secrets
+import signal
+import threading
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import apache_beam as beam
+
+from shardkit import naming
+from shardkit.doctor.worker_report import DRIVER_FILE, LookJob, WorkerReport, as_payload, look, merged, of_payload
+from shardkit.errors import CallError, MachineError
+from shardkit.pipelines.engine_log import engine_log
+from shardkit.pipelines.options import RunnerConfig
+from shardkit.storage import LocalFolder, open_folder, os_errors_as
+
+NUM_ELEMENTS = 256  # more than a usual cluster has slots
+REPORTS = "reports.json"
+_MARK = "shardkit-doctor-reports:"
+_MARKED = re.compile(rf"{_MARK}([A-Za-z0-9+/=]+):")
+
+
+class NoAnswerError(MachineError):
+    """The workers did not answer in time."""
+
+
+class _TimeOverError(BaseException):
+    """Not an Exception: Beam and RunnerConfig.run catch those."""
+
+
+@dataclass
+class LookAround(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not frozen: Beam sets `label`
+    """Numbers to one file with the reports of all workers."""
+
+    job: LookJob
+
+    def expand(self, numbers: Any) -> Any:
+        """See PTransform."""
+        return (
+            numbers
+            | "SpreadLooks" >> beam.Reshuffle()  # int
+            | "Look" >> beam.Map(_look, self.job)  # (0, WorkerReport as JSON)
+            | "GatherReports" >> beam.GroupByKey()  # (0, [WorkerReport as JSON])
+            | "WriteReports" >> beam.Map(_write_reports, self.job)  # None
+        )
+
+
+def _look(_number: int, job: LookJob) -> tuple[int, str]:
+    return 0, look(job, beam.__version__).as_json()
+
+
+def _write_reports(gathered: tuple[int, Iterable[str]], job: LookJob) -> None:
+    payload = as_payload(merged(map(WorkerReport.of_json, gathered[1]))).encode()
+    with contextlib.suppress(OSError):
+        if job.output.read(f"{job.folder}/{DRIVER_FILE}") == job.token.encode():
+            with job.output.atomic_write(f"{job.folder}/{REPORTS}") as file:
+                file.write(payload)
+            return
+    msg = f"{_MARK}{base64.b64encode(zlib.compress(payload)).decode()}:"
+    raise RuntimeError(msg)
+
+
+def reports_in(text: str) -> list[WorkerReport] | None:
+    """Return the reports that an engine's error carries; None if there are none."""
+    found = _MARKED.search(text)
+    return None if found is None else of_payload(zlib.decompress(base64.b64decode(found[1])).decode())
+
+
+@contextlib.contextmanager
+def look_job(source_url: str, output_url: str) -> Iterator[LookJob]:
+    """Make a folder in the output for one call, and remove it at the end with everything that was made for it.
+
+    Raises:
+        MachineError: The driver cannot write into the output.
+    """
+    output = open_folder(output_url)
+    with os_errors_as("write into the output", output.url):
+        there = [path for path in ("", naming.WORK_FOLDER) if output.stat(path) is not None]
+        output.create()
+        job = LookJob(source_url, output, f"{naming.WORK_FOLDER}/doctor-{secrets.token_hex(8)}", secrets.token_hex(16))
+        with output.atomic_write(f"{job.folder}/{DRIVER_FILE}") as file:
+            file.write(job.token.encode())
+    try:
+        yield job
+    finally:
+        output.remove_tree(job.folder)
+        for path in (naming.WORK_FOLDER, ""):
+            if path not in there and isinstance(output, LocalFolder) and not output.scan(path):
+                output.remove_tree(path)
+
+
+def worker_reports(runner: RunnerConfig, job: LookJob, seconds: float) -> tuple[list[WorkerReport], set[str]]:
+    """Run the tiny job; return one report for each process, and the paths of their files that the driver sees.
+
+    Args:
+        runner: The runner and its options.
+        job: The job; see `look_job`.
+        seconds: Time after which the job is given up.
+
+    Raises:
+        NoAnswerError: No worker answered in time.
+        MachineError: The runner failed.
+    """
+    pipeline = runner.pipeline()
+    _ = pipeline | "Numbers" >> beam.Create(range(NUM_ELEMENTS), reshuffle=False) | "LookAround" >> LookAround(job)
+    results: list[Any] = []
+    with engine_log() as log:
+        try:
+            with _limited(seconds):
+                runner.run(pipeline, log, results.append)
+        except _TimeOverError:
+            for result in results:
+                _cancel(result)
+            path = log.keep()
+            msg = f"no worker has answered for {seconds:.0f} s" + (
+                f"; the engine's messages are in {path}" if path else ""
+            )
+            raise NoAnswerError(msg) from None
+        except MachineError as error:
+            reports = reports_in(str(error.__cause__ or error))
+            if reports is None:
+                raise
+            log.is_kept = False  # it failed on purpose
+            return reports, set()
+    probes = {f"{job.folder}/{entry.name}" for entry in job.output.scan(job.folder)}
+    return of_payload(job.output.read(f"{job.folder}/{REPORTS}").decode()), probes
+
+
+@contextlib.contextmanager
+def _limited(seconds: float) -> Iterator[None]:
+    """Raise _TimeOverError in the main thread when the time is over.
+
+    Not by waiting for a thread that runs the job: Beam's job servers set signal handlers, so they need this thread.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        msg = "the doctor's job runs in the main thread only"
+        raise CallError(msg)
+
+    def give_up(*_: object) -> None:
+        raise _TimeOverError
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def _cancel(result: Any) -> None:
+    """Cancel a job in the background: the answer may take as long as the job's."""
+
+    def cancel() -> None:
+        with contextlib.suppress(Exception):
+            result.cancel()
+
+    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
+    thread = threading.Thread(target=cancel, name="cancel", daemon=True)
+    thread.start()
+    thread.join(5)

@@ -1,0 +1,150 @@
+"""Stop a job on its engine after Ctrl-C or an error.
+
+Beam's own cancel() returns at once on portable runners, and the job goes on. Its workers stop within seconds, because
+the driver removes the run's token, but the job holds slots of the cluster until the engine has noticed. So each job
+gets a unique name, and the engine's own interface is asked to cancel it.
+"""
+
+import contextlib
+import json
+import secrets
+import threading
+import time
+import urllib.error
+import urllib.request
+from typing import Any
+
+from apache_beam import Pipeline
+from apache_beam.options.pipeline_options import (
+    FlinkRunnerOptions,
+    GoogleCloudOptions,
+    PipelineOptions,
+    PortableOptions,
+    StandardOptions,
+)
+
+REQUEST_SECONDS = 5.0
+CANCEL_SECONDS = 10.0  # until the engine has stopped the job
+APPEAR_SECONDS = 3.0  # of a job that is being submitted
+LOOK_SECONDS = 0.5  # between two looks
+_OVER = {"FINISHED", "CANCELED", "FAILED"}
+
+
+def unique_job_name(given: str | None) -> str:
+    """Return a name by which a job is found on its engine: the user's --job_name and random digits.
+
+    It is one that Dataflow takes: lower-case letters, digits and hyphens.
+    """
+    return f"{given or 'shardkit'}-{secrets.token_hex(4)}"
+
+
+def stop_job(pipeline: Pipeline) -> str:
+    """Ask the engine to cancel a job that may still run.
+
+    Args:
+        pipeline: The pipeline; its options have the job's name, and its `result` the job if it was submitted.
+
+    Returns:
+        A sentence about the job for the user; '' if it is over.
+    """
+    options = pipeline.options
+    name = str(options.view_as(GoogleCloudOptions).job_name)
+    flink = flink_rest_url(options)
+    if flink is not None:
+        return _stop_on_flink(flink, name)
+    result = getattr(pipeline, "result", None)
+    if _has_ended(result):
+        return ""
+    if result is not None:
+        _cancel(result)
+    if _has_ended(result):
+        return ""
+    return f"The job {name} may still run on its engine, without writing anything. To stop it, {_how(options, name)}"
+
+
+def flink_rest_url(options: PipelineOptions) -> str | None:
+    """Return the address of Flink's REST interface; None if the options do not name a Flink cluster."""
+    master = str(options.view_as(FlinkRunnerOptions).flink_master or "").strip().rstrip("/")
+    if not master or master.startswith("["):
+        return None
+    return master if master.startswith(("http://", "https://")) else f"http://{master}"
+
+
+def _stop_on_flink(url: str, name: str) -> str:
+    """Cancel a job by its name; see stop_job."""
+    try:
+        job = _find(url, name)
+        if job is None or _cancel_on_flink(url, job):
+            return ""
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        found = f"did not answer ({getattr(error, 'reason', None) or error})"
+        how = f"look its id up at {url}/jobs/overview, and run: curl -X PATCH '{url}/jobs/ID?mode=cancel'"
+    else:
+        found, how = (
+            f"did not end it within {CANCEL_SECONDS:.0f} s",
+            f"run: curl -X PATCH '{url}/jobs/{job}?mode=cancel'",
+        )
+    return f"The job {name} may still run on its engine, without writing anything: Flink {found}. To stop it, {how}"
+
+
+def _cancel_on_flink(url: str, job: str) -> bool:
+    """Cancel a job; return whether it ended in time."""
+    deadline = time.monotonic() + CANCEL_SECONDS
+    while _ask(f"{url}/jobs/{job}")["state"] not in _OVER:
+        if time.monotonic() > deadline:
+            return False
+        with contextlib.suppress(urllib.error.HTTPError):  # the job has ended in between
+            _ask(f"{url}/jobs/{job}?mode=cancel", "PATCH")
+        time.sleep(LOOK_SECONDS)
+    return True
+
+
+def _find(url: str, name: str) -> str | None:
+    """Return the id of the job with this name; a job that is being submitted appears a moment later."""
+    digits = name.rpartition("-")[2]  # the job server may add to the name, and the digits are in no other job's
+    deadline = time.monotonic() + APPEAR_SECONDS
+    while True:
+        jobs = _ask(f"{url}/jobs/overview")["jobs"]
+        job = next((str(one["jid"]) for one in jobs if digits in one["name"]), None)
+        if job is not None or time.monotonic() > deadline:
+            return job
+        time.sleep(LOOK_SECONDS)
+
+
+def _ask(url: str, method: str = "GET") -> Any:
+    request = urllib.request.Request(url, method=method)  # noqa: S310 - the user's own --flink_master
+    with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as answer:  # noqa: S310 - as above
+        return json.loads(answer.read() or b"{}")
+
+
+def _has_ended(result: Any) -> bool:
+    try:
+        state = None if result is None else result.state
+    except Exception:  # noqa: BLE001 - the job service may be gone, as one that the runner started: then the last state
+        state = getattr(result, "_state", None)
+    return str(state) in {"DONE", "FAILED", "CANCELLED", "DRAINED"}
+
+
+def _cancel(result: Any) -> None:
+    """Ask Beam to cancel, and wait for a while: some runners do."""
+
+    def cancel() -> None:
+        with contextlib.suppress(Exception):
+            result.cancel()
+
+    thread = threading.Thread(target=cancel, name="cancel", daemon=True)
+    thread.start()
+    thread.join(REQUEST_SECONDS)
+
+
+def _how(options: PipelineOptions, name: str) -> str:
+    runner = str(options.view_as(StandardOptions).runner or "")
+    endpoint = options.view_as(PortableOptions).job_endpoint
+    if "Dataflow" in runner:
+        return f"run: gcloud dataflow jobs list --filter=name={name}, and gcloud dataflow jobs cancel with its id"
+    if "Spark" in runner:
+        return "end the application of this name in Spark's web page or, if the job server started it, end that server"
+    return (
+        f"cancel the job of this name on the engine behind {endpoint or runner}; with --flink_master=HOST:8081, "
+        "shardkit cancels jobs on Flink itself"
+    )

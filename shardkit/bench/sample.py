@@ -1,0 +1,160 @@
+"""A small copy of a dataset, converted again by the converter itself: what it gives is what a conversion gives."""
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from shardkit.bench.dataset_part import DatasetPart
+from shardkit.dataset.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
+from shardkit.errors import MachineError
+from shardkit.examples.extraction import extract_split
+from shardkit.examples.sequence import Examples
+from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
+from shardkit.option_values import Layout
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan_file import ShardTask
+from shardkit.planning.user_call import UserCall
+from shardkit.sources import SourceOptions
+from shardkit.writing.conversion import Conversion
+from shardkit.writing.executor import SequentialExecutor, WriteJob
+from shardkit.writing.progress import Phase
+from shardkit.writing.reject_limit import RejectLimit
+
+MAX_BYTES = 200 << 20  # 200 MiB
+MAX_PIXELS = 300 * 10**6  # about 6 seconds of decoding and encoding on one core
+MIN_IMAGES = 16  # even if they are larger
+SHARDS = 16  # of the copies, so that all cores write
+_COLUMNS = ("key_hash", "height", "width", "image_bytes", "format")  # the last one is for the extraction
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """Images that were extracted.
+
+    Attributes:
+        folder: The folder of images, a source.
+        layout: Layout of the source; None to detect it.
+        shorter_sides: Shorter side of each image, pixels.
+        num_jpeg: Number of JPEGs.
+        num_progressive: Number of progressive JPEGs, which are decoded in several passes.
+        num_fine_chroma: Number of JPEGs with more than a quarter of the chroma samples: 4:4:4, 4:2:2 and so on.
+    """
+
+    folder: Path
+    layout: Layout | None
+    shorter_sides: tuple[int, ...]
+    num_jpeg: int
+    num_progressive: int = 0
+    num_fine_chroma: int = 0
+
+    @property
+    def num_images(self) -> int:
+        """Number of images."""
+        return len(self.shorter_sides)
+
+
+def take_sample(part: DatasetPart, folder: Path, max_images: int) -> Sample:
+    """Write a random few images of a dataset to a new folder; they depend on their keys alone.
+
+    Args:
+        part: The shards that they are taken from.
+        folder: A folder that does not exist.
+        max_images: Maximum number of images.
+    """
+    examples = Examples(part.url, part.split, columns=_COLUMNS, num_shards=len(part.shards))
+    index = examples.index
+    by_hash = np.argsort(index["key_hash"].to_numpy(), kind="stable")
+    heights, widths, sizes = (
+        index[name].to_numpy().astype(np.int64)[by_hash] for name in ("height", "width", "image_bytes")
+    )
+    count = sample_size(heights * widths, sizes, max_images)
+    chosen = by_hash[:count]
+    written = extract_split(examples.select(chosen), folder)
+    headers = [header for path in written if (header := read_jpeg_header((folder.parent / path).read_bytes()))]
+    return Sample(
+        folder,
+        _layout(examples),
+        tuple(np.minimum(heights, widths)[:count].tolist()),
+        len(headers),
+        sum(header.is_progressive for header in headers),
+        sum(header.chroma_share > CHROMA_SHARES["4:2:0"] for header in headers),
+    )
+
+
+def sample_size(pixels: Any, num_bytes: Any, max_images: int) -> int:
+    """Return the number of first images within all limits.
+
+    Args:
+        pixels: int64[n], pixels of each image.
+        num_bytes: int64[n], size of each image.
+        max_images: Maximum number of images.
+    """
+    within = (np.cumsum(pixels) <= MAX_PIXELS) & (np.cumsum(num_bytes) <= MAX_BYTES)
+    return min(len(pixels), max_images, max(int(np.count_nonzero(within)), MIN_IMAGES))
+
+
+def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], threads: int) -> float:
+    """Convert the sample with options of a conversion; return the mean size of a record in bytes.
+
+    Args:
+        sample: The sample.
+        output: A new folder.
+        options: Fields of `ConvertOptions` that differ from the defaults.
+        threads: Number of images that are converted at a time.
+
+    Raises:
+        MachineError: The copy does not hold all images, so that it measures something else.
+    """
+    manifest = (
+        Conversion(
+            str(sample.folder),
+            str(output),
+            # A fixed number of shards in all copies; contents were checked when the dataset was made.
+            ConvertOptions(check="header", shards=min(SHARDS, sample.num_images), **options),
+            _ThreadExecutor(threads),
+            source_options=SourceOptions(layout=sample.layout),
+            limit=RejectLimit.parse("100%"),
+            call=UserCall(is_explicit=True),  # one class is enough
+        )
+        .run()
+        .manifest
+    )
+    [split] = manifest.splits.values()
+    if split.num_examples != sample.num_images:
+        msg = (
+            f"of a sample of {sample.num_images:,} images only {split.num_examples:,} could be converted again, so "
+            "other options cannot be measured; use --no-advice"
+        )
+        raise MachineError(msg)
+    return split.num_bytes / split.num_examples
+
+
+def _layout(examples: Examples) -> Layout | None:
+    """Return the layout that keeps what the reader decodes with an image: its boxes or its mask, else nothing."""
+    features = examples.manifest.features
+    if features.get(LABEL) == CLASS_LABEL:
+        return "class-folders"
+    if MASK in features:
+        return "masks"
+    return "box-table" if OBJECT_LABELS in features else "unlabelled"
+
+
+class _ThreadExecutor(SequentialExecutor):
+    """Writes several shards at a time: Pillow's codecs run without the interpreter's lock."""
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+
+    def write_shards(self, job: WriteJob, tasks: Sequence[ShardTask], phase: Phase) -> None:
+        """See Executor."""
+        del phase
+        pool = ThreadPoolExecutor(self._threads)
+        try:
+            for _ in pool.map(job.write, tasks):
+                pass
+        finally:
+            pool.shutdown(cancel_futures=True)  # after Ctrl-C, what has not begun does not begin

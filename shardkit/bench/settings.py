@@ -1,0 +1,85 @@
+"""What is measured, as one value."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from shardkit.errors import CallError
+
+Dtype = Literal["float32", "bfloat16", "uint8"]
+Order = Literal["full", "block"]
+
+MAX_IMAGE_SIDE = 1 << 16  # pixels
+
+
+@dataclass(frozen=True, slots=True)
+class BenchSettings:
+    """What `shardkit bench` measures.
+
+    Attributes:
+        dataset: The dataset's folder or its manifest.json.
+        split: Name of the split; None for "train", or the first if there is none of that name.
+        image_size: (height, width) of the trainer's images, pixels.
+        batch_size: Images of a batch.
+        dtype: Type of the trainer's images.
+        order: Order of training that the other measurements are compared with.
+        seconds: Time for measuring, shared by all measurements; processes and the sample take more.
+        sample: Maximum number of images that are converted again.
+        resize: Shorter side that is tried, pixels; None for one that fits `image_size`.
+        target: Images a second that an accelerator takes; None if it is not known.
+        with_advice: Whether other options are tried.
+        with_cold: Whether files of the dataset are dropped from the page cache to measure cold reading.
+        temporary: Folder for the sample and for copies of shards; None for the system's.
+    """
+
+    dataset: str
+    split: str | None = None
+    image_size: tuple[int, int] = (224, 224)
+    batch_size: int = 64
+    dtype: Dtype = "float32"
+    order: Order = "full"
+    seconds: float = 30.0
+    sample: int = 512
+    resize: int | None = None
+    target: float | None = None
+    with_advice: bool = True
+    with_cold: bool = True
+    temporary: str | None = None
+
+    def __post_init__(self) -> None:
+        lowest = {"--batch-size": (self.batch_size, 1), "--sample": (self.sample, 1), "--seconds": (self.seconds, 1)}
+        for name, (value, low) in lowest.items():
+            if value < low:
+                msg = f"{name} must be at least {low}; found {value}"
+                raise CallError(msg)
+        if self.target is not None and self.target <= 0:
+            msg = f"--target is a number of images a second above 0; found {self.target}"
+            raise CallError(msg)
+        if not all(1 <= side <= MAX_IMAGE_SIDE for side in self.image_size):
+            msg = f"--image-size must be from 1 to {MAX_IMAGE_SIDE} pixels; found {self.image_size}"
+            raise CallError(msg)
+        if self.resize is not None and self.resize < 1:
+            msg = f"--resize must be at least 1 pixel; found {self.resize}"
+            raise CallError(msg)
+
+    @property
+    def shorter_side(self) -> int:
+        """The shorter side that images are reduced to in the trial of `--resize`.
+
+        8/7 of the trainer's size, as in 256 for 224: an evaluation cuts the centre of 7/8 of it out.
+        """
+        return self.resize or -(-max(self.image_size) * 8 // 7)
+
+
+def parse_image_size(text: str) -> tuple[int, int]:
+    """Parse ``224`` or ``240x320`` (height, width).
+
+    Raises:
+        CallError: It is neither.
+    """
+    found = re.fullmatch(r"(\d{1,6})(?:[x×](\d{1,6}))?", text.strip())
+    if found is None:
+        msg = f"--image-size is a number of pixels such as 224, or HEIGHTxWIDTH such as 240x320; found {text!r}"
+        raise CallError(msg)
+    height, width = found.groups()
+    return int(height), int(width or height)

@@ -1,0 +1,109 @@
+"""The command ``shardkit doctor SOURCE OUTPUT``: check a runner and its workers before a long job."""
+
+from typing import TYPE_CHECKING
+
+import click
+
+from shardkit.cli.options.beam import BeamOptionsCommand
+from shardkit.cli.options.conversion import refuse_unknown_options
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from shardkit.cli.terminal import Terminal
+    from shardkit.doctor.check import Check
+    from shardkit.pipelines.options import RunnerConfig
+
+ANSWER_SECONDS = 60.0  # an engine takes 10 s to start a job
+DATAFLOW_SECONDS = 600.0  # Dataflow starts hosts first
+
+
+@click.command(cls=BeamOptionsCommand)
+@click.argument("source")
+@click.argument("output")
+@click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
+def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
+    """Check a runner and its workers before a long conversion of SOURCE into OUTPUT.
+
+    On this host: addresses, versions, the workers' environment, paths, disk and memory. Then a tiny job shows which
+    hosts work, their versions, and whether they see SOURCE and write into OUTPUT. It ends after 60 s (Dataflow:
+    10 min). Nothing is converted, and OUTPUT is left as it was.
+
+    Add --runner and the other options of Beam that the conversion will have.
+    """
+    from shardkit.extras import require_extra
+
+    require_extra("convert", "the doctor")
+    refuse_unknown_options(beam_options, source, output)
+    from shardkit.call_arguments import location, source_location
+    from shardkit.cli.terminal import Terminal
+    from shardkit.doctor.driver import check_runner
+    from shardkit.doctor.resources import check_resources
+    from shardkit.errors import CallError, MachineError
+    from shardkit.naming import counted
+    from shardkit.pipelines.options import runner_config
+
+    terminal = Terminal(quiet=False)
+    source, output = source_location(source), location("OUTPUT", output)
+    runner = runner_config(beam_options, None)
+    checks: list[Check] = []
+    # Each step needs what the one before checked: a path that nobody can reach cannot be listed.
+    for step in (
+        lambda: check_runner(runner.engine, SOURCE=source, OUTPUT=output),
+        lambda: (*check_resources(source, output), *_check_output(output)),
+        lambda: _check_workers(runner, source, output, terminal),
+    ):
+        for check in step():
+            _show(check, terminal)
+            checks.append(check)
+        if any(check.status == "failed" for check in checks):
+            break
+    if failed := [check for check in checks if check.status == "failed"]:
+        msg = f"not ready to convert: {counted(len(failed), 'check')} failed, see above"
+        raise CallError(msg) if failed[0].is_call else MachineError(msg)
+    num_warnings = sum(check.status == "warning" for check in checks)
+    warned = f"; {counted(num_warnings, 'warning')} above" if num_warnings else ""
+    terminal.show(f"ready to convert{warned}")
+
+
+def _check_output(output: str) -> "Iterator[Check]":
+    """Yield a failed check if OUTPUT is not a folder, or holds files that no conversion wrote."""
+    from shardkit.doctor.check import Check
+    from shardkit.errors import CallError
+    from shardkit.storage import open_folder
+    from shardkit.writing.output.output_folder import refuse_foreign
+
+    try:
+        refuse_foreign(open_folder(output))
+    except (CallError, OSError) as error:
+        yield Check("OUTPUT", "failed", str(error), is_call=isinstance(error, CallError))
+
+
+def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "Terminal") -> "list[Check]":
+    """Run the tiny job, print the table of hosts, and return the checks."""
+    from shardkit.cli.printing.hosts import hosts_table
+    from shardkit.doctor.silence import likely_causes
+    from shardkit.doctor.source_view import SourceView
+    from shardkit.doctor.worker_report import all_versions
+    from shardkit.doctor.workers import check_workers
+    from shardkit.pipelines.doctor import NoAnswerError, look_job, worker_reports
+
+    versions, view = all_versions(runner.engine.beam_version), SourceView.of(source)
+    seconds = DATAFLOW_SECONDS if runner.engine.kind == "dataflow" else ANSWER_SECONDS
+    terminal.say(f"asking the workers, for {seconds:.0f} s at most …")
+    with look_job(source, output) as job:
+        try:
+            reports, probes = worker_reports(runner, job, seconds)
+        except NoAnswerError:
+            for cause in likely_causes(runner.engine):
+                terminal.show(f"possible cause: {cause}")
+            raise
+    terminal.show("", hosts_table(reports, versions, view, probes), "")
+    return list(check_workers(reports, versions, view, probes))
+
+
+def _show(check: "Check", terminal: "Terminal") -> None:
+    from shardkit.naming import printable
+
+    sentence = check.sentence if check.sentence.startswith(check.name) else f"{check.name}: {check.sentence}"
+    terminal.show(f"{check.status:<8} {printable(sentence)}")

@@ -1,0 +1,29 @@
+"""Refuse options of a conversion in a call about a dataset, where they have no effect."""
+
+from collections.abc import Collection
+
+import click
+
+from shardkit.errors import CallError
+
+
+def refuse_conversion_options(ctx: click.Context, dataset: str, own: Collection[str], subject: str) -> None:
+    """Refuse options that were given and that a dataset has no use for.
+
+    Args:
+        ctx: The call.
+        dataset: The dataset as the user wrote it.
+        own: Names of the parameters that have an effect.
+        subject: What the others have no effect on: ``the plan that it was made with``.
+
+    Raises:
+        CallError: Another option was given.
+    """
+    for param in ctx.command.params:
+        name = param.name or ""
+        if name not in own and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+            msg = (
+                f"{dataset} is a dataset, and {param.opts[0]} has no effect on {subject}; to plan another conversion, "
+                "give the folder of its images"
+            )
+            raise CallError(msg)

@@ -1,0 +1,113 @@
+"""Show a phase while it runs: a live line on a terminal, otherwise a line every 30 seconds, as text or JSON.
+
+A thread shows the progress, so that it does not depend on how often a phase reports: counting what workers have written
+may take minutes on an object store.
+"""
+
+import contextlib
+import os
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+from shardkit.cli.progress.measure import Progress
+from shardkit.cli.progress.text import live_line
+
+LIVE_SECONDS = 0.25
+LOG_SECONDS = 30
+ERASE_LINE = "\r\x1b[2K"
+_ERASE_REST = "\x1b[K"
+
+
+@contextlib.contextmanager
+def repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
+    """Call a function at regular times in a thread, as long as the context lasts."""
+    ended = threading.Event()
+
+    def repeat() -> None:
+        while not ended.wait(seconds):
+            with contextlib.suppress(OSError, ValueError):  # standard error was closed: nobody looks any more
+                call()
+
+    thread = threading.Thread(target=repeat, name="display", daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+class LiveLine:
+    """The last line of a terminal. It is overwritten, never wrapped, and erased at the end, also on Ctrl-C.
+
+    The cursor stays visible: a hidden one would stay hidden in the terminal of a process that is killed.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._progress: Progress | None = None
+
+    @contextlib.contextmanager
+    def shown(self, progress: Progress) -> Iterator[None]:
+        """Show a phase."""
+        with self._lock:
+            self._progress = progress
+            self._draw()
+        try:
+            with repeated(self._draw, LIVE_SECONDS):
+                yield
+        finally:
+            with self._lock:
+                self._progress = None
+                _write(ERASE_LINE)
+
+    @contextlib.contextmanager
+    def interrupted(self) -> Iterator[None]:
+        """Erase the line while something else is printed, and draw it again below that."""
+        with self._lock:
+            if self._progress is None:
+                yield
+                return
+            _write(ERASE_LINE)
+            yield
+            self._draw()
+
+    def _draw(self) -> None:
+        with self._lock:
+            if self._progress is not None:
+                # The last column stays empty: some terminals wrap when it is filled.
+                line = live_line(self._progress.status(time.monotonic()), width() - 1, is_ascii=not _has_unicode())
+                _write(f"\r{line}{_ERASE_REST}")
+
+
+def is_live() -> bool:
+    """Return whether standard error is a terminal that can overwrite a line."""
+    return sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def width() -> int:
+    """Return the number of columns of the terminal on standard error; standard output may be a pipe."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdigit() and int(columns):
+        return int(columns)
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or shutil.get_terminal_size().columns
+    except (OSError, ValueError):
+        return shutil.get_terminal_size().columns
+
+
+def _write(text: str) -> None:
+    with contextlib.suppress(OSError, ValueError):
+        sys.stderr.write(text)
+        sys.stderr.flush()
+
+
+def _has_unicode() -> bool:
+    try:
+        "━─".encode(sys.stderr.encoding or "ascii")
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""Measure the rate of a phase and the time that is left."""
+
+from collections import deque
+from dataclasses import dataclass
+
+SAMPLE_SECONDS = 0.5  # the shortest time between two samples: some phases report every image
+RATE_SECONDS = 3  # a rate of less time is left out: workers finish many images at once
+WINDOW_SECONDS = 300  # the rate is that of the last 5 minutes: steady, and it follows a change
+
+
+@dataclass(frozen=True, slots=True)
+class Status:
+    """The state of a phase at one time.
+
+    Attributes:
+        phase: Name of the phase, such as "writing".
+        seconds: Time since the phase began.
+        done: Number done so far; None if the phase has reported nothing.
+        total: Number of all, or found so far; None if unknown.
+        is_listing: Whether the total is still growing and nothing is done.
+        rate: Number per second since the work began; None if not measured yet.
+        rejected: Number rejected so far; None if the phase does not count it.
+        unit: What is counted, in the plural.
+        rejected_word: What rejected ones are called in text.
+    """
+
+    phase: str
+    seconds: float
+    done: int | None
+    total: int | None
+    is_listing: bool
+    rate: float | None
+    rejected: int | None
+    unit: str = "images"
+    rejected_word: str = "rejected"
+
+    @property
+    def seconds_left(self) -> float | None:
+        """Time left at this rate; None if the rate or the total is unknown."""
+        if not self.rate or not self.total or self.done is None:
+            return None
+        return max(0, self.total - self.done) / self.rate
+
+
+class Progress:
+    """The progress of one phase, from the numbers that it reports.
+
+    The rate begins with the first image that is done: neither the start of the engine, nor the time in which images are
+    listed, nor what an earlier run finished is part of it.
+    """
+
+    def __init__(
+        self, phase: str, total: int | None, now: float, *, unit: str = "images", rejected_word: str = "rejected"
+    ) -> None:
+        """Begin a phase.
+
+        Args:
+            phase: Name of the phase.
+            total: Number of all; None if unknown.
+            now: The time in seconds, of a clock that never runs backwards.
+            unit: What is counted, in the plural.
+            rejected_word: What a rejected one is called in text.
+        """
+        self._phase, self._total, self._start = phase, total, now
+        self._unit, self._rejected_word = unit, rejected_word
+        self._is_found = total is None  # the phase itself reports its total
+        self._done: int | None = None
+        self._rejected: int | None = None
+        self._samples: deque[tuple[float, int]] = deque()  # (time, done), the first one with done > 0
+        self._latest = (now, 0)
+
+    def update(self, done: int, total: int | None, rejected: int | None, now: float) -> None:
+        """Take a report; None leaves the total or the number of rejected as it is."""
+        self._total = self._total if total is None else total
+        # Parts that an earlier run left of files that have changed since count as well, until the inventory is read.
+        self._done = min(done, self._total) if self._total else done
+        self._rejected = self._rejected if rejected is None else rejected
+        self._latest = (now, done)
+        if len(self._samples) == 1 and self._samples[0][1] == done:
+            self._samples.clear()  # what an earlier run finished; the work has not begun
+        if done and (not self._samples or now - self._samples[-1][0] >= SAMPLE_SECONDS):
+            self._samples.append(self._latest)
+            while len(self._samples) > 2 and now - self._samples[1][0] > WINDOW_SECONDS:
+                self._samples.popleft()
+
+    def status(self, now: float) -> Status:
+        """Return the state of the phase."""
+        return Status(
+            phase=self._phase,
+            seconds=now - self._start,
+            done=self._done,
+            total=self._total,
+            is_listing=self._is_found and self._total is not None and not self._done,
+            rate=self._rate(),
+            rejected=self._rejected,
+            unit=self._unit,
+            rejected_word=self._rejected_word,
+        )
+
+    def _rate(self) -> float | None:
+        if not self._samples:
+            return None
+        (begin, before), (end, done) = self._samples[0], self._latest
+        return (done - before) / (end - begin) if end - begin >= RATE_SECONDS else None

@@ -1,0 +1,138 @@
+"""The command ``shardkit report``: one HTML page about a dataset, or about a source before its conversion."""
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from shardkit.cli.options.conversion import arguments_from, conversion_options
+from shardkit.cli.options.dataset_call import refuse_conversion_options
+from shardkit.cli.options.groups import GroupedCommand
+
+if TYPE_CHECKING:
+    from shardkit.cli.terminal import Terminal
+    from shardkit.report.advice import Advice
+    from shardkit.report.facts.gathering import ReportOptions
+
+_OWN = {"source", "output", "training_size", "hosts", "source_folder", "quiet", "log_format", "beam_options"}
+
+
+@click.command(cls=GroupedCommand)
+@click.argument("source", metavar="DATASET|SOURCE")
+@click.option(
+    "--output",
+    "-o",
+    type=click.Path(dir_okay=False, path_type=Path),
+    default=Path("report.html"),
+    show_default=True,
+    help="File of the page.",
+)
+@click.option(
+    "--training-size",
+    default="224",
+    show_default=True,
+    metavar="SIZE",
+    help="Size of the images in training, in pixels: 224, or HEIGHTxWIDTH.",
+)
+@click.option(
+    "--hosts", type=click.IntRange(1), metavar="N", help="Hosts that will read.  [default: --input-pipelines]"
+)
+@click.option(
+    "--source-folder", metavar="FOLDER", help="Folder that DATASET was made from, for pictures of rejected files."
+)
+@conversion_options
+@click.pass_context
+def report(
+    ctx: click.Context,
+    /,
+    source: str,
+    output: Path,
+    training_size: str,
+    hosts: int | None,
+    source_folder: str | None,
+    quiet: bool,  # noqa: FBT001 - click's flag
+    log_format: str,
+    **given: Any,
+) -> None:
+    """Write one HTML page about a dataset, or about a source before its conversion: pictures, charts, warnings.
+
+    The page needs no network and has less than 5 MB. The options of a conversion are for SOURCE only.
+    """
+    from shardkit.cli.terminal import Terminal
+    from shardkit.extras import require_extra
+
+    require_extra("report", "a report")
+    from shardkit.dataset.manifest import find_dataset
+    from shardkit.errors import CallError
+    from shardkit.report.page.html import make_page, save_page
+
+    terminal = Terminal(quiet=quiet, log_format=log_format)
+    options = _options(training_size, hosts)
+    manifest = find_dataset(source) if source else None
+    if manifest is None:
+        if source_folder is not None:
+            msg = f"--source-folder is for a dataset, and {source} is none: its own files are read"
+            raise CallError(msg)
+        page, advice = _page_of_source(source, given, options, terminal)
+    else:
+        refuse_conversion_options(ctx, source, _OWN, "its report")
+        from shardkit.report.dataset_collection import DatasetCollection
+        from shardkit.storage import open_folder
+
+        folder = None if source_folder is None else open_folder(source_folder)
+        page, advice = make_page(DatasetCollection(manifest, folder), options, terminal)
+    save_page(page, output)
+    _say(output, page, advice, terminal)
+
+
+def _page_of_source(
+    source: str, given: dict[str, Any], options: "ReportOptions", terminal: "Terminal"
+) -> "tuple[str, list[Advice]]":
+    from shardkit.extras import require_extra
+
+    require_extra("convert", "a report about a source")
+    from shardkit.call_arguments import option_values, source_location
+    from shardkit.pipelines.executor import BeamExecutor
+    from shardkit.pipelines.options import runner_config
+    from shardkit.planning.user_call import UserCall
+    from shardkit.report.page.html import make_page
+    from shardkit.report.source_collection import SourceCollection
+    from shardkit.writing.source_plan import planned_source
+
+    arguments = arguments_from(given, source)
+    url = source_location(source)
+    source_options, convert_options = option_values(arguments)
+    runner = runner_config(arguments["beam_options"], arguments["workers"])
+    executor = BeamExecutor(runner)
+    with planned_source(url, source_options, convert_options, executor, terminal, runner.temp_location) as (
+        opened,
+        plan,
+    ):
+        call = UserCall.of(url, source_options, convert_options)
+        return make_page(SourceCollection(opened, plan, call), options, terminal)
+
+
+def _options(training_size: str, hosts: int | None) -> "ReportOptions":
+    """Return the options of the report.
+
+    Raises:
+        CallError: The training size is not one.
+    """
+    from shardkit.errors import CallError
+    from shardkit.report.facts.gathering import ReportOptions
+
+    sides = re.fullmatch(r"([0-9]{1,5})(?:x([0-9]{1,5}))?", training_size)
+    if sides is None:
+        msg = f"--training-size is a number of pixels or HEIGHTxWIDTH, such as 224 or 192x256; found {training_size!r}"
+        raise CallError(msg)
+    return ReportOptions(int(sides[1]), int(sides[2] or sides[1]), hosts)
+
+
+def _say(output: Path, page: str, advice: "list[Advice]", terminal: "Terminal") -> None:
+    from shardkit.naming import counted
+    from shardkit.planning.sizing import format_size
+
+    size = format_size(len(page.encode("utf-8", "backslashreplace")))
+    terminal.show(f"{output}: {size}, {counted(len(advice), 'warning')}{':' if advice else ''}")
+    terminal.show(*(f"  {one.level}: {one.sentence}" for one in advice))

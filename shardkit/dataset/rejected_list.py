@@ -1,0 +1,28 @@
+"""Read the list of everything that a conversion left out."""
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shardkit.dataset.manifest import Manifest
+from shardkit.errors import CONVERT_AGAIN, DataError
+from shardkit.hashing import sha256_hex
+from shardkit.naming import REJECTED
+
+
+def read_rejected(manifest: Manifest) -> pa.Table:
+    """Return the rejected files and annotations: key, reason, message and source_bytes of each.
+
+    Raises:
+        DataError: The list is missing or no longer what was written.
+    """
+    where = f"{manifest.root.url}/{REJECTED}"
+    (wanted,) = (file.sha256 for file in manifest.files if file.path == REJECTED)
+    try:
+        raw = manifest.root.read(REJECTED)
+    except FileNotFoundError:
+        msg = f"{where}: the list is missing; restore it or {CONVERT_AGAIN}"
+        raise DataError(msg) from None
+    if sha256_hex(raw) != wanted:
+        msg = f"{where}: the list is not the one that the manifest names; restore it or {CONVERT_AGAIN}"
+        raise DataError(msg)
+    return pq.read_table(pa.BufferReader(raw))

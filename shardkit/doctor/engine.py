@@ -1,0 +1,123 @@
+"""The options of an engine that decide whether its workers can work: runner, addresses, versions, environment."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+EngineKind = Literal["in process", "flink", "spark", "dataflow", "prism", "portable", "other"]
+FLINK_PORT = 8081  # of Flink's REST interface, if an address has none
+_KINDS: dict[str, EngineKind] = {
+    "flinkrunner": "flink",
+    "sparkrunner": "spark",
+    "dataflowrunner": "dataflow",
+    "prismrunner": "prism",
+    "portablerunner": "portable",
+}
+_INSIDE_FLINK = frozenset({"[local]", "[auto]", "[collection]"})
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A host and a port."""
+
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """Options of Beam for one engine.
+
+    Attributes:
+        runner: Name of the runner; None for the in-process runner.
+        job_endpoint: ``--job_endpoint``.
+        flink_master: ``--flink_master``.
+        flink_version: ``--flink_version``, whose default Beam chooses.
+        flink_versions: The versions of Flink that this version of Beam has job servers for.
+        spark_master: ``--spark_master_url``.
+        job_server_jar: ``--flink_job_server_jar`` or ``--spark_job_server_jar``.
+        java: ``--job_server_java_launcher``.
+        environment_type: ``--environment_type``.
+        environment_config: ``--environment_config``.
+        installs_packages: Whether ``--requirements_file``, ``--extra_package`` or ``--setup_file`` is given.
+        image: ``--sdk_container_image``.
+        temp_location: ``--temp_location``.
+        beam_version: The driver's version of Beam.
+    """
+
+    runner: str | None = None
+    job_endpoint: str | None = None
+    flink_master: str = "[auto]"
+    flink_version: str = ""
+    flink_versions: tuple[str, ...] = ()
+    spark_master: str = ""
+    job_server_jar: str | None = None
+    java: str = "java"
+    environment_type: str | None = None
+    environment_config: str | None = None
+    installs_packages: bool = False
+    image: str | None = None
+    temp_location: str | None = None
+    beam_version: str = ""
+
+    @property
+    def kind(self) -> EngineKind:
+        """The engine that the runner belongs to."""
+        if self.runner is None:
+            return "in process"
+        return _KINDS.get(self.runner.rpartition(".")[2].lower(), "other")
+
+    @property
+    def starts_job_server(self) -> bool:
+        """Whether Beam starts a job server from a jar."""
+        return self.kind in {"flink", "spark"} and not self.job_endpoint
+
+    @property
+    def job_service(self) -> Address | None:
+        """The address of ``--job_endpoint``; None if there is none, or it is "embed"."""
+        return parse_address(self.job_endpoint or "")
+
+    @property
+    def flink(self) -> Address | None:
+        """The address of Flink's REST interface; None if it is unknown, or Flink runs inside the job server."""
+        if self.flink_master in _INSIDE_FLINK:
+            return None
+        return parse_address(self.flink_master, FLINK_PORT)
+
+    @property
+    def spark(self) -> Address | None:
+        """The address of Spark's master; None if Spark runs inside the job server."""
+        return parse_address(self.spark_master) if self.spark_master.startswith("spark://") else None
+
+    @property
+    def addresses(self) -> dict[str, Address]:
+        """Addresses that the driver connects to, by the option that names them."""
+        named = {"--job_endpoint": self.job_service}
+        if self.kind in {"flink", "portable"}:
+            named["--flink_master"] = self.flink
+        if self.kind == "spark":
+            named["--spark_master_url"] = self.spark
+        return {option: address for option, address in named.items() if address is not None}
+
+    @property
+    def environment(self) -> str:
+        """The type of environment that workers run in, in upper case where Beam has its own name for it."""
+        if self.environment_type:
+            return self.environment_type if ":" in self.environment_type else self.environment_type.upper()
+        inside = (
+            (self.kind == "flink" and self.flink is None)
+            or (self.kind == "spark" and self.spark is None)
+            or self.kind == "prism"
+        )
+        return "LOOPBACK" if inside else "DOCKER"
+
+
+def parse_address(text: str, default_port: int | None = None) -> Address | None:
+    """Return the host and port of ``host:port``, with or without a scheme and a path; None if there is no port."""
+    found = re.fullmatch(r"(?:\w+://)?(\[[^\]]+\]|[^:/\[\]]+)(?::(\d+))?(?:/.*)?", text.strip())
+    if found is None or (found[2] is None and default_port is None):
+        return None
+    return Address(found[1].strip("[]"), int(found[2] or default_port or 0))

@@ -1,0 +1,135 @@
+"""What a worker reports about itself: its host, versions, what it sees of SOURCE and whether it can write into OUT."""
+
+import dataclasses
+import functools
+import json
+import os
+import platform
+import secrets
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from shardkit import software
+from shardkit.doctor.source_view import SourceView
+from shardkit.errors import ShardkitError
+from shardkit.storage import Folder
+
+DRIVER_FILE = "driver"  # name of the file that the driver writes
+PROBE_BYTES = 1 << 20  # 1 MiB: written and read back
+
+
+@dataclass(frozen=True, slots=True)
+class LookJob:
+    """What each worker needs to look; small and pickled into the pipeline's graph.
+
+    Attributes:
+        source_url: The source.
+        output: The output folder.
+        folder: Path in it of the folder that the driver made for this call.
+        token: Content of the file DRIVER_FILE, random in that folder.
+    """
+
+    source_url: str
+    output: Folder
+    folder: str
+    token: str
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """What one process of one host found.
+
+    Attributes:
+        host: Name of the host.
+        process: Number of the process.
+        versions: Versions of everything that decides bytes, and of Python, Beam and numpy.
+        source: What it sees of SOURCE.
+        output_error: Why it cannot write into OUT; empty if it can.
+        probe: Path in OUT of the file that it wrote; empty if it could not.
+        seconds: Duration of looking, writing and reading back.
+        num_elements: Number of the job's elements that the process got.
+    """
+
+    host: str
+    process: int
+    versions: dict[str, str]
+    source: SourceView
+    output_error: str = ""
+    probe: str = ""
+    seconds: float = 0.0
+    num_elements: int = field(default=1, compare=False)
+
+    def as_json(self) -> str:
+        """Return the report as JSON."""
+        return json.dumps(dataclasses.asdict(self))
+
+    @classmethod
+    def of_json(cls, text: str) -> "WorkerReport":
+        """Return the report that `as_json` wrote."""
+        fields = json.loads(text)
+        return cls(**{**fields, "source": SourceView(**fields["source"])})
+
+
+def all_versions(beam_version: str) -> dict[str, str]:
+    """Return the versions that the driver's and the workers' environment must share."""
+    import numpy as np
+
+    own = {"python": ".".join(map(str, sys.version_info[:3])), "beam": beam_version, "numpy": np.__version__}
+    return {**own, **software.versions()}
+
+
+@functools.lru_cache(maxsize=4)
+def look(job: LookJob, beam_version: str) -> WorkerReport:
+    """Look around, once in each process for each job.
+
+    Args:
+        job: The job.
+        beam_version: Version of Beam in this process.
+    """
+    started = time.monotonic()
+    source = SourceView.of(job.source_url)
+    probe, error = f"{job.folder}/probe-{secrets.token_hex(8)}", ""
+    try:
+        error = _try_output(job, probe)
+    except (OSError, ShardkitError) as failure:
+        error = str(getattr(failure, "strerror", None) or failure)
+    seconds = time.monotonic() - started
+    versions = all_versions(beam_version)
+    return WorkerReport(platform.node(), os.getpid(), versions, source, error, "" if error else probe, seconds)
+
+
+def _try_output(job: LookJob, probe: str) -> str:
+    try:
+        found = job.output.read(f"{job.folder}/{DRIVER_FILE}")
+    except FileNotFoundError:
+        return "it does not see the file that the driver wrote there"
+    if found != job.token.encode():
+        return "it sees another file than the driver wrote there"
+    data = secrets.token_bytes(PROBE_BYTES)
+    with job.output.atomic_write(probe) as file:
+        file.write(data)
+    return "" if job.output.read(probe) == data else "it reads other bytes than it wrote"
+
+
+def merged(reports: Iterable[WorkerReport]) -> list[WorkerReport]:
+    """Return one report for each process, with its number of elements, sorted by host and process."""
+    found: dict[tuple[str, int], WorkerReport] = {}
+    for report in reports:
+        before = found.get((report.host, report.process))
+        count = report.num_elements + (before.num_elements if before else 0)
+        found[report.host, report.process] = dataclasses.replace(before or report, num_elements=count)
+    return [found[key] for key in sorted(found)]
+
+
+def as_payload(reports: Iterable[WorkerReport]) -> str:
+    """Return reports as one line of JSON."""
+    return json.dumps([json.loads(report.as_json()) for report in reports])
+
+
+def of_payload(text: str) -> list[WorkerReport]:
+    """Return the reports of `as_payload`."""
+    fields: list[dict[str, Any]] = json.loads(text)
+    return [WorkerReport.of_json(json.dumps(one)) for one in fields]

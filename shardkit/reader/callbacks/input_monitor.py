@@ -1,0 +1,170 @@
+"""`InputMonitor`: measure in `keras.Model.fit` how long training waits for its input."""
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from shardkit.errors import CallError
+from shardkit.reader.callbacks.step_times import StepTimes
+
+SHARE_LOG = "waiting_for_input"
+RATE_LOG = "images_per_second"
+# The first step traces and compiles, and TensorBoard writes the graph after it; the input fills its buffers meanwhile.
+UNMEASURED_BATCHES = 2
+_BACKENDS = ("tensorflow", "jax")
+
+
+class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is untyped
+    """Log the share of time that training waits for input, and print one sentence of advice at the end.
+
+        model.fit(train_fn(), steps_per_epoch=…, callbacks=[reader.InputMonitor(), keras.callbacks.TensorBoard("logs")])
+
+    Every epoch gets two values in `logs`, for History, CSVLogger, TensorBoard (`epoch_waiting_for_input`) and the
+    progress bar: `waiting_for_input`, the share of time, 0 to 1, and `images_per_second`. Put this callback before
+    those that write `logs`: Keras calls them in the order of the list. An epoch is measured from the start of its
+    second step to its last batch: the first step traces the model, opens the input and fills its buffers. Validation
+    does not count, and epochs of fewer than three steps have no values.
+
+    How it measures: `fit` fetches a batch inside its compiled step, where no callback sees it, so while `fit` runs,
+    this callback fetches the batches itself and gives each to the same compiled step. After each step it reads one
+    metric, which waits for the device. Without that, a GPU's step would return early, and the time in which the input
+    works while the device is busy would count as waiting. The numbers that the model learns do not change. What
+    changes:
+
+    - the host does not prepare the next step while the device is busy;
+    - `steps_per_execution` has no effect: steps run one at a time, and the callback says so. If steps are short, or on
+      a TPU, that makes training slower; then use the callback for a short run only.
+
+    On several machines each measures and prints its own waits. It works with the TensorFlow and JAX backends of Keras,
+    and with strategies.
+
+    Attributes:
+        times: The times of all epochs since `fit` began.
+    """
+
+    def __init__(self, *, clock: Callable[[], float] = time.perf_counter) -> None:
+        """Create a callback.
+
+        Args:
+            clock: Function that returns seconds and never runs backwards.
+        """
+        super().__init__()
+        self._clock = clock
+        self.times = StepTimes()
+        self._epoch = StepTimes()
+        self._num_fetched = 0  # in this epoch
+        self._returned = 0.0  # end of the last wait
+
+    @property
+    def advice(self) -> str:
+        """One sentence on what was measured since `fit` began; it is printed when `fit` ends."""
+        return self.times.advice()
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Take over the fetching of batches.
+
+        Raises:
+            CallError: The backend of Keras is neither TensorFlow nor JAX.
+        """
+        if keras.backend.backend() not in _BACKENDS:
+            msg = (
+                f"InputMonitor works with the backends tensorflow and jax of Keras; found {keras.backend.backend()}; "
+                "set KERAS_BACKEND, or write a training loop over `reader.monitor`"
+            )
+            raise CallError(msg)
+        self.times = StepTimes()
+        model = self.model
+        if model.steps_per_execution > 1:
+            self._say(
+                f"InputMonitor: steps run one at a time, although steps_per_execution is {model.steps_per_execution}"
+            )
+        function = model.train_function
+        # Left by a `fit` that ended with an exception: it does not call on_train_end.
+        function = function.train_function if isinstance(function, _MonitoredSteps) else function
+        model.train_function = _MonitoredSteps(function, model, self.fetch)
+
+    def on_epoch_begin(self, epoch: int, logs: Any = None) -> None:
+        """Begin to count."""
+        self._epoch, self._num_fetched = StepTimes(), 0
+
+    def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
+        """Add the epoch's values to `logs`."""
+        self.times += self._epoch
+        if logs is not None and not self._epoch.is_empty:
+            logs[SHARE_LOG] = self._epoch.share_waiting
+            logs[RATE_LOG] = self._epoch.images_per_second
+
+    def on_train_end(self, logs: Any = None) -> None:
+        """Give the fetching of batches back to Keras and print the advice."""
+        if isinstance(self.model.train_function, _MonitoredSteps):
+            self.model.train_function = self.model.train_function.train_function
+        self._say(self.advice)
+
+    def fetch(self, batches: Iterator[Any]) -> Any:
+        """Return the next batch and measure the wait; `_MonitoredSteps` calls this.
+
+        Raises:
+            StopIteration: The data has ended; that is not a wait.
+        """
+        called = self._clock()
+        batch = next(batches)
+        returned = self._clock()
+        self._num_fetched += 1
+        if self._num_fetched > UNMEASURED_BATCHES:
+            self._epoch += StepTimes(_num_images(batch), returned - self._returned, returned - called)
+        self._returned = returned
+        return batch
+
+    @staticmethod
+    def _say(text: str) -> None:
+        # After the progress bar, which Keras prints on standard output too.
+        print(text, flush=True)  # noqa: T201
+
+
+class _MonitoredSteps:
+    """A model's `train_function` that gets its batches from an InputMonitor, one for each call of the original."""
+
+    def __init__(self, train_function: Callable[..., Any], model: Any, fetch: Callable[[Iterator[Any]], Any]) -> None:
+        self.train_function, self._fetch = train_function, fetch
+        # Not the callback's `model`: with JAX, each access to it copies the state back, whose buffers the step donates.
+        self._model = model
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Run as many steps as `steps_per_execution` says, or until the data ends after at least one.
+
+        Args:
+            arguments: The iterator over batches; with JAX, the model's state before it.
+
+        Returns:
+            The logs of the last step; with JAX, a pair of logs and state.
+
+        Raises:
+            StopIteration: The data has ended.
+        """
+        *state, batches = arguments
+        result: Any = None
+        for number in range(self._model.steps_per_execution):
+            try:
+                batch = self._fetch(batches)
+            except StopIteration:
+                if not number:
+                    raise
+                break
+            # An iterator that is not tf.data's is read in Python by Keras, up to its end.
+            result = self.train_function(*state, iter([batch]))
+            logs = result[0] if state else result
+            state = [result[1]] if state else []
+            for value in keras.tree.flatten(logs)[:1]:
+                np.asarray(value)  # waits for the device
+        return result
+
+
+def _num_images(batch: Any) -> int:
+    """Return the number of examples in a batch of any structure, over all replicas of this process."""
+    first = keras.tree.flatten(batch)[0]
+    parts = first.values if isinstance(first, tf.distribute.DistributedValues) else [first]
+    return sum(int(part.shape[0]) for part in parts)

@@ -1,0 +1,298 @@
+"""A dataset as the subject of a report: its indexes, and records of chosen examples."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.dataset.manifest import Manifest, Shard
+from shardkit.dataset.rejected_list import read_rejected
+from shardkit.dataset.shard_indexes import parse_columns, read_columns, read_indexes
+from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
+from shardkit.errors import CONVERT_AGAIN, DataError
+from shardkit.examples.drawing import annotations_of, draw
+from shardkit.examples.example import Example
+from shardkit.examples.sequence import read_example
+from shardkit.hashing import hash64
+from shardkit.images import BadImage, inspect
+from shardkit.images.pillow import open_image
+from shardkit.planning.checks.finding import Finding
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.options_text import options_text
+from shardkit.report.collection import (
+    HEADER_BYTES,
+    Batch,
+    Numbers,
+    Origin,
+    Picture,
+    RejectedFile,
+    Rejects,
+    Split,
+)
+from shardkit.statistics.indexes import Location
+from shardkit.statistics.sample import read_annotations
+from shardkit.storage import Folder, unreadable
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_COLUMNS = ["key_hash", "label", "labels", "width", "height", "image_bytes", "content_sha256", "format", "changes"]
+_LOCATING = ["key", "offset", "length", "image_start", "image_bytes", "width", "height"]
+_THREADS = 16  # on object stores, each read is a request of some 20 ms
+
+
+class _Row(NamedTuple):
+    """The place of an example."""
+
+    shard: Shard
+    split: str
+    record: int
+    key: str
+    offset: int
+    length: int
+    image_start: int
+    image_bytes: int
+    width: int
+    height: int
+
+
+class DatasetCollection:
+    """A dataset; see Collection."""
+
+    is_dataset = True
+    findings: Sequence[Finding] = ()
+
+    def __init__(self, manifest: Manifest, source: Folder | None = None) -> None:
+        """Describe a dataset.
+
+        Args:
+            manifest: The manifest, read from the dataset's folder.
+            source: The folder that the dataset was made from, for pictures of rejected files; None if it is not known.
+        """
+        self._manifest, self._source = manifest, source
+        self.title, self.place = title_of(manifest.name, manifest.root.url), manifest.root.url
+        self.classes, self.features = manifest.classes, manifest.features
+        self.splits = [
+            Split(
+                name,
+                np.array(split.class_counts, np.int64),
+                np.array([shard.num_examples for shard in split.shards], np.int64),
+                np.array([shard.num_bytes for shard in split.shards], np.int64),
+                split.num_bytes,
+                split.balance,
+            )
+            for name, split in manifest.splits.items()
+        ]
+        self._shards = [*manifest.shards()]
+        self._starts = np.concatenate(([0], np.cumsum([shard.num_examples for _, shard in self._shards]))).astype(int)
+        self.origin = _origin(manifest)
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield one batch for each index."""
+        root, names = self._manifest.root, [split.name for split in self.splits]
+        has_groups = self._manifest.source.groups is not None
+        columns = [*_COLUMNS, *(["group"] if has_groups else [])]
+        indexes = read_indexes(root, [shard for _, shard in self._shards])
+        for (split, shard), start, raw in zip(self._shards, self._starts.tolist(), indexes, strict=False):
+            table = parse_columns(root, shard, raw, columns)
+            yield _batch(table, names.index(split), start, has_groups=has_groups)
+
+    def _rows(self, numbers: Numbers) -> list[_Row]:
+        """Return the places of examples, in the order of the numbers. Each index is read once."""
+        found: dict[int, _Row] = {}
+        shard_of = np.searchsorted(self._starts, numbers, side="right") - 1
+        for at in np.unique(shard_of).tolist():
+            split, shard = self._shards[at]
+            table = read_columns(self._manifest.root, shard, _LOCATING)
+            records = np.unique(numbers[shard_of == at] - self._starts[at])
+            for record, row in zip(records.tolist(), table.take(pa.array(records)).to_pylist(), strict=True):
+                found[int(self._starts[at]) + record] = _Row(shard, split, record, **row)
+        return [found[number] for number in numbers.tolist()]
+
+    def pictures(self, numbers: Numbers, side: int) -> Iterator[Picture]:
+        """Yield examples as pictures; one that cannot be read says why."""
+
+        def picture(row: _Row) -> Picture:
+            try:
+                found = read_example(self._manifest, row.shard, row.record, row.offset, row.length, row.key)
+                drawn = draw(found.image(), annotations_of(found), side)
+            except DataError as error:
+                return Picture(row.key, row.split, "", (row.width, row.height), None, str(error))
+            return Picture(row.key, row.split, _labels_text(found), (row.width, row.height), drawn)
+
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="pictures") as pool:
+            yield from pool.map(picture, self._rows(numbers))
+
+    def annotations(self, numbers: Numbers, feature: str) -> Iterator[dict[str, Any]]:
+        """Yield the features behind the images of examples."""
+        places = []
+        for row in self._rows(numbers):
+            behind = row.image_start + row.image_bytes
+            start = row.offset + FRAME_HEADER_BYTES + behind
+            places.append(Location(row.shard.path, start, row.length - behind))
+        yield from read_annotations(self._manifest.root, places, feature)
+
+    def headers(self, numbers: Numbers) -> Iterator[bytes]:
+        """Yield the beginnings of the encoded images of examples."""
+        root = self._manifest.root
+
+        def header(row: _Row) -> bytes:
+            where = f"{root.url}/{row.shard.path}"
+            start = row.offset + FRAME_HEADER_BYTES + row.image_start
+            try:
+                return bytes(root.read_range(row.shard.path, start, min(HEADER_BYTES, row.image_bytes)))
+            except FileNotFoundError:
+                msg = f"{where}: the shard is missing; restore it or {CONVERT_AGAIN}"
+                raise DataError(msg) from None
+            except OSError as error:
+                raise unreadable(where, error) from error
+
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="headers") as pool:
+            yield from pool.map(header, self._rows(numbers))
+
+    def rejects(self, per_reason: int) -> Rejects:
+        """Return what the conversion rejected."""
+        rejected = self._manifest.rejected
+        if not rejected.num_examples:
+            return Rejects({}, (), self._manifest.source.num_files)
+        return Rejects(
+            rejected.by_reason,
+            first_rejected(read_rejected(self._manifest), per_reason),
+            self._manifest.source.num_files,
+        )
+
+    def rejected_picture(self, key: str, side: int) -> "Image | None":
+        """Return the picture of a rejected file, if the source is known."""
+        return None if self._source is None else opened_file(self._source, key, side)
+
+
+def title_of(name: str, place: str) -> str:
+    """Return the title of a page: the name, or the last part of the place if nobody chose a name."""
+    return place.rstrip("/").rpartition("/")[2] or place if name == ConvertOptions().name else name
+
+
+def first_rejected(table: pa.Table, per_reason: int) -> list[RejectedFile]:
+    """Return the first rejected files of each reason, the most frequent reason first.
+
+    Args:
+        table: The rejected files; REJECTED_SCHEMA.
+        per_reason: Maximum number of files of each reason.
+    """
+    counts = pc.value_counts(table["reason"]).to_pylist()
+    found = []
+    for one in sorted(counts, key=lambda one: (-one["counts"], one["values"])):
+        rows = table.filter(pc.equal(table["reason"], one["values"])).slice(0, per_reason).to_pylist()
+        found += [RejectedFile(row["key"], row["reason"], row["message"], row["source_bytes"]) for row in rows]
+    return found
+
+
+def opened_file(folder: Folder, path: str, side: int) -> "Image | None":
+    """Return the picture of a file that was rejected; None if it does not open."""
+    try:
+        return decoded(folder.read(path), side)
+    except OSError:
+        return None
+
+
+def decoded(data: bytes, side: int) -> "Image | None":
+    """Return the picture of an encoded image, upright, as RGB; None if it does not decode."""
+    from PIL import ImageOps
+
+    try:
+        image = open_image(data, inspect(data).format)  # refuses images that are too large to decode
+        image.load()
+        picture = ImageOps.exif_transpose(image).convert("RGB")
+    except (BadImage, OSError, ValueError):
+        return None
+    picture.thumbnail((side, side))
+    return picture
+
+
+def _labels_text(example: Example) -> str:
+    return ", ".join(dict.fromkeys(example.label_names)) or ", ".join(f"{value:.6g}" for value in example.targets)
+
+
+def _origin(manifest: Manifest) -> Origin:
+    source, options = manifest.source, manifest.options
+    rows = [
+        ("Name", manifest.name),
+        ("Layout of the source", source.layout),
+        ("Files of the source", f"{source.num_files:,}"),
+        ("Manifest digest", manifest.digest),
+        ("Plan digest", manifest.plan_digest),
+        ("Source fingerprint", source.fingerprint),
+    ]
+    return Origin(
+        f"shardkit convert SOURCE OUT {options_text(options)}".strip(),
+        rows,
+        [*manifest.software.items()],
+        hosts=options["pipelines"],
+        skipped=source.skipped,
+        num_groups=source.groups,
+        num_duplicates=source.duplicates,
+        num_gps=manifest.num_with_gps or None,  # 0: nobody counted, or there are none
+    )
+
+
+def _batch(table: pa.Table, split: int, start: int, *, has_groups: bool) -> Batch:
+    labels, num_labels = labels_of(table["label"], table["labels"])
+    return Batch(
+        split=split,
+        start=start,
+        key_hash=table["key_hash"].to_numpy(),
+        labels=labels,
+        num_labels=num_labels,
+        width=table["width"].to_numpy(),
+        height=table["height"].to_numpy(),
+        image_bytes=table["image_bytes"].to_numpy(),
+        contents=prefixes(table["content_sha256"]),
+        groups=group_hashes(table["group"]) if has_groups else None,
+        targets=None,
+        formats=counts_of(table["format"]),
+        changes=counts_of(table["changes"]),
+    )
+
+
+def labels_of(
+    single: pa.ChunkedArray | None, several: pa.ChunkedArray | None
+) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+    """Return int32[m], all labels end to end, and int64[n], the number of labels of each example."""
+    if several is not None and several.null_count < len(several):
+        lengths = pc.fill_null(pc.list_value_length(several), 0).to_numpy().astype(np.int64)
+        return pc.list_flatten(several).to_numpy().astype(np.int32), lengths
+    if single is None:
+        return np.zeros(0, np.int32), np.zeros(0, np.int64)
+    is_valid = pc.is_valid(single).to_numpy().astype(np.int64)
+    return single.drop_null().to_numpy().astype(np.int32), is_valid
+
+
+def prefixes(contents: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+    """Return the first 64 bits of each sha256."""
+    width = contents.type.byte_width // 8
+    words = [
+        np.frombuffer(chunk.buffers()[1], "<u8", len(chunk) * width, chunk.offset * width * 8).reshape(-1, width)[:, 0]
+        for chunk in contents.chunks
+        if len(chunk)
+    ]
+    return np.concatenate(words) if words else np.zeros(0, np.uint64)
+
+
+def group_hashes(groups: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+    """Return the hash of each example's group, 0 without one."""
+    encoded = groups.combine_chunks().dictionary_encode()
+    hashes = np.append(hash64(encoded.dictionary.to_pylist(), seed=0, purpose="group"), np.uint64(0))
+    found: npt.NDArray[np.uint64] = hashes[pc.fill_null(encoded.indices, len(hashes) - 1).to_numpy()]
+    return found
+
+
+def counts_of(column: pa.ChunkedArray) -> dict[str, int]:
+    """Return how often each text occurs."""
+    found = Counter[str]()
+    for one in pc.value_counts(column).to_pylist():
+        found[one["values"] or ""] += one["counts"]
+    return found

@@ -1,0 +1,12 @@
+"""The page of a report.
+
+| module | contents |
+|---|---|
+| `parts` | what sections are made of: charts, tables, pictures |
+| `sections` | the sections about classes, sizes, storage and shards |
+| `annotation_sections` | the sections about boxes, masks, numbers and several labels |
+| `picture_sections` | the sections with pictures: contact sheets, duplicates, rejected files |
+| `thumbnails` | pictures as data URIs, within a total size |
+| `class_table` | the searchable table of classes, within a total size |
+| `html` | the template, the content security policy, and saving |
+"""

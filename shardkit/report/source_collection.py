@@ -1,0 +1,255 @@
+"""A source and its plan as the subject of a report, before the conversion."""
+
+import contextlib
+import hashlib
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit import images
+from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
+from shardkit.dataset.index import key_hashes
+from shardkit.errors import DataError
+from shardkit.examples.drawing import Annotations, draw
+from shardkit.images.boxes import place_objects
+from shardkit.images.masks import check_mask, mask_values, normalise_mask
+from shardkit.inventory import columns
+from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image
+from shardkit.inventory.columns import features_of
+from shardkit.inventory.schema import HAS_GPS
+from shardkit.planning.plan import Plan
+from shardkit.planning.user_call import UserCall
+from shardkit.report.collection import HEADER_BYTES, Batch, Numbers, Origin, Picture, Rejects, Split
+from shardkit.report.dataset_collection import (
+    counts_of,
+    first_rejected,
+    group_hashes,
+    labels_of,
+    opened_file,
+    prefixes,
+    title_of,
+)
+from shardkit.software import versions
+from shardkit.sources import Source
+from shardkit.sources.listing import GROUP, MASK_COLOURS, OFFSET
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
+
+_BATCH_ROWS = 1 << 16
+_THREADS = 8
+
+
+class SourceCollection:
+    """A source and its plan; see Collection."""
+
+    is_dataset = False
+
+    def __init__(self, source: Source, plan: Plan, call: UserCall) -> None:
+        """Describe a source.
+
+        Args:
+            source: The source, open.
+            plan: Its plan.
+            call: The user's call.
+        """
+        self._source, self._plan = source, plan
+        self.title, self.place = title_of(plan.options.name, call.source), call.source
+        self.classes, self.features = plan.classes, features_of(plan.schema)
+        self.findings = plan.findings
+        self._label_of = {name: label for label, name in enumerate(plan.classes)}
+        self.splits = [
+            Split(
+                split.name,
+                np.array(split.class_counts, np.int64),
+                np.array(split.shard_counts, np.int64),
+                None,
+                split.num_bytes,
+                split.balance,
+            )
+            for split in plan.splits
+        ]
+        self._starts = np.concatenate(([0], np.cumsum([split.num_examples for split in plan.splits]))).astype(int)
+        self.origin = Origin(
+            call.command("").line,
+            [
+                ("Layout of the source", plan.source.layout),
+                ("Files of the source", f"{plan.source.num_files:,}"),
+                ("Source fingerprint", plan.source.fingerprint),
+            ],
+            [*versions().items()],
+            hosts=plan.options.pipelines,
+            is_resized=any((plan.options.resize, plan.options.max_side, plan.options.size)),
+            skipped=plan.source.skipped,
+            num_groups=plan.source.groups,
+            num_duplicates=plan.source.duplicates,
+            num_gps=_num_gps(plan),
+        )
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield the examples in the order in which they would be written."""
+        for split in range(len(self.splits)):
+            for start in range(self._starts[split], self._starts[split + 1], _BATCH_ROWS):
+                count = min(_BATCH_ROWS, self._starts[split + 1] - start)
+                yield self._batch(self._plan.rows(start, count), split, start)
+
+    def _batch(self, table: pa.Table, split: int, start: int) -> Batch:
+        names, nothing = table.column_names, np.zeros(len(table), np.int32)
+        is_checked = not table["content_sha256"].null_count
+        labels, num_labels = self._labels(table)
+        return Batch(
+            split=split,
+            start=start,
+            key_hash=key_hashes(table["key"].to_pylist()),
+            labels=labels,
+            num_labels=num_labels,
+            width=_upright(table, "width", "height") if is_checked else nothing,
+            height=_upright(table, "height", "width") if is_checked else nothing,
+            image_bytes=table["source_bytes"].to_numpy(),
+            contents=prefixes(table["content_sha256"]) if is_checked else None,
+            groups=group_hashes(table[GROUP.name]) if GROUP.name in names else None,
+            targets=_target_hashes(table[columns.TARGET]) if columns.TARGET in names else None,
+            formats=counts_of(table["format"]) if is_checked else {},
+            changes=counts_of(table["changes"]) if is_checked else {},
+        )
+
+    def _labels(self, table: pa.Table) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
+        names = table.column_names
+        nothing = np.zeros(0, np.int32), np.zeros(len(table), np.int64)
+        if columns.OBJECTS in names:
+            lists = [[one["label_name"] for one in row] for row in table[columns.OBJECTS].to_pylist()]
+        elif columns.LABEL_NAMES in names:
+            lists = table[columns.LABEL_NAMES].to_pylist()
+        elif "label" in names:
+            return labels_of(table["label"], None)
+        else:
+            return nothing
+        several = [sorted({self._label_of[name] for name in row or ()}) for row in lists]
+        return np.array([one for row in several for one in row], np.int32), np.array([*map(len, several)], np.int64)
+
+    def _rows(self, numbers: Numbers) -> list[tuple[str, dict[str, Any]]]:
+        """Return the split and the columns of examples, in the order of the numbers."""
+        plan = self._plan
+        table = plan.examples.take(pa.array(plan.order[numbers])).cast(plan.schema)
+        split_of = np.searchsorted(self._starts, numbers, side="right") - 1
+        return [(self.splits[split].name, row) for split, row in zip(split_of.tolist(), table.to_pylist(), strict=True)]
+
+    def pictures(self, numbers: Numbers, side: int) -> Iterator[Picture]:
+        """Yield examples upright, in their own size; one that cannot be read says why."""
+
+        def picture(found: tuple[str, dict[str, Any]]) -> Picture:
+            split, row = found
+            size = (row["width"] or 0, row["height"] or 0)
+            try:
+                image, annotations, text = self._decoded(row)
+            except (images.BadImage, DataError, OSError) as error:
+                return Picture(row["key"], split, "", size, None, str(error))
+            return Picture(row["key"], split, text, image.size, draw(image, annotations, side))
+
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="pictures") as pool:
+            yield from pool.map(picture, self._rows(numbers))
+
+    def _decoded(self, row: Mapping[str, Any]) -> tuple["Image", Annotations, str]:
+        """Return the upright picture, its boxes or mask, and its labels as text."""
+        from shardkit.images.pillow import open_image
+
+        raw = read_image(self._source.folder, dict(row))
+        info = images.check(raw)
+        stored = images.normalise(raw, info, images.StoredForm())
+        image = open_image(stored.data, images.inspect(stored.data).format)
+        image.load()
+        label = self.classes[row["label"]] if row.get("label") is not None else ""
+        if columns.OBJECTS in row:
+            objects = self._placed(row, info)
+            names = [one["label_name"] for one in objects]
+            boxes = np.array([one["bbox"] for one in objects], np.float32).reshape(-1, 4)
+            labels = [self._label_of[name] for name in names]
+            return image, Annotations(self.classes, boxes, labels), ", ".join(dict.fromkeys(names))
+        if columns.MASK_PATH in row:
+            mask = mask_values(self._mask(row, info)).astype(np.int32)
+            return image, Annotations(self.classes, mask=mask), ""
+        if columns.LABEL_NAMES in row:
+            label = ", ".join(row[columns.LABEL_NAMES] or ())
+        elif columns.TARGET in row:
+            label = ", ".join(f"{value:.6g}" for value in row[columns.TARGET])
+        return image, Annotations(self.classes), label
+
+    def _placed(self, row: Mapping[str, Any], info: images.ImageInfo | None) -> list[dict[str, Any]]:
+        """Return objects with boxes as fractions of the upright image; a checked row has them already."""
+        if row["content_sha256"] is not None:
+            return list(row[columns.OBJECTS])
+        if info is None:
+            info = images.inspect(read_image(self._source.folder, dict(row)))
+        return place_objects(row[columns.OBJECTS], annotated_size(dict(row)), info)[0]
+
+    def _mask(self, row: Mapping[str, Any], info: images.ImageInfo) -> bytes:
+        data, colours = self._source.folder.read(row[columns.MASK_PATH]), row.get(MASK_COLOURS.name)
+        orientation = mask_orientation(check_mask(data, colours), info)
+        return normalise_mask(data, orientation=orientation, form=images.StoredForm(), colours=colours).data
+
+    def annotations(self, numbers: Numbers, feature: str) -> Iterator[dict[str, Any]]:
+        """Yield annotations in the form of records. Examples whose annotations cannot be read are left out."""
+        for _, row in self._rows(numbers):
+            with contextlib.suppress(images.BadImage, DataError, OSError):
+                yield self._annotations(row, feature)
+
+    def _annotations(self, row: Mapping[str, Any], feature: str) -> dict[str, Any]:
+        if feature == OBJECT_LABELS:
+            objects = self._placed(row, None)
+            return {
+                OBJECT_LABELS: [self._label_of[one["label_name"]] for one in objects],
+                f"{OBJECTS}bbox": [side for one in objects for side in one["bbox"]],
+            }
+        if feature == MASK:
+            info = images.inspect(read_image(self._source.folder, dict(row)))
+            return {MASK: [self._mask(row, info)]}
+        return {LABEL: row[columns.TARGET]}
+
+    def headers(self, numbers: Numbers) -> Iterator[bytes]:
+        """Yield the beginnings of the files of examples; unreadable files are left out."""
+        folder = self._source.folder
+
+        def header(found: tuple[str, dict[str, Any]]) -> bytes:
+            row = found[1]
+            try:
+                start = row.get(OFFSET.name) or 0
+                return bytes(folder.read_range(image_path(row), start, min(HEADER_BYTES, row["source_bytes"])))
+            except OSError:
+                return b""
+
+        with ThreadPoolExecutor(_THREADS, thread_name_prefix="headers") as pool:
+            yield from (data for data in pool.map(header, self._rows(numbers)) if data)
+
+    def rejects(self, per_reason: int) -> Rejects:
+        """Return what the conversion would reject."""
+        table = self._plan.rejected
+        return Rejects(counts_of(table["reason"]), first_rejected(table, per_reason), self._plan.source.num_files)
+
+    def rejected_picture(self, key: str, side: int) -> "Image | None":
+        """Return the picture of a rejected file; None if it does not open."""
+        return opened_file(self._source.folder, key, side)
+
+
+def _num_gps(plan: Plan) -> int | None:
+    if HAS_GPS.name not in plan.examples.column_names:
+        return None
+    found = plan.examples[HAS_GPS.name].take(pa.array(plan.order))
+    return None if found.null_count else int(pc.sum(found).as_py() or 0)
+
+
+def _upright(table: pa.Table, side: str, other: str) -> npt.NDArray[np.int32]:
+    """Return a side of each image after EXIF's orientation."""
+    is_turned = pc.greater_equal(table["orientation"], 5)
+    sides: npt.NDArray[np.int32] = pc.if_else(is_turned, table[other], table[side]).to_numpy().astype(np.int32)
+    return sides
+
+
+def _target_hashes(targets: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
+    values = pc.list_flatten(targets).to_numpy().astype("<f4").reshape(len(targets), -1)
+    digests = [hashlib.blake2b(row.tobytes(), digest_size=8).digest() for row in values]
+    return np.frombuffer(b"".join(digests), "<u8").astype(np.uint64, copy=False)

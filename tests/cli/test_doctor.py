@@ -1,0 +1,113 @@
+"""`shardkit doctor` on real workers; tests/doctor has what each check says."""
+
+import sys
+
+import pytest
+
+from shardkit.doctor.worker_report import merged
+from shardkit.pipelines import doctor as pipeline
+from shardkit.testing import write_class_folders
+
+from ..engines.conftest import job_service
+from .calling import call, is_one_sentence
+
+__all__ = ["job_service"]
+
+OWN_PROCESS = "--environment_type=beam:env:harness_subprocess_python:v1"
+
+
+def portable(job_service, *options):
+    return ["--runner=PortableRunner", f"--job_endpoint={job_service}", *options]
+
+
+def worker(folder, before):
+    """Options for workers that run a line of Python first."""
+    script = folder / "worker.py"
+    script.write_text(
+        f"{before}\nimport runpy\nrunpy.run_module('apache_beam.runners.worker.sdk_worker_main', run_name='__main__')\n"
+    )
+    return [OWN_PROCESS, f"--environment_config={sys.executable} {script}"]
+
+
+def test_in_this_process_the_table_has_one_host_and_nothing_is_left(source, tmp_path):
+    result = call("doctor", source, tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert "1 process on 1 host see SOURCE, write into OUTPUT and have the driver's versions" in result.stdout
+    assert result.stdout.splitlines()[-1] == "ready to convert"
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_unfinished_conversion_in_the_output_is_left_as_it_was(source, tmp_path):
+    work = tmp_path / "out" / ".shardkit"
+    work.mkdir(parents=True)
+    (work / "plan.parquet").write_bytes(b"plan")
+    assert call("doctor", source, tmp_path / "out").exit_code == 0
+    assert [path.name for path in work.iterdir()] == ["plan.parquet"]
+
+
+def test_an_output_with_files_of_others_is_refused_before_any_job(source, tmp_path):
+    (tmp_path / "letter.txt").touch()
+    result = call("doctor", source, tmp_path)
+    assert result.exit_code == 2
+    assert "failed   OUTPUT: " in result.stdout
+    assert is_one_sentence(result.stderr)
+
+
+def test_an_unknown_option_and_a_missing_source(source, tmp_path):
+    result = call("doctor", source, tmp_path / "out", "--runner=FlinkRunner", "--flink_mastr=x")
+    assert (result.exit_code, "did you mean --flink_master?" in result.stderr) == (2, True)
+    result = call("doctor", tmp_path / "none", tmp_path / "out")
+    assert (result.exit_code, "there is no file in it; check the path" in result.stdout) == (2, True)
+
+
+def test_workers_that_share_no_output_are_told_by_the_error_of_the_job(source, tmp_path, monkeypatch):
+    def losing(reports):
+        found = merged(reports)
+        [driver_file] = (tmp_path / "out" / ".shardkit").glob("doctor-*/driver")
+        driver_file.unlink()
+        return found
+
+    monkeypatch.setattr(pipeline, "merged", losing)  # workers share this memory
+    result = call("doctor", source, tmp_path / "out")
+    assert result.exit_code == 3
+    assert "the driver does not see what it wrote into OUTPUT" in result.stdout
+    assert result.stderr.splitlines()[-1] == "Error: not ready to convert: 1 check failed, see above"
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_job_service_with_workers_in_processes_of_their_own(source, job_service, tmp_path):
+    result = call("doctor", source, tmp_path / "out", *portable(job_service, *worker(tmp_path, "")), "--object_reuse")
+    assert result.exit_code == 0, result.output
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.slow
+def test_a_worker_of_another_version_is_named(source, job_service, tmp_path):
+    other = worker(tmp_path, "import numpy; numpy.__version__ = '1.0.0'")
+    result = call("doctor", source, tmp_path / "out", *portable(job_service, *other))
+    assert result.exit_code == 3
+    assert "numpy 1.0.0 (driver " in result.stdout
+
+
+@pytest.mark.slow
+def test_a_worker_that_does_not_see_the_source_is_named(job_service, tmp_path):
+    source = write_class_folders(tmp_path / "source", {"ant": 1, "bee": 1})
+    hidden = (
+        "import os; scan = os.scandir\n"
+        f"os.scandir = lambda path: scan({str(tmp_path / 'empty')!r} if path == {str(source)!r} else path)"
+    )
+    (tmp_path / "empty").mkdir()
+    result = call("doctor", source, tmp_path / "out", *portable(job_service, *worker(tmp_path, hidden)))
+    assert result.exit_code == 3
+    assert "SOURCE: 0 entries, the driver sees 2" in result.stdout
+
+
+@pytest.mark.slow
+def test_workers_that_never_answer_are_given_up_with_likely_causes(source, job_service, tmp_path, monkeypatch):
+    monkeypatch.setattr("shardkit.cli.doctor.ANSWER_SECONDS", 5.0)
+    result = call("doctor", source, tmp_path / "out", *portable(job_service, *worker(tmp_path, "raise SystemExit(1)")))
+    assert result.exit_code == 3
+    assert "Error: no worker has answered for 5 s" in result.stderr
+    assert result.stdout.count("possible cause: ") >= 2
+    assert not (tmp_path / "out").exists()

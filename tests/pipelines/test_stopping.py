@@ -1,0 +1,205 @@
+"""Jobs are stopped on their engine by its own interface; a server with Flink's REST interface answers here."""
+
+import json
+import re
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+from apache_beam import Pipeline
+from apache_beam.options.pipeline_options import GoogleCloudOptions, PipelineOptions
+
+from shardkit.pipelines import stopping
+from shardkit.pipelines.options import RunnerConfig
+from shardkit.pipelines.progress import run_with_progress
+from shardkit.pipelines.stopping import stop_job, unique_job_name
+from shardkit.writing.progress import Phase, Silent
+
+
+class Flink:
+    """The part of Flink's REST interface that cancels jobs (Flink 1.19, "REST API": /jobs/overview, /jobs/:jobid)."""
+
+    def __init__(self):
+        self.jobs = {}  # name: state
+        self.cancelled = []
+        self.obeys = True
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def answer(self, value, code=200):
+                body = json.dumps(value).encode()
+                self.send_response(code)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_GET(self):
+                jobs = [{"jid": f"id-{name}", "name": name, "state": state} for name, state in outer.jobs.items()]
+                if self.path == "/jobs/overview":
+                    self.answer({"jobs": jobs})
+                else:
+                    self.answer(next(job for job in jobs if self.path == f"/jobs/{job['jid']}"))
+
+            def do_PATCH(self):
+                name = re.fullmatch(r"/jobs/id-(.*)\?mode=cancel", self.path)[1]
+                outer.cancelled.append(name)
+                if outer.obeys:
+                    outer.jobs[name] = "CANCELED"
+                self.answer({}, 202)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.url = f"127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+
+@pytest.fixture
+def flink(monkeypatch):
+    monkeypatch.setattr(stopping, "LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(stopping, "APPEAR_SECONDS", 0.3)
+    flink = Flink()
+    yield flink
+    flink.server.shutdown()
+    flink.server.server_close()
+
+
+def pipeline_on(flink, name="shardkit-0011aabb"):
+    return Pipeline(options=PipelineOptions([f"--flink_master={flink.url}", f"--job_name={name}"]))
+
+
+def test_every_job_has_a_name_of_its_own_that_dataflow_takes():
+    names = {unique_job_name(given) for given in (None, None, "photos")}
+    assert len(names) == 3
+    assert all(re.fullmatch("(shardkit|photos)-[0-9a-f]{8}", name) for name in names)
+
+
+def test_a_remote_pipeline_has_such_a_name():
+    runner = RunnerConfig(("--runner=PrismRunner", "--job_name=photos"), 1)
+    name = runner.pipeline().options.view_as(GoogleCloudOptions).job_name
+    assert re.fullmatch("photos-[0-9a-f]{8}", name)
+
+
+def test_flink_cancels_the_job_of_this_name_and_no_other(flink):
+    flink.jobs = {"shardkit-99887766": "RUNNING", "job-shardkit-0011aabb": "RUNNING"}
+    assert stop_job(pipeline_on(flink)) == ""
+    assert flink.jobs == {"shardkit-99887766": "RUNNING", "job-shardkit-0011aabb": "CANCELED"}
+
+
+def test_a_job_that_appears_a_moment_later_is_cancelled_too(flink):
+    threading.Timer(0.1, lambda: flink.jobs.update({"shardkit-0011aabb": "CREATED"})).start()
+    assert stop_job(pipeline_on(flink)) == ""
+    assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
+
+
+@pytest.mark.parametrize("jobs", [{}, {"shardkit-0011aabb": "FAILED"}])
+def test_of_a_job_that_is_over_nothing_is_said(jobs, flink):
+    flink.jobs = jobs
+    assert stop_job(pipeline_on(flink)) == ""
+    assert flink.cancelled == []
+
+
+def test_a_job_that_does_not_end_is_named_with_the_command_that_stops_it(flink, monkeypatch):
+    monkeypatch.setattr(stopping, "CANCEL_SECONDS", 0.05)
+    flink.jobs, flink.obeys = {"shardkit-0011aabb": "RUNNING"}, False
+    said = stop_job(pipeline_on(flink))
+    assert said.startswith(
+        "The job shardkit-0011aabb may still run on its engine, without writing anything: Flink did "
+    )
+    assert said.endswith(f"run: curl -X PATCH 'http://{flink.url}/jobs/id-shardkit-0011aabb?mode=cancel'")
+
+
+def test_a_flink_that_does_not_answer_is_said(flink):
+    flink.server.shutdown()
+    flink.server.server_close()
+    said = stop_job(pipeline_on(flink))
+    assert (
+        f"Flink did not answer ([Errno 111] Connection refused). To stop it, look its id up at http://{flink.url}"
+        in said
+    )
+
+
+@pytest.mark.parametrize(
+    ("flags", "how"),
+    [
+        (
+            ["--runner=PortableRunner", "--job_endpoint=jobs:8099"],
+            "on the engine behind jobs:8099; with --flink_master",
+        ),
+        (["--runner=SparkRunner"], "end the application of this name in Spark's web page"),
+        (["--runner=DataflowRunner", "--project=p"], "gcloud dataflow jobs list --filter=name=shardkit-0011aabb"),
+        (["--runner=FlinkRunner", "--flink_master=[local]"], "on the engine behind FlinkRunner"),
+    ],
+)
+def test_other_engines_are_named_with_how_to_stop_the_job(flags, how):
+    pipeline = Pipeline(runner="DirectRunner", options=PipelineOptions([*flags, "--job_name=shardkit-0011aabb"]))
+    assert how in stop_job(pipeline)
+
+
+class Result:
+    """A job whose job service has gone after telling its last state."""
+
+    def __init__(self, last):
+        self._state, self.cancelled = last, 0
+
+    @property
+    def state(self):
+        raise ConnectionError
+
+    def cancel(self):
+        self.cancelled += 1
+
+
+@pytest.mark.parametrize(("last", "is_told"), [("FAILED", False), ("RUNNING", True)])
+def test_a_job_that_failed_with_its_job_service_is_not_said_to_run(last, is_told):
+    pipeline = Pipeline(runner="DirectRunner", options=PipelineOptions(["--runner=SparkRunner", "--job_name=a-1"]))
+    pipeline.result = Result(last)
+    assert bool(stop_job(pipeline)) == is_told
+    assert pipeline.result.cancelled == is_told
+
+
+class Listener(Silent):
+    def __init__(self):
+        self.said = []
+
+    def say(self, text, level="info"):
+        del level
+        self.said.append(text)
+
+
+class Submitted:
+    """A runner whose job was submitted, and which then fails."""
+
+    in_process = False
+
+    def __init__(self, error, result):
+        self.error, self.result = error, result
+
+    def run(self, pipeline, *_):
+        pipeline.result = self.result
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_ctrl_c_and_errors_stop_the_job(error, flink):
+    flink.jobs = {"shardkit-0011aabb": "RUNNING"}
+    with pytest.raises(error):
+        run_with_progress(Submitted(error, object()), pipeline_on(flink), Phase(Listener(), "writing", 1, int))
+    assert flink.cancelled == ["shardkit-0011aabb"]
+
+
+def test_a_job_that_was_never_submitted_is_not_looked_for(flink):
+    flink.jobs = {"shardkit-0011aabb": "RUNNING"}
+    with pytest.raises(OSError):  # noqa: PT011 - it has no text
+        run_with_progress(Submitted(OSError, None), pipeline_on(flink), Phase(Listener(), "writing", 1, int))
+    assert flink.cancelled == []
+
+
+def test_a_job_that_goes_on_is_told_to_the_listener():
+    listener = Listener()
+    pipeline = Pipeline(runner="DirectRunner", options=PipelineOptions(["--runner=SparkRunner", "--job_name=a-1"]))
+    with pytest.raises(KeyboardInterrupt):
+        run_with_progress(Submitted(KeyboardInterrupt, None), pipeline, Phase(listener, "writing", 1, int))
+    [said] = listener.said
+    assert said.startswith("The job a-1 may still run")

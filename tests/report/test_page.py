@@ -1,0 +1,257 @@
+"""The page in headless Chromium: one browser for all tests, and a page about each kind of dataset."""
+
+import csv
+import io
+import re
+import shutil
+
+import pytest
+
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.user_call import UserCall
+from shardkit.report.dataset_collection import DatasetCollection
+from shardkit.report.facts.gathering import ReportOptions
+from shardkit.report.page.class_table import ROWS_SHOWN
+from shardkit.report.page.html import make_page, save_page
+from shardkit.report.source_collection import SourceCollection
+from shardkit.sources import SourceOptions
+from shardkit.storage import open_folder
+from shardkit.testing import convert_without_beam, picture, write_tree
+from shardkit.writing.executor import SequentialExecutor
+from shardkit.writing.progress import Silent
+from shardkit.writing.source_plan import planned_source
+
+from ..cli.calling import SAMPLE_DATA
+
+SCRIPT = "<script>alert(1)</script>"
+MAX_PAGE_BYTES = 5_000_000
+# Without a display, a network or a user: nothing of Chromium's own is fetched.
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+SAMPLES = {"boxes": "coco", "masks": "masks", "numbers": "regression.parquet", "labels": "multilabel.jsonl"}
+
+
+def troubled_source(root):
+    """A table of 45 classes and two splits, with a name that is a script, a duplicate, a leak, and a broken file."""
+    files, rows = {}, []
+    names = [SCRIPT, *(f"class {number:02d}" for number in range(44))]
+    for number, name in enumerate(names):
+        for at, split in enumerate(["train", "train", "test"][: 2 if number % 9 == 5 else 3]):
+            files[f"{number}_{at}.png"] = picture(number * 3 + at)
+            rows.append([f"{number}_{at}.png", name, split])
+    files["same.png"], files["leak.png"] = files["1_0.png"], files["2_0.png"]
+    files["broken.png"] = files["3_0.png"][:-20]
+    files["no_label.png"] = picture(999, width=40, height=20)
+    rows += [["same.png", "class 30", "train"], ["leak.png", "class 01", "test"], ["broken.png", "class 02", "train"]]
+    rows.append(["no_label.png", "", "train"])
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows([["image", "label", "split"], *rows])
+    write_tree(root, {**files, "labels.csv": out.getvalue().encode()})
+    return root / "labels.csv"
+
+
+def page_of_dataset(source, folder, name):
+    manifest_folder = folder / f"{name}-dataset"
+    convert_without_beam(str(source), str(manifest_folder))
+    from shardkit.dataset.manifest import read_manifest
+
+    images = open_folder(str(source.parent)) if name == "classes" else None
+    return make_page(DatasetCollection(read_manifest(str(manifest_folder)), images), ReportOptions(hosts=4))[0]
+
+
+def page_of_source(source):
+    options = SourceOptions(), ConvertOptions()
+    with planned_source(str(source), *options, SequentialExecutor(), Silent()) as (opened, plan):
+        return make_page(SourceCollection(opened, plan, UserCall.of(str(source), *options)), ReportOptions())[0]
+
+
+@pytest.fixture(scope="session")
+def pages(made_once):
+    """The folder of the pages."""
+
+    def make(folder):
+        troubled = troubled_source(folder / "troubled")
+        found = {"classes": page_of_dataset(troubled, folder, "classes"), "source": page_of_source(troubled)}
+        for name, sample in SAMPLES.items():
+            found[name] = page_of_dataset(SAMPLE_DATA / sample, folder, name)
+        found["boxes-source"] = page_of_source(SAMPLE_DATA / "coco")
+        found["masks-source"] = page_of_source(SAMPLE_DATA / "masks")
+        for name, page in found.items():
+            save_page(page, folder / f"{name}.html")
+
+    return made_once("report-pages", make)
+
+
+NAMES = ["classes", "source", *SAMPLES, "boxes-source", "masks-source"]
+
+
+@pytest.fixture(scope="session")
+def browser():
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("there is no Chromium; tests/report/install_chromium.sh installs it")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser, pages):
+    """Return an opened page; at the end of the test it must have logged nothing and asked for nothing."""
+    contexts, said = [], []
+
+    def open_page(name, *, width=1400, scheme="light"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme, offline=True)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("dialog", lambda dialog: (said.append(f"dialog {dialog.message}"), dialog.dismiss()))
+        page.on("request", lambda request: request.url.startswith(("file:", "data:")) or said.append(request.url))
+        page.goto((pages / f"{name}.html").as_uri())
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_is_small_whole_and_asks_for_nothing(pages, name):
+    page = (pages / f"{name}.html").read_text()
+    assert len(page.encode()) < MAX_PAGE_BYTES
+    assert page.rstrip().endswith("</html>")
+    assert SCRIPT not in page
+    assert " style=" not in page
+    assert not re.search(r"(src|href)=\"(?!data:image/webp;base64,|#)", page)
+    assert "default-src &#39;none&#39;" in page
+    assert "unsafe" not in page
+
+
+# Each width, scheme and kind of page once; all combinations are slow.
+@pytest.mark.parametrize(
+    ("width", "scheme", "names"),
+    [
+        (390, "light", ["classes"]),
+        (1400, "light", ["masks"]),
+        (390, "dark", ["labels"]),
+        (1400, "dark", ["boxes-source"]),
+        *(
+            pytest.param(width, scheme, NAMES, marks=pytest.mark.slow)
+            for width in (390, 1400)
+            for scheme in ("light", "dark")
+        ),
+    ],
+)
+def test_axe_finds_nothing_serious(opened, width, scheme, names):
+    from axe_playwright_python.sync_playwright import Axe
+
+    for name in names:
+        page = opened(name, width=width, scheme=scheme)
+        found = Axe().run(page).response["violations"]
+        serious = [
+            (one["id"], one["nodes"][0]["html"][:200]) for one in found if one["impact"] in {"serious", "critical"}
+        ]
+        assert serious == [], name
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), f"{name} scrolls sideways"
+        page.close()
+
+
+def test_classes_are_searched_sorted_and_unfolded(opened):
+    page = opened("classes")
+    table, status = page.locator("#class-table tbody tr"), page.locator("#class-status")
+    assert table.count() == ROWS_SHOWN
+    page.get_by_role("button", name="Show 25 more").click()
+    assert table.count() == 45
+    page.get_by_label("Search").fill("CLASS 3")
+    assert table.count() == 10
+    assert status.inner_text() == "10 of 45 classes"
+    page.get_by_label("Search").fill("")
+    head = page.locator("th[data-sort=name] button")
+    head.press("Enter")  # by keyboard
+    names = page.locator("#class-table tbody th").all_inner_texts()
+    assert names == sorted(names)
+    assert names[0] == SCRIPT
+    head.press("Enter")
+    assert page.locator("#class-table tbody th").first.inner_text() == "class 43"
+    assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "descending"
+
+
+def test_numbers_of_the_table_are_the_same_with_and_without_scripts(browser, pages):
+    texts = []
+    for is_on in (True, False):
+        context = browser.new_context(java_script_enabled=is_on)
+        page = context.new_page()
+        page.goto((pages / "classes.html").as_uri())
+        texts.append(page.locator("#class-table tbody").inner_text())
+        context.close()
+    assert texts[0] == texts[1]
+    assert len(texts[0].splitlines()) == ROWS_SHOWN
+
+
+def test_pictures_are_folded_by_kind_and_unfolded_for_paper(opened):
+    page = opened("classes")
+    folded = page.locator("#pictures details")
+    assert folded.count() == 3
+    second = folded.nth(1)
+    assert not second.locator("img").first.is_visible()
+    second.locator("summary").click()
+    assert second.locator("img").first.is_visible()
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")
+    assert page.locator("details:not([open])").count() == 0
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    assert page.locator("#pictures details:not([open])").count() == 1
+    assert page.pdf().startswith(b"%PDF")
+    for image in page.locator("img").all():
+        assert image.get_attribute("alt")
+        assert image.evaluate("one => one.complete && one.naturalWidth > 0")
+
+
+def test_what_is_wrong_is_shown_side_by_side(opened):
+    page = opened("classes")
+    assert page.locator("#conflicts .sheet").count() == 1
+    assert page.locator("#conflicts img").count() == 2
+    assert {"class 00", "class 30"} == {*page.locator("#conflicts figcaption b").all_inner_texts()}
+    assert page.locator("#leaks img").count() == 2
+    assert page.locator("#rejected img").count() == 1  # the one that opens
+    warnings = page.locator(".advice").inner_text()
+    for said in ("no image in “test”", "have fewer than 20 images", "exact duplicates in another split", "4 hosts"):
+        assert said in warnings
+    assert page.locator("h1").inner_text() == "classes-dataset"
+
+
+def test_a_source_is_described_before_its_conversion(opened):
+    page = opened("source")
+    assert page.locator(".kicker").inner_text() == "shardkit report · source, before its conversion"
+    assert "would be written" in page.locator("#shards").inner_text()
+    assert "shardkit convert" in page.locator("#made pre").inner_text()
+    assert page.locator("#leaks img").count() == 2
+    assert "--dedupe drop" in page.locator(".advice").inner_text()
+    assert page.locator("#pictures img").count() > 50
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "said"),
+    [
+        ("boxes", "boxes", "45 boxes in all 24 images"),
+        ("boxes-source", "boxes", "45 boxes in all 24 images"),
+        ("masks", "masks", "Counted in the masks of all 12 images"),
+        ("masks-source", "masks", "Counted in the masks of all 12 images"),
+        ("numbers", "numbers", "Quantiles of the labels"),
+        ("labels", "labels", "Labels that occur together"),
+    ],
+)
+def test_each_kind_has_its_section(opened, name, section, said):
+    page = opened(name)
+    assert said in page.locator(f"#{section}").inner_text()
+    assert page.locator(f"#{section} svg.chart").count() >= 1
+    assert page.locator("#pictures img").count() > 5
