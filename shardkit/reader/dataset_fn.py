@@ -54,6 +54,7 @@ class DatasetFn:
         self._table, self._options, self._order = table, options, order
         self._placement = placement
         self._order_name = order_name
+        self._element_spec: Any = None  # of a whole global batch, once a dataset of such batches was made
         self.class_names = list(class_names)
         self._damaged = None if options.max_corrupt is None else DamagedRecords(options.max_corrupt)
         self.num_examples = table.num_examples if order is None else order.num_examples
@@ -94,6 +95,8 @@ class DatasetFn:
             dataset = self._placement(spec)
         else:
             dataset = pipeline.build(spec)
+            if layout.per_replica_batch_size == layout.global_batch_size:
+                self._element_spec = dataset.element_spec
             dataset = refuse_restore(dataset, start_step, layout.replicas_per_worker)
         return dataset if self._options.training else self._ending(dataset, start_step, layout.replicas_per_worker)
 
@@ -175,7 +178,9 @@ class DatasetFn:
     @property
     def element_spec(self) -> Any:
         """The spec of a whole global batch, with static shapes."""
-        return self._whole_batches(0).element_spec
+        if self._element_spec is None:
+            self._element_spec = self._whole_batches(0).element_spec
+        return self._element_spec
 
     def read_batch(self, step: int) -> Any:
         """Read the whole global batch of a step, as a single replica gets it: NumPy arrays.

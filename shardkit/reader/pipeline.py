@@ -7,7 +7,7 @@
 Reading is stateful and decoding is not. With `enable_op_determinism`, TensorFlow runs stateful maps on one thread, so
 decoding is a map of its own.
 
-In block order, whole blocks of records are read in parallel with the instructions and zipped with them.
+In block order, whole blocks of records are read with the instructions, see `records.block_reader`.
 
 The order is arithmetic, so the source is a range of steps: starting at step k costs the same as starting at step 0.
 """
@@ -34,6 +34,7 @@ from shardkit.reader.records.record_reader import RecordReader
 from shardkit.reader.records.recovery import RecordRecovery
 from shardkit.reader.records.retry import retry_failed_steps
 from shardkit.reader.records.source_changes import SourceWatch
+from shardkit.reader.records.unbatching import unbatched
 from shardkit.reader.records.undecodable_images import find_undecodable_images
 from shardkit.reader.table.records import RecordTable
 
@@ -51,11 +52,7 @@ def build(spec: PipelineSpec) -> Any:
     # functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not found").
     read = _Read(RecordReader(recovery), ReadInstructions(spec, recovery))
     make_element = _MakeElement(table, options, parser)
-    add_records = _record_adder(spec)
-
-    def instructions_from(step: Any) -> Any:
-        blocks = tf.data.Dataset.range(step, spec.end_step, spec.steps_per_block).map(instructions)
-        return add_records(blocks, step)
+    instructions_from = _instructions_from(spec, instructions)
 
     def batches(examples: Any) -> Any:
         dataset = _parallel_map(_parallel_map(examples, read), make_element)
@@ -105,22 +102,25 @@ def _source_check(table: RecordTable) -> Callable[[], Any]:
     return SourceWatch(table).in_graph()
 
 
-def _record_adder(spec: PipelineSpec) -> Callable[[Any, Any], Any]:
-    """Return a function from blocks of instructions, and the step they begin at, to instructions one by one.
+def _instructions_from(spec: PipelineSpec, instructions: ReadInstructions) -> Callable[[Any], Any]:
+    """Return a function from a step, int64[], to the dataset of the instructions from that step on, one by one.
 
-    It adds the records themselves if many are read by one request. RecordReader reads those that are empty, and all of
-    them if none are added.
+    The records themselves are added if many are read by one request. RecordReader reads those that are empty, and all
+    of them if none are added.
     """
     table = spec.table
+
+    def blocks(step: Any) -> Any:
+        return tf.data.Dataset.range(step, spec.end_step, spec.steps_per_block).map(instructions)
+
     if spec.is_remote or table.frame_bytes is None:
-        return lambda blocks, _: blocks.prefetch(1).unbatch()
+        return lambda step: unbatched(blocks(step).prefetch(1))
     if isinstance(spec.order, BlockTrainingOrder):
-        reader = BlockReader(table, spec.order.layout, spec.layout, spec.options.seed)
-        return lambda blocks, first_step: tf.data.Dataset.zip(
-            blocks.prefetch(1).unbatch(), reader.records(first_step)
-        ).map(lambda instruction, record: instruction | {"record": record})
+        reader = BlockReader(table, spec.order.layout, spec.layout, spec.options.seed, instructions.of_ids)
+        size = spec.layout.per_worker_batch_size
+        return lambda step: reader.records(step).take((spec.end_step - step) * size)
     read = RangeReader(table)
-    return lambda blocks, _: blocks.map(lambda block: block | {"record": read(block["id"])}, 1).unbatch()
+    return lambda step: unbatched(blocks(step).flat_map(without_autograph(read)).prefetch(1))
 
 
 class _Read:

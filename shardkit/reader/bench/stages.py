@@ -87,9 +87,8 @@ def _records(dataset_fn: DatasetFn) -> Any:
     recovery = RecordRecovery(table, None, options.seed, options.image)
     instructions = ReadInstructions(spec, recovery)
     read = pipeline._Read(RecordReader(recovery), ReadInstructions(spec, recovery))  # noqa: SLF001 - same package
-    add_records = pipeline._record_adder(spec)  # noqa: SLF001 - same package
-    blocks = tf.data.Dataset.range(0, MAX_STEP, spec.steps_per_block).map(instructions)
-    return _parallel_map(add_records(blocks, tf.constant(0, tf.int64)), read)
+    instructions_from = pipeline._instructions_from(spec, instructions)  # noqa: SLF001 - same package
+    return _parallel_map(instructions_from(tf.constant(0, tf.int64)), read)
 
 
 def _pixels_of(dataset_fn: DatasetFn, *, is_finished: bool) -> Callable[[dict[str, Any]], Any]:

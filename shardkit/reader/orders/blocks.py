@@ -18,21 +18,29 @@ def block_order(positions: Any, *, layout: BlockLayout, seed: int) -> tuple[Any,
     permuting one position for each of them.
     """
     epochs, tables, window = _windows(positions, layout, seed)
-    shuffled = permute_ranges(
-        window.rank - window.start,
+    return tables.ids(window.row, _shuffled(window.rank, epochs, window, layout, seed)), epochs
+
+
+def rest_of_window(position: Any, *, layout: BlockLayout, seed: int) -> tuple[Any, Any]:
+    """Return the ids of a lane from an int64 position to the end of its window, int64[n], and their epoch, int64[1].
+
+    The positions p, p + lanes, … of a window have its epoch and its place in common, which are computed once for all.
+    """
+    epoch, tables, window = _windows(position[tf.newaxis], layout, seed)
+    rank = tf.range(window.rank[0], window.stop[0])
+    return tables.ids(window.row, _shuffled(rank, epoch, window, layout, seed)), epoch
+
+
+def _shuffled(rank: Any, epochs: Any, window: "_Windows", layout: BlockLayout, seed: int) -> Any:
+    """Return the rank that each rank has after the records of its window were permuted."""
+    return window.start + permute_ranges(
+        rank - window.start,
         window.stop - window.start,
         epochs,
         window.number * layout.lanes + window.lane,
         seed=derived_seed(seed, WINDOWS_PURPOSE),
         rounds=permutation.num_rounds(layout.max_window_records),
     )
-    return tables.ids(window.row, window.start + shuffled), epochs
-
-
-def left_of_window(position: Any, *, layout: BlockLayout, seed: int) -> Any:
-    """Return the number of positions of a lane from an int64 position to the end of its window, at least 1."""
-    _, _, window = _windows(position[tf.newaxis], layout, seed)
-    return (window.stop - window.rank)[0]
 
 
 class _Windows(NamedTuple):

@@ -14,6 +14,7 @@ _LOW = permutation.LOW_32
 # 2**32 / golden ratio, odd: consecutive multiples differ in all bits once mixed (Weyl sequence, as in SplitMix).
 _WEYL = 0x9E3779B9
 _BITS = tf.bitwise
+_COLLECTION = "shardkit_hash_constants"
 
 
 def permute(positions: Any, *, num_examples: int, seed: int) -> tuple[Any, Any]:
@@ -75,8 +76,8 @@ def seeds(key_hashes: Any, epochs: Any, seed: int) -> Any:
 
 def mix32(x: Any) -> Any:
     """Mix 32 bits; see permutation.mix32."""
-    x = low_32((x ^ shift_right(x, permutation.SHIFT_1)) * permutation.MULTIPLIER_1)
-    x = low_32((x ^ shift_right(x, permutation.SHIFT_2)) * permutation.MULTIPLIER_2)
+    x = low_32((x ^ shift_right(x, permutation.SHIFT_1)) * _constant(permutation.MULTIPLIER_1))
+    x = low_32((x ^ shift_right(x, permutation.SHIFT_2)) * _constant(permutation.MULTIPLIER_2))
     return x ^ shift_right(x, permutation.SHIFT_3)
 
 
@@ -95,18 +96,35 @@ def swap_first_two(ids: Any, words: Any, sizes: Any) -> Any:
 def add_hash(half: Any, size: Any, other: Any, word: Any, next_word: Any) -> Any:
     """Do half a round of the network: add the keyed hash of the other half to a half, modulo its size."""
     x = other ^ word
-    x = low_32((x ^ shift_right(x, permutation.SHIFT_1)) * permutation.MULTIPLIER_1)
+    x = low_32((x ^ shift_right(x, permutation.SHIFT_1)) * _constant(permutation.MULTIPLIER_1))
     x = x ^ next_word
-    x = low_32((x ^ shift_right(x, permutation.SHIFT_2)) * permutation.MULTIPLIER_2)
+    x = low_32((x ^ shift_right(x, permutation.SHIFT_2)) * _constant(permutation.MULTIPLIER_2))
     total = half + shift_right(x * size, 32)
     return tf.where(total >= size, total - size, total)
 
 
 def low_32(x: Any) -> Any:
     """Return the low 32 bits of int64."""
-    return _BITS.bitwise_and(x, tf.constant(_LOW, tf.int64))
+    return _BITS.bitwise_and(x, _constant(_LOW))
 
 
 def shift_right(x: Any, bits: int) -> Any:
     """Return int64 shifted to the right."""
-    return _BITS.right_shift(x, tf.constant(bits, tf.int64))
+    return _BITS.right_shift(x, _constant(bits))
+
+
+def _constant(value: int) -> Any:
+    """Return an int64 constant, one for each graph: hashes have as many constants as operations otherwise.
+
+    Each node takes a third of a millisecond to trace and about as much to optimise, for each pipeline.
+    """
+    if tf.executing_eagerly():
+        return tf.constant(value, tf.int64)
+    graph = tf.compat.v1.get_default_graph()
+    made = graph.get_collection_ref(_COLLECTION)
+    for known, constant in made:
+        if known == value and constant.graph is graph:  # a new graph begins with the collections of its outer one
+            return constant
+    constant = tf.constant(value, tf.int64)
+    made.append((value, constant))
+    return constant

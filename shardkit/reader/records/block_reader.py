@@ -1,10 +1,11 @@
-"""Read the records of ``block`` order ahead, window by window.
+"""Read the records of ``block`` order ahead, window by window, together with their instructions.
 
-    window of a lane ─► its ids ─► one request for each block, several at a time ─► training's order ─► one by one
+    window of a lane ─► its ids and instructions ─► one request for each block, several at a time ─► one by one
 
 While a lane gives the records of one window, it reads the next one, so it holds at most two windows.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 import tensorflow as tf
@@ -14,13 +15,21 @@ from shardkit.order.blocks import BlockLayout
 from shardkit.reader.autograph import without_autograph
 from shardkit.reader.orders import blocks as block_ops
 from shardkit.reader.records.range_reader import RangeReader
+from shardkit.reader.records.unbatching import unbatched
 from shardkit.reader.table.records import RecordTable
 
 
 class BlockReader:
     """Reads the records of one worker, in its order."""
 
-    def __init__(self, table: RecordTable, blocks: BlockLayout, layout: BatchLayout, seed: int) -> None:
+    def __init__(
+        self,
+        table: RecordTable,
+        blocks: BlockLayout,
+        layout: BatchLayout,
+        seed: int,
+        instructions: Callable[[Any, Any, Any], dict[str, Any]],
+    ) -> None:
         """Make a reader.
 
         Args:
@@ -28,12 +37,14 @@ class BlockReader:
             blocks: Blocks of the order.
             layout: The worker's part of every global batch; the workers divide the lanes among them.
             seed: Seed of the order.
+            instructions: Returns the instructions of n examples, among them "id", by their ids, epochs and places in
+                the global batches, int64[n] each; an epoch may be int64[1].
         """
         self._blocks, self._layout, self._seed = blocks, layout, seed
-        self._read = RangeReader(table)
+        self._instructions, self._read = instructions, RangeReader(table)
 
     def records(self, start_step: Any) -> Any:
-        """Return an endless dataset of the records' data from a step on; empty where one cannot be read.
+        """Return an endless dataset of instructions and their records from a step on; see RangeReader.
 
         Args:
             start_step: int64[].
@@ -43,7 +54,7 @@ class BlockReader:
         first_slot = layout.worker_index * num_slots
         start = tf.cast(start_step, tf.int64) * layout.global_batch_size
         return tf.data.Dataset.range(first_slot, first_slot + num_slots).interleave(
-            lambda slot: self._lane(start + slot),
+            without_autograph(lambda slot: self._lane(start + slot)),
             cycle_length=num_slots,
             block_length=layout.global_batch_size // lanes,
             num_parallel_calls=num_slots,
@@ -54,16 +65,16 @@ class BlockReader:
         """Return the records of a lane, from its first position on."""
         # Only the length of the range matters: each window begins where the last one ended.
         windows = tf.data.Dataset.range(tf.int64.max).scan(start, self._next_window)
-        return windows.map(self._window, num_parallel_calls=1, deterministic=True).unbatch()
+        return unbatched(windows.flat_map(without_autograph(self._read)).prefetch(1))
 
     @without_autograph
-    def _next_window(self, position: Any, _: Any) -> tuple[Any, Any]:
-        count = block_ops.left_of_window(position, layout=self._blocks, seed=self._seed)
-        return position + count * self._blocks.lanes, (position, count)
-
-    @without_autograph
-    def _window(self, position: Any, count: Any) -> Any:
-        """Return string[count], the records of the positions p, p + lanes, … that are in one window."""
-        positions = position + tf.range(count) * self._blocks.lanes
-        ids, _ = block_ops.block_order(positions, layout=self._blocks, seed=self._seed)
-        return self._read(ids)
+    def _next_window(self, position: Any, _: Any) -> tuple[Any, dict[str, Any]]:
+        """Return the position of the lane's next window, and the instructions of this one."""
+        lanes = self._blocks.lanes
+        ids, epoch = block_ops.rest_of_window(position, layout=self._blocks, seed=self._seed)
+        next_position = position + tf.size(ids, tf.int64) * lanes
+        # The inverse of lanes.lane_positions.
+        positions, size = tf.range(position, next_position, lanes), self._layout.global_batch_size
+        within = positions % size
+        places = positions - within + within % lanes * (size // lanes) + within // lanes
+        return next_position, self._instructions(ids, epoch, places)

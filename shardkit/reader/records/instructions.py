@@ -58,9 +58,22 @@ class ReadInstructions:
     @without_autograph
     def __call__(self, first_step: Any) -> dict[str, Any]:
         """Return the instructions of a block of steps, at the end of an evaluation of fewer steps."""
-        instructions, epochs = self.of_steps(first_step, self._spec.steps_per_block)
+        return self._recoverable(*self.of_steps(first_step, self._spec.steps_per_block))
+
+    def of_ids(self, ids: Any, epochs: Any, positions: Any) -> dict[str, Any]:
+        """Return the instructions of examples of training.
+
+        Args:
+            ids: int64[n].
+            epochs: int64[n], or int64[1] for all.
+            positions: int64[n], the places of the examples in the global batches.
+        """
+        return self._recoverable(self.of_examples(ids, epochs) | self._batch_seeds(positions), epochs)
+
+    def _recoverable(self, instructions: dict[str, Any], epochs: Any) -> dict[str, Any]:
+        """Return the instructions with what recovery needs."""
         if self._options.max_corrupt is not None:
-            instructions["epoch"] = epochs
+            instructions["epoch"] = tf.broadcast_to(epochs, tf.shape(instructions["id"]))
         if self._are_undecodable is not None:
             (found,) = self._are_undecodable(instructions["id"], instructions["window"])
             instructions["is_undecodable"] = tf.ensure_shape(found, [None])
@@ -83,10 +96,12 @@ class ReadInstructions:
             instructions = self.of_examples(ids, epochs) | {"weight": tf.cast(is_example, tf.float32)}
             if options.short_last_batch:
                 instructions[IS_EXAMPLE] = is_example
-        if options.batch_map_fn is not None:
-            epoch = tf.fill([1], _BATCH_EPOCH)
-            instructions[BATCH_SEED] = permutation_ops.seeds(positions, epoch, options.seed)
-        return instructions, epochs
+        return instructions | self._batch_seeds(positions), epochs
+
+    def _batch_seeds(self, positions: Any) -> dict[str, Any]:
+        if self._options.batch_map_fn is None:
+            return {}
+        return {BATCH_SEED: permutation_ops.seeds(positions, tf.fill([1], _BATCH_EPOCH), self._options.seed)}
 
     def of_examples(self, ids: Any, epochs: Any) -> dict[str, Any]:
         """Return the instructions of examples, as they are read in an epoch each; int64[n] both."""

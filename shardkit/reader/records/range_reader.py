@@ -5,6 +5,7 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit.reader.autograph import without_autograph
+from shardkit.reader.records.unbatching import unbatched
 from shardkit.reader.table.column_lookup import column_lookup
 from shardkit.reader.table.records import RecordTable
 
@@ -32,9 +33,19 @@ class RangeReader:
             self._starts = tf.constant(table.starts)
             self._paths = tf.constant(table.paths)
 
-    @without_autograph
-    def __call__(self, ids: Any) -> Any:
-        """Return the data of the records of int64[n] examples, string[n]; empty where one cannot be read."""
+    def __call__(self, instructions: dict[str, Any]) -> Any:
+        """Return a dataset of one element: instructions, and in "record" the data of their records, string[n].
+
+        The data is empty where a record cannot be read.
+
+        Args:
+            instructions: Columns, [n] each; "id" has the examples.
+        """
+        found, row = self._found(instructions["id"])
+        return found.map(without_autograph(lambda _, records: instructions | {"record": tf.gather(records, row)}))
+
+    def _found(self, ids: Any) -> tuple[Any, Any]:
+        """Return the dataset of the records of all ranges, see _read_ranges, and the row of each example in them."""
         in_file_order = tf.argsort(ids)
         ids = tf.gather(ids, in_file_order)
         records = ids if self._record is None else self._record(ids)
@@ -51,11 +62,11 @@ class RangeReader:
         number = tf.concat([[0], tf.cumsum(tf.cast(begins, tf.int64))], axis=0)
         row = tf.gather(tf.cumsum(counts, exclusive=True) - tf.gather(records, first), number) + records
         # Back into the order of the ids, and without the records in the gaps.
-        return tf.gather(found, tf.scatter_nd(in_file_order[:, tf.newaxis], row, tf.shape(row)))
+        return found, tf.scatter_nd(in_file_order[:, tf.newaxis], row, tf.shape(row))
 
 
 def _read_ranges(paths: Any, offsets: Any, num_bytes: Any, counts: Any) -> Any:
-    """Return the records of m ranges, one range after another.
+    """Return a dataset of one element, empty strings and the records of m ranges, one range after another.
 
     Args:
         paths: string[m].
@@ -70,12 +81,12 @@ def _read_ranges(paths: Any, offsets: Any, num_bytes: Any, counts: Any) -> Any:
         num_parallel_calls=PARALLEL_REQUESTS,
         deterministic=True,
     )
-    return ranges.unbatch().batch(tf.reduce_sum(counts)).get_single_element()
+    return unbatched(ranges).batch(tf.reduce_sum(counts))
 
 
 @without_autograph
 def _read_range(path: Any, offset: Any, num_bytes: Any, count: Any) -> Any:
-    """Return a dataset of one element, the records of a range; from a damaged one on they are empty.
+    """Return a dataset of one element, empty strings and the records of a range; from a damaged one on all are empty.
 
     TensorFlow stops reading a file at its first damaged record. RecordReader reads the empty ones again, one by one.
     """
@@ -86,7 +97,8 @@ def _read_range(path: Any, offset: Any, num_bytes: Any, count: Any) -> Any:
     records = tf.data.experimental.from_variant(records, tf.TensorSpec([], tf.string))
     # Zipped with as many elements, so that it ends: see RecordReader for the reason.
     readable = tf.data.Dataset.zip(_empty_strings(count), records).ignore_errors()
-    return readable.map(lambda _, record: record).concatenate(_empty_strings(count)).take(count).batch(count)
+    either = readable.concatenate(tf.data.Dataset.zip(*[_empty_strings(count)] * 2))
+    return either.take(count).batch(count)
 
 
 def _empty_strings(count: Any) -> Any:

@@ -36,11 +36,11 @@ class _State:
         self._handle = handle
 
     @staticmethod
-    def make(first_step: Any) -> tuple[Any, Any]:
+    def make() -> Any:
         """Make the variable in the graph, so that each iterator has its own; it exists as long as its handle."""
         handle = tf.raw_ops.VarHandleOp(dtype=tf.int64, shape=[3], shared_name=ANONYMOUS)
         tf.raw_ops.AssignVariableOp(resource=handle, value=tf.constant(_State.INITIAL, tf.int64))
-        return handle, first_step
+        return handle
 
     def read(self) -> Any:
         """Return the three numbers."""
@@ -81,12 +81,12 @@ def retry_failed_steps(
         batches_per_step: Number of batches that the dataset gives for every step.
     """
 
-    def attempts(handle: Any, first: Any) -> Any:
-        def is_left(_: Any) -> Any:
+    def attempts(first: Any) -> Any:
+        def is_left(handle: Any, first: Any) -> Any:
             given, _, _ = _State(handle).read()
             return first + given // batches_per_step < end_step
 
-        return tf.data.Dataset.range(_FOREVER).take_while(is_left).map(lambda _: (handle, first))
+        return tf.data.Dataset.from_tensors((_State.make(), first)).repeat().take_while(is_left)
 
     def attempt(handle: Any, first: Any) -> Any:
         state = _State(handle)
@@ -117,7 +117,7 @@ def retry_failed_steps(
     # This runs in the thread that asks for a batch: a thread of its own could call find_causes while the interpreter
     # exits, which would wait for that thread for ever. `batches` does its own prefetching.
     options.experimental_optimization.inject_prefetch = False
-    states = first_step.map(_State.make).flat_map(without_autograph(attempts))
+    states = first_step.flat_map(without_autograph(attempts))
     return states.flat_map(without_autograph(attempt)).with_options(options)
 
 

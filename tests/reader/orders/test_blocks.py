@@ -56,6 +56,33 @@ def test_the_graph_orders_blocks_as_numpy_does(case, seed):
         np.testing.assert_array_equal(epochs, positions // layout.num_examples)
 
 
+@pytest.mark.parametrize("case", LAYOUTS, ids=lambda case: f"{len(case[0])}-shards-of-{case[0][0]}")
+def test_windows_of_a_lane_follow_each_other_in_the_order_of_numpy(case):
+    layout = layout_of(case)
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int64)])
+    def compiled(position):
+        return block_ops.rest_of_window(position, layout=layout, seed=3)
+
+    position = max(0, 2 * layout.num_examples - 7)  # inside of a window, shortly before an epoch ends
+    for _ in range(4):
+        ids, epoch = compiled(position)
+        positions = position + np.arange(len(ids)) * layout.lanes
+        expected = blocks.block_order(
+            positions,
+            starts=layout.starts,
+            num_examples=layout.num_examples,
+            seed=3,
+            block_records=layout.block_records,
+            window_blocks=layout.window_blocks,
+            lanes=layout.lanes,
+        )
+        assert len(ids) > 0
+        np.testing.assert_array_equal(ids, expected)
+        np.testing.assert_array_equal(np.broadcast_to(epoch, len(ids)), positions // layout.num_examples)
+        position = positions[-1] + layout.lanes
+
+
 @pytest.mark.parametrize("rounds", [12, 24])
 def test_the_graph_permutes_ranges_of_many_sizes_as_numpy_does(rounds):
     rng = np.random.default_rng(0)

@@ -92,7 +92,8 @@ def test_evaluation_reads_every_byte_once(noise, table):
 def test_any_examples_are_read_in_the_order_asked_for(ids, noise, table):
     plain = make_dataset_fn(noise, "train", global_batch_size=1, training=False)
     sizes = [int(table.frame_bytes[i]) - 16 for i in ids]  # a frame is 16 bytes more than its data
-    found = RangeReader(table)(tf.constant(ids, tf.int64)).numpy()
+    [found] = RangeReader(table)({"id": tf.constant(ids, tf.int64)})
+    found = found["record"].numpy()
     assert [len(record) for record in found] == sizes
     features = [tf.train.Example.FromString(record).features.feature for record in found]
     assert [example["key"].bytes_list.value[0].decode() for example in features] == [
@@ -103,10 +104,10 @@ def test_any_examples_are_read_in_the_order_asked_for(ids, noise, table):
 def test_what_lies_far_apart_is_not_read_along(noise, table):
     spread = [0, NUM_EXAMPLES - 1]
     assert int(table.frame_bytes.sum()) < MAX_GAP_BYTES or len(table.paths) > 1
-    read = RangeReader(table)
-    read(tf.constant(spread, tf.int64))
+    read = RangeReader(table)({"id": tf.constant(spread, tf.int64)})
+    next(iter(read))
     before = bytes_read()
-    read(tf.constant(spread, tf.int64))
+    next(iter(read))
     assert bytes_read() - before < int(table.frame_bytes[spread].sum()) + 1000
 
 
@@ -165,7 +166,7 @@ def test_pixels_are_those_of_records_read_one_by_one(noise):
 
 def test_a_worker_reads_no_more_than_two_windows_ahead(noise, table):
     blocks = BlockLayout(table.starts, 8, 2, 4)
-    reader = BlockReader(table, blocks, BatchLayout(4, 1, 0), 0)
+    reader = BlockReader(table, blocks, BatchLayout(4, 1, 0), 0, lambda ids, *_: {"id": ids})
     before = bytes_read()
     iterator = iter(reader.records(0))
     next(iterator)
