@@ -277,7 +277,10 @@ def origin_section(origin: Origin, *, is_dataset: bool) -> Section:
     if origin.skipped:
         rows.append(["Skipped files", ", ".join(f"{number:,} {kind}" for kind, number in origin.skipped.items())])
     intro = (
-        ["The command, with all options that are not the defaults; SOURCE and OUT are not recorded in a dataset."]
+        [
+            "The command with the options that decide the bytes and are not the defaults. A dataset does not record "
+            "SOURCE, OUT, the file of --classes and the options that say how SOURCE is read, such as --layout."
+        ]
         if is_dataset
         else ["The command that converts this source as described here:"]
     )
