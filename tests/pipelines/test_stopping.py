@@ -121,6 +121,21 @@ def test_a_flink_that_does_not_answer_is_said(flink):
 
 
 @pytest.mark.parametrize(
+    ("master", "url"),
+    [
+        ("flink:8082", "http://flink:8082"),
+        ("flink", "http://flink:8081"),
+        ("[::1]:8081", "http://[::1]:8081"),
+        ("https://flink/jobs/", "https://flink/jobs"),
+        ("[local]", None),
+        ("[auto]", None),
+    ],
+)
+def test_the_address_of_flink_is_the_one_that_the_doctor_asks(master, url):
+    assert stopping.flink_rest_url(PipelineOptions([f"--flink_master={master}"])) == url
+
+
+@pytest.mark.parametrize(
     ("flags", "how"),
     [
         (
