@@ -81,6 +81,9 @@ def report(
         from shardkit.storage import open_folder
 
         folder = None if source_folder is None else open_folder(source_folder)
+        if folder is not None and not folder.scan():
+            msg = f"--source-folder {source_folder}: there is no such folder, or it is empty; correct the path"
+            raise CallError(msg)
         page, advice = make_page(DatasetCollection(manifest, folder), options, terminal)
     save_page(page, output)
     _say(output, page, advice, terminal)
@@ -95,6 +98,7 @@ def _page_of_source(
     from shardkit.call_arguments import option_values, source_location
     from shardkit.pipelines.executor import BeamExecutor
     from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.readiness import refuse_unready
     from shardkit.planning.user_call import UserCall
     from shardkit.report.page.html import make_page
     from shardkit.report.source_collection import SourceCollection
@@ -104,6 +108,7 @@ def _page_of_source(
     url = source_location(source)
     source_options, convert_options = option_values(arguments)
     runner = runner_config(arguments["beam_options"], arguments["workers"])
+    refuse_unready(runner, terminal.say, SOURCE=url)
     executor = BeamExecutor(runner)
     with planned_source(url, source_options, convert_options, executor, terminal, runner.temp_location) as (
         opened,

@@ -21,6 +21,7 @@ from shardkit.examples.sequence import read_example
 from shardkit.hashing import hash64
 from shardkit.images import BadImage, inspect
 from shardkit.images.pillow import open_image
+from shardkit.naming import relative_path_problem
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import options_text
@@ -167,8 +168,13 @@ class DatasetCollection:
         )
 
     def rejected_picture(self, key: str, side: int) -> "Image | None":
-        """Return the picture of a rejected file, if the source is known."""
-        return None if self._source is None else opened_file(self._source, key, side)
+        """Return the picture of a rejected file, if the source is known.
+
+        A path that leaves the folder is not followed: whoever made the dataset wrote its list of rejected files.
+        """
+        if self._source is None or relative_path_problem(key):
+            return None
+        return opened_file(self._source, key, side)
 
 
 def title_of(name: str, place: str) -> str:

@@ -50,6 +50,7 @@ def test_a_report_about_a_source_writes_nothing_else(tmp_path, monkeypatch):
         (["--training-size", "0"], "sides from 1 to 16384 pixels; found 0"),
         (["--resize", "64"], "--resize has no effect on its report"),
         (["--hosts", "0"], "Invalid value for '--hosts'"),
+        (["--source-folder", "no-folder"], "--source-folder no-folder: there is no such folder"),
         (["-o", "no/such/folder/page.html"], "no/such/folder/page.html: the page cannot be written: No such file"),
     ],
 )

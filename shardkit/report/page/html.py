@@ -1,6 +1,7 @@
 """Fill in the template, state the content security policy, and save the page."""
 
 import base64
+import contextlib
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -171,6 +172,8 @@ def save_page(page: str, path: Path) -> None:
         temporary.write_text(page, encoding="utf-8", errors="backslashreplace", newline="\n")
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         msg = f"{path}: the page cannot be written: {error.strerror or error}"
         raise MachineError(msg) from error
+    finally:
+        with contextlib.suppress(OSError):  # it is not there
+            temporary.unlink()
