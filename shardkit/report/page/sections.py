@@ -278,8 +278,10 @@ def origin_section(origin: Origin, *, is_dataset: bool) -> Section:
         rows.append(["Skipped files", ", ".join(f"{number:,} {kind}" for kind, number in origin.skipped.items())])
     intro = (
         [
-            "The command with the options that decide the bytes and are not the defaults. A dataset does not record "
-            "SOURCE, OUT, the file of --classes and the options that say how SOURCE is read, such as --layout."
+            (
+                "The command, with the options that decide the bytes and are not the defaults. A dataset does not "
+                "record SOURCE, OUT, the file of --classes and how SOURCE was read, such as --layout."
+            )
         ]
         if is_dataset
         else ["The command that converts this source as described here:"]
