@@ -1,6 +1,5 @@
 """The command ``shardkit report``: one HTML page about a dataset, or about a source before its conversion."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -65,10 +64,12 @@ def report(
     require_extra("report", "a report")
     from shardkit.dataset.manifest import find_dataset
     from shardkit.errors import CallError
+    from shardkit.report.facts.gathering import ReportOptions
     from shardkit.report.page.html import make_page, save_page
+    from shardkit.training_size import parse_training_size
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
-    options = _options(training_size, hosts)
+    options = ReportOptions(*parse_training_size(training_size, "--training-size"), hosts)
     manifest = find_dataset(source) if source else None
     if manifest is None:
         if source_folder is not None:
@@ -116,22 +117,6 @@ def _page_of_source(
     ):
         call = UserCall.of(url, source_options, convert_options)
         return make_page(SourceCollection(opened, plan, call), options, terminal)
-
-
-def _options(training_size: str, hosts: int | None) -> "ReportOptions":
-    """Return the options of the report.
-
-    Raises:
-        CallError: The training size is not one.
-    """
-    from shardkit.errors import CallError
-    from shardkit.report.facts.gathering import ReportOptions
-
-    sides = re.fullmatch(r"([0-9]{1,5})(?:x([0-9]{1,5}))?", training_size)
-    if sides is None:
-        msg = f"--training-size is a number of pixels or HEIGHTxWIDTH, such as 224 or 192x256; found {training_size!r}"
-        raise CallError(msg)
-    return ReportOptions(int(sides[1]), int(sides[2] or sides[1]), hosts)
 
 
 def _say(output: Path, page: str, advice: "list[Advice]", terminal: "Terminal") -> None:
