@@ -11,7 +11,7 @@ from shardkit.cli.options.groups import GroupedCommand
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
-    from shardkit.report.advice import Advice
+    from shardkit.report.advice.warning import Advice
     from shardkit.report.facts.gathering import ReportOptions
 
 _OWN = {"source", "output", "training_size", "hosts", "source_folder", "quiet", "log_format", "beam_options"}

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from shardkit.errors import MachineError
 from shardkit.naming import counted
-from shardkit.report.advice import Advice, advise, unreadable_pictures
+from shardkit.report.advice.all_warnings import advise
+from shardkit.report.advice.contents import unreadable_pictures
+from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Collection
 from shardkit.report.facts.gathering import Facts, ReportOptions, gather_facts
 from shardkit.report.page.annotation_sections import annotation_sections

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from shardkit.images.info import CHANGES
 from shardkit.naming import counted
-from shardkit.report.advice import megapixels
+from shardkit.report.advice.speed import megapixels
 from shardkit.report.charts.bars import Bar, bar_chart
 from shardkit.report.charts.distributions import Line, histogram, level_chart
 from shardkit.report.charts.maps import size_map
