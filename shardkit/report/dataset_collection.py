@@ -168,13 +168,8 @@ class DatasetCollection:
         )
 
     def rejected_picture(self, key: str, side: int) -> "Image | None":
-        """Return the picture of a rejected file, if the source is known.
-
-        A path that leaves the folder is not followed: whoever made the dataset wrote its list of rejected files.
-        """
-        if self._source is None or relative_path_problem(key):
-            return None
-        return opened_file(self._source, key, side)
+        """Return the picture of a rejected file, if the source is known."""
+        return None if self._source is None else opened_file(self._source, key, side)
 
 
 def title_of(name: str, place: str) -> str:
@@ -198,7 +193,12 @@ def first_rejected(table: pa.Table, per_reason: int) -> list[RejectedFile]:
 
 
 def opened_file(folder: Folder, path: str, side: int) -> "Image | None":
-    """Return the picture of a file that was rejected; None if it does not open."""
+    """Return the picture of a file that was rejected; None if it does not open.
+
+    A path that leaves the folder is not followed: the list of rejected files has what a label file or a dataset says.
+    """
+    if relative_path_problem(path):
+        return None
     try:
         return decoded(folder.read(path), side)
     except OSError:
