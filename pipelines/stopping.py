@@ -24,6 +24,7 @@ from apache_beam.options.pipeline_options import (
 )
 
 from shardkit.doctor.engine import Engine
+from shardkit.doctor.flink import DIRECT
 
 REQUEST_SECONDS = 5.0
 CANCEL_SECONDS = 10.0  # until the engine has stopped the job
@@ -116,7 +117,7 @@ def _find(url: str, name: str) -> str | None:
 
 def _ask(url: str, method: str = "GET") -> Any:
     request = urllib.request.Request(url, method=method)  # noqa: S310 - the user's own --flink_master
-    with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as answer:  # noqa: S310 - as above
+    with DIRECT.open(request, timeout=REQUEST_SECONDS) as answer:
         return json.loads(answer.read() or b"{}")
 
 

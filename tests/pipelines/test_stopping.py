@@ -93,6 +93,13 @@ def test_a_job_that_appears_a_moment_later_is_cancelled_too(flink):
     assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
 
 
+def test_the_proxy_of_the_environment_is_not_asked(flink, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    flink.jobs = {"shardkit-0011aabb": "RUNNING"}
+    assert stop_job(pipeline_on(flink)) == ""
+    assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
+
+
 @pytest.mark.parametrize("jobs", [{}, {"shardkit-0011aabb": "FAILED"}])
 def test_of_a_job_that_is_over_nothing_is_said(jobs, flink):
     flink.jobs = jobs
