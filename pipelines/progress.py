@@ -103,9 +103,11 @@ class _Listening:
         elif time.monotonic() >= self._until:
             self._is_over = True
             causes = likely_causes(self._runner.engine)
+            self._log.is_kept = True  # the user may look into it after Ctrl-C
             self._phase.listener.say(
                 f"No worker has answered for {SILENT_SECONDS:.0f} s; see {self._log.path}, or stop this run and let "
-                f"`shardkit doctor` try the workers with the same options. Most likely: {causes[0]}"
+                f"`shardkit doctor` try the workers with the same options. Most likely: {causes[0]}",
+                "warning",
             )
 
 

@@ -4,9 +4,10 @@ from collections.abc import Callable
 
 from shardkit.doctor.driver import check_runner
 from shardkit.pipelines.options import RunnerConfig
+from shardkit.writing.progress import Level
 
 
-def refuse_unready(runner: RunnerConfig, say: Callable[[str], None], **places: str) -> None:
+def refuse_unready(runner: RunnerConfig, say: Callable[[str, Level], None], **places: str) -> None:
     """Refuse a call whose job cannot succeed; say what may make it fail.
 
     Args:
@@ -22,4 +23,4 @@ def refuse_unready(runner: RunnerConfig, say: Callable[[str], None], **places: s
         if check.status == "failed":
             raise check.error()
         if check.status == "warning":
-            say(f"warning: {check.sentence}")
+            say(f"warning: {check.sentence}", "warning")

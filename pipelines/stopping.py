@@ -23,6 +23,9 @@ from apache_beam.options.pipeline_options import (
     StandardOptions,
 )
 
+from shardkit.doctor.engine import Engine
+from shardkit.doctor.flink import DIRECT
+
 REQUEST_SECONDS = 5.0
 CANCEL_SECONDS = 10.0  # until the engine has stopped the job
 APPEAR_SECONDS = 3.0  # of a job that is being submitted
@@ -65,9 +68,10 @@ def stop_job(pipeline: Pipeline) -> str:
 def flink_rest_url(options: PipelineOptions) -> str | None:
     """Return the address of Flink's REST interface; None if the options do not name a Flink cluster."""
     master = str(options.view_as(FlinkRunnerOptions).flink_master or "").strip().rstrip("/")
-    if not master or master.startswith("["):
-        return None
-    return master if master.startswith(("http://", "https://")) else f"http://{master}"
+    if master.startswith(("http://", "https://")):
+        return master
+    address = Engine(flink_master=master).flink
+    return None if address is None else f"http://{address}"
 
 
 def _stop_on_flink(url: str, name: str) -> str:
@@ -113,7 +117,7 @@ def _find(url: str, name: str) -> str | None:
 
 def _ask(url: str, method: str = "GET") -> Any:
     request = urllib.request.Request(url, method=method)  # noqa: S310 - the user's own --flink_master
-    with urllib.request.urlopen(request, timeout=REQUEST_SECONDS) as answer:  # noqa: S310 - as above
+    with DIRECT.open(request, timeout=REQUEST_SECONDS) as answer:
         return json.loads(answer.read() or b"{}")
 
 

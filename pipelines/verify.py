@@ -19,7 +19,7 @@ from shardkit.verification.dataset import CheckJob
 from shardkit.verification.shards import DatasetProblem, ShardCheck
 from shardkit.writing.output.finished_shards import READING_THREADS
 from shardkit.writing.progress import Phase, ProgressListener
-from shardkit.writing.worker_check import DriverView, check_worker
+from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
 
 _FAILURE = "failure.json"
 _REPORT = "shard-"

@@ -114,8 +114,8 @@ def convert(
         fit: With `size`: ``crop`` cuts off what is beyond the edges, ``pad`` adds a black border.
         mask_padding: Class number of the border that ``fit="pad"`` adds to masks, such as 255 for "no class".
         quality: Quality of JPEGs whose pixels have to change, 1 to 100.
-        jpeg: ``baseline`` re-encodes progressive JPEGs, which take 2.6 times as long to decode, with their own tables;
-            ``keep`` leaves them.
+        jpeg: ``baseline`` re-encodes progressive JPEGs, which take 1.5 to 2.9 times as long to decode, with their own
+            tables; ``keep`` leaves them.
         subsampling: Chroma subsampling of JPEGs that are encoded; JPEGs with more chroma are re-encoded with their own
             tables. None keeps them.
         strip_metadata: Whether EXIF (with GPS positions), XMP, comments and thumbnails are removed; the pixels and

@@ -1,15 +1,13 @@
 """What is measured, as one value."""
 
-import re
 from dataclasses import dataclass
 from typing import Literal
 
 from shardkit.errors import CallError
+from shardkit.training_size import shorter_side_for
 
 Dtype = Literal["float32", "bfloat16", "uint8"]
 Order = Literal["full", "block"]
-
-MAX_IMAGE_SIDE = 1 << 16  # pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,31 +53,11 @@ class BenchSettings:
         if self.target is not None and self.target <= 0:
             msg = f"--target is a number of images a second above 0; found {self.target}"
             raise CallError(msg)
-        if not all(1 <= side <= MAX_IMAGE_SIDE for side in self.image_size):
-            msg = f"--image-size must be from 1 to {MAX_IMAGE_SIDE} pixels; found {self.image_size}"
-            raise CallError(msg)
         if self.resize is not None and self.resize < 1:
             msg = f"--resize must be at least 1 pixel; found {self.resize}"
             raise CallError(msg)
 
     @property
     def shorter_side(self) -> int:
-        """The shorter side that images are reduced to in the trial of `--resize`.
-
-        8/7 of the trainer's size, as in 256 for 224: an evaluation cuts the centre of 7/8 of it out.
-        """
-        return self.resize or -(-max(self.image_size) * 8 // 7)
-
-
-def parse_image_size(text: str) -> tuple[int, int]:
-    """Parse ``224`` or ``240x320`` (height, width).
-
-    Raises:
-        CallError: It is neither.
-    """
-    found = re.fullmatch(r"(\d{1,6})(?:[x×](\d{1,6}))?", text.strip())
-    if found is None:
-        msg = f"--image-size is a number of pixels such as 224, or HEIGHTxWIDTH such as 240x320; found {text!r}"
-        raise CallError(msg)
-    height, width = found.groups()
-    return int(height), int(width or height)
+        """The shorter side that images are reduced to in the trial of `--resize`."""
+        return self.resize or shorter_side_for(*self.image_size)

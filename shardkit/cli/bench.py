@@ -94,13 +94,14 @@ def bench(
     are tried on a sample that is converted again, and arguments of the reader on the dataset. Nothing is trained.
     """
     from shardkit.bench.running import run
-    from shardkit.bench.settings import BenchSettings, parse_image_size
+    from shardkit.bench.settings import BenchSettings
     from shardkit.cli.terminal import Terminal, print_parts
+    from shardkit.training_size import parse_training_size
 
     settings = BenchSettings(
         dataset,
         split=split,
-        image_size=parse_image_size(image_size),
+        image_size=parse_training_size(image_size, "--image-size"),
         batch_size=batch_size,
         dtype=dtype,  # type: ignore[arg-type] # one of the choices
         order=order,  # type: ignore[arg-type] # one of the choices

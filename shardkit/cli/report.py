@@ -1,6 +1,5 @@
 """The command ``shardkit report``: one HTML page about a dataset, or about a source before its conversion."""
 
-import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ from shardkit.cli.options.groups import GroupedCommand
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
-    from shardkit.report.advice import Advice
+    from shardkit.report.advice.warning import Advice
     from shardkit.report.facts.gathering import ReportOptions
 
 _OWN = {"source", "output", "training_size", "hosts", "source_folder", "quiet", "log_format", "beam_options"}
@@ -65,10 +64,12 @@ def report(
     require_extra("report", "a report")
     from shardkit.dataset.manifest import find_dataset
     from shardkit.errors import CallError
+    from shardkit.report.facts.gathering import ReportOptions
     from shardkit.report.page.html import make_page, save_page
+    from shardkit.training_size import parse_training_size
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
-    options = _options(training_size, hosts)
+    options = ReportOptions(*parse_training_size(training_size, "--training-size"), hosts)
     manifest = find_dataset(source) if source else None
     if manifest is None:
         if source_folder is not None:
@@ -81,6 +82,9 @@ def report(
         from shardkit.storage import open_folder
 
         folder = None if source_folder is None else open_folder(source_folder)
+        if folder is not None and not folder.scan():
+            msg = f"--source-folder {source_folder}: there is no such folder, or it is empty; correct the path"
+            raise CallError(msg)
         page, advice = make_page(DatasetCollection(manifest, folder), options, terminal)
     save_page(page, output)
     _say(output, page, advice, terminal)
@@ -95,6 +99,7 @@ def _page_of_source(
     from shardkit.call_arguments import option_values, source_location
     from shardkit.pipelines.executor import BeamExecutor
     from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.readiness import refuse_unready
     from shardkit.planning.user_call import UserCall
     from shardkit.report.page.html import make_page
     from shardkit.report.source_collection import SourceCollection
@@ -104,6 +109,7 @@ def _page_of_source(
     url = source_location(source)
     source_options, convert_options = option_values(arguments)
     runner = runner_config(arguments["beam_options"], arguments["workers"])
+    refuse_unready(runner, terminal.say, SOURCE=url)
     executor = BeamExecutor(runner)
     with planned_source(url, source_options, convert_options, executor, terminal, runner.temp_location) as (
         opened,
@@ -111,22 +117,6 @@ def _page_of_source(
     ):
         call = UserCall.of(url, source_options, convert_options)
         return make_page(SourceCollection(opened, plan, call), options, terminal)
-
-
-def _options(training_size: str, hosts: int | None) -> "ReportOptions":
-    """Return the options of the report.
-
-    Raises:
-        CallError: The training size is not one.
-    """
-    from shardkit.errors import CallError
-    from shardkit.report.facts.gathering import ReportOptions
-
-    sides = re.fullmatch(r"([0-9]{1,5})(?:x([0-9]{1,5}))?", training_size)
-    if sides is None:
-        msg = f"--training-size is a number of pixels or HEIGHTxWIDTH, such as 224 or 192x256; found {training_size!r}"
-        raise CallError(msg)
-    return ReportOptions(int(sides[1]), int(sides[2] or sides[1]), hosts)
 
 
 def _say(output: Path, page: str, advice: "list[Advice]", terminal: "Terminal") -> None:

@@ -17,6 +17,8 @@ from shardkit.doctor.check import Check
 from shardkit.doctor.engine import Address, Engine
 
 ANSWER_SECONDS = 10
+# Without the proxy of the environment, which seldom reaches a cluster: `check_addresses` connects without it, too.
+DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 _JAR = re.compile(r"flink[-_](?P<flink>\d+\.\d+)-job-server-(?P<beam>\d+\.\d+)")
 
 
@@ -105,7 +107,7 @@ def check_job_server(engine: Engine) -> Iterator[Check]:
 
 def _ask(address: Address, path: str) -> dict[str, Any]:
     url = f"http://{address}/v1/{path}"
-    with urllib.request.urlopen(url, timeout=ANSWER_SECONDS) as answer:
+    with DIRECT.open(url, timeout=ANSWER_SECONDS) as answer:
         found = json.load(answer)
     if not isinstance(found, dict):
         msg = f"{url} has no object"

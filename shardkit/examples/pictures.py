@@ -1,5 +1,6 @@
 """Save a picture."""
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,8 @@ def save_picture(picture: "Image", path: Path) -> None:
         picture.save(temporary, kind)
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         msg = f"{path}: the picture cannot be written: {error.strerror or error}"
         raise MachineError(msg) from error
+    finally:
+        with contextlib.suppress(OSError):  # it is not there
+            temporary.unlink()

@@ -6,6 +6,7 @@ from fractions import Fraction
 from typing import Any
 
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.splits.splitting import shares_text
 
 PLAN_VERSION_KEY = "plan_version"  # not an option, though the manifest lists it with them
 _FLAGS = {"shard_bytes": "--shard-size", "pipelines": "--input-pipelines"}  # others are named like their options
@@ -27,15 +28,12 @@ def options_text(options: Mapping[str, Any]) -> str:
 
 def _option(name: str, value: Any) -> str:
     flag = _FLAGS.get(name) or "--" + name.replace("_", "-")
-    return flag if value is True else f"{flag} {shlex.quote(_as_text(value))}"
+    return flag if value is True else f"{flag} {shlex.quote(_as_text(name, value))}"
 
 
-def _as_text(value: Any) -> str:
-    if isinstance(value, dict):
-        return ",".join(f"{name}={_share(one)}" for name, one in value.items())
-    return str(value)
-
-
-def _share(value: Any) -> str:
-    """Return a share of a split, which the manifest has as a fraction, as the user wrote it: 4/5 is 0.8."""
-    return f"{float(Fraction(value)):g}" if isinstance(value, str) else str(value)
+def _as_text(name: str, value: Any) -> str:
+    if name == "splits":  # the manifest has fractions: 4/5
+        return shares_text({split: Fraction(share) for split, share in value.items()})
+    if isinstance(value, Mapping):
+        return ",".join(f"{split}={number}" for split, number in value.items())
+    return ",".join(value) if isinstance(value, list) else str(value)

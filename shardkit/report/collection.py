@@ -220,3 +220,8 @@ def total_class_counts(splits: Sequence[Split]) -> npt.NDArray[np.int64]:
         return np.zeros(0, np.int64)
     total: npt.NDArray[np.int64] = np.sum([split.class_counts for split in splits], axis=0, dtype=np.int64)
     return total
+
+
+def learned_split(splits: Sequence[Split]) -> Split:
+    """Return the split that models learn from: "train", or the first of at least one."""
+    return next((split for split in splits if split.name == "train"), splits[0])

@@ -21,6 +21,7 @@ from shardkit.examples.sequence import read_example
 from shardkit.hashing import hash64
 from shardkit.images import BadImage, inspect
 from shardkit.images.pillow import open_image
+from shardkit.naming import relative_path_problem
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import options_text
@@ -192,7 +193,12 @@ def first_rejected(table: pa.Table, per_reason: int) -> list[RejectedFile]:
 
 
 def opened_file(folder: Folder, path: str, side: int) -> "Image | None":
-    """Return the picture of a file that was rejected; None if it does not open."""
+    """Return the picture of a file that was rejected; None if it does not open.
+
+    A path that leaves the folder is not followed: the list of rejected files has what a label file or a dataset says.
+    """
+    if relative_path_problem(path):
+        return None
     try:
         return decoded(folder.read(path), side)
     except OSError:

@@ -43,10 +43,11 @@ from shardkit.writing.publishing import check_finished_shards, publish
 from shardkit.writing.refusals import ExistingDataset, refuse_output
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too_many_rejected
 from shardkit.writing.rejected import rejected_parquet
-from shardkit.writing.seen_rejects import refuse_seen_late_rejects
 from shardkit.writing.shard import WriteOptions
 from shardkit.writing.source_plan import plan_inventory, take_inventory
-from shardkit.writing.worker_check import DriverView, raise_failure, stop_after_failure
+from shardkit.writing.worker_checks.driver_view import DriverView
+from shardkit.writing.worker_checks.failures import raise_failure, stop_after_failure
+from shardkit.writing.worker_checks.seen_rejects import refuse_seen_late_rejects
 
 REJECTED_IN_WORK = f"{WORK_FOLDER}/rejected.parquet"
 

@@ -16,7 +16,7 @@ from shardkit.writing.output.run_token import RunToken
 from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.progress import Phase
 from shardkit.writing.shard import WriteOptions, write_shard
-from shardkit.writing.worker_check import DriverView
+from shardkit.writing.worker_checks.driver_view import DriverView
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +28,7 @@ class WriteJob:
         output: The output folder.
         options: Options of every shard.
         run: The run that the workers belong to.
-        driver: What the driver runs and sees, if workers may run on other hosts; see `worker_check`.
+        driver: What the driver runs and sees, if workers may run on other hosts; see `driver_view`.
     """
 
     source: Folder

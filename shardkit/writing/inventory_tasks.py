@@ -30,14 +30,8 @@ from shardkit.storage.retry import retried, retried_iterator
 from shardkit.writing.output.run_token import Fence, RunToken
 from shardkit.writing.part_groups import PartGroup
 from shardkit.writing.refusals import ListingCheck, ListingSummary
-from shardkit.writing.worker_check import (
-    FAILURE,
-    DriverView,
-    check_worker,
-    has_failed,
-    raise_failure,
-    report_failure,
-)
+from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
+from shardkit.writing.worker_checks.failures import FAILURE, has_failed, raise_failure, report_failure
 
 # Decoding a batch takes a fraction of a second: small enough to distribute evenly, large enough to be columnar.
 DECODE_BATCH_ROWS = 128
@@ -69,7 +63,7 @@ class InventoryJob:
         run: The run that the workers belong to.
         is_filled: Whether the driver sees entries in the source's folder.
         listing_check: Refuses a listing before anything is decoded; None if there is nothing to refuse.
-        driver: What the driver runs and sees, if workers may run on other hosts; see `worker_check`.
+        driver: What the driver runs and sees, if workers may run on other hosts; see `driver_view`.
     """
 
     source: Source

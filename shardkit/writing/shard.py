@@ -36,7 +36,8 @@ from shardkit.writing.output.finished_shards import is_done
 from shardkit.writing.output.run_token import Fence, RunToken
 from shardkit.writing.output.shard_reports import rejects_path, report_error, report_rejects
 from shardkit.writing.record_blocks import RecordBlocks
-from shardkit.writing.worker_check import DriverView, check_worker, report_failure, with_host
+from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
+from shardkit.writing.worker_checks.failures import report_failure, with_host
 
 _AT_REST = f"{CONVERT_AGAIN} when the source does not change any more"
 JPEG_START = b"\xff\xd8"
@@ -73,7 +74,7 @@ def write_shard(
         task: The shard.
         options: Options of every shard.
         run: The run that this worker belongs to.
-        driver: What the driver runs and sees; None if this is the driver's process. See `worker_check`.
+        driver: What the driver runs and sees; None if this is the driver's process. See `driver_view`.
 
     Raises:
         MachineError: This host does not see the output, so that it cannot report.

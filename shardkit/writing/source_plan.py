@@ -22,8 +22,8 @@ from shardkit.writing.output.work_folder import work_folder
 from shardkit.writing.part_groups import part_groups
 from shardkit.writing.progress import Phase, ProgressListener
 from shardkit.writing.refusals import ExistingDataset, ListingCheck
-from shardkit.writing.seen_rejects import refuse_seen_rejects
-from shardkit.writing.worker_check import stop_after_failure
+from shardkit.writing.worker_checks.failures import stop_after_failure
+from shardkit.writing.worker_checks.seen_rejects import refuse_seen_rejects
 
 
 def take_inventory(

@@ -1,24 +1,12 @@
 import pytest
 
-from shardkit.bench.settings import BenchSettings, parse_image_size
+from shardkit.bench.settings import BenchSettings
 from shardkit.errors import CallError
-
-
-@pytest.mark.parametrize(("text", "size"), [("224", (224, 224)), ("240x320", (240, 320)), (" 240×320 ", (240, 320))])
-def test_an_image_size_is_one_number_or_height_and_width(text, size):
-    assert parse_image_size(text) == size
-
-
-@pytest.mark.parametrize("text", ["", "big", "224x", "224,224", "-1", "1x2x3"])
-def test_another_image_size_is_refused(text):
-    with pytest.raises(CallError, match=r"--image-size is a number of pixels such as 224, or HEIGHTxWIDTH"):
-        parse_image_size(text)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
-        ("image_size", (0, 224), "--image-size must be from 1 to"),
         ("batch_size", 0, "--batch-size must be at least 1; found 0"),
         ("seconds", 0.5, "--seconds must be at least 1; found 0.5"),
         ("sample", 0, "--sample must be at least 1; found 0"),

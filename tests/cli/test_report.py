@@ -46,10 +46,11 @@ def test_a_report_about_a_source_writes_nothing_else(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["--training-size", "big"], "--training-size is a number of pixels or HEIGHTxWIDTH"),
+        (["--training-size", "big"], "--training-size is a number of pixels such as 224, or HEIGHTxWIDTH"),
         (["--training-size", "0"], "sides from 1 to 16384 pixels; found 0"),
         (["--resize", "64"], "--resize has no effect on its report"),
         (["--hosts", "0"], "Invalid value for '--hosts'"),
+        (["--source-folder", "no-folder"], "--source-folder no-folder: there is no such folder"),
         (["-o", "no/such/folder/page.html"], "no/such/folder/page.html: the page cannot be written: No such file"),
     ],
 )

@@ -36,7 +36,7 @@ from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob
 from shardkit.writing.output.run_token import Run, RunToken
 from shardkit.writing.part_groups import part_groups
 from shardkit.writing.shard import WriteOptions
-from shardkit.writing.worker_check import DriverView
+from shardkit.writing.worker_checks.driver_view import DriverView
 
 from ..cli.calling import call
 

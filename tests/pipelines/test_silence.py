@@ -3,6 +3,7 @@
 import logging
 import tempfile
 import time
+from pathlib import Path
 
 import pytest
 
@@ -27,7 +28,7 @@ class Saying(Silent):
     def __init__(self):
         self.said = []
 
-    def say(self, text):
+    def say(self, text, level="info"):
         self.said.append(text)
 
 
@@ -57,6 +58,7 @@ def run(count, seconds, monkeypatch):
 def test_silent_workers_are_told_once_with_the_most_likely_cause(monkeypatch):
     [said] = run(lambda: 0, 0.5, monkeypatch)
     assert said.startswith("No worker has answered for 0 s; see /")
+    assert Path(said.partition("see ")[2].partition(",")[0]).exists(), "the file that is named stays"
     assert "no slot is free: other jobs run, or the cluster has no TaskManager" in said
 
 

@@ -93,6 +93,13 @@ def test_a_job_that_appears_a_moment_later_is_cancelled_too(flink):
     assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
 
 
+def test_the_proxy_of_the_environment_is_not_asked(flink, monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+    flink.jobs = {"shardkit-0011aabb": "RUNNING"}
+    assert stop_job(pipeline_on(flink)) == ""
+    assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
+
+
 @pytest.mark.parametrize("jobs", [{}, {"shardkit-0011aabb": "FAILED"}])
 def test_of_a_job_that_is_over_nothing_is_said(jobs, flink):
     flink.jobs = jobs
@@ -118,6 +125,21 @@ def test_a_flink_that_does_not_answer_is_said(flink):
         f"Flink did not answer ([Errno 111] Connection refused). To stop it, look its id up at http://{flink.url}"
         in said
     )
+
+
+@pytest.mark.parametrize(
+    ("master", "url"),
+    [
+        ("flink:8082", "http://flink:8082"),
+        ("flink", "http://flink:8081"),
+        ("[::1]:8081", "http://[::1]:8081"),
+        ("https://flink/jobs/", "https://flink/jobs"),
+        ("[local]", None),
+        ("[auto]", None),
+    ],
+)
+def test_the_address_of_flink_is_the_one_that_the_doctor_asks(master, url):
+    assert stopping.flink_rest_url(PipelineOptions([f"--flink_master={master}"])) == url
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import pytest
 
 from shardkit.dataset.manifest import Balance
 from shardkit.planning.checks.finding import Finding
-from shardkit.report import advice
+from shardkit.report.advice import all_warnings, classes, contents, speed
 from shardkit.report.collection import Rejects, Split
 from shardkit.report.decoding_cost import full_chroma_cost, image_ms, progressive_cost, speedup
 from shardkit.report.facts.counting import Counted, SizeCounts
@@ -54,31 +54,31 @@ def facts(*, megapixels=0.19, resized=0.087, jpegs=None, splits=None, **changed)
 
 def test_a_sound_dataset_has_no_warnings():
     sound = facts(megapixels=0.05, resized=0.05, splits=[split("train", [90, 90, 90]), split("test", [30, 30, 30])])
-    assert advice.advise(sound) == []
+    assert all_warnings.advise(sound) == []
 
 
 def test_a_class_missing_in_a_split_is_named():
-    (found,) = advice.absent_classes(CLASSES, [split("train", [50, 50, 50]), split("test", [9, 0, 9])])
+    (found,) = classes.absent_classes(CLASSES, [split("train", [50, 50, 50]), split("test", [9, 0, 9])])
     assert "1 class has no image in “test”: “dog”" in found.sentence
     assert "--split-by stratified" in found.remedy
-    assert not [*advice.absent_classes(CLASSES, [split("train", [1, 0, 0]), split("test", [1, 0, 0])])]
+    assert not [*classes.absent_classes(CLASSES, [split("train", [1, 0, 0]), split("test", [1, 0, 0])])]
 
 
 @pytest.mark.parametrize(("counts", "is_small"), [([20, 20, 20], False), ([20, 19, 20], True), ([20, 0, 20], False)])
 def test_a_class_below_twenty_images_is_small(counts, is_small):
-    assert ("small_class" in codes(advice.small_and_large_classes(CLASSES, [split("train", counts)]))) == is_small
+    assert ("small_class" in codes(classes.small_and_large_classes(CLASSES, [split("train", counts)]))) == is_small
 
 
 @pytest.mark.parametrize(("counts", "is_large"), [([900, 60, 40], False), ([910, 50, 40], True)])
 def test_a_class_above_ninety_percent_is_large(counts, is_large):
-    found = [*advice.small_and_large_classes(CLASSES, [split("train", counts)])]
+    found = [*classes.small_and_large_classes(CLASSES, [split("train", counts)])]
     assert ("large_class" in codes(found)) == is_large
     if is_large:
         assert "“cat” is 91% of “train”" in found[-1].sentence
 
 
 def test_one_class_alone_is_not_too_large():
-    assert not [*advice.small_and_large_classes(["cat"], [split("train", [100])])]
+    assert not [*classes.small_and_large_classes(["cat"], [split("train", [100])])]
 
 
 def test_splits_by_chance_do_not_differ_and_others_do():
@@ -86,18 +86,18 @@ def test_splits_by_chance_do_not_differ_and_others_do():
     shares = np.array([0.5, 0.3, 0.2])
     for _ in range(200):
         by_chance = [split(name, random.multinomial(num, shares)) for name, num in (("train", 900), ("test", 100))]
-        assert not [*advice.differing_shares(CLASSES, by_chance)]
-    (found,) = advice.differing_shares(CLASSES, [split("train", [500, 300, 200]), split("test", [30, 60, 10])])
+        assert not [*classes.differing_shares(CLASSES, by_chance)]
+    (found,) = classes.differing_shares(CLASSES, [split("train", [500, 300, 200]), split("test", [30, 60, 10])])
     assert "differ from those of the other splits by 30%" in found.sentence
     assert "“dog”: 30.0% there, 60.0% in the others" in found.sentence
 
 
 def test_the_advice_to_resize_gives_the_measured_factor():
-    (found,) = advice.large_images(facts())
+    (found,) = speed.large_images(facts())
     assert "--resize 256 at conversion: about 1.8 times faster training input" in found.remedy
-    assert not [*advice.large_images(facts(is_resized=True))]
-    assert not [*advice.large_images(facts(megapixels=0.09))]
-    (larger,) = advice.large_images(facts(options=ReportOptions(384, 512), megapixels=3.0, resized=0.5))
+    assert not [*speed.large_images(facts(is_resized=True))]
+    assert not [*speed.large_images(facts(megapixels=0.09))]
+    (larger,) = speed.large_images(facts(options=ReportOptions(384, 512), megapixels=3.0, resized=0.5))
     assert "--resize 586" in larger.remedy
 
 
@@ -116,23 +116,23 @@ def test_costs_grow_with_the_image():
 
 def test_costly_jpegs_are_said_with_their_share():
     jpegs = JpegFacts(100, 100, 40, {"4:4:4": 80, "4:2:0": 20}, {}, 0)
-    progressive, chroma = advice.costly_jpegs(facts(jpegs=jpegs))
+    progressive, chroma = speed.costly_jpegs(facts(jpegs=jpegs))
     assert progressive.sentence.startswith("40% of the images are progressive JPEGs: each takes about 1.9 times")
     assert "all images together 36% longer" in progressive.sentence
     assert chroma.sentence.startswith("80% of the images are JPEGs with 4:4:4 chroma")
     few = JpegFacts(100, 100, 4, {"4:4:4": 4}, {}, 0)
-    assert not [*advice.costly_jpegs(facts(jpegs=few))]
+    assert not [*speed.costly_jpegs(facts(jpegs=few))]
 
 
 def test_gps_positions_are_said_with_the_sample():
     jpegs = JpegFacts(100, 100, 0, {}, {}, 3)
-    (found,) = advice.gps_positions(facts(jpegs=jpegs))
+    (found,) = contents.gps_positions(facts(jpegs=jpegs))
     assert found.sentence.startswith("3 images of a sample of 100 carry a GPS position")
-    (found,) = advice.gps_positions(facts(jpegs=jpegs, num_gps=1))
+    (found,) = contents.gps_positions(facts(jpegs=jpegs, num_gps=1))
     assert found.sentence.startswith("1 image carries a GPS position")
-    assert not [*advice.gps_positions(facts(jpegs=jpegs, num_gps=0))]
+    assert not [*contents.gps_positions(facts(jpegs=jpegs, num_gps=0))]
     finding = Finding("gps_positions", "hints", "3 of 100 images have GPS positions")
-    assert "gps" not in codes(advice.advise(facts(jpegs=jpegs), [finding]))
+    assert "gps" not in codes(all_warnings.advise(facts(jpegs=jpegs), [finding]))
 
 
 @pytest.mark.parametrize(
@@ -140,7 +140,7 @@ def test_gps_positions_are_said_with_the_sample():
     [(1, 1, False), (4, 8, True), (8, 8, False), (12, 8, True), (16, 8, False)],
 )
 def test_shards_are_compared_with_the_hosts(shards, hosts, warns):
-    found = [*advice.few_shards([split("train", [100, 100, 100], shards)], hosts, is_dataset=True)]
+    found = [*speed.few_shards([split("train", [100, 100, 100], shards)], hosts, is_dataset=True)]
     assert bool(found) == warns
     if warns:
         assert f"--input-pipelines {hosts}" in found[0].remedy
@@ -148,7 +148,7 @@ def test_shards_are_compared_with_the_hosts(shards, hosts, warns):
 
 def test_duplicates_are_problems_and_come_first():
     counted = replace(facts().counted, leaks=Sets(2, ((0, 1),)), conflicts=Sets(1, ((0, 1),)), group_leaks=Sets(3, ()))
-    found = advice.advise(facts(counted=counted))
+    found = all_warnings.advise(facts(counted=counted))
     assert codes(found)[:3] == ["leaks", "group_leaks", "conflicts"]
     assert {one.level for one in found[:3]} == {"problem"}
 
@@ -160,15 +160,15 @@ def test_findings_of_a_plan_replace_the_same_warnings():
         "duplicate_in_several_splits", "warns", "2 images with exact duplicates", ("a and b",), "drop them"
     )
     hint = Finding("no_validation_split", "hints", "all are in train")
-    found = advice.advise(replace(small, counted=counted), [finding, hint])
+    found = all_warnings.advise(replace(small, counted=counted), [finding, hint])
     assert codes(found) == ["duplicate_in_several_splits"]
     assert found[0].sentence == "2 images with exact duplicates: a and b."
     assert found[0].remedy == "Drop them."
 
 
 def test_many_rejected_files_are_said():
-    assert codes(advice.rejected_files(facts(rejects=Rejects({"damaged": 4}, (), 300)))) == ["rejected"]
-    assert not [*advice.rejected_files(facts(rejects=Rejects({"damaged": 3}, (), 300)))]
+    assert codes(contents.rejected_files(facts(rejects=Rejects({"damaged": 4}, (), 300)))) == ["rejected"]
+    assert not [*contents.rejected_files(facts(rejects=Rejects({"damaged": 3}, (), 300)))]
 
 
 def test_headers_of_a_sample_are_counted():

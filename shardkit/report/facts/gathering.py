@@ -1,19 +1,19 @@
 """Gather everything that the page shows about a collection, but for its pictures."""
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
-from shardkit.errors import CallError, DataError
+from shardkit.errors import DataError
 from shardkit.images import BadImage
 from shardkit.report.collection import Batch, Collection, Rejects, Split, total_class_counts
 from shardkit.report.facts.annotations import BoxFacts, MaskFacts, NumberFacts, box_facts, mask_facts, number_facts
 from shardkit.report.facts.choosing import Chooser, ClassGroup, choose_classes, evenly_spaced, pictures_of_splits
 from shardkit.report.facts.counting import Counted, count_examples
 from shardkit.report.facts.jpegs import JpegFacts, jpeg_facts
+from shardkit.training_size import shorter_side_for
 from shardkit.writing.progress import Show, ignore_progress
 
 HEADER_SAMPLE = 2000  # images whose headers are read
@@ -23,7 +23,6 @@ PAIRED_LABELS = 12  # most frequent labels of examples with several, counted in 
 PICTURES_OF_CLASS = 8
 PICTURES_WITHOUT_CLASSES = 24
 REJECTED_SHOWN = 20  # of each reason
-_CROP_MARGIN = 8 / 7  # 256 for crops of 224: the usual ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +39,10 @@ class ReportOptions:
     training_width: int = 224
     hosts: int | None = None
 
-    def __post_init__(self) -> None:
-        for side in (self.training_height, self.training_width):
-            if not 1 <= side <= 1 << 14:
-                msg = f"--training-size must have sides from 1 to {1 << 14} pixels; found {side}"
-                raise CallError(msg)
-
     @property
     def resize(self) -> int:
         """The value of `--resize` that fits random crops of the training size."""
-        return math.ceil(max(self.training_height, self.training_width) * _CROP_MARGIN)
+        return shorter_side_for(self.training_height, self.training_width)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,7 @@
 """Fill in the template, state the content security policy, and save the page."""
 
 import base64
+import contextlib
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from shardkit.errors import MachineError
 from shardkit.naming import counted
-from shardkit.report.advice import Advice, advise, unreadable_pictures
+from shardkit.report.advice.all_warnings import advise
+from shardkit.report.advice.contents import unreadable_pictures
+from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Collection
 from shardkit.report.facts.gathering import Facts, ReportOptions, gather_facts
 from shardkit.report.page.annotation_sections import annotation_sections
@@ -171,6 +174,8 @@ def save_page(page: str, path: Path) -> None:
         temporary.write_text(page, encoding="utf-8", errors="backslashreplace", newline="\n")
         temporary.replace(path)
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         msg = f"{path}: the page cannot be written: {error.strerror or error}"
         raise MachineError(msg) from error
+    finally:
+        with contextlib.suppress(OSError):  # it is not there
+            temporary.unlink()

@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from shardkit.images.info import CHANGES
 from shardkit.naming import counted
-from shardkit.report.advice import megapixels
+from shardkit.report.advice.speed import megapixels
 from shardkit.report.charts.bars import Bar, bar_chart
 from shardkit.report.charts.distributions import Line, histogram, level_chart
 from shardkit.report.charts.maps import size_map
@@ -277,7 +277,12 @@ def origin_section(origin: Origin, *, is_dataset: bool) -> Section:
     if origin.skipped:
         rows.append(["Skipped files", ", ".join(f"{number:,} {kind}" for kind, number in origin.skipped.items())])
     intro = (
-        ["The command, with all options that are not the defaults; SOURCE and OUT are not recorded in a dataset."]
+        [
+            (
+                "The command, with the options that decide the bytes and are not the defaults. A dataset does not "
+                "record SOURCE, OUT, the file of --classes and how SOURCE was read, such as --layout."
+            )
+        ]
         if is_dataset
         else ["The command that converts this source as described here:"]
     )

@@ -11,16 +11,15 @@ from shardkit.sources import visibility
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
-from shardkit.writing import worker_check
-from shardkit.writing.output.run_token import Fence, claimed
-from shardkit.writing.worker_check import DriverView, check_worker
+from shardkit.writing.worker_checks import driver_view
+from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
 
 HOST = f"host {platform.node()}"
 
 
 @pytest.fixture(autouse=True)
 def new_process(monkeypatch):
-    monkeypatch.setattr(worker_check, "_compared", {})
+    monkeypatch.setattr(driver_view, "_compared", {})
     monkeypatch.setattr(visibility, "PAUSES_SECONDS", ())
 
 
@@ -117,18 +116,3 @@ def test_the_comparison_is_made_once_per_process(photos):
 
 def test_object_stores_are_not_compared():
     assert DriverView.of([open_folder("s3://bucket/photos?region=eu-west-1")]).folders == ()
-
-
-def test_a_failure_is_reported_by_host_and_stops_the_workers(photos, tmp_path):
-    output = open_folder(str(tmp_path))
-    with claimed(output) as run:
-        fence = Fence(output, run.token)
-        worker_check.stop_after_failure(output, run)
-        fence.check()
-        worker_check.report_failure(output, OSError(5, "Input/output error"), fence, view(photos))
-        worker_check.stop_after_failure(output, run)
-        with pytest.raises(MachineError, match="has ended"):
-            fence.check()
-        run.check()
-        with pytest.raises(MachineError, match=rf"Input/output error \(on {HOST}\)"):
-            worker_check.raise_failure(output)

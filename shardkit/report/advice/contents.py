@@ -1,0 +1,120 @@
+"""Warnings about the contents: duplicates, rejected and unreadable files, positions; and the findings of a plan."""
+
+from collections.abc import Iterable, Iterator
+
+from shardkit.naming import counted
+from shardkit.planning.checks.finding import Finding
+from shardkit.report.advice.warning import Advice
+from shardkit.report.facts.gathering import Facts
+
+MAX_REJECTED_SHARE = 0.01
+_PROBLEMS = {"duplicate_in_several_splits", "duplicate_with_other_label", "group_in_several_splits"}
+_SECTIONS = {
+    "duplicate_in_several_splits": "leaks",
+    "group_in_several_splits": "leaks",
+    "duplicate_with_other_label": "conflicts",
+    "gps_positions": "jpegs",
+    "unread_files": "rejected",
+}
+
+
+def finding_advice(findings: Iterable[Finding]) -> Iterator[Advice]:
+    """Yield the findings of a plan as warnings."""
+    for finding in findings:
+        if finding.kind != "warns":
+            continue
+        examples = f": {'; '.join(finding.examples[:3])}" if finding.examples else ""
+        yield Advice(
+            finding.code,
+            "problem" if finding.code in _PROBLEMS else "check",
+            f"{finding.sentence}{examples}.",
+            f"{_capital(finding.remedy)}." if finding.remedy else "",
+            _SECTIONS.get(finding.code, "classes"),
+            tuple(command.line for command in finding.commands),
+        )
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def repeated_images(facts: Facts, known: set[str]) -> Iterator[Advice]:
+    """Yield warnings about leaks between splits and about duplicates with different labels."""
+    found = facts.counted
+    if found.leaks is not None and found.leaks.num and "duplicate_in_several_splits" not in known:
+        yield Advice(
+            "leaks",
+            "problem",
+            f"{counted(found.leaks.num, 'image')} with exact duplicates in another split: a model is tested with "
+            "images that it has seen.",
+            "Convert again with --dedupe drop, or with --dedupe group if shardkit makes the splits.",
+            "leaks",
+        )
+    if found.group_leaks.num and "group_in_several_splits" not in known:
+        yield Advice(
+            "group_leaks",
+            "problem",
+            f"{counted(found.group_leaks.num, 'group')} with images in more than one split.",
+            "Move each group into one split; otherwise results of evaluation are too good.",
+            "leaks",
+        )
+    if found.conflicts is not None and found.conflicts.num and "duplicate_with_other_label" not in known:
+        yield Advice(
+            "conflicts",
+            "problem",
+            f"{counted(found.conflicts.num, 'image')} with exact duplicates that have different labels: at least one "
+            "of them is wrong.",
+            "Keep the copy with the correct label, remove the others from the source, and convert again.",
+            "conflicts",
+        )
+
+
+def rejected_files(facts: Facts) -> Iterator[Advice]:
+    """Yield a warning if many files are rejected."""
+    rejects = facts.rejects
+    share = rejects.num_rejected / max(1, rejects.num_files)
+    if share > MAX_REJECTED_SHARE:
+        reasons = ", ".join(f"{count:,} {reason}" for reason, count in rejects.by_reason.items())
+        yield Advice(
+            "rejected",
+            "check",
+            f"{counted(rejects.num_rejected, 'file')} ({share:.1%}) {'were' if facts.is_dataset else 'would be'} "
+            f"rejected: {reasons}.",
+            "Repair or remove them if they matter; the list below has the reason of each.",
+            "rejected",
+        )
+
+
+def unreadable_pictures(num: int, *, is_dataset: bool) -> Iterator[Advice]:
+    """Yield a warning if examples to show could not be read.
+
+    Args:
+        num: Number of them.
+        is_dataset: Whether they are records of a dataset.
+    """
+    if num:
+        yield Advice(
+            "unreadable",
+            "problem",
+            f"{num:,} of the pictures to show cannot be read; their places below say why.",
+            "Run `shardkit verify --deep` on the dataset." if is_dataset else "Run the report without --check header.",
+            "pictures",
+        )
+
+
+def gps_positions(facts: Facts) -> Iterator[Advice]:
+    """Yield a warning if images carry the coordinates of the place where they were taken."""
+    jpegs = facts.jpegs
+    is_exact = facts.num_gps is not None or jpegs.num_images >= facts.num_examples
+    num = jpegs.num_gps if facts.num_gps is None else facts.num_gps
+    if not num:
+        return
+    of_all = "" if is_exact else f" of a sample of {jpegs.num_images:,}"
+    yield Advice(
+        "gps",
+        "check",
+        f"{counted(num, 'image')}{of_all} {'carries' if num == 1 else 'carry'} a GPS position, "
+        "often that of somebody's home.",
+        "Before the dataset is handed on, convert with --strip-metadata.",
+        "jpegs",
+    )

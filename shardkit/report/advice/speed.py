@@ -1,0 +1,86 @@
+"""Warnings about what makes training input slow: large images, costly JPEGs, few shards."""
+
+from collections.abc import Iterator, Sequence
+
+from shardkit.naming import counted
+from shardkit.report.advice.warning import Advice
+from shardkit.report.collection import Split, learned_split
+from shardkit.report.decoding_cost import full_chroma_cost, image_ms, progressive_cost, speedup
+from shardkit.report.facts.gathering import Facts
+from shardkit.report.facts.jpegs import FULL_CHROMA
+
+MIN_SPEEDUP = 1.2  # below it, a smaller size is not worth another conversion
+MIN_JPEG_SHARE = 0.05
+MIN_JPEG_COST = 1.03  # of the time of all images
+_JPEG_REMEDY = {
+    "progressive": "--jpeg baseline at conversion stores them as baseline JPEGs.",
+    "full_chroma": "--subsampling 4:2:0 at conversion stores half of the samples, hardly visible in photographs.",
+}
+
+
+def megapixels(facts: Facts) -> tuple[float, float]:
+    """Return the mean size of the images in megapixels, and that after `--resize` for the training size."""
+    sizes = facts.counted.sizes
+    num = max(1, sum(one.num_measured for one in sizes))
+    return sum(one.megapixels for one in sizes) / num, sum(one.resized_megapixels for one in sizes) / num
+
+
+def large_images(facts: Facts) -> Iterator[Advice]:
+    """Yield a warning if the images are far larger than the training size."""
+    before, after = megapixels(facts)
+    if facts.is_resized or not before or (gain := speedup(before, after)) < MIN_SPEEDUP:
+        return
+    size = f"{facts.options.training_height} x {facts.options.training_width}"
+    yield Advice(
+        "large_images",
+        "speed",
+        f"The images are far larger than the training size of {size}: {before:.2g} megapixels on average, "
+        f"{after:.2g} after a reduction of the shorter side to {facts.options.resize} pixels.",
+        f"--resize {facts.options.resize} at conversion: about {gain:.1f} times faster training input. Worked out from "
+        f"measured input functions: {image_ms(before):.2g} ms of a core for each image before, "
+        f"{image_ms(after):.2g} ms after (see “Image sizes”).",
+        "sizes",
+    )
+
+
+def costly_jpegs(facts: Facts) -> Iterator[Advice]:
+    """Yield warnings about progressive and 4:4:4 JPEGs: their share, and what they cost."""
+    jpegs, size = facts.jpegs, megapixels(facts)[0] or 0.2
+    kinds = (
+        ("progressive", jpegs.progressive_share, progressive_cost(size), "baseline"),
+        (FULL_CHROMA, jpegs.full_chroma_share, full_chroma_cost(size), "4:2:0"),
+    )
+    for kind, share, cost, better in kinds:
+        slower = 1 + share * (cost - 1)
+        if share < MIN_JPEG_SHARE or slower < MIN_JPEG_COST:
+            continue
+        code = "progressive" if kind == "progressive" else "full_chroma"
+        named = "progressive JPEGs" if kind == "progressive" else f"JPEGs with {FULL_CHROMA} chroma"
+        yield Advice(
+            code,
+            "speed",
+            f"{share:.0%} of the images are {named}: each takes about {cost:.1f} times as long to decode as a {better} "
+            f"one, all images together {slower - 1:.0%} longer.",
+            _JPEG_REMEDY[code],
+            "jpegs",
+        )
+
+
+def few_shards(splits: Sequence[Split], hosts: int, *, is_dataset: bool) -> Iterator[Advice]:
+    """Yield a warning if the training split has fewer shards than hosts, or a number that hosts cannot share evenly."""
+    if not splits or hosts < 2:
+        return
+    learned = learned_split(splits)
+    num = len(learned.shard_counts)
+    if num >= hosts and num % hosts == 0:
+        return
+    has = "has" if is_dataset else "would have"
+    problem = "fewer than one for each" if num < hosts else "which they cannot share evenly"
+    yield Advice(
+        "few_shards",
+        "speed",
+        f"“{learned.name}” {has} {counted(num, 'shard')} for {hosts:,} hosts, {problem}: hosts read the same files, or "
+        "some read more than others.",
+        f"Convert with --input-pipelines {hosts}, or with a multiple of {hosts} as --shards.",
+        "shards",
+    )
