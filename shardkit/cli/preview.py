@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from shardkit.cli.options.log_format import log_format_option
+from shardkit.cli.options.output_file import OutputFile
 
 if TYPE_CHECKING:
     from shardkit.examples.contact_sheet import Tile
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @click.option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutputFile(),
     default=Path("preview.png"),
     show_default=True,
     help="File of the contact sheet (.png, .jpg).",

@@ -8,6 +8,7 @@ import click
 from shardkit.cli.options.conversion import arguments_from, conversion_options
 from shardkit.cli.options.dataset_call import refuse_conversion_options
 from shardkit.cli.options.groups import GroupedCommand
+from shardkit.cli.options.output_file import OutputFile
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
@@ -22,7 +23,7 @@ _OWN = {"source", "output", "training_size", "hosts", "source_folder", "quiet", 
 @click.option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutputFile(),
     default=Path("report.html"),
     show_default=True,
     help="File of the page.",

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import click
 
+from shardkit.cli.options.output_file import OutputFile
+
 _PICTURE_SIDE = 1600  # pixels
 
 
@@ -14,7 +16,7 @@ _PICTURE_SIDE = 1600  # pixels
 @click.option(
     "--output",
     "-o",
-    type=click.Path(dir_okay=False, path_type=Path),
+    type=OutputFile(),
     help="Write its picture, with boxes and mask, to this file (.png, .jpg).",
 )
 def show(dataset: str, key: str, split: str | None, output: Path | None) -> None:

@@ -243,9 +243,13 @@ def find_dataset(path: str) -> Manifest | None:
 
     Raises:
         ManifestError: The manifest is shardkit's, but damaged or of a newer format.
+        MachineError: There is a manifest.json that may not be read.
     """
+    root = dataset_folder(path)
     try:
-        found = json.loads(dataset_folder(path).read(naming.MANIFEST))
+        found = json.loads(root.read(naming.MANIFEST))
+    except PermissionError as error:
+        raise unreadable(f"{root.url}/{naming.MANIFEST}", error) from error
     except (OSError, ValueError):
         return None
     # Other programs write a manifest.json too.
