@@ -74,7 +74,7 @@ def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> N
         except BaseException as error:
             # An error before the job was submitted leaves nothing to stop; Ctrl-C may come between.
             if (not isinstance(error, Exception) or getattr(pipeline, "result", None) is not None) and (
-                said := stop_job(pipeline)
+                said := stop_job(pipeline, phase.listener.say)
             ):
                 phase.listener.say(said)
             raise
