@@ -208,9 +208,12 @@ class Submitted:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 def test_ctrl_c_and_errors_stop_the_job(error, flink):
     flink.jobs = {"shardkit-0011aabb": "RUNNING"}
+    cancelled_before = []  # the workers stop first: the driver may be killed while it asks the engine
+    phase = Phase(Listener(), "writing", 1, int, stop=lambda: cancelled_before.append(len(flink.cancelled)))
     with pytest.raises(error):
-        run_with_progress(Submitted(error, object()), pipeline_on(flink), Phase(Listener(), "writing", 1, int))
+        run_with_progress(Submitted(error, object()), pipeline_on(flink), phase)
     assert flink.cancelled == ["shardkit-0011aabb"]
+    assert cancelled_before == [0]
 
 
 def test_a_job_that_was_never_submitted_is_not_looked_for(flink):
