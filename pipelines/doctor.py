@@ -12,7 +12,7 @@ import secrets
 import signal
 import threading
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,6 +23,7 @@ from shardkit.doctor.worker_report import DRIVER_FILE, LookJob, WorkerReport, as
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.engine_log import engine_log
 from shardkit.pipelines.options import RunnerConfig
+from shardkit.pipelines.stopping import stop_job
 from shardkit.storage import LocalFolder, open_folder, os_errors_as
 
 NUM_ELEMENTS = 256  # more than a usual cluster has slots
@@ -100,13 +101,16 @@ def look_job(source_url: str, output_url: str) -> Iterator[LookJob]:
                 output.remove_tree(path)
 
 
-def worker_reports(runner: RunnerConfig, job: LookJob, seconds: float) -> tuple[list[WorkerReport], set[str]]:
+def worker_reports(
+    runner: RunnerConfig, job: LookJob, seconds: float, say: Callable[[str], None]
+) -> tuple[list[WorkerReport], set[str]]:
     """Run the tiny job; return one report for each process, and the paths of their files that the driver sees.
 
     Args:
         runner: The runner and its options.
         job: The job; see `look_job`.
-        seconds: Time after which the job is given up.
+        seconds: Time after which the job is given up, and stopped on its engine.
+        say: Receives a sentence about a job that Ctrl-C could not stop.
 
     Raises:
         NoAnswerError: No worker answered in time.
@@ -114,19 +118,21 @@ def worker_reports(runner: RunnerConfig, job: LookJob, seconds: float) -> tuple[
     """
     pipeline = runner.pipeline()
     _ = pipeline | "Numbers" >> beam.Create(range(NUM_ELEMENTS), reshuffle=False) | "LookAround" >> LookAround(job)
-    results: list[Any] = []
     with engine_log() as log:
         try:
             with _limited(seconds):
-                runner.run(pipeline, log, results.append)
+                runner.run(pipeline, log)
         except _TimeOverError:
-            for result in results:
-                _cancel(result)
+            said = _stop(pipeline, say)
             path = log.keep()
-            msg = f"no worker has answered for {seconds:.0f} s" + (
-                f"; the engine's messages are in {path}" if path else ""
-            )
+            msg = f"no worker has answered for {seconds:.0f} s"
+            msg += f"; the engine's messages are in {path}" if path else ""
+            msg += f". {said}" if said else ""
             raise NoAnswerError(msg) from None
+        except KeyboardInterrupt:
+            if said := _stop(pipeline, say):
+                say(said)
+            raise
         except MachineError as error:
             reports = reports_in(str(error.__cause__ or error))
             if reports is None:
@@ -159,14 +165,7 @@ def _limited(seconds: float) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-def _cancel(result: Any) -> None:
-    """Cancel a job in the background: the answer may take as long as the job's."""
-
-    def cancel() -> None:
-        with contextlib.suppress(Exception):
-            result.cancel()
-
-    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
-    thread = threading.Thread(target=cancel, name="cancel", daemon=True)
-    thread.start()
-    thread.join(5)
+def _stop(pipeline: beam.Pipeline, say: Callable[[str], None]) -> str:
+    """Stop the job as a conversion's; see stop_job."""
+    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)  # a job that is cancelled is an error to Beam
+    return stop_job(pipeline, say)

@@ -73,15 +73,22 @@ def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> N
             runner.run(pipeline, log, started)
         except BaseException as error:
             # An error before the job was submitted leaves nothing to stop; Ctrl-C may come between.
-            if (not isinstance(error, Exception) or getattr(pipeline, "result", None) is not None) and (
-                said := stop_job(pipeline)
-            ):
-                phase.listener.say(said)
+            if not isinstance(error, Exception) or getattr(pipeline, "result", None) is not None:
+                _stop(pipeline, phase)
             raise
         finally:
             done.set()
             poll.join()
         _poll(show, phase)  # the final numbers
+
+
+def _stop(pipeline: Pipeline, phase: Phase) -> None:
+    """Stop the workers and then the job."""
+    if phase.stop is not None:
+        with contextlib.suppress(OSError):  # an unreachable output must not hide the original error
+            phase.stop()
+    if said := stop_job(pipeline, phase.listener.say):
+        phase.listener.say(said)
 
 
 class _Listening:

@@ -12,6 +12,7 @@ import threading
 import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from typing import Any
 
 from apache_beam import Pipeline
@@ -28,7 +29,8 @@ from shardkit.doctor.flink import DIRECT
 
 REQUEST_SECONDS = 5.0
 CANCEL_SECONDS = 10.0  # until the engine has stopped the job
-APPEAR_SECONDS = 3.0  # of a job that is being submitted
+APPEAR_SECONDS = 3.0  # of a job whose submission may not have begun
+UPLOAD_SECONDS = 30.0  # of a job that the job server has taken: it uploads its jars to Flink first, 13 s were seen
 LOOK_SECONDS = 0.5  # between two looks
 _OVER = {"FINISHED", "CANCELED", "FAILED"}
 
@@ -41,11 +43,12 @@ def unique_job_name(given: str | None) -> str:
     return f"{given or 'shardkit'}-{secrets.token_hex(4)}"
 
 
-def stop_job(pipeline: Pipeline) -> str:
+def stop_job(pipeline: Pipeline, say: Callable[[str], None]) -> str:
     """Ask the engine to cancel a job that may still run.
 
     Args:
         pipeline: The pipeline; its options have the job's name, and its `result` the job if it was submitted.
+        say: Receives a sentence if this takes longer than a user expects of Ctrl-C.
 
     Returns:
         A sentence about the job for the user; '' if it is over.
@@ -53,9 +56,9 @@ def stop_job(pipeline: Pipeline) -> str:
     options = pipeline.options
     name = str(options.view_as(GoogleCloudOptions).job_name)
     flink = flink_rest_url(options)
-    if flink is not None:
-        return _stop_on_flink(flink, name)
     result = getattr(pipeline, "result", None)
+    if flink is not None:
+        return _stop_on_flink(flink, name, result, say)
     if _has_ended(result):
         return ""
     if result is not None:
@@ -74,10 +77,18 @@ def flink_rest_url(options: PipelineOptions) -> str | None:
     return None if address is None else f"http://{address}"
 
 
-def _stop_on_flink(url: str, name: str) -> str:
+def _stop_on_flink(url: str, name: str, result: Any, say: Callable[[str], None]) -> str:
     """Cancel a job by its name; see stop_job."""
     try:
-        job = _find(url, name)
+        job = _find(url, name, APPEAR_SECONDS)
+        if job is None and _is_going_on(result):
+            say(f"waiting for the job {name} to appear on Flink, to cancel it: {UPLOAD_SECONDS:.0f} s at most …")
+            job = _find(url, name, UPLOAD_SECONDS)
+            if job is None and _is_going_on(result):
+                return (
+                    f"The job {name} may still appear on its engine, where it will write nothing. To stop it, look its "
+                    f"id up at {url}/jobs/overview, and run: curl -X PATCH '{url}/jobs/ID?mode=cancel'"
+                )
         if job is None or _cancel_on_flink(url, job):
             return ""
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -103,10 +114,10 @@ def _cancel_on_flink(url: str, job: str) -> bool:
     return True
 
 
-def _find(url: str, name: str) -> str | None:
-    """Return the id of the job with this name; a job that is being submitted appears a moment later."""
+def _find(url: str, name: str, seconds: float) -> str | None:
+    """Return the id of the job with this name, waiting for it to appear."""
     digits = name.rpartition("-")[2]  # the job server may add to the name, and the digits are in no other job's
-    deadline = time.monotonic() + APPEAR_SECONDS
+    deadline = time.monotonic() + seconds
     while True:
         jobs = _ask(f"{url}/jobs/overview")["jobs"]
         job = next((str(one["jid"]) for one in jobs if digits in one["name"]), None)
@@ -127,6 +138,14 @@ def _has_ended(result: Any) -> bool:
     except Exception:  # noqa: BLE001 - the job service may be gone, as one that the runner started: then the last state
         state = getattr(result, "_state", None)
     return str(state) in {"DONE", "FAILED", "CANCELLED", "DRAINED"}
+
+
+def _is_going_on(result: Any) -> bool:
+    """Return whether the job server has taken the job, is there, and has not ended the job."""
+    try:
+        return result is not None and str(result.state) in {"STARTING", "RUNNING", "STOPPED", "UNKNOWN"}
+    except Exception:  # noqa: BLE001 - the job server is gone, and with it the upload: the runner's own dies of Ctrl-C
+        return False
 
 
 def _cancel(result: Any) -> None:

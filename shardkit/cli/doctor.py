@@ -93,7 +93,7 @@ def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "
     terminal.say(f"asking the workers, for {seconds:.0f} s at most …")
     with look_job(source, output) as job:
         try:
-            reports, probes = worker_reports(runner, job, seconds)
+            reports, probes = worker_reports(runner, job, seconds, terminal.say)
         except NoAnswerError:
             for cause in likely_causes(runner.engine):
                 terminal.show(f"possible cause: {cause}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from shardkit.verification.shards import DatasetProblem
 
 PROBLEMS_SHOWN = 100
+OTHERS_SHOWN = 10
 
 
 @click.command(cls=BeamOptionsCommand)
@@ -42,6 +43,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.verification.leaks import leak_problems
+    from shardkit.verification.shards import other_names
 
     root = dataset_folder(dataset)
     terminal = Terminal(quiet=given["quiet"], log_format=given["log_format"], rejected_word="problems")
@@ -50,10 +52,12 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
         with terminal.phase("comparing", None):
             leaked = leak_problems(read_manifest(dataset), problems)
         problems = leaked + problems  # first: only PROBLEMS_SHOWN are printed
+    others = [] if manifest is None else other_names(root, manifest)
     if as_json:
-        click.echo(_as_json(root, manifest, problems, deep=deep, leaks=leaks and manifest is not None))
+        click.echo(_as_json(root, manifest, problems, others, deep=deep, leaks=leaks and manifest is not None))
     else:
         _print_problems(root, manifest, problems, leaks=leaks)
+        _say_others(root, others, terminal)
     if problems:
         ctx.exit(1)
     if not as_json and manifest is not None:
@@ -84,7 +88,13 @@ def _verified(
 
 
 def _as_json(
-    root: "Folder", manifest: "Manifest | None", problems: "Sequence[DatasetProblem]", *, deep: bool, leaks: bool
+    root: "Folder",
+    manifest: "Manifest | None",
+    problems: "Sequence[DatasetProblem]",
+    others: Sequence[str],
+    *,
+    deep: bool,
+    leaks: bool,
 ) -> str:
     """Return the JSON of `verify --json`; shardkit/dataset/README.md documents its fields."""
     shards = [] if manifest is None else [shard for _, shard in manifest.shards()]
@@ -98,6 +108,7 @@ def _as_json(
         "leaks_checked": leaks,
         "num_problems": len(problems),
         "problems": [{"file": one.file, "record": one.record, "found": one.found} for one in problems],
+        "other_files": others,
     }
     return json.dumps(found, indent=1, ensure_ascii=False)
 
@@ -118,6 +129,24 @@ def _print_problems(
         click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
     if manifest is not None and problems:
         click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; {CONVERT_AGAIN}")
+
+
+def _say_others(root: "Folder", others: Sequence[str], terminal: "Terminal") -> None:
+    """Name files that do not belong to the dataset; they are no problem, but `convert --overwrite` refuses them."""
+    from shardkit.naming import WORK_FOLDER, counted, printable
+
+    users = [printable(name) for name in others if name != f"{WORK_FOLDER}/"]
+    if len(users) < len(others):
+        terminal.say(
+            f"{root.url}/{WORK_FOLDER}/ is left of a run that did not end properly; "
+            "the same conversion again removes it"
+        )
+    if users:
+        more = f" and {len(users) - OTHERS_SHOWN:,} more" if len(users) > OTHERS_SHOWN else ""
+        terminal.say(
+            f"{root.url} holds {counted(len(users), 'name')} that no conversion wrote, and that no reader reads: "
+            f"{', '.join(users[:OTHERS_SHOWN])}{more}"
+        )
 
 
 def _no_problems(root: "Folder", manifest: "Manifest", *, deep: bool, leaks: bool) -> str:

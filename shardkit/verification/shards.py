@@ -101,6 +101,20 @@ def leftover_files(root: Folder, manifest: Manifest) -> list[DatasetProblem]:
     ]
 
 
+def other_names(root: Folder, manifest: Manifest) -> list[str]:
+    """Return the names in a dataset's folder that the dataset does not consist of, and that harm no reader.
+
+    They are a user's files, and the work folder of a run that was killed after it had published.
+    """
+    known = {path for _, shard in manifest.shards() for path in (shard.path, shard.index.path)}
+    known |= naming.DATASET_FILES | {file.path for file in manifest.files}
+    return sorted(
+        f"{entry.name}/" if entry.is_folder else entry.name
+        for entry in root.scan()
+        if entry.name not in known and not naming.is_shard_file(entry.name) and not entry.name.startswith(TEMPORARY)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class ShardCheck:
     """The result of checking one shard; ``class_counts`` by label, from its index."""

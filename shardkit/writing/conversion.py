@@ -4,7 +4,6 @@ The order of its steps keeps the promises: the lock and the run token come first
 refusals that need no decoding come before decoding; the manifest is written last.
 """
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -30,7 +29,7 @@ from shardkit.writing.executor import Executor, WriteJob
 from shardkit.writing.output import output_folder as outputs
 from shardkit.writing.output.finished_shards import finished_shards
 from shardkit.writing.output.run_log import RunLog
-from shardkit.writing.output.run_token import Run, RunToken, claimed
+from shardkit.writing.output.run_token import Run, claimed
 from shardkit.writing.output.shard_reports import (
     LateRejectsCount,
     forget_shards_with_rejects,
@@ -151,9 +150,9 @@ class Conversion:
         zlib = software.zlib_version()  # may differ between runs that write the same bytes
         self.log.add("plan", num_examples=plan.num_examples, num_shards=plan.num_shards, zlib=zlib)
         tasks = plan_file.shard_tasks(plan)
-        token = run.start(plan.digest)
+        run.start(plan.digest)
         with run.checked():
-            finished_before = self._write(source, output, plan, tasks, token, partial(stop_after_failure, output, run))
+            finished_before = self._write(source, output, plan, tasks, run)
         late = late_rejects(output, plan.digest)
         if self.executor.is_remote:
             try:
@@ -196,18 +195,18 @@ class Conversion:
         output: Folder,
         plan: Plan,
         tasks: list[ShardTask],
-        run: RunToken,
-        watch: Callable[[], None],
+        run: Run,
     ) -> int:
         """Write the missing shards; return the number of shards that were finished before."""
-        finished = finished_shards(output, [task.name for task in tasks], run.plan_digest)
+        token = run.token  # the run's changes when its workers have to stop
+        finished = finished_shards(output, [task.name for task in tasks], token.plan_digest)
         unfinished = largest_first([task for task in tasks if task.name not in finished], plan)
         if len(unfinished) < len(tasks):
             self.listener.say(f"resuming: {len(tasks) - len(unfinished)} of {len(tasks)} shards are already finished")
         remove_stale_reports(output, finished)
         counts = (count for split in plan.splits for count in split.shard_counts)
         num_examples = dict(zip((task.name for task in tasks), counts, strict=True))
-        late = LateRejectsCount(output, run.plan_digest)
+        late = LateRejectsCount(output, token.plan_digest)
         bytes_per_image = None
         form = self.options.stored_form()
         if form.keeps_sizes:  # otherwise the size of the images that are written is unknown
@@ -219,14 +218,15 @@ class Conversion:
             plan.num_examples,
             lambda: count_written(output, num_examples, bytes_per_image),
             count_rejected=lambda: num_rejected + late.count(),
-            watch=watch,
+            watch=partial(stop_after_failure, output, run),
+            stop=run.stop_workers,
         )
         options = WriteOptions(tuple(plan.classes), form)
         driver = DriverView.of([source.folder]) if self.executor.is_remote else None
-        self.executor.write_shards(WriteJob(source.folder, output, options, run, driver), unfinished, phase)
+        self.executor.write_shards(WriteJob(source.folder, output, options, token, driver), unfinished, phase)
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))
         raise_failure(output)
-        raise_failures(output, [task.name for task in unfinished], run)
+        raise_failures(output, [task.name for task in unfinished], token)
         return len(tasks) - len(unfinished)
 
     def _enforce_limit(self, output: Folder, num_files: int, rejected: pa.Table) -> None:

@@ -78,6 +78,8 @@ class Phase:
         count_total: Returns the total known so far; None if `total` is known.
         count_rejected: Returns the number of images rejected so far; None if the phase rejects none.
         watch: Called every second or so, so that the driver can end the phase; None for nothing.
+        stop: Makes the workers stop by themselves; called before the engine is asked to end the job, which may take
+            longer than the driver is given to live after SIGTERM. None for nothing.
     """
 
     listener: ProgressListener
@@ -87,6 +89,7 @@ class Phase:
     count_total: Callable[[], int] | None = None
     count_rejected: Callable[[], int] | None = None
     watch: Callable[[], None] | None = None
+    stop: Callable[[], None] | None = None
 
     def poll(self, show: Show) -> None:
         """Show the progress once."""

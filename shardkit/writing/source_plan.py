@@ -75,6 +75,7 @@ def take_inventory(
         count_total,
         lambda: parts.count_rejected(work),
         watch=watch,
+        stop=run.stop_workers,
     )
     executor.take_inventory(job, groups, phase)
     names = inventory_tasks.read_part_names(work, len(groups))

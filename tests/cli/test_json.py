@@ -35,6 +35,7 @@ def test_verify_reports_problems_as_json(dataset, tmp_path):
         "leaks_checked": True,
         "num_problems": 0,
         "problems": [],
+        "other_files": [],
     }
     copy = shutil.copytree(dataset, tmp_path / "copy")
     shard = copy / "train-00001-of-00003.tfrecord"

@@ -80,6 +80,18 @@ def test_a_fault_gives_1_and_names_the_file(file, fault, sentence, dataset, tmp_
     assert result.stderr == ""
 
 
+def test_files_that_do_not_belong_are_named_and_are_no_problem(dataset, tmp_path):
+    copy = shutil.copytree(dataset, tmp_path / "copy")
+    (copy / "notes.txt").touch()
+    (copy / ".shardkit").mkdir()
+    result = call("verify", copy)
+    assert result.exit_code == 0, result.output
+    assert "1 name that no conversion wrote, and that no reader reads: notes.txt" in " ".join(result.stderr.split())
+    assert f"{copy}/.shardkit/ is left of a run that did not end properly" in " ".join(result.stderr.split())
+    assert call("verify", copy, "--quiet").output == ""
+    assert json.loads(call("verify", copy, "--json").stdout)["other_files"] == [".shardkit/", "notes.txt"]
+
+
 def test_every_damaged_file_is_reported_not_only_the_first(dataset, tmp_path):
     copy = tmp_path / "copy"
     shutil.copytree(dataset, copy)

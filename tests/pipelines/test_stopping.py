@@ -83,13 +83,13 @@ def test_a_remote_pipeline_has_such_a_name():
 
 def test_flink_cancels_the_job_of_this_name_and_no_other(flink):
     flink.jobs = {"shardkit-99887766": "RUNNING", "job-shardkit-0011aabb": "RUNNING"}
-    assert stop_job(pipeline_on(flink)) == ""
+    assert stop_job(pipeline_on(flink), print) == ""
     assert flink.jobs == {"shardkit-99887766": "RUNNING", "job-shardkit-0011aabb": "CANCELED"}
 
 
 def test_a_job_that_appears_a_moment_later_is_cancelled_too(flink):
     threading.Timer(0.1, lambda: flink.jobs.update({"shardkit-0011aabb": "CREATED"})).start()
-    assert stop_job(pipeline_on(flink)) == ""
+    assert stop_job(pipeline_on(flink), print) == ""
     assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
 
 
@@ -103,24 +103,48 @@ def test_the_proxy_of_the_environment_is_not_asked(flink, monkeypatch):
 @pytest.mark.parametrize("jobs", [{}, {"shardkit-0011aabb": "FAILED"}])
 def test_of_a_job_that_is_over_nothing_is_said(jobs, flink):
     flink.jobs = jobs
-    assert stop_job(pipeline_on(flink)) == ""
+    assert stop_job(pipeline_on(flink), print) == ""
     assert flink.cancelled == []
 
 
 def test_a_job_that_does_not_end_is_named_with_the_command_that_stops_it(flink, monkeypatch):
     monkeypatch.setattr(stopping, "CANCEL_SECONDS", 0.05)
     flink.jobs, flink.obeys = {"shardkit-0011aabb": "RUNNING"}, False
-    said = stop_job(pipeline_on(flink))
+    said = stop_job(pipeline_on(flink), print)
     assert said.startswith(
         "The job shardkit-0011aabb may still run on its engine, without writing anything: Flink did "
     )
     assert said.endswith(f"run: curl -X PATCH 'http://{flink.url}/jobs/id-shardkit-0011aabb?mode=cancel'")
 
 
+class Taken:
+    """A job that a job server has taken."""
+
+    def __init__(self, state="RUNNING"):
+        self.state = state
+
+
+def test_a_job_whose_upload_to_flink_takes_longer_is_waited_for_and_cancelled(flink):
+    pipeline, said = pipeline_on(flink), []
+    pipeline.result = Taken()
+    threading.Timer(0.6, lambda: flink.jobs.update({"shardkit-0011aabb": "CREATED"})).start()
+    assert stop_job(pipeline, said.append) == ""
+    assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
+    assert [line.split(",")[0] for line in said] == ["waiting for the job shardkit-0011aabb to appear on Flink"]
+
+
+@pytest.mark.parametrize(("state", "is_told"), [("FAILED", False), ("RUNNING", True)])
+def test_a_job_that_never_appears_on_flink_is_told_unless_it_is_over(state, is_told, flink, monkeypatch):
+    monkeypatch.setattr(stopping, "UPLOAD_SECONDS", 0.05)
+    pipeline = pipeline_on(flink)
+    pipeline.result = Taken(state)
+    assert ("may still appear on its engine" in stop_job(pipeline, print)) == is_told
+
+
 def test_a_flink_that_does_not_answer_is_said(flink):
     flink.server.shutdown()
     flink.server.server_close()
-    said = stop_job(pipeline_on(flink))
+    said = stop_job(pipeline_on(flink), print)
     assert (
         f"Flink did not answer ([Errno 111] Connection refused). To stop it, look its id up at http://{flink.url}"
         in said
@@ -156,7 +180,7 @@ def test_the_address_of_flink_is_the_one_that_the_doctor_asks(master, url):
 )
 def test_other_engines_are_named_with_how_to_stop_the_job(flags, how):
     pipeline = Pipeline(runner="DirectRunner", options=PipelineOptions([*flags, "--job_name=shardkit-0011aabb"]))
-    assert how in stop_job(pipeline)
+    assert how in stop_job(pipeline, print)
 
 
 class Result:
@@ -177,7 +201,7 @@ class Result:
 def test_a_job_that_failed_with_its_job_service_is_not_said_to_run(last, is_told):
     pipeline = Pipeline(runner="DirectRunner", options=PipelineOptions(["--runner=SparkRunner", "--job_name=a-1"]))
     pipeline.result = Result(last)
-    assert bool(stop_job(pipeline)) == is_told
+    assert bool(stop_job(pipeline, print)) == is_told
     assert pipeline.result.cancelled == is_told
 
 
@@ -206,9 +230,12 @@ class Submitted:
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
 def test_ctrl_c_and_errors_stop_the_job(error, flink):
     flink.jobs = {"shardkit-0011aabb": "RUNNING"}
+    cancelled_before = []  # the workers stop first: the driver may be killed while it asks the engine
+    phase = Phase(Listener(), "writing", 1, int, stop=lambda: cancelled_before.append(len(flink.cancelled)))
     with pytest.raises(error):
-        run_with_progress(Submitted(error, object()), pipeline_on(flink), Phase(Listener(), "writing", 1, int))
+        run_with_progress(Submitted(error, object()), pipeline_on(flink), phase)
     assert flink.cancelled == ["shardkit-0011aabb"]
+    assert cancelled_before == [0]
 
 
 def test_a_job_that_was_never_submitted_is_not_looked_for(flink):
