@@ -1,5 +1,7 @@
 """The command ``shardkit extract DATASET FOLDER``: write a dataset back to folders of images and tables."""
 
+import contextlib
+
 import click
 
 from shardkit.cli.options.log_format import log_format_option
@@ -25,8 +27,10 @@ def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | Non
     manifest = read_manifest(dataset)
     total = None if where else sum(manifest.split(name).num_examples for name in splits or manifest.splits)
     terminal, num_images = Terminal(log_format=log_format), 0
-    with terminal.phase("extracting", total) as show:
-        for _ in extraction.extract(dataset, folder, splits, where):
+    # Closed by Ctrl-C as well: it removes what is not finished.
+    running = contextlib.closing(extraction.extract(dataset, folder, splits, where))
+    with terminal.phase("extracting", total) as show, running as paths:
+        for _ in paths:
             num_images += 1
             show(num_images)
     click.echo(f"{folder}: {counted(num_images, 'image')}")

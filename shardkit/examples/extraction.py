@@ -14,7 +14,8 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+import shutil
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -36,10 +37,10 @@ _DIGEST_DIGITS = 12
 _LABEL_SEPARATOR = ";"
 
 
-def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None) -> Iterator[Path]:
+def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None) -> Generator[Path, None, None]:
     """Write examples to a new folder; yield the path of each image that is written, below the folder.
 
-    The folder appears under its name when everything is written.
+    The folder appears under its name when everything is written; after an error or Ctrl-C nothing is left.
 
     Args:
         dataset: The dataset's folder.
@@ -63,12 +64,16 @@ def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None)
     if unfinished.exists():
         msg = f"{unfinished}: an earlier extraction was interrupted; remove this folder, then extract again"
         raise CallError(msg)
-    for examples in parts:
-        yield from extract_split(examples, unfinished / examples.split)
-    unfinished.mkdir(parents=True, exist_ok=True)  # no example at all
-    if target.exists():
-        target.rmdir()
-    os.rename(unfinished, target)
+    try:
+        for examples in parts:
+            yield from extract_split(examples, unfinished / examples.split)
+        unfinished.mkdir(parents=True, exist_ok=True)  # no example at all
+        if target.exists():
+            target.rmdir()
+        os.rename(unfinished, target)
+    except BaseException:  # also Ctrl-C: the same command works again
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
 
 
 def commands_to_convert(manifest: Manifest, splits: Sequence[str], folder: str) -> list[str]:

@@ -112,9 +112,18 @@ def test_a_folder_with_files_is_refused_and_an_interruption_leaves_none(sample, 
         file.write(b"\0\0\0\0")
     with pytest.raises(RecordError, match="record 50"):
         extracted(dataset, tmp_path / "new")
-    assert not (tmp_path / "new").exists()
+    assert not [*tmp_path.glob("new*")]
+    (tmp_path / "new.unfinished").mkdir()  # of a killed process
     with pytest.raises(CallError, match=r"new\.unfinished: .*remove this folder"):
         extracted(dataset, tmp_path / "new")
+
+
+def test_an_extraction_that_is_not_finished_leaves_nothing(sample, tmp_path):
+    running = extraction.extract(sample("shapes"), str(tmp_path / "new"), [], None)
+    next(running)
+    assert (tmp_path / "new.unfinished").exists()
+    running.close()  # as Ctrl-C does in the command
+    assert not [*tmp_path.iterdir()]
 
 
 def test_long_names_with_the_same_beginning_stay_apart():
