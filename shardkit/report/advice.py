@@ -305,9 +305,9 @@ def large_images(facts: Facts) -> Iterator[Advice]:
         "speed",
         f"The images are larger than training at {size} needs: {before:.2g} megapixels on average, "
         f"{after:.2g} after a reduction of the shorter side to {facts.options.resize} pixels.",
-        f"--resize {facts.options.resize} at conversion, in place of any --size: about {gain:.1f} times faster "
-        f"training input. Worked out from measured input functions: {image_ms(before):.2g} ms of a core for each image before, "
-        f"{image_ms(after):.2g} ms after (see “Image sizes”).",
+        f"--resize {facts.options.resize} at conversion: about {gain:.1f} times faster training input; it replaces any "
+        f"--size or --max-side. Worked out from measured input functions: {image_ms(before):.2g} ms of a core for each "
+        f"image before, {image_ms(after):.2g} ms after (see “Image sizes”).",
         "sizes",
     )
 
