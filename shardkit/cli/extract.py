@@ -1,5 +1,7 @@
 """The command ``shardkit extract DATASET FOLDER``: write a dataset back to folders of images and tables."""
 
+import contextlib
+
 import click
 
 from shardkit.cli.options.log_format import log_format_option
@@ -15,18 +17,26 @@ def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | Non
     """Write a dataset back to folders: images as stored, byte for byte, and tables of everything else.
 
     FOLDER is new: <split>/<class>/<image> if every image has one class, else <split>/images/<image>; with
-    examples.csv, boxes.csv and masks/ in each split. `shardkit convert FOLDER OUT` reads it again.
+    examples.csv, boxes.csv and masks/ in each split. The command that converts FOLDER again is printed at the end.
     """
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import read_manifest
     from shardkit.examples import extraction
-    from shardkit.naming import counted
+    from shardkit.naming import counted, printable
 
     manifest = read_manifest(dataset)
     total = None if where else sum(manifest.split(name).num_examples for name in splits or manifest.splits)
     terminal, num_images = Terminal(log_format=log_format), 0
-    with terminal.phase("extracting", total) as show:
-        for _ in extraction.extract(dataset, folder, splits, where):
+    # Closed by Ctrl-C as well: it removes what is not finished.
+    running = contextlib.closing(extraction.extract(dataset, folder, splits, where))
+    with terminal.phase("extracting", total) as show, running as paths:
+        for _ in paths:
             num_images += 1
             show(num_images)
     click.echo(f"{folder}: {counted(num_images, 'image')}")
+    if renamed := extraction.renamed_classes(manifest):
+        verb = "has a folder with another name" if len(renamed) == 1 else "have folders with other names"
+        example = f"such as {extraction.safe_name(renamed[0])} for {printable(renamed[0])!r}"
+        click.echo(f"{counted(len(renamed), 'class')} {verb}, {example}; examples.csv has the names of the dataset")
+    commands = extraction.commands_to_convert(manifest, splits, folder)
+    click.echo("\n".join(["", "To convert it again:", *(f"  {command}" for command in commands)]))

@@ -143,7 +143,9 @@ def _errors_as_json(ctx: click.Context) -> Iterator[None]:
 
 
 def _say_interrupted(ctx: click.Context) -> None:
-    sentence = "Interrupted. Finished work is kept; run the same command again to resume."
+    sentence = "Interrupted. Nothing was written; run the same command again to start from the beginning."
+    if ctx.invoked_subcommand == "convert":
+        sentence = "Interrupted. Finished work is kept; run the same command again to resume."
     if ctx.meta[_IS_JSON]:
         write_json("warning", sentence)
     else:

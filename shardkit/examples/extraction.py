@@ -9,10 +9,13 @@ FOLDER/<split>/boxes.csv            a row for each object, in pixels, if there a
 """
 
 import csv
+import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Sequence
+import shlex
+import shutil
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
@@ -30,12 +33,14 @@ _UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*\x7f%]|^\.+|[. ]+$')  # also of Windo
 _ENDINGS = {"JPEG": ".jpg", "PNG": ".png"}
 _SAME_ENDINGS = {".jpg": {".jpg", ".jpeg", ".jpe", ".jfif"}, ".png": {".png"}}
 _MAX_NAME = 200  # bytes of a name; file systems allow 255
+_DIGEST_DIGITS = 12
+_LABEL_SEPARATOR = ";"
 
 
-def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None) -> Iterator[Path]:
+def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None) -> Generator[Path, None, None]:
     """Write examples to a new folder; yield the path of each image that is written, below the folder.
 
-    The folder appears under its name when everything is written.
+    The folder appears under its name when everything is written; after an error or Ctrl-C nothing is left.
 
     Args:
         dataset: The dataset's folder.
@@ -59,12 +64,47 @@ def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None)
     if unfinished.exists():
         msg = f"{unfinished}: an earlier extraction was interrupted; remove this folder, then extract again"
         raise CallError(msg)
-    for examples in parts:
-        yield from extract_split(examples, unfinished / examples.split)
-    unfinished.mkdir(parents=True, exist_ok=True)  # no example at all
-    if target.exists():
-        target.rmdir()
-    os.rename(unfinished, target)
+    try:
+        for examples in parts:
+            yield from extract_split(examples, unfinished / examples.split)
+        unfinished.mkdir(parents=True, exist_ok=True)  # no example at all
+        if target.exists():
+            target.rmdir()
+        os.rename(unfinished, target)
+    except BaseException:  # also Ctrl-C: the same command works again
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+
+
+def commands_to_convert(manifest: Manifest, splits: Sequence[str], folder: str) -> list[str]:
+    """Return the commands that convert an extracted folder again: one, or one for each split with tables.
+
+    Args:
+        manifest: Manifest of the dataset that was extracted.
+        splits: Names of the splits that were extracted; () for all.
+        folder: The folder as the user wrote it.
+    """
+    features = manifest.features
+    if features.get(names.LABEL) == names.CLASS_LABEL or names.MASK in features:
+        return [shlex.join(["shardkit", "convert", folder, "OUT"])]
+    if names.LABEL not in features and names.LABELS not in features and names.OBJECT_LABELS not in features:
+        return [shlex.join(["shardkit", "convert", folder, "OUT", "--unlabelled"])]
+    table, options = "examples.csv", ["--image-column", "file"]
+    if names.OBJECT_LABELS in features:
+        table, options = "boxes.csv", []
+    elif names.LABELS in features and not _is_json(manifest.classes):
+        options += ["--label-separator", _LABEL_SEPARATOR]
+    return [
+        shlex.join(["shardkit", "convert", os.path.join(folder, split, table), f"OUT-{split}", *options])
+        for split in splits or manifest.splits
+    ]
+
+
+def renamed_classes(manifest: Manifest) -> list[str]:
+    """Return the classes whose folders have other names, because a file system may refuse theirs."""
+    if manifest.features.get(names.LABEL) != names.CLASS_LABEL:
+        return []
+    return [name for name in manifest.classes if safe_name(name) != name]
 
 
 def _all_splits(dataset: str) -> list[str]:
@@ -119,10 +159,16 @@ def _image_path(example: Example, examples: Examples, ending: str, folder: Path)
 
 
 def safe_name(name: str) -> str:
-    """Return a name for one file or folder that every file system allows; unsafe characters become %XX."""
+    """Return a name for one file or folder that every file system allows.
+
+    Unsafe characters become %XX; a name that is too long keeps its beginning, with a digest of the whole name.
+    """
     safe = _UNSAFE.sub(lambda found: "".join(f"%{ord(char):02X}" for char in found.group()), name)
     encoded = safe.encode("utf-8", "replace")
-    return (encoded[:_MAX_NAME].decode("utf-8", "ignore") if len(encoded) > _MAX_NAME else safe) or "%00"
+    if len(encoded) > _MAX_NAME:  # the digest tells two long names with the same beginning apart
+        digest = hashlib.sha256(encoded).hexdigest()[:_DIGEST_DIGITS]
+        return f"{encoded[: _MAX_NAME - _DIGEST_DIGITS - 1].decode('utf-8', 'ignore')}-{digest}"
+    return safe or "%00"
 
 
 def _with_ending(path: Path, ending: str) -> Path:
@@ -171,9 +217,13 @@ def _row(example: Example) -> list[str]:
 
 def _joined(example: Example) -> str:
     """Return the classes of a multi-label example, separated by ";"; as a JSON list if a class contains that."""
-    if any(";" in name for name in example.classes):
+    if _is_json(example.classes):
         return json.dumps(example.label_names, ensure_ascii=False)
-    return ";".join(example.label_names)
+    return _LABEL_SEPARATOR.join(example.label_names)
+
+
+def _is_json(classes: Sequence[str]) -> bool:
+    return any(_LABEL_SEPARATOR in name for name in classes)
 
 
 def _text(value: Any) -> str:

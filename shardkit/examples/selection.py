@@ -9,6 +9,7 @@ from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, UnknownNameError
 from shardkit.examples.sequence import Examples
 
+_CLASSES_SHOWN = 5  # in a message
 _KEY_HASH = "key_hash"
 
 
@@ -35,7 +36,7 @@ def open_chosen(
     if label is not None:
         if label not in manifest.classes:
             close = difflib.get_close_matches(label, manifest.classes, 3)
-            hint = f"did you mean {' or '.join(map(repr, close))}?" if close else f"it has {len(manifest.classes):,}"
+            hint = f"did you mean {' or '.join(map(repr, close))}?" if close else _classes_hint(manifest)
             msg = f"{manifest.root.url}: there is no class {label!r}; {hint}"
             raise UnknownNameError(msg)
         number = manifest.classes.index(label)
@@ -47,6 +48,13 @@ def open_chosen(
         msg = f"{manifest.root.url}: the split {examples.split!r} has no example with {' and '.join(conditions)}"
         raise CallError(msg if conditions else f"{manifest.root.url}: the split {examples.split!r} is empty")
     return _choose(examples, num_examples), len(examples)
+
+
+def _classes_hint(manifest: Manifest) -> str:
+    if not manifest.classes:
+        return "the dataset has no classes"
+    shown = ", ".join(map(repr, manifest.classes[:_CLASSES_SHOWN]))
+    return f"the dataset has {shown}{', …' if len(manifest.classes) > _CLASSES_SHOWN else ''}"
 
 
 def _has_several(manifest: Manifest) -> bool:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import shardkit
+from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, RecordError
 from shardkit.examples import extraction
 
@@ -76,7 +77,7 @@ def test_several_labels_and_numbers_are_in_the_table(sample, tmp_path):
         ("con\n", "con%0A"),
         ("50%", "50%25"),
         ("dot.", "dot%2E"),
-        ("x" * 300, "x" * 200),
+        ("x" * 200, "x" * 200),
         ("", "%00"),
     ],
 )
@@ -111,6 +112,38 @@ def test_a_folder_with_files_is_refused_and_an_interruption_leaves_none(sample, 
         file.write(b"\0\0\0\0")
     with pytest.raises(RecordError, match="record 50"):
         extracted(dataset, tmp_path / "new")
-    assert not (tmp_path / "new").exists()
+    assert not [*tmp_path.glob("new*")]
+    (tmp_path / "new.unfinished").mkdir()  # of a killed process
     with pytest.raises(CallError, match=r"new\.unfinished: .*remove this folder"):
         extracted(dataset, tmp_path / "new")
+
+
+def test_an_extraction_that_is_not_finished_leaves_nothing(sample, tmp_path):
+    running = extraction.extract(sample("shapes"), str(tmp_path / "new"), [], None)
+    next(running)
+    assert (tmp_path / "new.unfinished").exists()
+    running.close()  # as Ctrl-C does in the command
+    assert not [*tmp_path.iterdir()]
+
+
+def test_long_names_with_the_same_beginning_stay_apart():
+    names = {extraction.safe_name("x" * 300 + end) for end in "abc"}
+    assert len(names) == 3
+    assert all(len(name.encode()) == 200 for name in names)
+
+
+@pytest.mark.parametrize(
+    ("source", "commands"),
+    [
+        ("shapes", ["shardkit convert 'my folder' OUT"]),
+        ("masks", ["shardkit convert 'my folder' OUT"]),
+        ("coco", ["shardkit convert 'my folder/test/boxes.csv' OUT-test"]),
+        (
+            "multilabel.jsonl",
+            ["shardkit convert 'my folder/test/examples.csv' OUT-test --image-column file --label-separator ';'"],
+        ),
+        ("regression.parquet", ["shardkit convert 'my folder/test/examples.csv' OUT-test --image-column file"]),
+    ],
+)
+def test_the_command_that_converts_the_folder_again_is_known(sample, source, commands):
+    assert extraction.commands_to_convert(read_manifest(sample(source)), ["test"], "my folder") == commands

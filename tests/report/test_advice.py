@@ -64,6 +64,13 @@ def test_a_class_missing_in_a_split_is_named():
     assert not [*classes.absent_classes(CLASSES, [split("train", [1, 0, 0]), split("test", [1, 0, 0])])]
 
 
+def test_no_split_option_is_advised_for_classes_with_fewer_images_than_splits():
+    (found,) = classes.absent_classes(CLASSES, [split("train", [50, 1, 50]), split("test", [9, 0, 9])])
+    assert found.remedy == "Add images: it has 1 image, fewer than one for each split."
+    (found,) = classes.absent_classes(CLASSES, [split("train", [50, 1, 8]), split("test", [9, 0, 0])])
+    assert "--split-by stratified" in found.remedy
+
+
 @pytest.mark.parametrize(("counts", "is_small"), [([20, 20, 20], False), ([20, 19, 20], True), ([20, 0, 20], False)])
 def test_a_class_below_twenty_images_is_small(counts, is_small):
     assert ("small_class" in codes(classes.small_and_large_classes(CLASSES, [split("train", counts)]))) == is_small

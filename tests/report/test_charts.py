@@ -72,3 +72,13 @@ def test_names_are_texts_whatever_they_contain():
 )
 def test_long_names_keep_beginning_and_end(name, wanted):
     assert shortened(name) == wanted
+
+
+def test_a_wide_range_of_sizes_has_few_numbers_at_its_axes():
+    sizes = SIZES.copy()
+    sizes[0, 0] = sizes[-1, -1] = 1
+    numbers = [
+        text for text in Elements(size_map("t", "d", sizes, (224, 224))).texts if text.replace(",", "").isdigit()
+    ]
+    assert len(numbers) <= 14
+    assert "8" in numbers

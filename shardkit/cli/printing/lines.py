@@ -45,9 +45,10 @@ def wrapped(line: str, width: int) -> list[str]:
         line: The text, which may be indented.
         width: Columns of the terminal.
     """
-    if len(line) <= width or line.startswith(COMMAND):
-        return [line]
     indent = line[: len(line) - len(line.lstrip())]
+    # Commands below the items of a list are indented further.
+    if len(line) <= width or (line.startswith("  ") and line.lstrip().startswith(COMMAND.lstrip())):
+        return [line]
     further = indent + " " * _HANGING
     return textwrap.wrap(
         line,

@@ -7,10 +7,11 @@ from shardkit.naming import printable
 
 
 def table(*columns: str) -> Table:
-    """Return an empty table: the first column is text, the others are numbers."""
+    """Return an empty table: the first column is text, which wraps if it is long; the others are numbers."""
     made = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False, collapse_padding=True, header_style="bold")
     for i, column in enumerate(columns):
-        made.add_column(column, justify="left" if i == 0 else "right", no_wrap=True)
+        # Rich narrows the columns that wrap before the others: a long class name must not hide the numbers.
+        made.add_column(column, justify="left" if i == 0 else "right", no_wrap=i > 0, overflow="fold")
     return made
 
 

@@ -47,10 +47,21 @@ def absent_classes(classes: Sequence[str], splits: Sequence[Split], *, is_known:
                 "class_absent",
                 "check",
                 f"{counted(len(absent), 'class')} {does} no image in “{split.name}”: {_names(classes, absent)}.",
-                "Convert with --split-by stratified, which gives every class its share of each split; if the source "
-                "has its own splits, add images.",
+                _absent_remedy(totals[absent], len(splits)),
                 "classes",
             )
+
+
+def _absent_remedy(totals: npt.NDArray[np.int64], num_splits: int) -> str:
+    """Return what helps classes with these numbers of images in all splits together."""
+    if (totals < num_splits).all():
+        images = counted(int(totals.max()), "image")
+        found = f"has {images}" if len(totals) == 1 else f"have {images} at most"
+        return f"Add images: {'it' if len(totals) == 1 else 'they'} {found}, fewer than one for each split."
+    return (
+        "Convert with --split-by stratified, which gives every class its share of each split; if the source has its "
+        "own splits, or a class too few images, add images."
+    )
 
 
 def small_and_large_classes(classes: Sequence[str], splits: Sequence[Split]) -> Iterator[Advice]:

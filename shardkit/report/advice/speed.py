@@ -26,7 +26,7 @@ def megapixels(facts: Facts) -> tuple[float, float]:
 
 
 def large_images(facts: Facts) -> Iterator[Advice]:
-    """Yield a warning if the images are far larger than the training size."""
+    """Yield a warning if the images are larger than the training size needs."""
     before, after = megapixels(facts)
     if facts.is_resized or not before or (gain := speedup(before, after)) < MIN_SPEEDUP:
         return
@@ -34,11 +34,11 @@ def large_images(facts: Facts) -> Iterator[Advice]:
     yield Advice(
         "large_images",
         "speed",
-        f"The images are far larger than the training size of {size}: {before:.2g} megapixels on average, "
+        f"The images are larger than training at {size} needs: {before:.2g} megapixels on average, "
         f"{after:.2g} after a reduction of the shorter side to {facts.options.resize} pixels.",
-        f"--resize {facts.options.resize} at conversion: about {gain:.1f} times faster training input. Worked out from "
-        f"measured input functions: {image_ms(before):.2g} ms of a core for each image before, "
-        f"{image_ms(after):.2g} ms after (see “Image sizes”).",
+        f"--resize {facts.options.resize} at conversion: about {gain:.1f} times faster training input; it replaces any "
+        f"--size or --max-side. Worked out from measured input functions: {image_ms(before):.2g} ms of a core for each "
+        f"image before, {image_ms(after):.2g} ms after (see “Image sizes”).",
         "sizes",
     )
 

@@ -1,5 +1,6 @@
 """Two-dimensional histograms: cells with a stronger colour hold more."""
 
+import math
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,6 +12,7 @@ from shardkit.report.facts.bins import SIDES, occupied
 
 _LEVELS = 7  # of opacity
 _PIXEL_TICKS = tuple(2**power for power in range(3, 15))
+_MAX_TICKS = 7  # the numbers of more run into each other
 _MARGIN_BINS = 1
 
 
@@ -64,6 +66,7 @@ def size_map(title: str, description: str, counts: npt.NDArray[np.int64], traini
     axes.set_xscale("log", base=2)
     axes.set_yscale("log", base=2)
     ticks = [tick for tick in _PIXEL_TICKS if low <= tick <= high]
+    ticks = ticks[:: math.ceil(len(ticks) / _MAX_TICKS)]
     texts = [f"{tick:,}" for tick in ticks]
     axes.set_xticks(ticks, texts)
     axes.set_yticks(ticks, texts)

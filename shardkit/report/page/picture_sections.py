@@ -34,7 +34,7 @@ def contact_sheets(facts: Facts, collection: Collection, thumbnails: Thumbnails)
         sheets = [
             Sheet(
                 cut(facts.classes[label], 80),
-                f"{totals[label]:,} images · {percent(totals[label] / total)}",
+                f"{counted(int(totals[label]), 'image')} · {percent(totals[label] / total)}",
                 made[label],
             )
             for label in group.labels

@@ -32,13 +32,13 @@ def classes_section(facts: Facts) -> Section | None:
     if not len(classes) or not totals.any():
         return None
     order = np.argsort(-totals, kind="stable")
-    counts = "images with" if facts.has_lists or facts.boxes is not None else "images of"
+    relation = "with" if facts.has_lists or facts.boxes is not None else "of"
     used = totals[totals > 0]
     largest, smallest = int(order[0]), int(order[len(used) - 1])
     if used.min() == used.max():
         intro = [f"{counted(len(used), 'class')}, each with {counted(int(used.max()), 'image')}."]
     else:
-        low, high = (f"{int(num):,} {counts}" for num in (used.min(), used.max()))
+        low, high = (f"{counted(int(num), 'image')} {relation}" for num in (used.min(), used.max()))
         extremes = f"from {low} “{cut(classes[smallest])}” to {high} “{cut(classes[largest])}”"
         intro = [f"{counted(len(classes), 'class')}: {extremes}; the median class has {int(np.median(used)):,}."]
     if len(used) > BARS_SHOWN:

@@ -51,3 +51,8 @@ def test_splits_that_were_not_divided_have_no_share_and_a_single_split_has_no_ta
     masks = {"train": SplitCounts(8, [0, 0]), "test": SplitCounts(2, [0, 0])}
     assert lines_of(masks, ["sky", "road"], WANTED)[-1] == "all 80.0% 20.0% 10", "classes of masks are not counted"
     assert shares_parts({"train": SplitCounts(8, [8])}, ["a"], None) == []
+
+
+def test_a_long_class_name_wraps_and_hides_no_number():
+    lines = lines_of(counts([8], [2]), ["x" * 300], WANTED)
+    assert any(line.endswith(" 80.0% 20.0% 10") and line.startswith("'xxx") for line in lines)
