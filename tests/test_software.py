@@ -29,6 +29,7 @@ def converted(before, source, output):
     return json.loads(done.stdout.splitlines()[-1])
 
 
+@pytest.mark.slow
 def test_tensorflow_loaded_first_changes_no_byte_or_is_said_to(tmp_path):
     source = write_class_folders(tmp_path / "source", {"cat": 3}, width=40, height=30)
     write_class_folders(source, {"dog": 3}, width=40, height=30, kind="JPEG")

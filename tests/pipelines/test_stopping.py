@@ -96,7 +96,7 @@ def test_a_job_that_appears_a_moment_later_is_cancelled_too(flink):
 def test_the_proxy_of_the_environment_is_not_asked(flink, monkeypatch):
     monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
     flink.jobs = {"shardkit-0011aabb": "RUNNING"}
-    assert stop_job(pipeline_on(flink)) == ""
+    assert stop_job(pipeline_on(flink), print) == ""
     assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
 
 

@@ -214,6 +214,7 @@ for options in ({}, {"on_corrupt": "skip"}, {"order": BlockOrder(lanes=4, block_
 """
 
 
+@pytest.mark.slow
 def test_nothing_of_an_input_function_outlives_it_and_its_iterators(noise):
     """Where functions are made by the dozen, fold by fold, one table for each of them would fill the memory."""
     command = [sys.executable, "-c", OUTLIVING, noise]  # a process without what other tests keep alive
