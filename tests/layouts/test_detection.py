@@ -125,6 +125,7 @@ def test_boxes_that_lie_outside_are_reported_and_nothing_is_published_above_the_
     assert {row["reason"] for row in rows} >= {"bad_box", "missing", "no_label", "bad_name", "bad_annotation"}
 
 
+@pytest.mark.slow
 def test_header_mode_places_the_same_boxes(tmp_path, converted):
     convert(SAMPLES / "coco", tmp_path / "out", "--check", "header")
     wanted = examples(converted("coco"))

@@ -220,6 +220,7 @@ def test_an_upload_that_breaks_in_the_middle_is_taken_up_again(large_source, buc
 
 
 @pytest.mark.usefixtures("small_parts", "impatient")
+@pytest.mark.slow
 def test_a_shard_whose_upload_fails_for_ever_is_not_there_in_part(large_source, bucket, tmp_path):
     convert(large_source, tmp_path / "wanted", "--shards", "2")
     bucket.server.fail(r"PUT .* bytes 262144-", status=0)

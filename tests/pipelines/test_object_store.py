@@ -54,6 +54,7 @@ def test_a_dataset_in_an_object_store_has_the_bytes_of_one_on_disk_and_is_checke
 
 
 @pytest.mark.parametrize("check", ["decode", pytest.param("header", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_source_in_an_object_store_gives_the_bytes_of_one_on_disk(check, source, s3_bucket, tmp_path):
     upload(source, f"{s3_bucket}/source")
     convert(source, tmp_path / "from-disk", *OPTIONS, "--check", check)

@@ -126,6 +126,7 @@ def test_an_error_of_ones_own_function_is_raised_as_it_is_and_does_not_go_on_for
             next(iter(made(folder, map_fn=map_fn, on_corrupt=on_corrupt)()))
 
 
+@pytest.mark.slow
 def test_two_iterators_of_one_dataset_do_not_disturb_each_other(dataset):
     folder, _ = dataset
     whole = made(folder, on_corrupt="skip")()
@@ -137,6 +138,7 @@ def test_two_iterators_of_one_dataset_do_not_disturb_each_other(dataset):
         np.testing.assert_array_equal(one[0], other[0])
 
 
+@pytest.mark.slow
 def test_damage_of_a_jpeg_outside_the_crop_costs_nothing_and_inside_it_the_epochs_that_meet_it(tmp_path):
     """Whether an example is replaced depends on its own crop, and so on nothing that another worker does not know."""
     files = {f"a/{i}.jpg": encode(smooth(64, 200, i), "JPEG", quality=95) for i in range(16)}

@@ -167,6 +167,7 @@ def test_trainers_that_name_one_job_divide_its_batches(noise, address):
     assert len(set(seen)) == 60
 
 
+@pytest.mark.slow
 def test_batches_are_mixed_as_without_the_service(noise, address):
     def doubled(element, seed):
         return element[0] * 2, element[1], element[2], tf.repeat(seed[tf.newaxis], BATCH, axis=0)
@@ -242,6 +243,7 @@ def test_an_index_too_large_for_a_message_is_refused(noise, monkeypatch):
 
 
 @pytest.mark.parametrize("fault_tolerant", [False, pytest.param(True, marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_training_continues_after_the_loss_of_a_worker_and_repeats_nothing(fault_tolerant, noise, tmp_path):
     with cluster(*[tmp_path] * fault_tolerant) as (address, workers):
         dataset_fn = make(noise, image_size=(8, 8), map_fn=with_key, service=address)
