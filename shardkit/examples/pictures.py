@@ -1,10 +1,10 @@
 """Save a picture."""
 
-import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shardkit.errors import CallError, MachineError
+from shardkit.errors import CallError
+from shardkit.storage.whole_file import whole_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -23,13 +23,5 @@ def save_picture(picture: "Image", path: Path) -> None:
     if kind is None:
         msg = f"{path}: pictures are written as {', '.join(_FORMATS)}; name a file with one of these endings"
         raise CallError(msg)
-    temporary = path.with_name(f"{path.name}.unfinished")
-    try:
+    with whole_file(path, "the picture") as temporary:
         picture.save(temporary, kind)
-        temporary.replace(path)
-    except OSError as error:
-        msg = f"{path}: the picture cannot be written: {error.strerror or error}"
-        raise MachineError(msg) from error
-    finally:
-        with contextlib.suppress(OSError):  # it is not there
-            temporary.unlink()

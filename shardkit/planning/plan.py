@@ -30,6 +30,7 @@ from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
 from shardkit.planning.labels import ExampleLabels, encode_labels
 from shardkit.planning.measure_balance import measure_balance
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.options_text import PLAN_VERSION_KEY
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.planning.splits.assign_splits import assign_splits, find_relations
@@ -156,7 +157,7 @@ class Plan:
 def known_description(options: ConvertOptions, layout: str, classes: list[str] | None) -> dict[str, Any]:
     """Return the part of Plan.description() that is known before the source is listed."""
     known = {
-        "plan_version": PLAN_VERSION,
+        PLAN_VERSION_KEY: PLAN_VERSION,
         "name": options.name,
         "layout": layout,
         "options": options.as_json(),

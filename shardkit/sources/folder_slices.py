@@ -4,16 +4,14 @@ Each worker lists the names of the whole folder, which is fast, and looks up siz
 only. The ranges cover all names, whatever the folder holds by then, so no file is listed twice or not at all.
 """
 
-import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import Any
 
 from shardkit.naming import DATASET_FILES
 from shardkit.sources.ignoring.filtered_folder import FilteredFolder
 from shardkit.sources.listing import Source, is_ignored
 from shardkit.sources.walking import is_image, join, slice_bounds
-from shardkit.storage import Entry, Folder, LocalFolder
+from shardkit.storage import Entry, Folder, LocalFolder, WrappedFolder
 
 MIN_SLICED = 50_000  # images; 100,000 are listed in 2 s on a local disk
 IMAGES_PER_SLICE = 25_000
@@ -69,25 +67,18 @@ def slice_source(source: Source, part: FolderSlice) -> Source:
 
 
 @dataclass(frozen=True, slots=True)
-class SlicedFolder(Folder):
+class SlicedFolder(WrappedFolder):
     """A folder in which one folder shows only a range of its names.
 
     Attributes:
-        inner: The folder.
         path: The folder in it that is divided.
         start: The first name of the range.
         stop: The name that ends the range; None for no end.
     """
 
-    inner: Folder
     path: str
     start: str
     stop: str | None
-
-    @property
-    def url(self) -> str:
-        """See Folder."""
-        return self.inner.url
 
     def _shows(self, name: str) -> bool:
         return self.start <= name and (self.stop is None or name < self.stop)
@@ -99,41 +90,3 @@ class SlicedFolder(Folder):
         if isinstance(self.inner, LocalFolder):
             return self.inner.scan_names(path, self._shows)
         return [entry for entry in self.inner.scan(path) if self._shows(entry.name)]
-
-    def stat(self, path: str) -> Entry | None:
-        """See Folder."""
-        return self.inner.stat(path)
-
-    def read(self, path: str) -> bytes:
-        """See Folder."""
-        return self.inner.read(path)
-
-    def open(self, path: str) -> Any:
-        """See Folder."""
-        return self.inner.open(path)
-
-    def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
-        """See Folder."""
-        return self.inner.read_range(path, start, num_bytes)
-
-    def create(self) -> None:
-        """See Folder."""
-        self.inner.create()
-
-    def atomic_write(
-        self, path: str, *, before_rename: Callable[[], None] | None = None
-    ) -> contextlib.AbstractContextManager[BinaryIO]:
-        """See Folder."""
-        return self.inner.atomic_write(path, before_rename=before_rename)
-
-    def remove(self, path: str) -> None:
-        """See Folder."""
-        self.inner.remove(path)
-
-    def remove_tree(self, path: str) -> None:
-        """See Folder."""
-        self.inner.remove_tree(path)
-
-    def resolve(self, path: str) -> str:
-        """See Folder."""
-        return self.inner.resolve(path)

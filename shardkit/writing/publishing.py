@@ -17,6 +17,7 @@ from shardkit.hashing import sha256_hex
 from shardkit.inventory import columns
 from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
+from shardkit.planning.options_text import PLAN_VERSION_KEY
 from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
 from shardkit.storage import Folder
 from shardkit.writing.output.finished_shards import READING_THREADS
@@ -96,7 +97,7 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
             "classes": plan.classes,
             "splits": splits,
             "source": plan.source,
-            "options": {"plan_version": PLAN_VERSION, **plan.options.as_json()},
+            "options": {PLAN_VERSION_KEY: PLAN_VERSION, **plan.options.as_json()},
             "plan_digest": plan.digest,
             "rejected": Rejected(
                 num_examples=len(rejected), by_reason=dict(sorted(Counter(rejected["reason"].to_pylist()).items()))

@@ -1,13 +1,11 @@
 """Fill in the template, state the content security policy, and save the page."""
 
 import base64
-import contextlib
 import hashlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from shardkit.errors import MachineError
 from shardkit.naming import counted
 from shardkit.report.advice.all_warnings import advise
 from shardkit.report.advice.contents import unreadable_pictures
@@ -27,6 +25,7 @@ from shardkit.report.page.sections import (
 )
 from shardkit.report.page.thumbnails import Thumbnails
 from shardkit.software import __version__
+from shardkit.storage.whole_file import whole_file
 from shardkit.writing.progress import ProgressListener, Silent
 
 if TYPE_CHECKING:
@@ -169,13 +168,5 @@ def save_page(page: str, path: Path) -> None:
     Raises:
         MachineError: The file cannot be written.
     """
-    temporary = path.with_name(f"{path.name}.unfinished")
-    try:
+    with whole_file(path, "the page") as temporary:
         temporary.write_text(page, encoding="utf-8", errors="backslashreplace", newline="\n")
-        temporary.replace(path)
-    except OSError as error:
-        msg = f"{path}: the page cannot be written: {error.strerror or error}"
-        raise MachineError(msg) from error
-    finally:
-        with contextlib.suppress(OSError):  # it is not there
-            temporary.unlink()

@@ -1,35 +1,25 @@
 """A folder that hides the files and folders that `--ignore` names, whatever the layout reads it."""
 
-import contextlib
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, BinaryIO
 
 from shardkit.sources.ignoring.globs import IgnoreGlob
-from shardkit.storage import Entry, Folder
+from shardkit.storage import Entry, WrappedFolder
 
 
 @dataclass(frozen=True, slots=True)
-class FilteredFolder(Folder):
+class FilteredFolder(WrappedFolder):
     """A folder of a source without the files that globs match.
 
     Layouts decide by the names that they see how a tree is read. So hiding comes before every layout, as if the files
     had been moved away; a filter of the listed images could not tell that the only other folder is to be ignored.
 
     Attributes:
-        inner: The folder.
         globs: What is hidden.
         above: Path of the folder below SOURCE, where globs begin; '' if it is SOURCE.
     """
 
-    inner: Folder
     globs: tuple[IgnoreGlob, ...]
     above: str = ""
-
-    @property
-    def url(self) -> str:
-        """See Folder."""
-        return self.inner.url
 
     def hiding_glob(self, path: str, *, is_folder: bool = False) -> IgnoreGlob | None:
         """Return the first glob that hides a file, or a whole folder; None if none does."""
@@ -48,37 +38,3 @@ class FilteredFolder(Folder):
         if found is None or (path and self.hiding_glob(path, is_folder=found.is_folder)):
             return None
         return found
-
-    def read(self, path: str) -> bytes:
-        """See Folder."""
-        return self.inner.read(path)
-
-    def open(self, path: str) -> Any:
-        """See Folder."""
-        return self.inner.open(path)
-
-    def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
-        """See Folder."""
-        return self.inner.read_range(path, start, num_bytes)
-
-    def create(self) -> None:
-        """See Folder."""
-        self.inner.create()
-
-    def atomic_write(
-        self, path: str, *, before_rename: Callable[[], None] | None = None
-    ) -> contextlib.AbstractContextManager[BinaryIO]:
-        """See Folder."""
-        return self.inner.atomic_write(path, before_rename=before_rename)
-
-    def remove(self, path: str) -> None:
-        """See Folder."""
-        self.inner.remove(path)
-
-    def remove_tree(self, path: str) -> None:
-        """See Folder."""
-        self.inner.remove_tree(path)
-
-    def resolve(self, path: str) -> str:
-        """See Folder."""
-        return self.inner.resolve(path)

@@ -10,6 +10,7 @@ from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CONVERT_AGAIN, CallError, DataError, ManifestError
 from shardkit.planning import plan_file
+from shardkit.planning.options_text import PLAN_VERSION_KEY
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.writing.output.shard_reports import REPORTS
 
@@ -158,12 +159,12 @@ def refuse_shards(output: Folder) -> None:
 def description(manifest: Manifest) -> dict[str, Any]:
     """Return the description of a dataset's conversion, in the form of Plan.description()."""
     return {
-        "plan_version": manifest.options["plan_version"],
+        PLAN_VERSION_KEY: manifest.options[PLAN_VERSION_KEY],
         "name": manifest.name,
         "source": manifest.source.fingerprint,
         "layout": manifest.source.layout,
         "classes": manifest.classes,
-        "options": {name: value for name, value in manifest.options.items() if name != "plan_version"},
+        "options": {name: value for name, value in manifest.options.items() if name != PLAN_VERSION_KEY},
         "software": manifest.software,
     }
 
