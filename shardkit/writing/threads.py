@@ -7,10 +7,11 @@ and has waited without end, and it takes two seconds to import and half a second
 import collections
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from typing import TypeVar
 
+from shardkit.errors import MachineError, ShardkitError
 from shardkit.planning.plan_file import ShardTask
 from shardkit.sources import Listing
 from shardkit.writing import inventory_tasks
@@ -88,11 +89,21 @@ class ThreadExecutor:
             # The main thread waits in short steps: it answers Ctrl-C between them.
             show_while(lambda pause: bool(wait(threads, pause).not_done), show, phase)
             for thread in threads:
-                thread.result()
+                _raise_error_of(thread)
             show_once(show, phase)  # the final numbers
         finally:
             is_over.set()
             pool.shutdown(wait=False)
+
+
+def _raise_error_of(thread: Future[None]) -> None:
+    try:
+        thread.result()
+    except (ShardkitError, OSError):
+        raise
+    except Exception as error:  # a fault of a library or of ours; the user gets a sentence, a program the cause
+        msg = f"a worker failed: {type(error).__name__}: {error}"
+        raise MachineError(msg) from error
 
 
 def _shared(items: Iterator[_T], lock: threading.Lock) -> Iterator[_T]:

@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from shardkit.errors import MachineError
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import write_class_folders
 from shardkit.writing import inventory_tasks, progress
@@ -62,6 +63,14 @@ def test_after_an_error_no_further_shard_is_begun_and_the_ones_at_work_are_await
     with pytest.raises(OSError, match="No space left"):
         ThreadExecutor(1).write_shards(job, range(5), Phase(Silent(), "writing", 5, int))
     assert job.begun == [0]
+
+
+def test_an_unexpected_error_becomes_a_sentence_with_its_cause():
+    job = Job()
+    job.write = {}.__getitem__
+    with pytest.raises(MachineError, match="a worker failed: KeyError: 0") as raised:
+        ThreadExecutor(2).write_shards(job, range(5), Phase(Silent(), "writing", 5, int))
+    assert isinstance(raised.value.__cause__, KeyError)
 
 
 def test_after_ctrl_c_no_further_shard_is_begun():
