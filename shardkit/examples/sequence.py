@@ -134,6 +134,11 @@ class Examples(Sequence[Example]):
         return self._schema.class_names
 
     @property
+    def shard_counts(self) -> list[int]:
+        """Number of examples that the condition chose in each shard."""
+        return np.diff(self._starts).tolist()
+
+    @property
     def index(self) -> pa.Table:
         """The column ``key`` and those asked for, a row for each example."""
         if isinstance(self._chosen, range) and self._chosen == range(len(self._table)):

@@ -16,8 +16,8 @@ MAX_OPEN_FILES = 64  # of the usual limit of 1,024 for a process
 class _OpenFile:
     """A descriptor that is closed when nobody uses it any more.
 
-    A thread that still reads while another one evicts the file from the cache holds a reference. An explicit close would
-    let the kernel give the number to another file, and the thread would read that one.
+    A thread may still read the file while another one evicts it from the cache. After an explicit close, the kernel
+    could give the number to another file, and the thread would read that one.
     """
 
     __slots__ = ("descriptor",)
