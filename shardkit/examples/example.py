@@ -76,6 +76,10 @@ class Example(Mapping[str, Any]):
 
     __slots__ = ("_data", "_offset", "_record", "_schema", "_shard", "_spans", "_values")
 
+    def __new__(cls, *arguments: Any) -> Any:
+        """Return a dict for ``type(example)(items)``: PyTorch and Grain make batches of mappings in this way."""
+        return dict(*arguments) if len(arguments) == 1 else object.__new__(cls)
+
     def __init__(self, data: bytes, schema: Schema, shard: str, record: int, offset: int) -> None:
         """Wrap the data of a record.
 

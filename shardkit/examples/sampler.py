@@ -169,10 +169,8 @@ class Sampler(Iterable[int]):
 
     def __repr__(self) -> str:
         """Return the call that makes this sampler: Grain compares it with that of a checkpoint."""
-        dataset, split, *named = self._call.items()
-        return (
-            f"shardkit.sampler({dataset[1]!r}, {split[1]!r}, {', '.join(f'{key}={value!r}' for key, value in named)})"
-        )
+        dataset, split, *named = [(name, repr(value)) for name, value in self._call.items()]
+        return f"shardkit.sampler({', '.join([dataset[1], split[1], *map('='.join, named)])})"
 
 
 class Batches(Iterable[list[int]]):

@@ -17,6 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.arguments.checks import optional, text
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.index import SCHEMA
 from shardkit.dataset.manifest import Manifest, read_manifest
@@ -63,6 +64,8 @@ class Examples(Sequence[Example]):
             CallError: The condition is wrong.
             MachineError: The disk or the network failed.
         """
+        text("split", split)
+        optional(text)("where", where)
         self.manifest: Manifest = read_manifest(dataset)
         self.split = split
         self._call = (dataset, split, where, tuple(columns), num_shards)
@@ -115,6 +118,9 @@ class Examples(Sequence[Example]):
         except IndexError:
             msg = f"there are {len(self):,} examples; found the number {at}"
             raise IndexError(msg) from None
+        except TypeError:
+            msg = f"an example has a number or a key, and examples a slice; found {at!r}"
+            raise TypeError(msg) from None
         return self._read(row)
 
     def __iter__(self) -> Iterator[Example]:
@@ -123,6 +129,11 @@ class Examples(Sequence[Example]):
     def has_key(self, key: str) -> bool:
         """Return whether there is an example with this key."""
         return bool(pc.index(self.index["key"], key).as_py() >= 0)
+
+    def _repr_html_(self) -> str:
+        from shardkit.examples.html import examples_html
+
+        return examples_html(self)
 
     def __repr__(self) -> str:
         url, classes = self._schema.dataset, len(self.class_names)
@@ -136,7 +147,7 @@ class Examples(Sequence[Example]):
     @property
     def shard_counts(self) -> list[int]:
         """Number of examples that the condition chose in each shard."""
-        return np.diff(self._starts).tolist()
+        return [stop - start for start, stop in itertools.pairwise(self._starts)]
 
     @property
     def index(self) -> pa.Table:
