@@ -7,6 +7,7 @@ A comment before a block says how it is tested:
     <!-- run: NAME, workers=2 -->   run in two processes, each with its TF_CONFIG
     <!-- the test command -->       run by .ci/run, word for word
     <!-- in .ci/run -->             run by .ci/run, line by line
+    <!-- torch and grain: NAME -->  run by tests/examples/test_torch_and_grain.py, which is slow: needs both packages
     <!-- options -->                not run: the options are parsed by Beam
     <!-- benchmark -->              not run: the scripts must be there and have these options
 """
@@ -58,6 +59,12 @@ BLOCKS = [
 def runnable(*languages):
     """The blocks of some languages that are run, by name."""
     return {block.name: block for block in BLOCKS if block.language in languages and block.name}
+
+
+def with_torch_and_grain():
+    """The blocks that are run in an environment with PyTorch and Grain, by name."""
+    prefix = "torch and grain: "
+    return {block.marker.removeprefix(prefix): block for block in BLOCKS if block.marker.startswith(prefix)}
 
 
 def marked(marker):

@@ -11,7 +11,7 @@ from shardkit.cli.convert import convert as convert_command
 from shardkit.pipelines.options import refuse_unknown
 from shardkit.reject_reasons import REJECT_REASONS
 
-from .pages import BLOCKS, CHECKOUT, PAGES, marked, name_of, plain
+from .pages import BLOCKS, CHECKOUT, PAGES, marked, name_of, plain, with_torch_and_grain
 
 MARKERS = {"the test command", "in .ci/run", "options", "benchmark"}
 each_page = pytest.mark.parametrize("page", PAGES, ids=name_of)
@@ -32,7 +32,8 @@ def table(page, heading):
 
 def test_every_snippet_is_tested_and_no_name_is_given_twice():
     snippets = [block for block in BLOCKS if block.language != "text"]
-    assert [block for block in snippets if not block.name and block.marker not in MARKERS] == []
+    slow = with_torch_and_grain().values()
+    assert [block for block in snippets if not block.name and block.marker not in MARKERS and block not in slow] == []
     names = [block.name for block in snippets if block.name]
     assert sorted(names) == sorted(set(names))
     assert {block.language for block in BLOCKS} == {"text", "python", "sh", "console"}

@@ -130,6 +130,16 @@ def decode_features(data: bytes) -> dict[str, list[bytes] | list[int] | list[flo
         return _features(memoryview(data))
 
 
+def decode_feature(feature: bytes) -> list[Any]:
+    """Parse the values of one serialized Feature.
+
+    Raises:
+        RecordError: The bytes are not a Feature.
+    """
+    with _damage_as_record_error(feature, "a feature of a tf.train.Example"):
+        return _values(iter([memoryview(feature)]))
+
+
 @contextlib.contextmanager
 def _damage_as_record_error(data: bytes, what: str) -> Iterator[None]:
     try:
@@ -190,14 +200,14 @@ def _walk(data: memoryview) -> Iterator[tuple[int, memoryview]]:
     """Yield (tag, body) of every field; the body of a number is its bytes."""
     at = 0
     while at < len(data):
-        tag, at = _read_varint(data, at)
+        tag, at = read_varint(data, at)
         wire_type = tag & 7
         start = at
         if wire_type == 2:
-            length, start = _read_varint(data, at)
+            length, start = read_varint(data, at)
             at = start + length
         elif wire_type == 0:
-            _, at = _read_varint(data, at)
+            _, at = read_varint(data, at)
         elif wire_type in {1, 5}:
             at += 8 if wire_type == 1 else 4
         if wire_type in {3, 4, 6, 7} or tag < 8:  # groups, unused types, field number 0
@@ -212,11 +222,17 @@ def _walk(data: memoryview) -> Iterator[tuple[int, memoryview]]:
 def _varints(packed: memoryview) -> Iterator[int]:
     at = 0
     while at < len(packed):
-        value, at = _read_varint(packed, at)
+        value, at = read_varint(packed, at)
         yield value - _UINT64 if value >> 63 else value
 
 
-def _read_varint(data: memoryview, at: int) -> tuple[int, int]:
+def read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
+    """Return the number that begins at a byte, and the position after it.
+
+    Raises:
+        IndexError: The bytes end inside the number.
+        ValueError: The number has more than ten bytes.
+    """
     value = 0
     for shift in range(0, 70, 7):
         byte = data[at]

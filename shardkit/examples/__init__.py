@@ -3,6 +3,8 @@
 | module | contents |
 |---|---|
 | `sequence` | the examples of a split as a sequence, which `shardkit.open` returns |
+| `sampler` | the order of training as indices of the sequence: `shardkit.sampler`; `grain_sampler` for Grain |
+| `reading` | read the record of an example and check its CRCs |
 | `example` | one example: typed features, its picture, boxes and mask |
 | `selection` | choose examples for people to look at |
 | `drawing` | draw boxes and masks on a picture; `contact_sheet` arranges pictures with captions |
@@ -12,6 +14,7 @@ Training input belongs in `reader`, the bytes of records and indexes in `dataset
 """
 
 from shardkit.examples.example import Example
+from shardkit.examples.sampler import Sampler
 from shardkit.examples.sequence import Examples
 
-__all__ = ["Example", "Examples"]
+__all__ = ["Example", "Examples", "Sampler"]

@@ -62,7 +62,7 @@ class Annotations:
 def annotations_of(example: Example) -> Annotations:
     """Return the boxes and the mask of an example."""
     mask = example.mask() if MASK in example else None
-    return Annotations(example.classes, example.boxes, example.labels if example.boxes is not None else (), mask)
+    return Annotations(example.class_names, example.boxes, example.labels if example.boxes is not None else (), mask)
 
 
 def draw(picture: "Image", annotations: Annotations, side: int) -> "Image":

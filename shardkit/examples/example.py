@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.dataset import example as example_format
 from shardkit.dataset import features as names
+from shardkit.dataset.feature_spans import Span, feature_values, find_features
 from shardkit.dataset.features import Feature
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
-from shardkit.errors import CallError, DataError
+from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
 from shardkit.extras import require_extra
 from shardkit.images import BadImage
 from shardkit.images.pillow import decoding, detect_format, open_image
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
 _RECORD_DTYPES = {"int64": np.int64, "float32": np.float32}
+_VERIFY = "run `shardkit verify` on the dataset"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,62 +51,104 @@ class Location:
         return f"{self.dataset}/{self.shard}, record {self.record}"
 
 
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """What all examples of a dataset share.
+
+    Attributes:
+        dataset: URL of the dataset's folder.
+        features: The manifest's features.
+        class_names: The manifest's class names, in label order.
+    """
+
+    dataset: str
+    features: Mapping[str, Feature]
+    class_names: Sequence[str]
+
+
 class Example(Mapping[str, Any]):
     """A mapping of feature names to values.
 
     Texts are str, single numbers int or float, other numbers NumPy arrays (boxes float32 [n, 4]: ymin, xmin, ymax, xmax
-    as fractions of height and width), images and masks the bytes of an encoded file.
-
-    Attributes:
-        classes: Class names of the dataset, in label order.
-        location: The place of its record.
+    as fractions of height and width), images and masks the bytes of an encoded file. A feature is decoded when it is
+    asked for.
     """
 
-    __slots__ = ("_features", "_values", "classes", "location")
+    __slots__ = ("_data", "_offset", "_record", "_schema", "_shard", "_spans", "_values")
 
-    def __init__(
-        self,
-        values: Mapping[str, Sequence[Any]],
-        features: Mapping[str, Feature],
-        classes: Sequence[str],
-        location: Location,
-    ) -> None:
-        """Wrap the values of a record.
+    def __new__(cls, *arguments: Any) -> Any:
+        """Return a dict for ``type(example)(items)``: PyTorch and Grain make batches of mappings in this way."""
+        return dict(*arguments) if len(arguments) == 1 else object.__new__(cls)
+
+    def __init__(self, data: bytes, schema: Schema, shard: str, record: int, offset: int) -> None:
+        """Wrap the data of a record.
 
         Args:
-            values: Values of each feature, as `shardkit.dataset.example.decode` returns them.
-            features: The manifest's features.
-            classes: The manifest's class names.
-            location: The place of the record.
-
-        Raises:
-            DataError: The record lacks a feature of the manifest.
+            data: The record's data, a serialized Example.
+            schema: What it shares with the other examples.
+            shard: Path of the TFRecord file in the dataset's folder.
+            record: Number of the record in the shard.
+            offset: Offset of the record's frame in the shard, in bytes.
         """
-        missing = sorted(features.keys() - values.keys())
-        if missing:
-            msg = f"{location}: the example lacks the feature {missing[0]!r}; run `shardkit verify` on the dataset"
-            raise DataError(msg)
-        self._values, self._features = values, features
-        self.classes, self.location = classes, location
+        self._data, self._schema = data, schema
+        self._shard, self._record, self._offset = shard, record, offset
+        self._spans: dict[str, Span] | None = None
+        self._values: Mapping[str, Sequence[Any]] | None = None  # only of records in an unusual form
 
     def __getitem__(self, name: str) -> Any:
-        feature = self._features[name]
-        values = self._values[name]
-        if feature.role == "text":
-            texts = [bytes(value).decode("utf-8", "replace") for value in values]
-            return texts if feature.shape else texts[0]
-        if feature.dtype == "bytes":
-            return [*values] if feature.shape else values[0]
+        """Return the value of a feature.
+
+        Raises:
+            UnknownNameError: The dataset has no such feature; this is a KeyError, too.
+            RecordError: The record is no Example, or lacks the feature.
+        """
+        feature = self._schema.features.get(name)
+        if feature is None:
+            msg = f"{self._schema.dataset}: there is no feature {name!r}; there are {', '.join(self._schema.features)}"
+            raise UnknownNameError(msg)
+        values = self._stored(name)
         if not feature.shape:
-            return values[0]
+            [value] = values
+            return value.decode("utf-8", "replace") if feature.role == "text" else value
+        if feature.role == "text":
+            return [value.decode("utf-8", "replace") for value in values]
+        if feature.dtype == "bytes":
+            return [*values]
         sides = [-1 if side is None else side for side in feature.shape]
         return np.asarray(values, _RECORD_DTYPES[feature.dtype]).reshape(sides)
 
+    def _stored(self, name: str) -> Sequence[Any]:
+        """Return the values of a feature as they are stored."""
+        if self._spans is None:
+            self._spans = self._find()
+        try:
+            if self._values is not None:
+                return self._values[name]
+            return feature_values(self._data, *self._spans[name])
+        except RecordError as error:
+            raise RecordError(f"{self.location}: {error}; {_VERIFY}") from None
+
+    def _find(self) -> dict[str, Span]:
+        spans = find_features(self._data)
+        if spans is None:
+            try:
+                self._values = example_format.decode(self._data)
+            except RecordError as error:
+                raise RecordError(f"{self.location}: {error}; {_VERIFY}") from None
+        found = spans or self._values or {}
+        if not self._schema.features.keys() <= found.keys():
+            missing = min(self._schema.features.keys() - found.keys())
+            raise RecordError(f"{self.location}: the example lacks the feature {missing!r}; {_VERIFY}")
+        return spans or {}
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._schema.features
+
     def __iter__(self) -> Iterator[str]:
-        return iter(self._features)
+        return iter(self._schema.features)
 
     def __len__(self) -> int:
-        return len(self._features)
+        return len(self._schema.features)
 
     def __repr__(self) -> str:
         size = f"{self['width']} x {self['height']}"
@@ -116,6 +161,16 @@ class Example(Mapping[str, Any]):
         return example_html(self)
 
     @property
+    def class_names(self) -> Sequence[str]:
+        """Class names of the dataset, in label order."""
+        return self._schema.class_names
+
+    @property
+    def location(self) -> Location:
+        """The place of the record."""
+        return Location(self._schema.dataset, self._shard, self._record, self._offset, len(self._data))
+
+    @property
     def key(self) -> str:
         """Path of the image in its source."""
         return str(self["key"])
@@ -123,28 +178,28 @@ class Example(Mapping[str, Any]):
     @property
     def labels(self) -> list[int]:
         """Labels: one for a class, several for a multi-label example or one for each object; [] without classes."""
-        name = names.label_feature(self._features)
-        if name is None or self._features[name].role != "class_label":
+        name = names.label_feature(self._schema.features)
+        if name is None or self._schema.features[name].role != "class_label":
             return []
-        return [int(label) for label in self._values[name]]
+        return [int(label) for label in self._stored(name)]
 
     @property
     def targets(self) -> list[float]:
         """Numbers for regression; [] of a dataset with classes."""
-        feature = self._features.get(names.LABEL)
-        return [*self._values[names.LABEL]] if feature is not None and feature.role == "scalar" else []
+        feature = self._schema.features.get(names.LABEL)
+        return [*self._stored(names.LABEL)] if feature is not None and feature.role == "scalar" else []
 
     @property
     def label_names(self) -> list[str]:
         """Class names of the labels; a label without a class is its number."""
-        known = range(len(self.classes))
-        return [self.classes[label] if label in known else str(label) for label in self.labels]
+        known = range(len(self.class_names))
+        return [self.class_names[label] if label in known else str(label) for label in self.labels]
 
     @property
     def boxes(self) -> npt.NDArray[np.float32] | None:
         """float32[n, 4], (ymin, xmin, ymax, xmax) as fractions of height and width; None without boxes."""
         name = f"{names.OBJECTS}bbox"
-        return self[name] if name in self._features else None
+        return self[name] if name in self._schema.features else None
 
     def image(self) -> "Image":
         """Decode the picture: a PIL image, upright.
@@ -170,14 +225,14 @@ class Example(Mapping[str, Any]):
             CallError: The dataset has no masks.
             DataError: The stored mask does not decode.
         """
-        if names.MASK not in self._features:
+        if names.MASK not in self._schema.features:
             msg = f"{self.key}: the dataset has no masks"
             raise CallError(msg)
         return np.asarray(self._decoded(names.MASK)).astype(np.int32)
 
     def _decoded(self, feature: str) -> "Image":
         require_extra("convert", "decoding images", "PIL")
-        data = bytes(self._values[feature][0])
+        data = self[feature]
         kind = detect_format(data)
         try:
             if kind is None:

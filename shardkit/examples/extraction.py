@@ -217,7 +217,7 @@ def _row(example: Example) -> list[str]:
 
 def _joined(example: Example) -> str:
     """Return the classes of a multi-label example, separated by ";"; as a JSON list if a class contains that."""
-    if _is_json(example.classes):
+    if _is_json(example.class_names):
         return json.dumps(example.label_names, ensure_ascii=False)
     return _LABEL_SEPARATOR.join(example.label_names)
 

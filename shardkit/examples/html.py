@@ -3,30 +3,53 @@
 import base64
 import html
 import io
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from shardkit.errors import DataError, MissingExtraError
 from shardkit.examples.drawing import annotations_of, draw
 from shardkit.examples.example import Example
 
-_THUMBNAIL = 256  # pixels
+if TYPE_CHECKING:
+    from shardkit.examples.sequence import Examples
+
+_THUMBNAIL, _SMALL_THUMBNAIL = 256, 128  # pixels
+_EXAMPLES_SHOWN = 6
 _VALUES_SHOWN = 8
 _TEXT_SHOWN = 200  # characters
 
 
 def example_html(example: Example) -> str:
     """Return an HTML fragment without scripts or links; all texts are escaped."""
-    out = io.BytesIO()
-    draw(example.image(), annotations_of(example), _THUMBNAIL).save(out, "JPEG", quality=85)
-    picture = base64.b64encode(out.getvalue()).decode()
     rows = "".join(
         f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
         f"<td style='text-align:left'>{html.escape(described(value))}</td></tr>"
         for name, value in {"classes": ", ".join(dict.fromkeys(example.label_names)) or "none", **example}.items()
         if name != "image"
     )
+    return f"{_thumbnail(example, _THUMBNAIL)}<table>{rows}</table>"
+
+
+def examples_html(examples: "Examples") -> str:
+    """Return an HTML fragment with the first examples of a sequence; see `example_html`."""
+    figures = "".join(
+        f"<figure style='display:inline-block;margin:4px'>{_thumbnail(example, _SMALL_THUMBNAIL)}"
+        f"<figcaption>{html.escape(', '.join(dict.fromkeys(example.label_names)) or example.key)}</figcaption></figure>"
+        for example in examples[:_EXAMPLES_SHOWN]
+    )
+    return f"<div>{html.escape(repr(examples))}</div>{figures}"
+
+
+def _thumbnail(example: Example, side: int) -> str:
+    """Return an image element; the reason in words if the picture cannot be shown."""
+    out = io.BytesIO()
+    try:
+        draw(example.image(), annotations_of(example), side).save(out, "JPEG", quality=85)
+    except (DataError, MissingExtraError) as error:
+        return f"<div>{html.escape(str(error))}</div>"
     alt = html.escape(f"picture of {example.key}", quote=True)
-    return f"<img alt='{alt}' src='data:image/jpeg;base64,{picture}'><table>{rows}</table>"
+    return f"<img alt='{alt}' src='data:image/jpeg;base64,{base64.b64encode(out.getvalue()).decode()}'>"
 
 
 def described(value: object) -> str:

@@ -5,7 +5,10 @@ for, and both of its CRCs are checked. No file stays open, so a sequence works i
 it is the dataset's path, and the process that unpickles it reads the indexes again.
 """
 
+import bisect
 import difflib
+import itertools
+import operator
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
@@ -14,15 +17,15 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.dataset import example as example_format
+from shardkit.arguments.checks import optional, text
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.index import SCHEMA
-from shardkit.dataset.manifest import Manifest, Shard, read_manifest
+from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
-from shardkit.dataset.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_problem
-from shardkit.errors import CONVERT_AGAIN, CallError, DataError, RecordError, UnknownNameError
-from shardkit.examples.example import Example, Location
-from shardkit.storage import unreadable
+from shardkit.errors import CallError, RecordError, UnknownNameError
+from shardkit.examples.example import Example, Schema
+from shardkit.examples.reading import read_data
+from shardkit.storage import OpenFiles
 
 _LOCATING = ["offset", "length"]
 _SUGGESTIONS = 3
@@ -61,6 +64,8 @@ class Examples(Sequence[Example]):
             CallError: The condition is wrong.
             MachineError: The disk or the network failed.
         """
+        text("split", split)
+        optional(text)("where", where)
         self.manifest: Manifest = read_manifest(dataset)
         self.split = split
         self._call = (dataset, split, where, tuple(columns), num_shards)
@@ -80,14 +85,16 @@ class Examples(Sequence[Example]):
             records.append(numbers)
             offsets.append(table["offset"].to_numpy())
             lengths.append(table["length"].to_numpy())
-        self._shards: list[Shard] = shards
-        self._starts = np.concatenate(([0], np.cumsum([len(table) for table in tables]))).astype(np.int64)
+        self._paths = [shard.path for shard in shards]
+        self._starts: list[int] = [0, *itertools.accumulate(len(table) for table in tables)]
         none = np.zeros(0, np.int64)
         self._record: npt.NDArray[np.int64] = np.concatenate([none, *records])
         self._offset: npt.NDArray[np.int64] = np.concatenate([none, *offsets])
         self._length: npt.NDArray[np.int64] = np.concatenate([none, *lengths])
         self._table = pa.concat_tables(tables).unify_dictionaries() if tables else SCHEMA.empty_table().select(names)
         self._chosen: range | npt.NDArray[np.int64] = range(len(self._table))
+        self._files = OpenFiles(root)
+        self._schema = Schema(root.url, self.manifest.features, self.manifest.classes)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self._call, self.manifest.digest, self._chosen)
@@ -106,10 +113,15 @@ class Examples(Sequence[Example]):
             return self._read(self._row_of(at))
         if isinstance(at, slice):
             return self._with(self._chosen[at])
-        if not -len(self) <= at < len(self):
+        try:
+            row = int(self._chosen[operator.index(at)])
+        except IndexError:
             msg = f"there are {len(self):,} examples; found the number {at}"
-            raise IndexError(msg)
-        return self._read(int(self._chosen[at]))
+            raise IndexError(msg) from None
+        except TypeError:
+            msg = f"an example has a number or a key, and examples a slice; found {at!r}"
+            raise TypeError(msg) from None
+        return self._read(row)
 
     def __iter__(self) -> Iterator[Example]:
         return (self._read(int(row)) for row in self._chosen)
@@ -118,14 +130,24 @@ class Examples(Sequence[Example]):
         """Return whether there is an example with this key."""
         return bool(pc.index(self.index["key"], key).as_py() >= 0)
 
+    def _repr_html_(self) -> str:
+        from shardkit.examples.html import examples_html
+
+        return examples_html(self)
+
     def __repr__(self) -> str:
-        url, classes = self.manifest.root.url, len(self.manifest.classes)
+        url, classes = self._schema.dataset, len(self.class_names)
         return f"<Examples {url} {self.split}: {len(self):,} examples, {classes:,} classes>"
 
     @property
-    def classes(self) -> Sequence[str]:
+    def class_names(self) -> Sequence[str]:
         """Class names of the dataset, in label order."""
-        return self.manifest.classes
+        return self._schema.class_names
+
+    @property
+    def shard_counts(self) -> list[int]:
+        """Number of examples that the condition chose in each shard."""
+        return [stop - start for start, stop in itertools.pairwise(self._starts)]
 
     @property
     def index(self) -> pa.Table:
@@ -168,43 +190,14 @@ class Examples(Sequence[Example]):
         raise UnknownNameError(msg)
 
     def _read(self, row: int) -> Example:
-        shard = self._shards[int(np.searchsorted(self._starts, row, side="right")) - 1]
-        offset, length = int(self._offset[row]), int(self._length[row])
-        return read_example(
-            self.manifest, shard, int(self._record[row]), offset, length, self._table["key"][row].as_py()
-        )
-
-
-def read_example(manifest: Manifest, shard: Shard, record: int, offset: int, length: int, key: str) -> Example:
-    """Read one record of a shard, and check both of its CRCs.
-
-    Args:
-        manifest: The dataset's manifest, read from its folder.
-        shard: The shard.
-        record: Number of the record in the shard.
-        offset: Offset of the record's frame in the shard, in bytes.
-        length: Length of the record's data in bytes.
-        key: Key of the example, for errors.
-
-    Raises:
-        RecordError: The record is damaged.
-        DataError: The shard is missing, or the record lacks a feature.
-        MachineError: The shard cannot be read.
-    """
-    root = manifest.root
-    location = Location(root.url, shard.path, record, offset, length)
-    try:
-        framed = root.read_range(shard.path, offset, length + OVERHEAD_BYTES)
-    except FileNotFoundError:
-        msg = f"{root.url}/{shard.path}: the shard is missing; restore it or {CONVERT_AGAIN}"
-        raise DataError(msg) from None
-    except OSError as error:
-        raise unreadable(f"{root.url}/{shard.path}", error) from error
-    if problem := frame_problem(framed, length):
-        msg = f"{location} ({key}): {problem}; restore the shard or {CONVERT_AGAIN}"
-        raise RecordError(msg)
-    data = framed[HEADER_BYTES : HEADER_BYTES + length]
-    return Example(example_format.decode(data), manifest.features, manifest.classes, location)
+        shard = bisect.bisect_right(self._starts, row) - 1
+        path, record, offset = self._paths[shard], self._record.item(row), self._offset.item(row)
+        try:
+            data = read_data(self._files, self._schema.dataset, path, offset, self._length.item(row))
+        except RecordError as error:
+            msg = f"{self._schema.dataset}/{path}, record {record} ({self._table['key'][row].as_py()}): {error}"
+            raise RecordError(msg) from None
+        return Example(data, self._schema, path, record, offset)
 
 
 def _reopened(

@@ -6,9 +6,11 @@ imports TensorFlow, and golden files guarantee that the order of a seed never ch
 
 from shardkit.order import permutation, sequential
 from shardkit.order.batches import BatchLayout, steps_per_epoch
+from shardkit.order.training import BlockOrder
 
 __all__ = [
     "BatchLayout",
+    "BlockOrder",
     "permutation",
     "sequential",
     "steps_per_epoch",

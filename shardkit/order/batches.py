@@ -17,6 +17,9 @@ from dataclasses import dataclass
 
 from shardkit.errors import CallError
 
+MAX_STEP = 1 << 40
+MAX_BATCH = 1 << 22  # so that no position reaches 2**62, where the orders end
+
 
 @dataclass(frozen=True, slots=True)
 class BatchLayout:
@@ -82,6 +85,27 @@ def steps_per_epoch(num_examples: int, global_batch_size: int) -> int:
         raise CallError(f"there are {num_examples} examples; an epoch needs at least 1")
     _check_batch_size(global_batch_size)
     return -(-num_examples // global_batch_size)
+
+
+def check_enough(
+    num_examples: int, global_batch_size: int, *, source: str = "the split has", otherwise: str = ""
+) -> None:
+    """Check that training has as many examples as a global batch: with fewer, every batch would repeat some.
+
+    Args:
+        num_examples: Number of examples that training returns.
+        global_batch_size: Examples of a step over all workers and replicas.
+        source: What has these examples, for the message.
+        otherwise: Another remedy, for the message.
+
+    Raises:
+        CallError: There are fewer.
+    """
+    if num_examples < global_batch_size:
+        raise CallError(
+            f"{source} {num_examples:,} examples, fewer than {global_batch_size=}, so a batch would repeat "
+            f"examples; use a global_batch_size of at most {num_examples:,}{otherwise}"
+        )
 
 
 def check_divisible(global_batch_size: int, parts: int, what: str) -> None:

@@ -9,13 +9,13 @@ of workers and any start step.
 There are no epochs over the whole data here: a rare class may repeat ten times before a frequent one is complete.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, UnknownNameError
 from shardkit.order import permutation
 from shardkit.order.keyed_permutations import derived_seed, permute_ranges
 from shardkit.order.schedule import Schedule, draw, make_schedule
@@ -24,6 +24,7 @@ _Ints = npt.NDArray[np.int64]
 _Labels = npt.NDArray[np.int32] | npt.NDArray[np.int64]
 
 CLASSES_PURPOSE = "order/class"
+_CLASSES_SHOWN = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +84,48 @@ def class_weighted(labels: _Labels, weights: Mapping[int, float], *, num_classes
             raise CallError(f"class {number} has weight {weight}, but no examples; remove it, or give it weight 0")
         shares[number] = weight
     return _sampling(labels, shares, seed)
+
+
+def sampling_by_name(
+    labels: _Labels, classes: Sequence[str], sampling: str | Mapping[str, float], seed: int
+) -> ClassSampling:
+    """Sample classes as the argument `sampling` of the reader says.
+
+    Args:
+        labels: [N], the class of each example, in [0, len(classes)).
+        classes: Names of the classes in label order.
+        sampling: "class_balanced", or weights by class name.
+        seed: 0 to 2**63 - 1.
+
+    Raises:
+        UnknownNameError: The dataset has no such class.
+        CallError: A class with a weight has no example, or no class has a weight.
+    """
+    if isinstance(sampling, str):
+        return class_balanced(labels, num_classes=len(classes), seed=seed)
+    label_of = {name: label for label, name in enumerate(classes)}
+    counts = np.bincount(labels[labels >= 0], minlength=len(classes))
+    for name, weight in sampling.items():
+        if name not in label_of:
+            raise unknown_class("sampling", name, classes)
+        if weight and not counts[label_of[name]]:
+            msg = (
+                f"sampling gives {name!r} the weight {weight:g}, but none of the {len(labels):,} selected "
+                f"examples is of this class; leave it out, or give it the weight 0"
+            )
+            raise CallError(msg)
+    if not any(sampling.values()):
+        msg = f"sampling must give a class a weight above 0; found {dict(sampling)!r}"
+        raise CallError(msg)
+    weights = {label_of[name]: weight for name, weight in sampling.items()}
+    return class_weighted(labels, weights, num_classes=len(classes), seed=seed)
+
+
+def unknown_class(argument: str, name: str, classes: Sequence[str]) -> UnknownNameError:
+    """Return the error for a class name that the dataset does not have."""
+    return UnknownNameError(
+        f"{argument} names the class {name!r}; the dataset has {', '.join(map(repr, classes[:_CLASSES_SHOWN]))}"
+    )
 
 
 def sample(positions: _Ints, sampling: ClassSampling, *, seed: int) -> tuple[_Ints, _Ints]:

@@ -5,8 +5,9 @@ from typing import Any
 
 import tensorflow as tf
 
+from shardkit.arguments.checks import whole_number
+from shardkit.arguments.suggestions import suggest_arguments, words_of
 from shardkit.order import BatchLayout
-from shardkit.reader.arguments.checks import whole_number
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.other_apis import READER_WORDS
 from shardkit.reader.arguments.reading import (
@@ -20,7 +21,6 @@ from shardkit.reader.arguments.reading import (
     SampleWeight,
     Sampling,
 )
-from shardkit.reader.arguments.suggestions import suggest_arguments, words_of
 from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.loading import load_dataset_fn

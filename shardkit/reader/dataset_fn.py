@@ -7,11 +7,12 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from shardkit.arguments.checks import whole_number
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
+from shardkit.order.batches import MAX_STEP
 from shardkit.reader import input_contexts, pipeline
-from shardkit.reader.arguments.checks import whole_number
-from shardkit.reader.arguments.options import MAX_STEP, ReadOptions
+from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.iterators.iterator_start import dataset_per_iterator
 from shardkit.reader.iterators.restore_guard import refuse_restore
 from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_skipped_steps

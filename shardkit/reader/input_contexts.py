@@ -5,11 +5,11 @@ from typing import Any
 
 import tensorflow as tf
 
+from shardkit.arguments.checks import flag, one_of, refused, whole_number
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
-from shardkit.order.batches import check_divisible
-from shardkit.reader.arguments.checks import flag, one_of, refused, whole_number
-from shardkit.reader.arguments.options import MAX_BATCH
+from shardkit.order.batches import MAX_BATCH, check_divisible
+from shardkit.order.batches import check_enough as check_enough_examples
 from shardkit.reader.arguments.reading import LastBatch
 
 
@@ -126,9 +126,6 @@ def check_enough(num_examples: int, global_batch_size: int, *, training: bool, s
     Raises:
         CallError: There are fewer.
     """
-    if training and num_examples < global_batch_size:
-        msg = (
-            f"{source} {num_examples:,} examples, fewer than {global_batch_size=}, so a batch would repeat "
-            f"examples; use a global_batch_size of at most {num_examples:,}, or training=False to evaluate"
-        )
-        raise CallError(msg)
+    if training:
+        otherwise = ", or training=False to evaluate"
+        check_enough_examples(num_examples, global_batch_size, source=source, otherwise=otherwise)

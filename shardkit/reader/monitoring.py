@@ -8,9 +8,9 @@ from typing import Generic, TypeVar
 
 import tensorflow as tf
 
+from shardkit.arguments.checks import refused
 from shardkit.errors import CallError
 from shardkit.naming import counted
-from shardkit.reader.arguments.checks import refused
 
 Element = TypeVar("Element")
 

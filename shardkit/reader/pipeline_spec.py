@@ -3,7 +3,8 @@
 from dataclasses import dataclass
 
 from shardkit.order import BatchLayout, steps_per_epoch
-from shardkit.reader.arguments.options import MAX_STEP, ReadOptions
+from shardkit.order.batches import MAX_STEP
+from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.iterators.random_start import RandomStart
 from shardkit.reader.iterators.start_steps import StartStep
 from shardkit.reader.orders.training_orders import TrainingOrder

@@ -17,7 +17,7 @@ from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
 from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.examples.drawing import annotations_of, draw
 from shardkit.examples.example import Example
-from shardkit.examples.sequence import read_example
+from shardkit.examples.reading import read_example
 from shardkit.hashing import hash64
 from shardkit.images import BadImage, inspect
 from shardkit.images.pillow import open_image

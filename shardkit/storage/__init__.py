@@ -6,6 +6,7 @@ the files mean does not: nothing here knows about datasets, shards or archives.
 
 from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, remove_temporaries
 from shardkit.storage.local import LocalFolder, write_fully
+from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.opening import open_folder
 from shardkit.storage.os_errors import is_out_of_space, os_errors_as, unreadable
 from shardkit.storage.remote import RemoteFolder
@@ -17,6 +18,7 @@ __all__ = [
     "Entry",
     "Folder",
     "LocalFolder",
+    "OpenFiles",
     "RemoteFolder",
     "WrappedFolder",
     "is_out_of_space",

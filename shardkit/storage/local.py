@@ -75,6 +75,10 @@ class LocalFolder(Folder):
             descriptor = file.fileno()
             return read_fully(lambda done: os.pread(descriptor, num_bytes - done, start + done), num_bytes)
 
+    def open_descriptor(self, path: str) -> int:
+        """Open a regular file for reading; the caller closes the descriptor."""
+        return _open_regular(self._at(path), os.O_RDONLY | os.O_CLOEXEC)
+
     def create(self) -> None:
         """See Folder."""
         os.makedirs(self.path, exist_ok=True)

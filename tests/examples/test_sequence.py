@@ -1,16 +1,36 @@
+import copy as copying
 import json
 import multiprocessing
+import os
 import pickle
 import shutil
+import sys
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import shardkit
+from shardkit.dataset import example as example_format
+from shardkit.dataset.feature_spans import find_features
 from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
+from shardkit.examples import Example
+from shardkit.storage.open_files import MAX_OPEN_FILES
+from shardkit.testing import convert_without_beam, write_class_folders
 
 from ..cli.calling import SAMPLE_DATA, convert
+
+
+@pytest.fixture(scope="session")
+def many_shards(made_once):
+    """The folder of 70 shards of a few examples; not to be changed."""
+
+    def make(folder):
+        write_class_folders(folder / "in", {"a": 80, "b": 70})
+        convert_without_beam(str(folder / "in"), str(folder / "out"), shards=70)
+
+    return str(made_once("many-shards", make) / "out")
 
 
 def test_the_examples_of_a_split_are_the_files_of_the_source(sample):
@@ -97,13 +117,54 @@ def _keys_and_sizes(examples):
     return [(example.key, len(example["image"])) for example in examples]
 
 
-def test_a_sequence_works_in_a_forked_process_and_is_pickled_small(sample):
+def test_a_sequence_works_in_forked_and_spawned_processes_and_is_pickled_small(sample):
     part = shardkit.open(sample("shapes"), "train", where="height > 90")[3:9]
-    with multiprocessing.get_context("fork").Pool(1) as pool:
-        assert pool.apply(_keys_and_sizes, [part]) == _keys_and_sizes(part)
+    wanted = _keys_and_sizes(part)  # the parent has a shard open when it forks
+    for method in ("fork", "spawn"):
+        with ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
+            assert pool.submit(_keys_and_sizes, part).result() == wanted
     pickled = pickle.dumps(part)
     assert len(pickled) < 1000
     assert _keys_and_sizes(pickle.loads(pickled)) == _keys_and_sizes(part)  # noqa: S301 - our own bytes
+
+
+def test_an_example_is_pickled_and_copied(sample):
+    example = shardkit.open(sample("coco"), "train")[0]
+    for copy in (pickle.loads(pickle.dumps(example)), copying.deepcopy(example)):  # noqa: S301 - our own bytes
+        assert {name: str(value) for name, value in copy.items()} == {
+            name: str(value) for name, value in example.items()
+        }
+        assert (copy.key, copy.location, copy.label_names) == (example.key, example.location, example.label_names)
+
+
+def test_batches_of_frameworks_that_rebuild_mappings_are_dicts(sample):
+    example = shardkit.open(sample("shapes"), "train")[0]
+    made = type(example)((name, [value]) for name, value in example.items())
+    assert type(made) is dict
+    assert made == {name: [value] for name, value in example.items()}
+
+
+def test_more_shards_than_files_may_be_open_are_read_in_any_order_and_by_threads(many_shards):
+    examples = shardkit.open(many_shards, "train")
+    shards = {example.location.shard for example in examples}
+    assert len(shards) > MAX_OPEN_FILES
+    keys = examples.index["key"].to_pylist()
+    order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(keys)), 5)).tolist()
+    assert _keys_by_threads(examples, order) == [keys[number] for number in order]
+    assert 0 < _num_open_files(many_shards) <= MAX_OPEN_FILES
+    del examples
+    assert _num_open_files(many_shards) == 0
+
+
+def _keys_by_threads(examples, order):
+    with ThreadPoolExecutor(4) as pool:
+        return [*pool.map(lambda number: examples[number].key, order)]
+
+
+def _num_open_files(folder):
+    """Number of this process's descriptors of files below a folder."""
+    links = Path("/proc/self/fd").iterdir()
+    return sum(os.path.realpath(link).startswith(os.path.realpath(folder)) for link in links)
 
 
 def test_a_pickled_sequence_of_a_replaced_dataset_is_refused(own, tmp_path):
@@ -140,6 +201,39 @@ def test_a_lost_file_is_named(lost, own):
             examples[0]
 
 
+def test_a_record_in_another_form_of_protobuf_is_read_and_a_wrong_one_is_named(sample):
+    [one] = shardkit.open(sample("shapes"), "train")[:1]
+    data, schema = one._data, one._schema
+    found = example_format.decode(data)
+    # Two Features messages, which protobuf merges.
+    spans = find_features(data)
+    halves = [
+        example_format.encode({name: data[slice(*spans[name])] for name in part})
+        for part in ([*found][:2], [*found][2:])
+    ]
+    split = Example(b"".join(halves), schema, "train.tfrecord", 7, 0)
+    assert find_features(b"".join(halves)) is None
+    assert dict(split) == dict(one)
+    for damaged, message in [(b"\x0a\x05", "bytes are not"), (halves[0], "lacks the feature"), (b"", "lacks")]:
+        with pytest.raises(RecordError, match=rf"train\.tfrecord, record 7: .*{message}.*shardkit verify"):
+            Example(damaged, schema, "train.tfrecord", 7, 0)["label"]
+
+
+def test_a_wrong_position_key_or_feature_is_named(sample):
+    examples = shardkit.open(sample("shapes"), "train")
+    for wrong in (1.5, None, [3]):
+        with pytest.raises(TypeError, match="a number or a key"):
+            examples[wrong]
+    with pytest.raises(UnknownNameError, match="no feature 'labl'; there are height, image"):
+        examples[0]["labl"]
+    assert "labl" not in examples[0]
+    assert examples[0].get("labl", 5) == 5
+    with pytest.raises(CallError, match="where must be a string"):
+        shardkit.open(sample("shapes"), "train", where=5)
+    with pytest.raises(CallError, match="split must be a string"):
+        shardkit.open(sample("shapes"), 0)
+
+
 def test_an_empty_selection_is_an_empty_sequence(sample):
     examples = shardkit.open(sample("shapes"), "train", where="height > 100000")
     assert len(examples) == 0
@@ -157,4 +251,17 @@ def test_a_notebook_shows_an_example_and_runs_no_script(sample, tmp_path):
         shown = example._repr_html_()
         assert "<script" not in shown
         assert "data:image/jpeg;base64," in shown
-    assert "objects/bbox" in shardkit.open(sample("coco"), "train")[0]._repr_html_()
+    examples = shardkit.open(sample("coco"), "train")
+    assert "objects/bbox" in examples[0]._repr_html_()
+    shown = examples._repr_html_()
+    assert shown.startswith(f"<div>&lt;Examples {sample('coco')} train: {len(examples)} examples")
+    assert shown.count("data:image/jpeg;base64,") == 6
+
+
+def test_a_notebook_shows_what_is_wrong_with_a_picture(sample, monkeypatch):
+    example = shardkit.open(sample("shapes"), "train")["circle/circle_000.jpg"]
+    damaged = Example(example._data.replace(b"\xff\xd8\xff", b"\x00\x00\x00", 1), example._schema, "shard", 0, 0)
+    assert "cannot be decoded" in damaged._repr_html_()
+    assert "<th style='text-align:left'>height</th>" in damaged._repr_html_()
+    monkeypatch.setitem(sys.modules, "PIL", None)
+    assert "needs PIL, which is not installed" in example._repr_html_()

@@ -4,8 +4,7 @@ import contextlib
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal
 
-from shardkit.errors import CallError
-from shardkit.reader.arguments.checks import (
+from shardkit.arguments.checks import (
     Check,
     flag,
     normalise_fields,
@@ -16,8 +15,9 @@ from shardkit.reader.arguments.checks import (
     several,
     whole_number,
 )
+from shardkit.arguments.suggestions import suggest_arguments
+from shardkit.errors import CallError
 from shardkit.reader.arguments.other_apis import IMAGES_WORDS
-from shardkit.reader.arguments.suggestions import suggest_arguments
 
 EvalFit = Literal["crop", "stretch", "pad"]
 ResizeMethod = Literal["bilinear", "antialias"]

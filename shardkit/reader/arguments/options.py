@@ -6,10 +6,7 @@ from typing import Any
 
 from shardkit.reader.arguments.images import ImageOptions
 
-MAX_STEP = 1 << 40
-MAX_BATCH = 1 << 22  # so that no position reaches 2**62, where the orders end
-
-__all__ = ["MAX_BATCH", "MAX_STEP", "ImageOptions", "ReadOptions"]
+__all__ = ["ImageOptions", "ReadOptions"]
 
 
 @dataclass(frozen=True, slots=True)

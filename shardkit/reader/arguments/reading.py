@@ -9,10 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from shardkit.dataset.manifest import Manifest
-from shardkit.errors import CallError
-from shardkit.hashing import MAX_SEED
-from shardkit.reader.arguments.checks import (
+from shardkit.arguments.checks import (
     Check,
     flag,
     folder,
@@ -26,8 +23,11 @@ from shardkit.reader.arguments.checks import (
     weights,
     whole_number,
 )
+from shardkit.dataset.manifest import Manifest
+from shardkit.errors import CallError
+from shardkit.hashing import MAX_SEED
+from shardkit.order.batches import MAX_BATCH, MAX_STEP
 from shardkit.reader.arguments.images import Images, image_size
-from shardkit.reader.arguments.options import MAX_BATCH, MAX_STEP
 from shardkit.reader.arguments.values import BlockOrder, Cache, Service, Skip
 
 Dataset: TypeAlias = str | os.PathLike[str] | Manifest

@@ -4,41 +4,14 @@ import os
 import re
 from dataclasses import dataclass
 
-from shardkit.order.blocks import BLOCK_RECORDS, LANES, WINDOW_BLOCKS
-from shardkit.reader.arguments.checks import folder, normalise_fields, optional, refused, text, whole_number
-from shardkit.reader.arguments.suggestions import suggest_arguments
+from shardkit.arguments.checks import folder, normalise_fields, optional, refused, text, whole_number
+from shardkit.arguments.suggestions import suggest_arguments
+from shardkit.order.training import BlockOrder
 
-MAX_BLOCK_RECORDS = 1 << 40  # the largest number of examples that an order takes
 MAX_SKIPPED_RECORDS = 100
 CACHE_BYTES = 1 << 40  # 1 TiB
 
-
-@suggest_arguments()
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BlockOrder:
-    """Training order that reads blocks of consecutive records and shuffles a bounded number of them.
-
-    A worker holds at most 2 * block_records * window_blocks * lanes / num_workers records: those that it returns and
-    those that it reads meanwhile.
-
-    Attributes:
-        block_records: Records of a block, which a worker reads with one request.
-        window_blocks: Blocks of a lane that are shuffled together.
-        lanes: Parts of the data that are read in parallel. The number of workers must divide it, and it must divide the
-            global batch size.
-
-    Raises:
-        CallError: A value is not a whole number of at least 1.
-    """
-
-    block_records: int = BLOCK_RECORDS
-    window_blocks: int = WINDOW_BLOCKS
-    lanes: int = LANES
-
-    def __post_init__(self) -> None:
-        at_least_one = whole_number(1)
-        checks = {"block_records": whole_number(1, MAX_BLOCK_RECORDS)}
-        normalise_fields(self, checks | {"window_blocks": at_least_one, "lanes": at_least_one})
+__all__ = ["CACHE_BYTES", "MAX_SKIPPED_RECORDS", "BlockOrder", "Cache", "Service", "Skip"]
 
 
 @suggest_arguments()

@@ -4,7 +4,7 @@ from typing import Any
 
 import keras
 
-from shardkit.reader.arguments.checks import refused
+from shardkit.arguments.checks import refused
 from shardkit.reader.dataset_fn import DatasetFn
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
+from shardkit.arguments.checks import real_number, whole_number
 from shardkit.errors import CallError
-from shardkit.reader.arguments.checks import real_number, whole_number
 
 BatchMap = Callable[[Any, Any], Any]
 

@@ -6,7 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit.errors import CallError
-from shardkit.reader.arguments.options import MAX_STEP
+from shardkit.order.batches import MAX_STEP
 from shardkit.reader.iterators.iterator_start import dataset_per_iterator
 
 _LOG = logging.getLogger(__name__)

@@ -4,10 +4,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from shardkit.errors import CallError, UnknownNameError
+from shardkit.errors import CallError
+from shardkit.order.sampling import unknown_class
 from shardkit.reader.table.records import RecordTable
-
-_CLASSES_SHOWN = 20
 
 
 def class_weights(
@@ -42,10 +41,3 @@ def class_weights(
             msg = f"sample_weight gives {name!r} {weight!r}; a weight is a finite number of at least 0"
             raise CallError(msg)
     return tuple(float(sample_weight.get(name, 1.0)) for name in classes)
-
-
-def unknown_class(argument: str, name: str, classes: Sequence[str]) -> UnknownNameError:
-    """Return the error for a class name that the dataset does not have."""
-    return UnknownNameError(
-        f"{argument} names the class {name!r}; the dataset has {', '.join(map(repr, classes[:_CLASSES_SHOWN]))}"
-    )

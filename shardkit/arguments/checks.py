@@ -10,11 +10,11 @@ import numbers
 import operator
 import os
 import re
+import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
-import tensorflow as tf
 
 from shardkit.errors import CallError
 
@@ -33,9 +33,15 @@ def refused(name: str, wanted: str, found: Any) -> CallError:
         wanted: The rule, after "must be".
         found: The value.
     """
-    shown = "a tensor" if tf.is_tensor(found) else repr(found)
+    shown = "a tensor" if _is_tensor(found) else repr(found)
     shown = shown if len(shown) <= MAX_SHOWN else shown[:MAX_SHOWN] + "…"
     return CallError(f"{name} must be {wanted}; found {shown}")
+
+
+def _is_tensor(found: Any) -> bool:
+    """Return whether this is a tensor; without TensorFlow in this process, nothing is one."""
+    tensorflow = sys.modules.get("tensorflow")
+    return tensorflow is not None and bool(tensorflow.is_tensor(found))
 
 
 def whole_number(least: int | None = None, greatest: int | None = None) -> Check:
@@ -44,7 +50,7 @@ def whole_number(least: int | None = None, greatest: int | None = None) -> Check
 
     def check(name: str, found: Any) -> int:
         # A tensor has an index as well, but only outside of tf.function.
-        if tf.is_tensor(found):
+        if _is_tensor(found):
             raise refused(name, "a whole number, such as int() makes of a tensor", found)
         if isinstance(found, bool | np.bool_):
             raise refused(name, "a whole number", found)

@@ -1,0 +1,185 @@
+"""Training orders: functions from positions to examples, for a whole split or a selection of it.
+
+A position is an index into the endless sequence of examples: global batch k of size G holds [k * G, (k + 1) * G).
+"""
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from shardkit.arguments.checks import normalise_fields, whole_number
+from shardkit.arguments.suggestions import suggest_arguments
+from shardkit.errors import CallError
+from shardkit.order import permutation
+from shardkit.order.blocks import BLOCK_RECORDS, LANES, WINDOW_BLOCKS, BlockLayout, block_order
+from shardkit.order.keyed_permutations import MAX_STREAMS
+from shardkit.order.lanes import check_lanes, lane_positions
+from shardkit.order.sampling import ClassSampling, sample
+
+_Ints = npt.NDArray[np.int64]
+
+MAX_BLOCK_RECORDS = 1 << 40  # the largest number of examples that an order takes
+
+
+@suggest_arguments()
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BlockOrder:
+    """Training order that reads blocks of consecutive records and shuffles a bounded number of them.
+
+    A worker holds at most 2 * block_records * window_blocks * lanes / num_workers records: those that it returns and
+    those that it reads meanwhile.
+
+    Attributes:
+        block_records: Records of a block, which a worker reads with one request.
+        window_blocks: Blocks of a lane that are shuffled together.
+        lanes: Parts of the data that are read in parallel. The number of workers must divide it, and it must divide the
+            global batch size.
+
+    Raises:
+        CallError: A value is not a whole number of at least 1.
+    """
+
+    block_records: int = BLOCK_RECORDS
+    window_blocks: int = WINDOW_BLOCKS
+    lanes: int = LANES
+
+    def layout(self, starts: _Ints) -> BlockLayout:
+        """Return the layout of the blocks of some shards.
+
+        Args:
+            starts: int64[S + 1]; shard s has the examples [starts[s], starts[s + 1]), at least one.
+        """
+        return BlockLayout(starts, self.block_records, self.window_blocks, self.lanes)
+
+    def __post_init__(self) -> None:
+        at_least_one = whole_number(1)
+        checks = {"block_records": whole_number(1, MAX_BLOCK_RECORDS)}
+        normalise_fields(self, checks | {"window_blocks": at_least_one, "lanes": at_least_one})
+
+
+class Order(Protocol):
+    """An endless order of examples."""
+
+    @property
+    def num_examples(self) -> int:
+        """Number of different examples in it."""
+        ...
+
+    def ids(self, positions: _Ints) -> _Ints:
+        """Return the example at each position, int64[n]."""
+        ...
+
+    def check_workers(self, num_workers: int) -> None:
+        """Check that a number of workers gets the same global batches.
+
+        Raises:
+            CallError: It does not; lists the numbers that do.
+        """
+        ...
+
+
+class FullOrder:
+    """A permutation of all examples, another one each epoch.
+
+    Attributes:
+        num_examples: Number of examples.
+        seed: Seed of the order.
+    """
+
+    def __init__(self, num_examples: int, seed: int) -> None:
+        self.num_examples, self.seed = num_examples, seed
+
+    def ids(self, positions: _Ints) -> _Ints:
+        """See Order."""
+        return permutation.permute(positions, num_examples=self.num_examples, seed=self.seed)
+
+    def check_workers(self, num_workers: int) -> None:
+        """See Order; every number does."""
+
+
+class BlockwiseOrder:
+    """Permuted blocks of records, of which a bounded number are shuffled together: reads stay close to each other.
+
+    Attributes:
+        layout: Layout of the blocks.
+        seed: Seed of the order.
+        global_batch_size: Examples of a step over all workers.
+    """
+
+    def __init__(self, layout: BlockLayout, seed: int, global_batch_size: int) -> None:
+        check_lanes(layout.lanes, global_batch_size)
+        self.layout, self.seed, self.global_batch_size = layout, seed, global_batch_size
+
+    @property
+    def num_examples(self) -> int:
+        """See Order."""
+        return self.layout.num_examples
+
+    def ids(self, positions: _Ints) -> _Ints:
+        """See Order."""
+        layout = self.layout
+        return block_order(
+            lane_positions(positions, global_batch_size=self.global_batch_size, lanes=layout.lanes),
+            starts=layout.starts,
+            num_examples=layout.num_examples,
+            seed=self.seed,
+            block_records=layout.block_records,
+            window_blocks=layout.window_blocks,
+            lanes=layout.lanes,
+        )
+
+    def check_workers(self, num_workers: int) -> None:
+        """See Order."""
+        check_lanes(self.layout.lanes, self.global_batch_size, num_workers)
+
+
+class SampledOrder:
+    """Classes or datasets in fixed shares, and a separate permutation of each."""
+
+    def __init__(self, sampling: ClassSampling, seed: int) -> None:
+        self._sampling, self.seed = sampling, seed
+
+    @property
+    def num_examples(self) -> int:
+        """See Order; without the examples of classes without a share."""
+        return int(np.diff(self._sampling.starts)[self._sampling.schedule.shares > 0].sum())
+
+    def ids(self, positions: _Ints) -> _Ints:
+        """See Order."""
+        return sample(positions, self._sampling, seed=self.seed)[0]
+
+    def check_workers(self, num_workers: int) -> None:
+        """See Order; every number does."""
+
+
+def no_class_to_sample() -> CallError:
+    """Return the error for sampling of a dataset whose examples do not have one class each."""
+    return CallError("sampling by class needs a dataset whose examples have one class each")
+
+
+def sampling_in_blocks() -> CallError:
+    """Return the error for sampling together with block order."""
+    return CallError("sampling draws from each class separately, in its own order: leave out order='block'")
+
+
+def check_blocks(global_batch_size: int, blocks: BlockOrder) -> None:
+    """Check what does not depend on the split, in the words of the arguments; `BlockLayout` checks the rest."""
+    lanes = blocks.lanes
+    if global_batch_size % lanes:
+        fitting = next(
+            number for number in range(min(lanes, global_batch_size), 0, -1) if not global_batch_size % number
+        )
+        below = global_batch_size // lanes * lanes
+        batches = f", or a global_batch_size of {below} or {below + lanes}" if below else ""
+        msg = (
+            f"global_batch_size {global_batch_size} cannot be divided evenly among lanes={lanes}; use lanes={fitting}"
+            f"{batches}"
+        )
+        raise CallError(msg)
+    most = MAX_STREAMS // 4 // lanes
+    if blocks.window_blocks > most:
+        size = f"blocks of {blocks.block_records:,} records"
+        msg = f"window_blocks must be at most {most:,} with lanes={lanes}, {size}; found {blocks.window_blocks}"
+        raise CallError(msg)

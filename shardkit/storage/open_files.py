@@ -1,0 +1,54 @@
+"""Read ranges of the files of a folder, with a few local files kept open.
+
+Opening, checking and closing a file takes several times as long as reading a small record from the page cache.
+"""
+
+import functools
+import os
+from collections.abc import Callable
+
+from shardkit.storage.folder import Folder
+from shardkit.storage.local import LocalFolder
+
+MAX_OPEN_FILES = 64  # of the usual limit of 1,024 for a process
+
+
+class _OpenFile:
+    """A descriptor that is closed when nobody uses it any more.
+
+    A thread may still read the file while another one evicts it from the cache. After an explicit close, the kernel
+    could give the number to another file, and the thread would read that one.
+    """
+
+    __slots__ = ("descriptor",)
+
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def __del__(self) -> None:
+        os.close(self.descriptor)
+
+
+class OpenFiles:
+    """Ranges of files of a folder. Safe for threads and for forked processes: `pread` has no shared position."""
+
+    def __init__(self, folder: Folder) -> None:
+        """Read files of a folder; object stores are asked for each range."""
+        self._folder = folder
+        self._open: Callable[[str], _OpenFile] | None = None
+        if isinstance(folder, LocalFolder):
+            local = folder
+            self._open = functools.lru_cache(MAX_OPEN_FILES)(lambda path: _OpenFile(local.open_descriptor(path)))
+
+    def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
+        """Return bytes [start, start + num_bytes) of a file; fewer if the file ends before.
+
+        Raises:
+            OSError: The file cannot be opened or read.
+        """
+        if self._open is not None:
+            file = self._open(path)
+            data = os.pread(file.descriptor, num_bytes, start)
+            if len(data) == num_bytes:
+                return data
+        return self._folder.read_range(path, start, num_bytes)  # a network file system may return fewer at once

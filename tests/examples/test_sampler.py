@@ -1,0 +1,178 @@
+"""`shardkit.sampler` without TensorFlow; tests/reader/orders/test_sampler_order.py compares it with the reader."""
+
+import itertools
+import multiprocessing
+import pickle
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import shardkit
+from shardkit.errors import CallError, DataError, MissingExtraError, SignatureError, UnknownNameError
+from shardkit.order import BlockOrder, permutation
+from shardkit.testing import convert_without_beam, write_class_folders
+
+COUNTS = {"ant": 40, "bee": 31, "cat": 18}
+NUM_EXAMPLES = sum(COUNTS.values())
+
+
+@pytest.fixture(scope="session")
+def dataset(made_once):
+    """The folder of 89 examples of three classes in 5 shards; not to be changed."""
+
+    def make(folder):
+        write_class_folders(folder / "in", COUNTS)
+        convert_without_beam(str(folder / "in"), str(folder / "out"), shards=5)
+
+    return str(made_once("sampled", make) / "out")
+
+
+def part(dataset, steps, num_workers=1, worker_index=0, start_step=0, **options):
+    """The first batches of one worker."""
+    options = {"global_batch_size": 16} | options
+    division = {"num_workers": num_workers, "worker_index": worker_index, "start_step": start_step}
+    return [*itertools.islice(shardkit.sampler(dataset, "train", **division, **options).batches, steps)]
+
+
+def global_batches(dataset, steps, num_workers, **options):
+    """The parts of all workers put together, step by step."""
+    parts = [part(dataset, steps, num_workers, worker, **options) for worker in range(num_workers)]
+    return [[number for one in step for number in one] for step in zip(*parts, strict=True)]
+
+
+def test_the_full_order_is_the_permutation_of_the_positions(dataset):
+    found = [*itertools.islice(shardkit.sampler(dataset, "train", global_batch_size=16, seed=7), 3 * NUM_EXAMPLES)]
+    positions = np.arange(3 * NUM_EXAMPLES)
+    assert found == permutation.permute(positions, num_examples=NUM_EXAMPLES, seed=7).tolist()
+    for epoch in range(3):
+        assert sorted(found[epoch * NUM_EXAMPLES : (epoch + 1) * NUM_EXAMPLES]) == [*range(NUM_EXAMPLES)]
+    assert {type(number) for number in found} == {int}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"order": "block", "seed": 1},
+        {"order": BlockOrder(block_records=4, window_blocks=2, lanes=4)},
+        {"sampling": "class_balanced"},
+        {"sampling": {"bee": 3, "cat": 1}},
+        {"where": "label_name != 'bee'"},
+        {"order": "block", "where": "label_name != 'bee'"},
+    ],
+    ids=str,
+)
+def test_any_number_of_workers_has_the_same_global_batches_from_any_step_on(dataset, options):
+    alone = part(dataset, 12, **options)
+    for num_workers in (2, 4):
+        assert global_batches(dataset, 12, num_workers, **options) == alone
+        assert global_batches(dataset, 5, num_workers, start_step=7, **options) == alone[7:]
+    examples = shardkit.open(dataset, "train", where=options.get("where"))
+    assert {number for batch in alone for number in batch} <= {*range(len(examples))}
+    shares = options.get("sampling")
+    if isinstance(shares, dict):
+        names = [examples[number].label_names[0] for batch in alone for number in batch]
+        assert {name: names.count(name) / len(names) for name in set(names)} == {"bee": 0.75, "cat": 0.25}
+
+
+def test_a_late_step_costs_no_more_than_the_first(dataset):
+    sampler = shardkit.sampler(dataset, "train", global_batch_size=16, start_step=10_000_000_000)
+    assert next(iter(sampler.batches)) == sampler.batch(10_000_000_000)
+    assert sampler.batch(3) == part(dataset, 4)[3]
+
+
+def test_an_iteration_of_some_steps_has_a_length_and_starts_where_it_is_told(dataset):
+    sampler = shardkit.sampler(dataset, "train", global_batch_size=16, num_workers=2, worker_index=1, num_steps=6)
+    assert (sampler.steps_per_epoch, sampler.batch_size, sampler.num_examples) == (6, 8, NUM_EXAMPLES)
+    first = [*sampler.batches]
+    assert (len(sampler.batches), len(sampler), len(first), len([*sampler])) == (6, 48, 6, 48)
+    assert [*sampler] == [number for batch in first for number in batch]
+    sampler.start_step = 6
+    assert [*sampler.batches] == part(dataset, 6, 2, 1, 6) != first
+    endless = shardkit.sampler(dataset, "train", global_batch_size=16)
+    for sized in (endless, endless.batches):
+        with pytest.raises(TypeError, match="num_steps"):
+            len(sized)
+
+
+WRONG = [
+    (
+        {"global_batch_size": 10, "num_workers": 4},
+        CallError,
+        "10 cannot be divided evenly among 4 workers; use 8 or 12",
+    ),
+    ({"num_workers": 2, "worker_index": 2}, CallError, "worker_index 2 does not exist; with 2 workers"),
+    ({"global_batch_size": 90}, CallError, "the split has 89 examples, fewer than global_batch_size=90"),
+    ({"global_batch_size": 0}, CallError, "global_batch_size must be from 1 to"),
+    ({"global_batch_size": "16"}, CallError, "global_batch_size must be a whole number; found '16'"),
+    ({"start_step": -1}, CallError, "start_step must be from 0 to .*; found -1"),
+    ({"num_steps": 0}, CallError, "num_steps must be from 1 to .*; found 0"),
+    ({"seed": -1}, CallError, "seed must be from 0"),
+    ({"order": "random"}, CallError, "order must be 'full' or 'block'; found 'random'"),
+    ({"order": "block", "global_batch_size": 12}, CallError, "12 cannot be divided evenly among lanes=8"),
+    ({"order": "block", "global_batch_size": 48, "num_workers": 3}, CallError, "3 workers cannot share 8 lanes"),
+    ({"order": "block", "sampling": "class_balanced"}, CallError, "leave out order='block'"),
+    ({"sampling": {"ant": 1, "dog": 1}}, UnknownNameError, "'dog'; the dataset has 'ant'"),
+    ({"sampling": {"ant": 1}, "where": "label_name = 'bee'"}, CallError, "none of the 31 selected"),
+    ({"sampling": "balanced"}, CallError, "sampling must be 'natural'"),
+    ({"where": "height > 5000"}, CallError, "met by none"),
+    ({"where": 5}, CallError, "where must be a string"),
+    ({"split": "tset"}, UnknownNameError, "'tset'; the dataset has train"),
+    ({"batch_size": 16}, TypeError, "global_batch_size= is the number of examples"),
+    ({"rank": 0}, TypeError, "worker_index= is the rank"),
+]
+
+
+@pytest.mark.parametrize(("wrong", "error", "message"), WRONG, ids=lambda value: str(value) if value else "")
+def test_wrong_arguments_are_named_with_the_remedy(dataset, wrong, error, message):
+    with pytest.raises(error, match=message):
+        shardkit.sampler(**{"dataset": dataset, "split": "train", "global_batch_size": 16} | wrong)
+
+
+def test_the_batch_size_and_the_dataset_are_required(dataset, tmp_path):
+    with pytest.raises(SignatureError, match=r"global_batch_size.*shardkit\.sampler\('OUT'"):
+        shardkit.sampler(dataset, "train")
+    with pytest.raises(DataError, match="manifest"):
+        shardkit.sampler(tmp_path, "train", global_batch_size=16)
+
+
+def test_without_a_condition_the_manifest_is_enough(dataset, tmp_path):
+    shutil.copy(f"{dataset}/manifest.json", tmp_path)
+    assert part(tmp_path, 2) == part(dataset, 2)
+    with pytest.raises(DataError, match="is missing"):
+        part(tmp_path, 2, where="height > 1")
+
+
+def _batches(sampler):
+    return [*itertools.islice(sampler.batches, 3)]
+
+
+def test_a_sampler_is_pickled_small_and_goes_to_spawned_processes(dataset):
+    sampler = shardkit.sampler(dataset, "train", global_batch_size=16, start_step=5)
+    wanted = _batches(sampler)
+    assert len(pickle.dumps(sampler)) < 1000
+    with multiprocessing.get_context("fork").Pool(1) as pool:
+        assert pool.apply(_batches, [sampler]) == wanted
+    copy = pickle.loads(pickle.dumps(sampler))  # noqa: S301 - our own bytes
+    assert _batches(copy) == wanted
+    assert repr(copy) == repr(sampler)
+    assert "start_step=5" in repr(sampler)
+
+
+def test_grain_is_asked_for_where_it_is_missing(dataset, monkeypatch):
+    monkeypatch.setitem(sys.modules, "grain", None)
+    with pytest.raises(MissingExtraError, match="pip install grain"):
+        shardkit.sampler(dataset, "train", global_batch_size=16).grain()
+
+
+def test_sequence_and_sampler_load_no_tensorflow_and_no_beam(dataset):
+    program = (
+        f"import sys, shardkit; s = shardkit.sampler({dataset!r}, 'train', global_batch_size=16);"
+        f"e = shardkit.open({dataset!r}, 'train')[next(iter(s))]; e['label'];"
+        "print([name for name in ('tensorflow', 'keras', 'apache_beam', 'PIL', 'torch') if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
