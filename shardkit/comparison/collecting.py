@@ -73,6 +73,6 @@ def images_of(dataset: Dataset, rows: pa.Table) -> list[str]:
     """Return format, size and bytes of the stored image of each row."""
     del dataset
     return [
-        f"{row['format']} {row['width']} x {row['height']}, {row['image_bytes']:,} bytes"
+        f"{row['format']} {row['width']}x{row['height']} {row['image_bytes']:,} B"
         for row in rows.select(["format", "width", "height", "image_bytes"]).to_pylist()
     ]

@@ -58,6 +58,10 @@ class ListDiff:
     removed: tuple[str, ...]
     changed: tuple[str, ...] = ()
 
+    def as_json(self) -> dict[str, list[str]]:
+        """Return the fields as lists."""
+        return {name: [*names] for name, names in asdict(self).items()}
+
     def __bool__(self) -> bool:
         return bool(self.added or self.removed or self.changed)
 
@@ -124,7 +128,7 @@ class DatasetDiff:
             "b": self.b,
             "equal": self.equal,
             "num_examples": {"a": self.num_examples[0], "b": self.num_examples[1], "same": self.num_same},
-            **{name: asdict(getattr(self, name)) for name in ("classes", "features", "splits")},
+            **{name: getattr(self, name).as_json() for name in ("classes", "features", "splits")},
             **kinds,
         }
 

@@ -59,7 +59,7 @@ def test_added_removed_moved_relabelled_and_other_images_are_found(tmp_path, max
     assert first(found.removed) == [("a.png", "train", None)]
     assert first(found.moved) == [("f.png", "train", "test"), ("g.png", "test", "train")]
     assert first(found.label) == [("b.png", "dog", "cat")]
-    assert first(found.image) == [("c.png", "PNG 4 x 4, 7 bytes", "PNG 4 x 4, 7 bytes")]
+    assert first(found.image) == [("c.png", "PNG 4x4 7 B", "PNG 4x4 7 B")]
     assert found.moved.counts == {"test → train": 1, "train → test": 1}
     assert found.label.counts == {"dog → cat": 1}
 
