@@ -6,6 +6,7 @@
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from shardkit.comparison import DatasetDiff
     from shardkit.dataset.manifest import Manifest
     from shardkit.examples import Examples, Sampler
     from shardkit.examples.sampler import OrderName, Sampling
@@ -14,7 +15,7 @@ from shardkit.api import convert, plan
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.software import __version__
 
-__all__ = ["__version__", "convert", "open", "plan", "read_manifest", "sampler"]
+__all__ = ["__version__", "convert", "diff", "open", "plan", "read_manifest", "sampler"]
 
 
 def read_manifest(path: str) -> "Manifest":
@@ -30,6 +31,27 @@ def read_manifest(path: str) -> "Manifest":
     from shardkit.dataset.manifest import read_manifest
 
     return read_manifest(path)
+
+
+def diff(a: str, b: str, *, num_keys: int = 5) -> "DatasetDiff":
+    """Compare two datasets example by example; the same as ``shardkit diff``.
+
+    Args:
+        a: The folder of the first dataset, local or s3:// or gs://, or its ``manifest.json``.
+        b: The second dataset.
+        num_keys: Number of keys to return of each kind of difference.
+
+    Returns:
+        The differences: ``found.equal``, ``found.label.num_examples``, ``found.moved.first[0].key``.
+
+    Raises:
+        shardkit.errors.DataError: A dataset or an index is missing or damaged.
+        shardkit.errors.MachineError: One cannot be read.
+    """
+    from shardkit.comparison import diff_datasets
+    from shardkit.dataset.manifest import read_manifest
+
+    return diff_datasets(read_manifest(str(a)), read_manifest(str(b)), num_keys=num_keys)
 
 
 def open(dataset: str, split: str, *, where: str | None = None) -> "Examples":  # noqa: A001 - read as shardkit.open

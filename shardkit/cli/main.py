@@ -25,7 +25,9 @@ from shardkit.software import __version__
 _COMMANDS = {
     "bench": "Measure how fast this host feeds a trainer, and what would help.",
     "convert": "Convert a folder of labelled images into balanced TFRecord shards.",
+    "diff": "Compare two datasets example by example; exit with 1 if they differ.",
     "doctor": "Check a runner and its workers before a long job.",
+    "export": "Write metadata files that other tools read: Croissant, DALI, Hugging Face.",
     "extract": "Write a dataset back to folders of images.",
     "info": "Show the contents of a dataset.",
     "plan": "Show what a conversion would write, and why; write nothing.",

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from shardkit import naming
 from shardkit.dataset import features, tfrecord
+from shardkit.dataset.export_list import own_exports
 from shardkit.dataset.index import ShardSummary, coverage_problem, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
@@ -107,7 +108,7 @@ def other_names(root: Folder, manifest: Manifest) -> list[str]:
     They are a user's files, and the work folder of a run that was killed after it had published.
     """
     known = {path for _, shard in manifest.shards() for path in (shard.path, shard.index.path)}
-    known |= naming.DATASET_FILES | {file.path for file in manifest.files}
+    known |= naming.DATASET_FILES | {file.path for file in manifest.files} | own_exports(root).keys()
     return sorted(
         f"{entry.name}/" if entry.is_folder else entry.name
         for entry in root.scan()

@@ -4,6 +4,7 @@ import json
 from typing import Any
 
 from shardkit import naming, software
+from shardkit.dataset.export_list import own_exports
 from shardkit.dataset.features import CLASS_LABELS, CLASSIFICATION, LABELS, OBJECT_LABELS
 from shardkit.dataset.index import is_index
 from shardkit.dataset.manifest import Manifest, read_manifest
@@ -49,7 +50,7 @@ def owned(output: Folder) -> set[str]:
             ours |= {index, naming.records_of_index(index)} & names
     is_dataset = bool(ours) or any(entry.is_folder and entry.name == naming.WORK_FOLDER for entry in entries)
     if is_dataset or manifest is not None:
-        ours |= names & _DATASET_FILES
+        ours |= names & {*_DATASET_FILES, *own_exports(output)}
     return ours | {name for name in names if name.startswith(TEMPORARY)}
 
 

@@ -1,0 +1,58 @@
+"""The command ``shardkit export DATASET --to TARGET``: write metadata files that other tools read."""
+
+from typing import Any
+
+import click
+
+# As exporting.TARGETS, which loads pyarrow; a test compares them.
+TARGETS = ("croissant", "dali-index", "dataset-card")
+SHOWN = 5
+
+
+@click.command()
+@click.argument("dataset")
+@click.option("--to", "target", type=click.Choice(TARGETS), required=True, help="The files to write, see above.")
+@click.option("--output", "-o", metavar="FOLDER", help="Folder to write into.  [default: DATASET]")
+@click.option("--title", metavar="TEXT", help="croissant, dataset-card: name of the dataset for people.")
+@click.option("--description", metavar="TEXT", help="croissant, dataset-card: what the dataset is.")
+@click.option(
+    "--license",
+    metavar="ID|URL",
+    help="croissant, dataset-card: an SPDX identifier such as cc-by-4.0, or the license's URL.",
+)
+@click.option("--url", metavar="URL", help="croissant: web page of the dataset.")
+@click.option("--creator", metavar="NAME", help="croissant: organisation that made it.")
+@click.option("--date-published", metavar="YYYY-MM-DD", help="croissant: day of its publication.")
+@click.option("--cite-as", metavar="TEXT", help="croissant: how to cite it, such as a BibTeX entry.")
+@click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
+def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: str | None) -> None:  # noqa: FBT001 - click's flags
+    """Write metadata files that other tools read, from the manifest and the indexes; shards are not read.
+
+    \b
+    croissant     croissant.json: MLCommons' description of the files and examples
+    dali-index    SHARD.idx for each shard, for fn.readers.tfrecord of NVIDIA DALI
+    dataset-card  README.md with the header of the Hugging Face Hub
+
+    The same call again changes nothing. A file that was not written by an export, or was changed since, is never
+    replaced.
+    """
+    from shardkit.cli.terminal import Terminal
+    from shardkit.dataset.manifest import read_manifest
+    from shardkit.exporting import Facts
+    from shardkit.exporting import export as run_export
+    from shardkit.exporting.croissant import missing_facts
+    from shardkit.naming import counted, printable
+    from shardkit.storage import open_folder
+
+    manifest, given = read_manifest(dataset), Facts(**facts)
+    done = run_export(manifest, target, manifest.root if output is None else open_folder(output), given)
+    if quiet:
+        return
+    terminal = Terminal()
+    paths: tuple[Any, ...] = done.written or done.unchanged
+    names = ", ".join(printable(path) for path in paths[:SHOWN])
+    more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
+    said = f"wrote {counted(len(paths), 'file')}" if done.written else "nothing to do, up to date"
+    terminal.show(f"{printable(done.folder)}: {said}: {names}{more}")
+    if target == "croissant" and (missing := missing_facts(given)):
+        terminal.say(f"Croissant also requires facts that the manifest does not hold: {', '.join(missing)}")

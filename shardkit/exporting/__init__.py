@@ -1,0 +1,17 @@
+"""Metadata files for other tools, derived from the manifest and the indexes of a dataset; no shard is read.
+
+| module | contents |
+|---|---|
+| `export` | write the files of a target whole, and never over a user's own |
+| `facts` | what only the publisher knows: license, page, creator |
+| `croissant` | ``croissant.json`` of MLCommons |
+| `dali_index` | the index files of NVIDIA DALI's TFRecord reader |
+| `dataset_card` | ``README.md`` for the Hugging Face Hub |
+
+What TFDS reads is part of every dataset: `dataset.tfds_metadata`.
+"""
+
+from shardkit.exporting.export import TARGETS, Export, export
+from shardkit.exporting.facts import Facts
+
+__all__ = ["TARGETS", "Export", "Facts", "export"]

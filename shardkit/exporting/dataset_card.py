@@ -1,0 +1,105 @@
+"""``README.md`` for the Hugging Face Hub: a header of metadata in YAML, and how to read the dataset.
+
+See huggingface.co/docs/hub/datasets-cards. Values are written as JSON, which is YAML too.
+"""
+
+import json
+from typing import Any
+
+from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
+from shardkit.dataset.manifest import Manifest
+from shardkit.exporting.facts import Facts
+
+DATASET_CARD = "README.md"
+# The Hub's ranges, by their upper ends.
+_SIZES = {
+    10**3: "n<1K",
+    10**4: "1K<n<10K",
+    10**5: "10K<n<100K",
+    10**6: "100K<n<1M",
+    10**7: "1M<n<10M",
+    10**8: "10M<n<100M",
+    10**9: "100M<n<1B",
+}
+
+_BODY = """
+# {title}
+
+{description}
+
+| split | examples | bytes | shards |
+| --- | --: | --: | --: |
+{rows}
+
+The examples are TFRecord files of `tf.train.Example`, written by shardkit, with an index for each. Download the folder,
+then read it with one of:
+
+```python
+import shardkit
+
+examples = shardkit.open("FOLDER", "{split}")
+print(len(examples), examples[0])
+```
+
+```python
+import tensorflow_datasets as tfds
+
+dataset = tfds.builder_from_directory("FOLDER").as_dataset("{split}")
+```
+"""
+
+
+def dataset_card(manifest: Manifest, facts: Facts) -> bytes:
+    """Return the content of ``README.md``.
+
+    Args:
+        manifest: The dataset's manifest.
+        facts: What the manifest does not say.
+    """
+    title = facts.title or manifest.name
+    rows = "\n".join(
+        f"| {name} | {split.num_examples:,} | {split.num_bytes:,} | {len(split.shards):,} |"
+        for name, split in manifest.splits.items()
+    )
+    description = facts.description or f"Labelled images{_of_classes(manifest)}."
+    largest = max(manifest.splits, key=lambda name: manifest.splits[name].num_examples)
+    header = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in _header(manifest, facts))
+    body = _BODY.format(title=_escaped(title), description=description, rows=rows, split=largest)
+    return f"---\n{header}---\n{body}".encode()
+
+
+def _escaped(title: str) -> str:
+    return " ".join(title.split())
+
+
+def _of_classes(manifest: Manifest) -> str:
+    return f" of {len(manifest.classes):,} classes" if manifest.classes else ""
+
+
+def _header(manifest: Manifest, facts: Facts) -> list[tuple[str, Any]]:
+    num_examples = sum(split.num_examples for split in manifest.splits.values())
+    size = next((name for end, name in _SIZES.items() if num_examples < end), "n>1B")
+    is_url = facts.license is not None and "://" in facts.license
+    known: dict[str, Any] = {
+        "pretty_name": facts.title or manifest.name,
+        "license": "other" if is_url else facts.license and facts.license.lower(),
+        "license_link": facts.license if is_url else None,
+        "task_categories": _tasks(manifest),
+        "size_categories": [size],
+        "tags": ["tfrecord", "shardkit"],
+        # The Hub's viewer cannot show TFRecord; it would take the indexes for the dataset.
+        "viewer": False,
+    }
+    return [(name, value) for name, value in known.items() if value not in (None, [])]
+
+
+def _tasks(manifest: Manifest) -> list[str]:
+    features = manifest.features
+    tasks = {
+        "image-classification": any(
+            name in features and features[name].role == "class_label" for name in (LABEL, LABELS)
+        ),
+        "object-detection": OBJECT_LABELS in features,
+        "image-segmentation": MASK in features,
+    }
+    return [task for task, is_one in tasks.items() if is_one]
