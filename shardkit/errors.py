@@ -68,5 +68,9 @@ class MachineError(ShardkitError, OSError):
     exit_code = 3
 
 
+class StoreError(MachineError):
+    """An object store refuses all requests or does not answer; the message has its words and the remedy."""
+
+
 class StaleRunError(MachineError):
     """The run has ended or another run has taken over its output; its workers and driver must stop writing."""

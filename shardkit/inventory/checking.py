@@ -17,7 +17,7 @@ from shardkit.reject_reasons import BAD_BOX, UNREADABLE
 from shardkit.sources.listing import MASK_COLOURS, OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
-from shardkit.storage import Folder
+from shardkit.storage import Folder, raise_store_failure
 from shardkit.storage.retry import retried
 
 
@@ -42,6 +42,7 @@ def check_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
             except images.BadImage as error:
                 row["reason"], row["message"] = error.reason, str(error)
             except OSError as error:
+                raise_store_failure(f"{folder.url}/{image_path(row)}", error)
                 if isinstance(error, FileNotFoundError):
                     refuse_unseen(folder, parent_of(image_path(row)))
                 row["reason"] = UNREADABLE

@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pyarrow as pa
 
-from shardkit.errors import MachineError
+from shardkit.errors import MachineError, StoreError
 from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources.listing import PATH, UNMEASURED
 from shardkit.sources.walking import file_or_folder
@@ -32,7 +32,7 @@ def measure_files(folder: Folder, table: pa.Table) -> pa.Table:
             try:
                 entry = retried(partial(file_or_folder, folder, paths[i]))
             except MachineError as error:
-                if not isinstance(error.__cause__, PermissionError):
+                if isinstance(error, StoreError) or not isinstance(error.__cause__, PermissionError):
                     raise  # the disk or the network
                 columns["reason"][i], columns["message"][i] = UNREADABLE, str(error)
         if entry is None or entry.is_folder:

@@ -10,6 +10,7 @@ from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.opening import open_folder
 from shardkit.storage.os_errors import is_out_of_space, os_errors_as, unreadable
 from shardkit.storage.remote import RemoteFolder
+from shardkit.storage.store_errors import raise_store_failure
 from shardkit.storage.wrapped_folder import WrappedFolder
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "is_out_of_space",
     "open_folder",
     "os_errors_as",
+    "raise_store_failure",
     "remove_temporaries",
     "unreadable",
     "write_fully",

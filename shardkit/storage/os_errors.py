@@ -4,7 +4,8 @@ import contextlib
 import errno
 from collections.abc import Iterator
 
-from shardkit.errors import MachineError, ShardkitError
+from shardkit.errors import MachineError, ShardkitError, StoreError
+from shardkit.storage.store_errors import raise_store_failure
 
 
 @contextlib.contextmanager
@@ -20,6 +21,7 @@ def os_errors_as(action: str, url: str) -> Iterator[None]:
     except OSError as error:
         if isinstance(error, ShardkitError):
             raise
+        raise_store_failure(url, error)
         msg = f"{url}: cannot {action}: {error.strerror or error}"
         raise MachineError(msg) from error
 
@@ -28,6 +30,10 @@ def unreadable(url: str, error: OSError) -> ShardkitError:
     """Return the error for a file that exists, or may exist, and that the machine cannot read."""
     if isinstance(error, ShardkitError):  # it says what is wrong, such as a pipe in the place of a file
         return error
+    try:
+        raise_store_failure(url, error)
+    except StoreError as failure:
+        return failure
     return MachineError(
         f"{url}: cannot be read: {error.strerror or error}; check its permissions, the disk and the network, then run "
         f"again"

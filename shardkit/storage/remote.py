@@ -13,8 +13,9 @@ from operator import attrgetter
 from typing import Any, BinaryIO
 
 from shardkit.errors import CallError
-from shardkit.storage import google
+from shardkit.storage import amazon, google
 from shardkit.storage.folder import TEMPORARY, Entry, Folder
+from shardkit.storage.store_errors import store_errors
 
 UPLOAD_BYTES = 16 << 20  # 16 MiB: in gs:// each part costs a request, and its size must be a multiple of 256 KiB
 
@@ -36,11 +37,12 @@ class RemoteFolder(Folder):
         self._url = url
         is_google = url.startswith("gs://")
         try:
-            self._filesystem, self._root = fs.FileSystem.from_uri(google.with_retry_limit(url) if is_google else url)
+            found, self._root = fs.FileSystem.from_uri(google.with_retry_limit(url) if is_google else url)
         except ValueError as error:
             said = str(error).replace(google.with_retry_limit(url), url)
             msg = f"{url}: this URL cannot be read: {said}"
             raise CallError(msg) from error
+        self._filesystem = found if is_google else amazon.with_time_limits(found)
         self._google_folders = google.FolderLister(self._filesystem) if is_google else None
 
     def __reduce__(self) -> tuple[type["RemoteFolder"], tuple[str]]:
@@ -61,7 +63,7 @@ class RemoteFolder(Folder):
         """See Folder."""
         from pyarrow import fs
 
-        with google.shorten_errors(self._url_of(path)):
+        with store_errors(self._url_of(path)):
             if self._google_folders is not None:
                 found = self._google_folders.scan(self._at(path))
             else:
@@ -73,20 +75,26 @@ class RemoteFolder(Folder):
         """See Folder."""
         from pyarrow import fs
 
-        with google.shorten_errors(self._url_of(path)):
+        with store_errors(self._url_of(path)):
             info = self._filesystem.get_file_info(self._at(path))
         return None if info.type == fs.FileType.NotFound else _entry(info)
 
     def read(self, path: str) -> bytes:
         """See Folder."""
-        with google.shorten_errors(self._url_of(path)), self._filesystem.open_input_file(self._at(path)) as file:
+        with store_errors(self._url_of(path)), self._filesystem.open_input_file(self._at(path)) as file:
             data: bytes = file.readall()
         return data
 
     def open(self, path: str) -> Any:
         """See Folder."""
-        with google.shorten_errors(self._url_of(path)):
+        with store_errors(self._url_of(path)):
             return self._filesystem.open_input_file(self._at(path))
+
+    def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
+        """See Folder."""
+        with store_errors(self._url_of(path)), self._filesystem.open_input_file(self._at(path)) as file:
+            data: bytes = file.read_at(num_bytes, start)
+        return data
 
     def create(self) -> None:
         """See Folder. Object stores have no folders to create."""
@@ -101,7 +109,7 @@ class RemoteFolder(Folder):
             # completes it and publishes a partial object: so it must not have the object's own name.
             target = self._at(path)
             temporary = f"{os.path.dirname(target)}/{TEMPORARY}{secrets.token_hex(8)}"
-            with google.shorten_errors(self._url_of(path)):
+            with store_errors(self._url_of(path)):
                 upload = self._filesystem.open_output_stream(temporary)
                 while chunk := spool.read(UPLOAD_BYTES):
                     upload.write(chunk)
@@ -117,13 +125,13 @@ class RemoteFolder(Folder):
 
     def remove(self, path: str) -> None:
         """See Folder."""
-        with contextlib.suppress(FileNotFoundError), google.shorten_errors(self._url_of(path)):
+        with contextlib.suppress(FileNotFoundError), store_errors(self._url_of(path)):
             self._filesystem.delete_file(self._at(path))
         self._forget_folders()
 
     def remove_tree(self, path: str) -> None:
         """See Folder."""
-        with contextlib.suppress(FileNotFoundError), google.shorten_errors(self._url_of(path)):
+        with contextlib.suppress(FileNotFoundError), store_errors(self._url_of(path)):
             try:
                 self._filesystem.delete_dir(self._at(path))
             except FileNotFoundError:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from shardkit.errors import MachineError
+from shardkit.storage.store_errors import is_lasting
 
 T = TypeVar("T")
 
@@ -22,11 +23,11 @@ _TRANSIENT = {
 def is_transient(error: OSError) -> bool:
     """Return whether the same action may succeed a moment later.
 
-    Errors of object stores have no errno, so that permanent ones cannot be recognised: all count as transient.
+    Errors of object stores have no errno. Those of S3 are told apart by their words, others count as transient.
     """
     if isinstance(error, MachineError):  # a sentence about another error, or shardkit's own refusal
         return isinstance(error.__cause__, OSError) and is_transient(error.__cause__)
-    if isinstance(error, (FileNotFoundError, PermissionError)):
+    if isinstance(error, (FileNotFoundError, PermissionError)) or is_lasting(error):
         return False
     return error.errno is None or error.errno in _TRANSIENT
 

@@ -16,7 +16,7 @@ from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manife
 from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
-from shardkit.storage import TEMPORARY, Folder
+from shardkit.storage import TEMPORARY, Folder, raise_store_failure
 from shardkit.storage.retry import retried
 from shardkit.verification.examples import ExampleSpec, example_problems
 
@@ -84,7 +84,7 @@ def file_problems(root: Folder, file: File) -> list[DatasetProblem]:
     try:
         raw = retried(lambda: root.read(file.path))
     except OSError as error:
-        return [_unreadable(file.path, error)]
+        return [_unreadable(root, file.path, error)]
     if len(raw) != file.num_bytes:
         return [DatasetProblem(file.path, None, f"has {len(raw)} bytes, the manifest says {file.num_bytes}")]
     if sha256_hex(raw) != file.sha256:
@@ -146,7 +146,7 @@ def check_shard(root: Folder, shard: Shard, plan_digest: str, spec: ExampleSpec,
     try:
         found = retried(read)
     except OSError as error:
-        found = [_unreadable(shard.path, error)]
+        found = [_unreadable(root, shard.path, error)]
     problems += found
     if len(problems) > MAX_PROBLEMS_PER_SHARD:
         more = f"and {len(problems) - MAX_PROBLEMS_PER_SHARD} more problems"
@@ -178,7 +178,7 @@ def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[
     try:
         raw = retried(lambda: root.read(path))
     except OSError as error:
-        return [_unreadable(path, error)], None
+        return [_unreadable(root, path, error)], None
     if sha256_hex(raw) != shard.index.sha256:
         # Not parsed, because Arrow may read damaged Parquet as missing columns, other types or invalid text.
         return [DatasetProblem(path, None, "its sha256 is not the manifest's; a byte was changed")], None
@@ -265,7 +265,8 @@ def _by_index(file: _Hashed, shard: Shard, table: pa.Table) -> Iterator[_Record]
                 yield _Record(row, framed[tfrecord.HEADER_BYTES : -tfrecord.FOOTER_BYTES])
 
 
-def _unreadable(path: str, error: OSError) -> DatasetProblem:
+def _unreadable(root: Folder, path: str, error: OSError) -> DatasetProblem:
+    raise_store_failure(f"{root.url}/{path}", error)
     if isinstance(error, FileNotFoundError):
         return DatasetProblem(path, None, "is missing")
     return DatasetProblem(path, None, f"cannot be read: {error.strerror or error}")

@@ -4,6 +4,7 @@ The order of its steps keeps the promises: the lock and the run token come first
 refusals that need no decoding come before decoding; the manifest is written last.
 """
 
+import contextlib
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -126,9 +127,10 @@ class Conversion:
             except ShardkitError:
                 # Keep an existing dataset as it was, what the next run can go on with, and the list of rejects that the
                 # message names.
-                is_resumable = output.stat(MANIFEST) is None and bool(output.scan(PARTS))
-                if not is_resumable and output.stat(REJECTED_IN_WORK) is None:
-                    run.finish()
+                with contextlib.suppress(OSError):  # an unreachable output must not hide the original error
+                    is_resumable = output.stat(MANIFEST) is None and bool(output.scan(PARTS))
+                    if not is_resumable and output.stat(REJECTED_IN_WORK) is None:
+                        run.finish()
                 raise
             self.log.write(output)
             # This also removes the lock: a process that waits for it finds a finished dataset.

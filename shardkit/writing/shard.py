@@ -18,7 +18,7 @@ from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
 from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
-from shardkit.errors import CONVERT_AGAIN, DataError, MachineError, SourceChangedError, StaleRunError
+from shardkit.errors import CONVERT_AGAIN, DataError, MachineError, SourceChangedError, StaleRunError, StoreError
 from shardkit.images.boxes import move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps
 from shardkit.images.stored.placement import place
@@ -30,7 +30,7 @@ from shardkit.reject_reasons import OUTSIDE_CROP, UNREADABLE
 from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
-from shardkit.storage import Folder
+from shardkit.storage import Folder, raise_store_failure
 from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
 from shardkit.writing.output.run_token import Fence, RunToken
@@ -91,6 +91,8 @@ def write_shard(
             retried(lambda: _write_unless_done(source, output, task, options, fence))
         except StaleRunError:
             raise
+        except StoreError as error:  # other shards would fail too, one after the other
+            report_failure(output, error, fence, driver)
         except (DataError, OSError, MemoryError) as error:
             # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
             said = str(error) or "no memory left"  # a MemoryError has no message
@@ -194,8 +196,9 @@ def _mask(source: Folder, row: "_Row", info: images.ImageInfo, form: images.Stor
         return None
     path, wanted = row.columns[MASK_PATH], row.columns[MASK_SHA256.name]
     try:
-        data = source.read(path)
+        data = retried(lambda: source.read(path))
     except OSError as error:
+        raise_store_failure(f"{source.url}/{path}", error)
         found = f"cannot be read: {error.strerror or error}"
         if wanted is None:
             raise images.BadImage(UNREADABLE, f"The mask {path} {found}.") from error
@@ -267,6 +270,7 @@ def _read(source: Folder, row: _Row) -> tuple[bytes, bytes]:
         columns = {"key": row.key, "source_bytes": row.source_bytes, **row.columns}
         raw = retried(lambda: read_image(source, columns))
     except OSError as error:
+        raise_store_failure(where, error)
         if isinstance(error, FileNotFoundError):
             refuse_unseen(source, parent_of(image_path(columns)))
         found = f"cannot be read: {error.strerror or error}"

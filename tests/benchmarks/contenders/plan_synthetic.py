@@ -13,13 +13,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.inventory.inventory import Inventory
+from shardkit.inventory.parts import BLOCK_ROWS
 from shardkit.inventory.schema import INVENTORY_SCHEMA
-from shardkit.inventory.table import compact, concat_sorted
+from shardkit.inventory.table import compact, concat_sorted, release_unused
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 
 KIB_IN_MIB = 1 << 10
-PART_ROWS = 1 << 20
 
 
 def inventory(num_files: int, num_classes: int, *, checked: bool) -> pa.Table:
@@ -28,11 +28,21 @@ def inventory(num_files: int, num_classes: int, *, checked: bool) -> pa.Table:
     shares = 1 / np.sqrt(np.arange(1, num_classes + 1))
     labels = np.sort(rng.choice(num_classes, num_files, p=shares / shares.sum()).astype(np.int32))
     names = pa.array([f"class_{i:05d}" for i in range(num_classes)])
-    parts = [
-        compact(_part(start, labels[start : start + PART_ROWS], names, rng, checked=checked))
-        for start in range(0, num_files, PART_ROWS)
-    ]
-    return concat_sorted(parts)
+    blocks = []
+    for start in range(0, num_files, BLOCK_ROWS):
+        blocks.append(_block(_part(start, labels[start : start + BLOCK_ROWS], names, rng, checked=checked)))
+    return concat_sorted(blocks)
+
+
+def _block(part: pa.Table) -> pa.Table:
+    """Return a block as `read_parts` makes it: in Arrow's memory, where numpy's would stay with the process."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_file(sink, part.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(part, max_chunksize=len(part) // 2 + 1)
+    stored = sink.getvalue()
+    block = compact(pa.ipc.open_file(stored).read_all().combine_chunks())
+    release_unused()
+    return block
 
 
 def _part(start: int, labels: np.ndarray, names: pa.Array, rng: np.random.Generator, *, checked: bool) -> pa.Table:
@@ -41,7 +51,7 @@ def _part(start: int, labels: np.ndarray, names: pa.Array, rng: np.random.Genera
     folders = names.take(pa.array(labels))
     columns = {
         "key": pc.binary_join_element_wise(folders, pc.utf8_lpad(numbers, 10, "0"), "/photo_"),
-        "label_name": pa.DictionaryArray.from_arrays(pa.array(labels), names),
+        "label_name": folders,
         "source_bytes": pa.array(np.exp(rng.normal(11.4, 0.6, count)).astype(np.int64)),
     }
     if checked:

@@ -1,0 +1,61 @@
+"""Tell failures of a whole object store from those of one file.
+
+An image that cannot be read is rejected, and a few rejected images are tolerated. If the store does not answer or the
+credentials have expired, that would leave good images out of the dataset, so the run stops instead.
+"""
+
+import contextlib
+import errno
+from collections.abc import Iterator
+
+from shardkit.errors import ShardkitError, StoreError
+from shardkit.storage import amazon, google
+
+AGAIN = "then run the same command again"
+_GOOGLE_REMEDY = "check the credentials, their permissions and the network"
+
+
+@contextlib.contextmanager
+def store_errors(url: str) -> Iterator[None]:
+    """Turn an error of an object store into a StoreError, or into a PermissionError if only this object is concerned.
+
+    Args:
+        url: URL of the file or folder; the client's message may not have it.
+    """
+    try:
+        with google.shorten_errors(url):
+            yield
+    except OSError as error:
+        raise_store_failure(url, error)
+        if explained := amazon.explain(str(error)):
+            raise PermissionError(errno.EACCES, explained.text, url) from error
+        raise
+
+
+def raise_store_failure(url: str, error: OSError) -> None:
+    """Raise a StoreError if an error means that a store fails for all files, not for one.
+
+    Args:
+        url: URL of the file or folder.
+        error: The error, of a store's client, of a local disk or of `store_errors`.
+
+    Raises:
+        StoreError: The store refuses or does not answer.
+    """
+    if isinstance(error, StoreError):
+        raise error
+    if isinstance(error, (ShardkitError, FileNotFoundError)):
+        return
+    if explained := amazon.explain(str(error)):
+        if not explained.fault.is_of_object:
+            # The cause tells `is_transient` whether to try again.
+            cause = error if explained.fault.is_transient else PermissionError(errno.EACCES, str(error))
+            raise StoreError(f"{url}: {explained.text}, {AGAIN}") from cause
+    elif url.startswith("gs://"):
+        raise StoreError(f"{url}: {error.strerror or error}; {_GOOGLE_REMEDY}, {AGAIN}") from error
+
+
+def is_lasting(error: OSError) -> bool:
+    """Return whether an error of S3 stays until the user does something."""
+    explained = amazon.explain(str(error))
+    return explained is not None and not explained.fault.is_transient
