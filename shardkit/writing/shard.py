@@ -27,7 +27,7 @@ from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, Ba
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.reject_reasons import OUTSIDE_CROP, UNREADABLE
-from shardkit.sources.datasets.columns import RAW_BYTES, RAW_CHANGES, RAW_SHA256
+from shardkit.sources.datasets.columns import RAW_CHANGES, RAW_SHA256
 from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
@@ -156,7 +156,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                     image_start=image_end - len(image.data),
                     image_bytes=len(image.data),
                     group=row.group,
-                    source_bytes=row.columns.get(RAW_BYTES.name, len(raw)),
+                    source_bytes=len(raw),
                     content_sha256=content_sha256,
                     changes=_all_changes(row, image),
                 )

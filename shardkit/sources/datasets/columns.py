@@ -1,7 +1,7 @@
 """The columns of a listing of a dataset: where a record is, what is known of its raw file, and its features.
 
 A record's image has been checked by the conversion that stored it, so its facts come from the index of its shard. The
-raw file's size, hash and changes are passed on to the new index: they stay those of the file that was first converted.
+raw file's hash and its changes are passed on to the new index: with the hash, a split by hash moves nobody.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,10 +33,9 @@ from shardkit.sources.listing import (
 RECORD_BYTES = pa.field("record_bytes", pa.int32())  # length of the record's data, without the frame
 IMAGE_START = pa.field("image_start", pa.int32())  # offset of the image in that data; `source_bytes` is its length
 # Of the raw file, for the new index.
-RAW_BYTES = pa.field("raw_bytes", pa.int64())
 RAW_CHANGES = pa.field("raw_changes", pa.string())
 RAW_SHA256 = pa.field("raw_sha256", pa.binary(32))  # null where `content_sha256` has it
-LOCATION = (PATH, OFFSET, RECORD_BYTES, IMAGE_START, RAW_BYTES, RAW_CHANGES, RAW_SHA256)
+LOCATION = (PATH, OFFSET, RECORD_BYTES, IMAGE_START, RAW_CHANGES, RAW_SHA256)
 
 _SOURCE = "source/"  # begins the name of a feature whose column has a reserved name; see inventory.columns.stored_name
 _BOXES = f"{names.OBJECTS}bbox"

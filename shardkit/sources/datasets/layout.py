@@ -66,7 +66,7 @@ class ShardkitDataset(Source):
         class_names: Its classes, in label order.
         shards: Its shards.
         has_decoded: Whether its images were decoded before they were stored, so that they need not be again.
-        has_made_splits: Whether its splits were made by `--splits`, so that they may be made anew.
+        has_made_splits: Whether `--splits` made its splits, or there is only "train": they may be divided anew.
         keeps_splits: Whether they are listed.
         keeps_groups: Whether the groups of its indexes are listed.
         where: Condition on the columns of the indexes; None for all examples.
@@ -196,7 +196,6 @@ class ShardkitDataset(Source):
             OFFSET.name: index["offset"],
             columns.RECORD_BYTES.name: index["length"],
             columns.IMAGE_START.name: index["image_start"],
-            columns.RAW_BYTES.name: index["source_bytes"],
             columns.RAW_CHANGES.name: index["changes"],
             GROUP.name: index["group"],
             (CONTENT_SHA256 if self.is_checked else columns.RAW_SHA256).name: index["content_sha256"],

@@ -1,6 +1,7 @@
 """Open a dataset as a source: compare its files with its manifest, and find the examples that the user changes."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import pyarrow as pa
 
@@ -57,12 +58,17 @@ def open_dataset(url: str, options: SourceOptions, output_below: str | None = No
         class_names=tuple(manifest.classes),
         shards=tuple(parts),
         has_decoded=made.get("check") == "decode",
-        has_made_splits=made.get("splits") is not None and not made.get("splits_of"),
+        has_made_splits=set(manifest.splits) == {"train"} or _are_made(made),
         # Otherwise it is a pattern for the keys, which makes other groups.
         keeps_groups=options.group_by in {None, made.get("group_by")},
         where=options.where,
         new_labels=label_names(options.labels),
     )
+
+
+def _are_made(options: Mapping[str, Any]) -> bool:
+    """Return whether `--splits` made all splits, so that none of them was the first source's own."""
+    return options.get("splits") is not None and not options.get("splits_of")
 
 
 def _shards(manifest: Manifest) -> list[Shard]:
