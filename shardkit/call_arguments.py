@@ -10,7 +10,6 @@ from shardkit.option_values import CHOICES, check_choice
 if TYPE_CHECKING:
     from shardkit.planning.options import ConvertOptions
     from shardkit.sources import SourceOptions
-    from shardkit.sources.datasets.key_files import Corrections, DropList
 
 
 def location(what: str, path: str | os.PathLike[str]) -> str:
@@ -69,6 +68,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     from shardkit.planning.sizing import parse_shards, parse_size
     from shardkit.planning.splits.splitting import parse_ratios
     from shardkit.sources import SourceOptions
+    from shardkit.sources.datasets.key_files import Corrections, DropList
 
     for argument in ("label_columns", "classes", "path_prefix", "ignore"):
         if isinstance(given[argument], str):

@@ -4,12 +4,13 @@ from typing import Any, NamedTuple
 
 from shardkit import images
 from shardkit.dataset import example
-from shardkit.dataset.features import MASK
+from shardkit.dataset.features import IMAGE, MASK
 from shardkit.errors import RecordError
 from shardkit.images.stored.placement import place
 from shardkit.inventory.checking_records import image_of_record, read_stored_record
 from shardkit.inventory.columns import MASK_PATH
 from shardkit.reject_reasons import DAMAGED
+from shardkit.sources.datasets.columns import IMAGE_START
 from shardkit.sources.listing import OFFSET, PATH
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
@@ -35,17 +36,24 @@ def read_stored_example(source: Folder, row: dict[str, Any]) -> StoredExample:
     """
     record = retried(lambda: read_stored_record(source, row))
     image = image_of_record(record, row)
+    image_end = row[IMAGE_START.name] + len(image)
     where = f"{row[PATH.name]}: record at byte {row[OFFSET.name]}"
+    mask = None
     try:
-        values = example.decode(record)
-    except RecordError as error:
-        message = f"{where}: {error}; restore the dataset {source.url} from a copy"
+        # Parsing a record takes as long as everything else together, and shardkit writes the key in one way.
+        key = example.encode_entry("key", example.bytes_feature([row["key"].encode()]))
+        is_it = record.find(key, image_end) >= 0
+        if not is_it or MASK_PATH in row:
+            values = example.decode(record)
+            is_it = values.get("key") == [row["key"].encode()] and values.get(IMAGE) == [image]
+            mask = bytes(values[MASK][0]) if MASK_PATH in row else None  # type: ignore[arg-type]
+    except (RecordError, KeyError, IndexError) as error:
+        message = f"{where}: {error!r}; restore the dataset {source.url} from a copy"
         raise images.BadImage(DAMAGED, message) from error
-    [key] = values.get("key") or [b""]
-    if bytes(key) != row["key"].encode() or values.get("image") != [image]:
-        message = f"{where}: it is the example {bytes(key)!r}, not that of the index; restore the dataset {source.url}"
-        raise images.BadImage(DAMAGED, f"{message} from a copy")
-    return StoredExample(image, bytes(values[MASK][0]) if MASK_PATH in row else None)
+    if not is_it:
+        message = f"{where}: it is not the example of the index; restore the dataset {source.url} from a copy"
+        raise images.BadImage(DAMAGED, message)
+    return StoredExample(image, mask)
 
 
 def place_stored_mask(mask: bytes, info: images.ImageInfo, form: images.StoredForm) -> bytes:

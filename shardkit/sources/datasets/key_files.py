@@ -9,6 +9,7 @@ from typing import Any
 
 from shardkit.errors import CallError, MachineError
 from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.naming import counted
 from shardkit.storage import open_folder
 
 _HEADER = ("key", "label")
@@ -106,7 +107,7 @@ class Corrections:
 
 
 def _description(values: tuple[Any, ...]) -> str:
-    return f"{len(values)} keys, sha256 {sha256_hex(canonical_json(values))}"
+    return f"{counted(len(values), 'key')}, sha256 {sha256_hex(canonical_json(values))}"
 
 
 def _read_labels(name: str) -> dict[str, str]:
