@@ -9,7 +9,7 @@ from shardkit.archives.zip_folder import ZipFolder
 from shardkit.dataset.manifest import dataset_folder, find_dataset
 from shardkit.errors import CallError, DataError
 from shardkit.option_values import Layout
-from shardkit.sources.datasets.opening import open_dataset
+from shardkit.sources.datasets.opening import open_dataset, refuse_unfinished
 from shardkit.sources.detection.box_tables.layout import has_box_tables, holds_boxes, open_box_tables
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
 from shardkit.sources.detection.cvat.layout import is_cvat, open_cvat
@@ -197,6 +197,8 @@ def _archive_root(archive: TarFolder | ZipFolder, options: SourceOptions) -> Tar
 
 def _open_folder(folder: Folder, url: str, options: SourceOptions, excluded: str | None, work: Folder | None) -> Source:
     layout: Layout | None = options.layout
+    if layout is None:
+        refuse_unfinished(folder)
     if layout is None and options.label_pattern is not None:
         layout = "file-names"
     if layout is None:

@@ -146,6 +146,9 @@ def _read_labels(name: str) -> dict[str, str]:
 def _read_text(option: str, name: str) -> str:
     folder, slash, last = name.rpartition("/")
     where = f"{option} {name}"
+    if not last:
+        msg = f"{option} is {name!r}, which is no file"  # for example an undefined variable of a shell
+        raise CallError(msg)
     try:
         return open_folder(folder + slash or ".").read(last).decode("utf-8-sig")
     except (FileNotFoundError, NotADirectoryError):

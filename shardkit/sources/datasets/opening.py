@@ -8,8 +8,10 @@ import pyarrow as pa
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest, Shard, read_manifest
+from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.errors import CONVERT_AGAIN, CallError, DataError
+from shardkit.naming import INDEX_ENDING, MANIFEST, is_shard_file, records_of_index
 from shardkit.sources.datasets.changes import RowChanges, find_changes, label_names, refuse_unknown_classes
 from shardkit.sources.datasets.layout import DatasetPart, ShardkitDataset, shard_files, size_problem
 from shardkit.sources.options import SourceOptions
@@ -64,6 +66,20 @@ def open_dataset(url: str, options: SourceOptions, output_below: str | None = No
         where=options.where,
         new_labels=label_names(options.labels),
     )
+
+
+def refuse_unfinished(folder: Folder) -> None:
+    """Refuse a folder with shards and indexes but without a manifest, which is no complete dataset.
+
+    Raises:
+        DataError: It is such a folder.
+    """
+    names = [entry.name for entry in folder.scan() if not entry.is_folder]
+    shards = {name for name in names if is_shard_file(name)}
+    index = next((name for name in sorted(shards) if name.endswith(INDEX_ENDING)), None)
+    if index is not None and records_of_index(index) in shards and MANIFEST not in names:
+        msg = f"{folder.url}: it has shards and no {MANIFEST}; {explain_missing_manifest(folder)}"
+        raise DataError(msg)
 
 
 def _are_made(options: Mapping[str, Any]) -> bool:
