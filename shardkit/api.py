@@ -36,6 +36,9 @@ def convert(
     class_level: int = 1,
     unlabelled: bool = False,
     ignore: Sequence[str] = (),
+    where: str | None = None,
+    drop: str | os.PathLike[str] | Sequence[str] | None = None,
+    labels: str | os.PathLike[str] | Mapping[str, str] | None = None,
     classes: Sequence[str] | None = None,
     splits: Mapping[str, float] | Sequence[float] | str | None = None,
     splits_of: str | Sequence[str] | None = None,
@@ -69,8 +72,8 @@ def convert(
     nothing is written.
 
     Args:
-        source: A folder, table, list, label file or archive; local, s3:// or gs://. shardkit/sources/README.md has all
-            layouts.
+        source: A folder, table, list, label file, archive or dataset; local, s3:// or gs://. shardkit/sources/README.md
+            has all layouts.
         output: A new or empty folder; local, s3:// or gs://.
         overwrite: Whether to replace a different dataset in the output.
         layout: Layout of the source; None to detect it.
@@ -89,6 +92,10 @@ def convert(
         unlabelled: Whether to convert images without labels from any tree of folders; the same as
             ``layout="unlabelled"``.
         ignore: Globs of files and folders to leave out, as in .gitignore, such as ``["test1/", "*.webp"]``.
+        where: Condition on examples of a dataset, such as ``"label_name != 'blurred' and height >= 64"``: the others
+            are left out. It is the language of `where` in shardkit.reader.
+        drop: File with the keys of a dataset's examples to leave out, one a line; or the keys.
+        labels: CSV file with the columns key and label, which corrects labels of a dataset; or the label of each key.
         classes: Label names in label order, in which a table's integers are positions from 0; None for the source's
             order, or sorted (integers by value).
         splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``, ``"80/10/10"`` or ``[0.8, 0.2]``: two
@@ -172,6 +179,9 @@ def plan(
     class_level: int = 1,
     unlabelled: bool = False,
     ignore: Sequence[str] = (),
+    where: str | None = None,
+    drop: str | os.PathLike[str] | Sequence[str] | None = None,
+    labels: str | os.PathLike[str] | Mapping[str, str] | None = None,
     classes: Sequence[str] | None = None,
     splits: Mapping[str, float] | Sequence[float] | str | None = None,
     splits_of: str | Sequence[str] | None = None,
@@ -213,6 +223,9 @@ def plan(
         class_level: See `convert`.
         unlabelled: See `convert`.
         ignore: See `convert`.
+        where: See `convert`.
+        drop: See `convert`.
+        labels: See `convert`.
         classes: See `convert`.
         splits: See `convert`.
         splits_of: See `convert`.

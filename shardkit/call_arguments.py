@@ -33,20 +33,13 @@ def source_location(source: str | os.PathLike[str]) -> str:
     """Return SOURCE as text.
 
     Raises:
-        CallError: It is empty, a pattern of files, an image file, or a dataset that shardkit wrote.
+        CallError: It is empty, a pattern of files, or an image file.
     """
-    from shardkit.dataset.manifest import find_dataset
     from shardkit.sources.several_sources import files_refusal, pattern_refusal
 
     text = location("SOURCE", source)
     if refusal := pattern_refusal(text) or (None if _is_folder(text) else files_refusal([text])):
         raise refusal
-    if find_dataset(text) is not None:
-        msg = (
-            f"{text} is a dataset that shardkit wrote; SOURCE is the folder or table of images that it was made from. "
-            "Train on a dataset with shardkit.reader"
-        )
-        raise CallError(msg)
     return text
 
 
@@ -75,6 +68,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     from shardkit.planning.sizing import parse_shards, parse_size
     from shardkit.planning.splits.splitting import parse_ratios
     from shardkit.sources import SourceOptions
+    from shardkit.sources.datasets.key_files import Corrections, DropList
 
     for argument in ("label_columns", "classes", "path_prefix", "ignore"):
         if isinstance(given[argument], str):
@@ -102,6 +96,8 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
             msg = f"--unlabelled is a layout, and --layout is {given['layout']}; give one of them"
             raise CallError(msg)
         source_options["layout"] = "unlabelled"
+    drop = None if given["drop"] is None else DropList.of(given["drop"])
+    labels = None if given["labels"] is None else Corrections.of(given["labels"])
     options = ConvertOptions(
         name=given["name"],
         splits=splits,
@@ -117,9 +113,12 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         check=given["check"],
         group_by=given["group_by"],
         dedupe=given["dedupe"],
+        where=given["where"],
+        drop=None if drop is None else drop.description,
+        labels=None if labels is None else labels.description,
     )
     source_options |= {name: tuple(given[name]) for name in ("label_columns", "path_prefix", "ignore")}
-    source_options["classes"] = options.classes
+    source_options |= {"classes": options.classes, "drop": drop, "labels": labels}
     return SourceOptions(**source_options), options
 
 

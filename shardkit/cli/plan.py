@@ -5,8 +5,10 @@ from typing import Any
 import click
 
 from shardkit.cli.options.conversion import arguments_from, conversion_options, max_rejected_option
-from shardkit.cli.options.dataset_call import refuse_conversion_options
+from shardkit.cli.options.dataset_call import has_conversion_options
 from shardkit.cli.options.groups import GroupedCommand
+
+_OWN = frozenset({"source", "explain", "as_json", "quiet", "log_format", "beam_options"})
 
 
 @click.command(cls=GroupedCommand)
@@ -29,7 +31,7 @@ def plan(
 ) -> None:
     """Show what `convert` would write with the same options; write nothing.
 
-    If SOURCE is a dataset that shardkit wrote, show how its conversion was planned.
+    If SOURCE is a dataset that shardkit wrote, show how its conversion was planned; with options, plan another one.
     """
     from shardkit.api import plan
     from shardkit.cli.terminal import Terminal
@@ -55,19 +57,15 @@ def plan(
 
 
 def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bool, as_json: bool) -> bool:
-    """Show the plan of a dataset; return False if SOURCE is none.
-
-    Raises:
-        CallError: Options of a conversion were given, which have no effect on a dataset.
-    """
+    """Show how a dataset was planned; return False if SOURCE is none, or is to be converted with other options."""
     from shardkit.cli.printing.dataset_plan import dataset_plan_json, dataset_plan_summary
     from shardkit.dataset.manifest import find_dataset
 
     manifest = find_dataset(source)
     if manifest is None:
         return False
-    shown = {"source", "explain", "as_json", "quiet", "log_format", "beam_options"}
-    refuse_conversion_options(ctx, source, shown, "the plan that it was made with")
+    if has_conversion_options(ctx, _OWN):
+        return False
     if as_json:
         click.echo(dataset_plan_json(manifest))
     else:

@@ -104,6 +104,12 @@ def _ordered_heads(names: tuple[str, ...]) -> list[tuple[str, bytes]]:
     return sorted(heads, key=lambda named: named[0].encode() + b"\xff")
 
 
+def encode_entry(name: str, feature: bytes) -> bytes:
+    """Return the part of an Example that `encode` writes for one feature."""
+    head, length = _delimited(_LENGTH_DELIMITED, name.encode()) + b"\x12", _varint(len(feature))
+    return b"\x0a" + _varint(len(head) + len(length) + len(feature)) + head + length + feature
+
+
 def decode(data: bytes) -> dict[str, list[bytes] | list[int] | list[float]]:
     """Parse a serialized Example into the values of its features; a feature without a list gives an empty list.
 

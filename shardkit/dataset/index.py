@@ -40,7 +40,9 @@ SCHEMA = pa.schema(
         pa.field("image_start", pa.int32(), nullable=False),
         pa.field("image_bytes", pa.int32(), nullable=False),
         pa.field("group", pa.string()),
-        pa.field("source_bytes", pa.int64(), nullable=False),  # of the raw file
+        pa.field(
+            "source_bytes", pa.int64(), nullable=False
+        ),  # of the raw file; of its stored image, if that was a dataset
         pa.field("content_sha256", pa.binary(32), nullable=False),  # of the raw file
         # What normalisation changed, separated by commas; '' if the stored bytes are the source's.
         pa.field("changes", pa.dictionary(pa.int32(), pa.string()), nullable=False),

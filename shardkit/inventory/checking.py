@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from shardkit import images
 from shardkit.images.boxes import BadBox, annotated_orientation, place_objects
 from shardkit.images.gps import has_gps
+from shardkit.inventory.checking_records import are_records, check_records
 from shardkit.inventory.columns import MASK_PATH, OBJECTS
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject, inventory_schema
 from shardkit.option_values import Check
@@ -30,6 +31,8 @@ def check_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
         check: ``decode`` reads, hashes and decodes every file and places boxes on the upright image. A box outside the
             image becomes a row of its own, with a reason. ``header`` opens no file.
     """
+    if are_records(table.schema):
+        return check_records(folder, table, check)
     schema = inventory_schema(table.schema)
     if check == "header":
         nulls = [pa.nulls(len(table), field.type) for field in list(schema)[len(table.schema) :]]

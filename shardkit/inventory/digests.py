@@ -16,16 +16,22 @@ from shardkit.sources.listing import GROUP
 BLOCK_ROWS = 1 << 20  # rows hashed, and so held in another form, at a time
 
 
-def fingerprint(table: pa.Table) -> str:
+def fingerprint(table: pa.Table, origin: str | None = None) -> str:
     """Return the sha256 of keys, splits, labels, sizes, annotations and, if known, contents of a sorted inventory.
 
     Modification times and the location of images in files are left out: a copy of the source is the same source.
+
+    Args:
+        table: The inventory.
+        origin: The source's `origin`, which is hashed too; None for none.
     """
     columns = ["key", "split", "label_name", "source_bytes", "content_sha256"]
     columns += [name for name in (GROUP.name, MASK_SHA256.name) if name in table.column_names]
     annotations = sorted(annotation_columns(table.schema))
     digest = hashlib.sha256(columns_digest(table, [*columns, *annotations]))
     digest.update(canonical_json([[name, str(plain_type(table.schema.field(name).type))] for name in annotations]))
+    if origin is not None:
+        digest.update(origin.encode())
     return digest.hexdigest()
 
 

@@ -19,12 +19,14 @@ class Inventory:
         layout: Name of the source's layout.
         skipped: Number of files that are no images, by ending or reason.
         classes: Class names in label order if the source's format fixes them; None to sort the names found.
+        origin: See Source.
     """
 
     table: pa.Table
     layout: str
     skipped: Mapping[str, int]
     classes: tuple[str, ...] | None = None
+    origin: str | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -32,4 +34,4 @@ class Inventory:
     @classmethod
     def of(cls, source: Source, table: pa.Table, totals: ListingTotals) -> "Inventory":
         """Return the inventory of a source from all of its rows and the totals of its listings."""
-        return cls(table, source.layout, totals.skipped, source.classes or totals.class_names())
+        return cls(table, source.layout, totals.skipped, source.classes or totals.class_names(), source.origin)

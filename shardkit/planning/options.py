@@ -12,7 +12,18 @@ from shardkit.option_values import Check, Dedupe, Fit, Jpeg, SplitBy, Subsamplin
 from shardkit.planning.sizing import TARGET_SHARD_BYTES, check_target_bytes
 
 # In the fingerprint only if they are used, so that the digests of datasets from before these options stay valid.
-_ONLY_IF_USED = ("max_side", "size", "fit", "mask_padding", "jpeg", "subsampling", "strip_metadata")
+_ONLY_IF_USED = (
+    "max_side",
+    "size",
+    "fit",
+    "mask_padding",
+    "jpeg",
+    "subsampling",
+    "strip_metadata",
+    "where",
+    "drop",
+    "labels",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +48,9 @@ class ConvertOptions:
             if the source is a table.
         dedupe: Treatment of exact duplicates if contents are known: ``group`` keeps them in one split, ``drop`` rejects
             all but the first key, ``ignore`` treats them like other examples.
+        where: Condition on the examples of a dataset that is the source.
+        drop: Number and sha256 of the keys that are left out of it.
+        labels: Number and sha256 of the corrected labels.
         check: ``decode`` reads and decodes every file before planning; ``header`` opens no file before writing.
     """
 
@@ -61,6 +75,9 @@ class ConvertOptions:
     check: Check = "decode"
     group_by: str | None = None
     dedupe: Dedupe = "group"
+    where: str | None = None
+    drop: str | None = None
+    labels: str | None = None
 
     def __post_init__(self) -> None:
         within("--input-pipelines", self.pipelines, 1, 1 << 16)

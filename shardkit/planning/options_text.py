@@ -10,6 +10,7 @@ from shardkit.planning.splits.splitting import shares_text
 
 PLAN_VERSION_KEY = "plan_version"  # not an option, though the manifest lists it with them
 _FLAGS = {"shard_bytes": "--shard-size", "pipelines": "--input-pipelines"}  # others are named like their options
+_FILES = {"drop", "labels"}  # the manifest has the hash of their content
 
 
 def options_text(options: Mapping[str, Any]) -> str:
@@ -27,6 +28,8 @@ def options_text(options: Mapping[str, Any]) -> str:
 
 
 def _option(name: str, value: Any) -> str:
+    if name in _FILES:
+        return f"--{name} FILE"
     flag = _FLAGS.get(name) or "--" + name.replace("_", "-")
     return flag if value is True else f"{flag} {shlex.quote(_as_text(name, value))}"
 

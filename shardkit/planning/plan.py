@@ -234,7 +234,7 @@ def make_plan(
             skipped=dict(inventory.skipped),
             groups=num_groups,
             duplicates=num_duplicates,
-            fingerprint=fingerprint(table),
+            fingerprint=fingerprint(table, inventory.origin),
         ),
         options=options,
         findings=findings,

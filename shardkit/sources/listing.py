@@ -267,6 +267,23 @@ class Source(abc.ABC):
     def parts(self) -> Sequence[Any]:
         """Return the parts that are listed in parallel; they are small and are pickled."""
 
+    @property
+    def is_checked(self) -> bool:
+        """Whether listing fills in all that checking finds, so that no image is read before it is written."""
+        return False
+
+    @property
+    def origin(self) -> str | None:
+        """A sha256 that says more of what is read than the rows do, such as the digest of a dataset; None for none."""
+        return None
+
+    def undivided(self) -> "Source":
+        """Return the same source without its own splits, if it has some that `--splits` may replace."""
+        return self
+
+    def refuse_changed(self) -> None:  # noqa: B027 - most layouts leave it to writing, which compares every file
+        """Raise SourceChangedError if the source was replaced since it was opened, and writing cannot find it."""
+
     def listed_folders(self, part: Any) -> Sequence[str]:
         """Return the folders that `list_part` would silently list incompletely if they were missing or empty."""
         del part

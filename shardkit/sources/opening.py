@@ -6,8 +6,10 @@ from dataclasses import fields, replace
 from shardkit.archives.member_tree import ArchiveFolder, archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import ZipFolder
+from shardkit.dataset.manifest import dataset_folder, find_dataset
 from shardkit.errors import CallError, DataError
 from shardkit.option_values import Layout
+from shardkit.sources.datasets.opening import open_dataset, refuse_unfinished
 from shardkit.sources.detection.box_tables.layout import has_box_tables, holds_boxes, open_box_tables
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
 from shardkit.sources.detection.cvat.layout import is_cvat, open_cvat
@@ -77,6 +79,7 @@ _ACCEPTED: dict[Layout, set[str]] = {
     "yolo": {"root"},
     "webdataset": {"label_columns"},
     "hf-parquet": {"image_column", *_OF_TABLES},
+    "shardkit": {"where", "drop", "labels"},
 }
 
 
@@ -102,6 +105,9 @@ def open_source(
     """
     if options.layout is None and options.class_level > 1:
         options = replace(options, layout="class-folders")
+    if options.layout == "shardkit" or (options.layout is None and find_dataset(url) is not None):
+        _refuse_unaccepted("shardkit", options)
+        return open_dataset(url, options, None if output is None else _path_below(dataset_folder(url), output))
     globs = tuple(IgnoreGlob(text) for text in options.ignore)
     source = _open_source(url, options, globs, output, work)
     return IgnoringSource(source.folder, source, globs) if globs else source
@@ -191,6 +197,8 @@ def _archive_root(archive: TarFolder | ZipFolder, options: SourceOptions) -> Tar
 
 def _open_folder(folder: Folder, url: str, options: SourceOptions, excluded: str | None, work: Folder | None) -> Source:
     layout: Layout | None = options.layout
+    if layout is None:
+        refuse_unfinished(folder)
     if layout is None and options.label_pattern is not None:
         layout = "file-names"
     if layout is None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from shardkit.option_values import LabelType, Layout
+from shardkit.sources.datasets.key_files import Corrections, DropList
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +25,9 @@ class SourceOptions:
         group_by: Column of a table; in other layouts a regular expression over keys, which the plan applies.
         classes: Class names in label order. A table's integers are positions in it, from 0, unless it names them.
         ignore: Globs of files and folders that are left out; see shardkit.sources.ignoring.
+        where: Condition on the examples of a dataset, which are kept if it is true; see shardkit.dataset.conditions.
+        drop: Keys of a dataset's examples that are left out.
+        labels: Corrected labels of a dataset's examples.
     """
 
     layout: Layout | None = None
@@ -39,3 +43,6 @@ class SourceOptions:
     group_by: str | None = None
     classes: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
+    where: str | None = None
+    drop: DropList | None = None
+    labels: Corrections | None = None

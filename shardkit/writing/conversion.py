@@ -168,6 +168,7 @@ class Conversion:
         self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
         remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
         with self.listener.phase("publishing", None):
+            source.refuse_changed()
             shards = check_finished_shards(output, [task.name for task in tasks], plan.digest)
             run.check()
             manifest = publish(output, plan, shards, late)

@@ -98,7 +98,8 @@ def list_groups(index: int, groups: Iterable[PartGroup], job: InventoryJob) -> I
         groups: The group; several equal ones if the runner repeated it.
         job: The job.
     """
-    batch_rows = DECODE_BATCH_ROWS if job.check == "decode" else HEADER_BATCH_ROWS
+    decodes = job.check == "decode" and not job.source.is_checked
+    batch_rows = DECODE_BATCH_ROWS if decodes else HEADER_BATCH_ROWS
     with _fenced(job) as fence:
         fence.check()
         check_worker(job.driver)

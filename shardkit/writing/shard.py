@@ -27,6 +27,7 @@ from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, Ba
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.reject_reasons import OUTSIDE_CROP, UNREADABLE
+from shardkit.sources.datasets.columns import RAW_CHANGES, RAW_SHA256
 from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
@@ -36,6 +37,7 @@ from shardkit.writing.output.finished_shards import is_done
 from shardkit.writing.output.run_token import Fence, RunToken
 from shardkit.writing.output.shard_reports import rejects_path, report_error, report_rejects
 from shardkit.writing.record_blocks import RecordBlocks
+from shardkit.writing.stored_example import place_stored_mask, read_stored_example
 from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
 from shardkit.writing.worker_checks.failures import report_failure, with_host
 
@@ -118,11 +120,11 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
         for row in _rows(table):
             fence.check_sometimes()
             try:
-                raw, content_sha256 = _read(source, row)
+                raw, content_sha256, stored_mask = _read(source, row)
                 info = row.info or images.inspect(raw)
                 image = images.normalise(raw, info, options.form)
                 columns, lost = _placed(row, info, options.form)
-                mask = _mask(source, row, info, options.form)
+                mask = _mask(source, row, info, options.form, stored_mask)
                 annotations, labels = encode_annotations(columns)
             except (images.BadImage, BadAnnotation) as error:
                 late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
@@ -158,7 +160,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                     group=row.group,
                     source_bytes=len(raw),
                     content_sha256=content_sha256,
-                    changes=",".join(image.changes),
+                    changes=_all_changes(row, image),
                 )
             )
             num_with_gps += has_gps(image.data)
@@ -191,9 +193,13 @@ def _placed(row: "_Row", info: images.ImageInfo, form: images.StoredForm) -> tup
     return {**row.columns, OBJECTS: objects}, rejected
 
 
-def _mask(source: Folder, row: "_Row", info: images.ImageInfo, form: images.StoredForm) -> bytes | None:
+def _mask(
+    source: Folder, row: "_Row", info: images.ImageInfo, form: images.StoredForm, stored: bytes | None
+) -> bytes | None:
     if MASK_PATH not in row.columns:
         return None
+    if stored is not None:
+        return place_stored_mask(stored, info, form)
     path, wanted = row.columns[MASK_PATH], row.columns[MASK_SHA256.name]
     try:
         data = retried(lambda: source.read(path))
@@ -254,7 +260,7 @@ def _rows(table: pa.Table) -> Iterator[_Row]:
     plain = zip(
         table["key"].to_pylist(), table["source_bytes"].to_numpy().tolist(), labels, groups, layout, strict=True
     )
-    if table["content_crc32c"].null_count:
+    if table["format"].null_count:
         for row in plain:
             yield _Row(*row, None, None, None)
         return
@@ -264,10 +270,14 @@ def _rows(table: pa.Table) -> Iterator[_Row]:
         yield _Row(*row, images.ImageInfo(kind, width, height, orientation, codes), *check)
 
 
-def _read(source: Folder, row: _Row) -> tuple[bytes, bytes]:
+def _read(source: Folder, row: _Row) -> tuple[bytes, bytes, bytes | None]:
+    """Return a row's image, the sha256 of its raw file, and its mask if they are one record."""
     where = f"{source.url}/{row.key}"
     try:
         columns = {"key": row.key, "source_bytes": row.source_bytes, **row.columns}
+        if RAW_SHA256.name in columns:
+            stored = read_stored_example(source, columns)
+            return stored.image, row.content_sha256 or columns[RAW_SHA256.name], stored.mask
         raw = retried(lambda: read_image(source, columns))
     except OSError as error:
         raise_store_failure(where, error)
@@ -279,8 +289,14 @@ def _read(source: Folder, row: _Row) -> tuple[bytes, bytes]:
         msg = f"{where}: was good when it was checked and now {found}; {_AT_REST}"
         raise SourceChangedError(msg) from error
     if row.content_sha256 is None:
-        return raw, hashlib.sha256(raw).digest()
+        return raw, hashlib.sha256(raw).digest(), None
     if len(raw) != row.source_bytes or google_crc32c.value(raw) != row.content_crc32c:
         msg = f"{where}: the file has changed since it was checked; {_AT_REST}"
         raise SourceChangedError(msg)
-    return raw, row.content_sha256
+    return raw, row.content_sha256, None
+
+
+def _all_changes(row: _Row, image: images.NormalisedImage) -> str:
+    """Return the changes since the raw file: of a dataset's example also those of the first conversion."""
+    earlier = row.columns.get(RAW_CHANGES.name)
+    return ",".join(sorted({*image.changes, *earlier.split(",")}) if earlier else image.changes)

@@ -56,6 +56,8 @@ def take_inventory(
         DataError: A file of labels cannot be read at all, or the output holds a dataset of another source.
         MachineError: A worker does not see what the driver sees, or the disk, the network or the engine failed.
     """
+    if options.splits is not None and not options.splits_of:
+        source = source.undivided()
     listing_check = ListingCheck.of(source, options, existing, call)
     listing_check.check_options(source.schema)
     inventory_tasks.remove_earlier_results(work)
@@ -63,9 +65,10 @@ def take_inventory(
     groups = part_groups(source, is_remote=is_remote)
     needed = listing_check if listing_check.is_needed else None
     job = InventoryJob.of(source, work, options.check, run.token, needed, is_remote=is_remote)
-    name = "checking" if options.check == "decode" else "listing"
+    decodes = options.check == "decode" and not source.is_checked
+    name = "checking" if decodes else "listing"
     # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
-    count_total = (lambda: parts.count_listed(work)) if options.check == "decode" else None
+    count_total = (lambda: parts.count_listed(work)) if decodes else None
     watch = partial(stop_after_failure, work, run)
     phase = Phase(
         listener,

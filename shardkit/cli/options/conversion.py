@@ -68,6 +68,13 @@ _OPTIONS = (
         metavar="GLOB",
     ),
     _option(
+        "--where",
+        "Keep only the examples of a dataset that meet a condition: \"label_name != 'blurred' and height >= 64\".",
+        metavar="CONDITION",
+    ),
+    _option("--drop", "File of keys, one per line: leave these examples of a dataset out.", metavar="FILE"),
+    _option("--labels", "CSV file with the columns key and label: correct the labels of a dataset.", metavar="FILE"),
+    _option(
         "--classes",
         "File of label names, one per line, in label order.  "
         "[default: the source's order, or sorted (integers by value)]",

@@ -1,6 +1,6 @@
-"""Refuse options of a conversion in a call about a dataset, where they have no effect."""
+"""Find the options of a conversion in a call about a dataset, and refuse them where they have no effect."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterator
 
 import click
 
@@ -19,11 +19,21 @@ def refuse_conversion_options(ctx: click.Context, dataset: str, own: Collection[
     Raises:
         CallError: Another option was given.
     """
+    for param in _given(ctx, own):
+        msg = (
+            f"{dataset} is a dataset, and {param.opts[0]} has no effect on {subject}; `shardkit convert {dataset} NEW` "
+            "converts it with other options"
+        )
+        raise CallError(msg)
+
+
+def has_conversion_options(ctx: click.Context, own: Collection[str]) -> bool:
+    """Return whether an option was given that is not among the call's own."""
+    return any(True for _ in _given(ctx, own))
+
+
+def _given(ctx: click.Context, own: Collection[str]) -> Iterator[click.Parameter]:
     for param in ctx.command.params:
         name = param.name or ""
         if name not in own and ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
-            msg = (
-                f"{dataset} is a dataset, and {param.opts[0]} has no effect on {subject}; to plan another conversion, "
-                "give the folder of its images"
-            )
-            raise CallError(msg)
+            yield param

@@ -27,7 +27,7 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
         lines += [f"  {'  ' * bool(i)}{reason}" for one in reasons.values() for i, reason in enumerate(one)]
     head = (
         f"{manifest.root.url} is a dataset, made from {manifest.source.layout}. It was planned like this; to plan "
-        "another conversion, give the folder of its images."
+        "another conversion of it, add options such as --splits or --shards."
     )
     return Group(Paragraph(head), "", splits_table(rows, "bytes"), "", *map(Paragraph, lines))
 

@@ -1,0 +1,165 @@
+"""The columns of a listing of a dataset: where a record is, what is known of its raw file, and its features.
+
+A record's image has been checked by the conversion that stored it, so its facts come from the index of its shard. The
+raw file's hash and its changes are passed on to the new index: with the hash, a split by hash moves nobody.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit.dataset import features as names
+from shardkit.dataset.features import Feature
+from shardkit.errors import DataError
+from shardkit.sources.checked_columns import CHECKED_FIELDS
+from shardkit.sources.listing import (
+    ANNOTATED_HEIGHT,
+    ANNOTATED_WIDTH,
+    FEATURE_PREFIX,
+    GROUP,
+    LABEL_NAMES,
+    LISTING_SCHEMA,
+    MASK_PATH,
+    OFFSET,
+    PATH,
+    UNLABELLED,
+    feature_field,
+    objects_field,
+    target_field,
+)
+
+# PATH is a TFRecord file, and OFFSET that of a record's frame in it.
+RECORD_BYTES = pa.field("record_bytes", pa.int32())  # length of the record's data, without the frame
+IMAGE_START = pa.field("image_start", pa.int32())  # offset of the image in that data; `source_bytes` is its length
+# Of the raw file, for the new index.
+RAW_CHANGES = pa.field("raw_changes", pa.string())
+RAW_SHA256 = pa.field("raw_sha256", pa.binary(32))  # null where `content_sha256` has it
+LOCATION = (PATH, OFFSET, RECORD_BYTES, IMAGE_START, RAW_CHANGES, RAW_SHA256)
+
+_SOURCE = "source/"  # begins the name of a feature whose column has a reserved name; see inventory.columns.stored_name
+_BOXES = f"{names.OBJECTS}bbox"
+_ARROW_TYPES = {"int64": pa.int64(), "float32": pa.float32(), "bytes": pa.string()}
+
+
+def listing_schema(features: Mapping[str, Feature], *, with_groups: bool, where: str) -> pa.Schema:
+    """Return the columns of a dataset's listing.
+
+    Args:
+        features: The manifest's features.
+        with_groups: Whether the groups of the index are listed.
+        where: The dataset, for errors.
+
+    Raises:
+        DataError: The dataset has a feature that no conversion writes.
+    """
+    fields = [*LISTING_SCHEMA, *LOCATION, *CHECKED_FIELDS]
+    if with_groups:
+        fields.append(GROUP)
+    objects = [
+        pa.field(name.removeprefix(names.OBJECTS), _type_of_list(name, one, where))
+        for name, one in features.items()
+        if name.startswith(names.OBJECTS) and name not in {_BOXES, names.OBJECT_LABELS}
+    ]
+    if names.OBJECT_LABELS in features:
+        fields += [ANNOTATED_WIDTH, ANNOTATED_HEIGHT, objects_field(objects)]
+    elif names.LABELS in features:
+        fields.append(LABEL_NAMES)
+    elif names.MASK in features:
+        fields.append(MASK_PATH)
+    elif names.LABEL not in features:
+        fields.append(UNLABELLED)
+    elif features[names.LABEL].dtype == "float32":
+        shape = features[names.LABEL].shape
+        fields.append(target_field(shape[0] or 1 if shape else 1))
+    fields += [feature_field(column_of(name), _type(name, features[name], where)) for name in carried(features)]
+    return pa.schema(fields)
+
+
+def carried(features: Mapping[str, Feature]) -> list[str]:
+    """Return the names of the features that were columns of the first source."""
+    known = {*names.ALWAYS, names.LABEL, names.LABELS, names.MASK}
+    return [name for name in features if name not in known and not name.startswith(names.OBJECTS)]
+
+
+def column_of(name: str) -> str:
+    """Return the column that a carried feature was made from."""
+    return name.removeprefix(_SOURCE)
+
+
+def is_in_index(features: Mapping[str, Feature]) -> bool:
+    """Return whether the index of a shard has everything that listing needs, so that no record is read for it."""
+    own = features.keys() - names.ALWAYS.keys()
+    return own <= {names.LABEL} and all(features[name].role == "class_label" for name in own)
+
+
+def _type(name: str, feature: Feature, where: str) -> pa.DataType:
+    if feature.role not in {"text", "scalar"} or feature.shape not in {(), (None,)}:
+        msg = f"{where}: the feature {name!r} ({feature.dtype}, {feature.role}) is none that shardkit can convert"
+        raise DataError(f"{msg} again; convert the source of the dataset, or read it with shardkit.reader")
+    type_ = _ARROW_TYPES[feature.dtype]
+    return pa.list_(type_) if feature.shape else type_
+
+
+def _type_of_list(name: str, feature: Feature, where: str) -> pa.DataType:
+    type_ = _type(name, feature, where)
+    return type_.value_type if pa.types.is_list(type_) else type_
+
+
+def annotations(
+    values: Mapping[str, Sequence[Any]], features: Mapping[str, Feature], classes: Sequence[str], key: str
+) -> dict[str, Any]:
+    """Return a record's values of the columns that the index does not have.
+
+    Args:
+        values: Values of each feature, as `dataset.example.decode` returns them.
+        features: The manifest's features.
+        classes: The manifest's classes.
+        key: The record's key.
+
+    Raises:
+        KeyError: The record lacks a feature.
+        IndexError: A label is not the number of a class, or a feature that has one value has none.
+        ValueError: Features of objects differ in length.
+    """
+    found: dict[str, Any] = {}
+    if names.OBJECT_LABELS in features:
+        found |= {ANNOTATED_WIDTH.name: 0, ANNOTATED_HEIGHT.name: 0, "objects": _objects(values, features, classes)}
+    elif names.LABELS in features:
+        found[LABEL_NAMES.name] = [_class(classes, label) for label in values[names.LABELS]]
+    elif names.MASK in features:
+        found[MASK_PATH.name] = key
+    elif names.LABEL in features and features[names.LABEL].dtype == "float32":
+        found["target"] = list(values[names.LABEL])
+    for name in carried(features):
+        read = [_text(value) for value in values[name]] if features[name].role == "text" else list(values[name])
+        found[FEATURE_PREFIX + column_of(name)] = read if features[name].shape else read[0]
+    return found
+
+
+def _objects(
+    values: Mapping[str, Sequence[Any]], features: Mapping[str, Feature], classes: Sequence[str]
+) -> list[dict[str, Any]]:
+    sides = values[_BOXES]
+    boxes = [list(sides[at : at + 4]) for at in range(0, len(sides), 4)]
+    labels = [_class(classes, label) for label in values[names.OBJECT_LABELS]]
+    more = {
+        name.removeprefix(names.OBJECTS): [
+            _text(value) if isinstance(value, bytes) else value for value in values[name]
+        ]
+        for name in features
+        if name.startswith(names.OBJECTS) and name not in {_BOXES, names.OBJECT_LABELS}
+    }
+    numbered = [f"object {number}" for number in range(len(boxes))]
+    rows = zip(boxes, labels, numbered, *more.values(), strict=True)
+    return [dict(zip(("bbox", "label_name", "name", *more), row, strict=True)) for row in rows]
+
+
+def _class(classes: Sequence[str], label: int) -> str:
+    if label < 0:  # Python would count it from the end
+        raise IndexError(label)
+    return classes[label]
+
+
+def _text(value: bytes) -> str:
+    return bytes(value).decode()

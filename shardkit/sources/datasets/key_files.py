@@ -1,0 +1,165 @@
+"""Read the files of `--drop` and `--labels`: the keys of examples to remove, and corrected labels by key."""
+
+import csv
+import io
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from shardkit.errors import CallError, MachineError
+from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.naming import counted
+from shardkit.storage import open_folder
+
+_HEADER = ("key", "label")
+
+
+@dataclass(frozen=True, slots=True)
+class DropList:
+    """The keys of the examples to remove.
+
+    Attributes:
+        name: The file as the user named it, for messages and commands.
+        keys: The keys, sorted.
+    """
+
+    name: str
+    keys: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def description(self) -> str:
+        """The number of keys and their sha256, for the manifest: the keys themselves may be private."""
+        return _description(self.keys)
+
+    @classmethod
+    def of(cls, given: str | os.PathLike[str] | Iterable[str]) -> "DropList":
+        """Return the keys of a file with one key a line, or of a list.
+
+        Args:
+            given: Path or URL of the file, or the keys themselves. Empty lines are ignored.
+
+        Raises:
+            CallError: There is no such file, it is not UTF-8, or it has no key.
+            MachineError: The file cannot be read.
+        """
+        if isinstance(given, (str, os.PathLike)):
+            name = os.fspath(given)
+            lines = _read_text("--drop", name).replace("\r\n", "\n").split("\n")  # a key may have other separators
+            keys = {line for line in lines if line.strip()}
+        else:
+            name, keys = "FILE", set(given)
+            if bad := next((key for key in keys if not isinstance(key, str)), None):
+                msg = f"drop must be a path or a list of keys; found {bad!r} in it"
+                raise CallError(msg)
+        if not keys:
+            msg = f"--drop {name}: there is no key; write one key a line, as in the column key of the indexes"
+            raise CallError(msg)
+        return cls(name, tuple(sorted(keys)))
+
+
+@dataclass(frozen=True, slots=True)
+class Corrections:
+    """Corrected labels.
+
+    Attributes:
+        name: The file as the user named it, for messages and commands.
+        labels: (key, class name) of each corrected example, sorted by key.
+    """
+
+    name: str
+    labels: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def description(self) -> str:
+        """The number of corrections and their sha256, for the manifest."""
+        return _description(self.labels)
+
+    @classmethod
+    def of(cls, given: str | os.PathLike[str] | Mapping[str, str]) -> "Corrections":
+        """Return the labels of a CSV file with the columns key and label, or of a mapping.
+
+        Args:
+            given: Path or URL of the file, or the class name of each key.
+
+        Raises:
+            CallError: There is no such file, it is not such a table, or it gives a key two labels.
+            MachineError: The file cannot be read.
+        """
+        if isinstance(given, (str, os.PathLike)):
+            name = os.fspath(given)
+            labels = _read_labels(name)
+        elif isinstance(given, Mapping):
+            name, labels = "FILE", dict(given)
+        else:
+            msg = f"labels must be the path of a CSV file or a mapping of keys to labels; found {given!r}"
+            raise CallError(msg)
+        if not labels:
+            msg = f"--labels {name}: there is no label; write the header key,label and a line for each example"
+            raise CallError(msg)
+        return cls(name, tuple(sorted(labels.items())))
+
+
+def _description(values: tuple[Any, ...]) -> str:
+    return f"{counted(len(values), 'key')}, sha256 {sha256_hex(canonical_json(values))}"
+
+
+def _read_labels(name: str) -> dict[str, str]:
+    where = f"--labels {name}"
+    reader = csv.reader(io.StringIO(_read_text("--labels", name), newline=""))
+    labels: dict[str, str] = {}
+    try:
+        header = [column.strip() for column in next(reader, [])]
+        missing = [column for column in _HEADER if column not in header]
+        if missing:
+            msg = (
+                f"{where}: the first line is {','.join(header)!r} and lacks the column {missing[0]!r}; write the "
+                "header key,label and separate fields by commas"
+            )
+            raise CallError(msg)
+        at = [header.index(column) for column in _HEADER]
+        for row in reader:
+            if not any(field.strip() for field in row):
+                continue
+            if len(row) != len(header):
+                msg = f"{where}, line {reader.line_num}: it has {len(row)} fields, the header {len(header)}; quote a "
+                raise CallError(msg + "field with commas")
+            key, label = row[at[0]], row[at[1]].strip()
+            if not key or not label:
+                msg = f"{where}, line {reader.line_num}: the {'label' if key else 'key'} is empty; fill it in, or "
+                raise CallError(msg + "remove the line")
+            if labels.setdefault(key, label) != label:
+                msg = f"{where}, line {reader.line_num}: {key!r} has the label {labels[key]!r} in an earlier line and "
+                raise CallError(f"{msg}{label!r} here; keep one of them")
+    except csv.Error as error:
+        msg = f"{where}, line {reader.line_num}: the line cannot be read ({error}); save the table as CSV in UTF-8"
+        raise CallError(msg) from None
+    return labels
+
+
+def _read_text(option: str, name: str) -> str:
+    folder, slash, last = name.rpartition("/")
+    where = f"{option} {name}"
+    if not last:
+        msg = f"{option} is {name!r}, which is no file"  # for example an undefined variable of a shell
+        raise CallError(msg)
+    try:
+        return open_folder(folder + slash or ".").read(last).decode("utf-8-sig")
+    except (FileNotFoundError, NotADirectoryError):
+        msg = f"{where}: there is no such file"
+        raise CallError(msg) from None
+    except IsADirectoryError:
+        msg = f"{where}: this is a folder; give a file"
+        raise CallError(msg) from None
+    except UnicodeDecodeError as error:
+        msg = f"{where}: the file is not UTF-8 (byte {error.start}); save it as UTF-8"
+        raise CallError(msg) from None
+    except OSError as error:
+        msg = f"{where}: the file cannot be read: {error.strerror or error}"
+        raise MachineError(msg) from error

@@ -1,0 +1,263 @@
+"""A dataset that shardkit wrote, as a source: `shardkit convert OLD NEW` reads its records in place.
+
+Everything that planning needs of an image is in the index of its shard, so nothing is decoded and, for images with one
+class each, no record is read before it is written. Other annotations are in the records: these are read once more.
+"""
+
+import dataclasses
+import posixpath
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+
+from shardkit.archives.tar_members import buffered
+from shardkit.dataset import example
+from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
+from shardkit.dataset.features import Feature
+from shardkit.dataset.manifest import Shard, find_dataset
+from shardkit.dataset.records import record_data
+from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES
+from shardkit.errors import CONVERT_AGAIN, DataError, RecordError, SourceChangedError
+from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.naming import counted
+from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
+from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
+from shardkit.sources.datasets import columns
+from shardkit.sources.datasets.changes import RowChanges
+from shardkit.sources.listing import GROUP, OFFSET, PATH, Listing, Source
+from shardkit.storage import Folder, os_errors_as
+
+_INDEX_COLUMNS = [
+    *("offset", "length", "key", "label", "label_name", "labels", "height", "width", "format", "image_start"),
+    *("image_bytes", "group", "source_bytes", "content_sha256", "changes"),
+]
+REMOVED, LEFT_OUT = "removed by --drop", "left out by --where"  # kinds of skipped examples
+
+
+@dataclass(frozen=True, slots=True)
+class DatasetPart:
+    """A part of the source: one shard.
+
+    Attributes:
+        shard: The shard, with paths below the source's folder.
+        split: Its split.
+        mtime_ns: Modification time of the TFRecord file.
+        changes: The rows that the user removes or corrects.
+    """
+
+    shard: Shard
+    split: str
+    mtime_ns: int
+    changes: RowChanges = RowChanges()  # noqa: RUF009 - frozen
+
+
+@dataclass(frozen=True, slots=True)
+class ShardkitDataset(Source):
+    """A dataset as a source.
+
+    Attributes:
+        folder: The dataset's folder.
+        digest: The digest of its manifest.
+        features: Its features.
+        class_names: Its classes, in label order.
+        shards: Its shards.
+        has_decoded: Whether its images were decoded before they were stored, so that they need not be again.
+        has_made_splits: Whether `--splits` made its splits, or there is only "train": they may be divided anew.
+        keeps_splits: Whether they are listed.
+        keeps_groups: Whether the groups of its indexes are listed.
+        where: Condition on the columns of the indexes; None for all examples.
+        new_labels: The labels of corrected examples; see RowChanges.
+    """
+
+    folder: Folder
+    digest: str
+    features: dict[str, Feature]
+    class_names: tuple[str, ...]
+    shards: tuple[DatasetPart, ...]
+    has_decoded: bool
+    has_made_splits: bool
+    keeps_splits: bool = True
+    keeps_groups: bool = True
+    where: str | None = None
+    new_labels: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> pa.Schema:
+        """See Source."""
+        return columns.listing_schema(self.features, with_groups=self.keeps_groups, where=self.folder.url)
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See Source; numbers of classes stay as they are."""
+        return self.class_names or None
+
+    @property
+    def is_checked(self) -> bool:
+        """See Source."""
+        return self.has_decoded
+
+    @property
+    def origin(self) -> str:
+        """See Source."""
+        return sha256_hex(canonical_json(["shardkit", self.digest]))
+
+    @property
+    def layout(self) -> str:
+        """See Source."""
+        return "shardkit"
+
+    def describe(self) -> str:
+        """See Source."""
+        counts: dict[str, int] = {}
+        for part in self.shards:
+            counts[part.split] = counts.get(part.split, 0) + part.shard.num_examples
+        splits = ", ".join(f"{count:,} of {split}" for split, count in counts.items())
+        checked = "" if self.is_checked else "; its images have not been decoded yet (it was made with --check header)"
+        return f"{self.folder.url}: read as a shardkit dataset ({splits}){checked}"
+
+    def parts(self) -> list[DatasetPart]:
+        """Return one part for each shard."""
+        return list(self.shards)
+
+    def undivided(self) -> Source:
+        """See Source; splits that the first source had itself are kept."""
+        return dataclasses.replace(self, keeps_splits=False) if self.has_made_splits else self
+
+    def refuse_changed(self) -> None:
+        """See Source.
+
+        Raises:
+            SourceChangedError: The dataset has been replaced, or one of its shards has been written again.
+        """
+        found = find_dataset(self.folder.url)
+        if found is None or found.digest != self.digest:
+            msg = f"{self.folder.url}: the dataset was replaced while it was read; {CONVERT_AGAIN}"
+            raise SourceChangedError(msg)
+        mtimes = {path: mtime_ns for path, _, mtime_ns in shard_files(self.folder, [one.shard for one in self.shards])}
+        changed = next((one.shard.path for one in self.shards if mtimes[one.shard.path] != one.mtime_ns), None)
+        if changed is not None:
+            msg = f"{self.folder.url}/{changed}: the shard was written while it was read; {CONVERT_AGAIN}"
+            raise SourceChangedError(msg)
+
+    def list_part(self, part: DatasetPart, batch_rows: int) -> Iterator[Listing]:
+        """See Source; examples in the order of the shard."""
+        index = self._corrected(part, read_columns(self.folder, part.shard, _INDEX_COLUMNS))
+        kept = part.changes.kept(len(index))
+        skipped = {REMOVED: int(np.count_nonzero(~kept))}
+        if self.where is not None:
+            meeting = Condition(self.where).mask(index.select(CONDITION_COLUMNS)).to_numpy(zero_copy_only=False)
+            skipped[LEFT_OUT] = int(np.count_nonzero(kept & ~meeting))
+            kept &= meeting
+        table = self._listed(part, index.filter(pa.array(kept)))
+        last = Listing(self.schema, skipped={kind: count for kind, count in skipped.items() if count})
+        if not columns.is_in_index(self.features):
+            yield from self._with_annotations(part, table, batch_rows)
+        else:
+            for start in range(0, len(table), batch_rows):
+                yield Listing(self.schema, columns=table.slice(start, batch_rows))
+        if last.skipped:
+            yield last
+
+    def _corrected(self, part: DatasetPart, index: pa.Table) -> pa.Table:
+        """Return an index whose texts are plain, and whose labels are the corrected ones."""
+        for name in ("label_name", "format", "changes"):
+            at = index.schema.get_field_index(name)
+            index = index.set_column(at, name, index[name].cast(pa.string()))
+        rows = list(part.changes.corrections())
+        if not rows:
+            return index
+        names, labels = index["label_name"].to_pylist(), index["label"].to_pylist()
+        number_of = {name: number for number, name in enumerate(self.class_names)}
+        for row, label in rows:
+            names[row] = self.new_labels[label]
+            labels[row] = number_of.get(names[row])  # None for a class that only --classes names
+        for name, values in (("label_name", names), ("label", labels)):
+            at = index.schema.get_field_index(name)
+            index = index.set_column(at, name, pa.array(values, index.schema.field(at).type))
+        return index
+
+    def _listed(self, part: DatasetPart, index: pa.Table) -> pa.Table:
+        """Return the rows of a listing; what only records have is null."""
+        num = len(index)
+        has_gps = None
+        if part.shard.num_with_gps in {0, part.shard.num_examples}:  # otherwise the images tell
+            has_gps = part.shard.num_with_gps > 0
+        known: dict[str, Any] = {
+            "key": index["key"],
+            "split": pa.repeat(part.split if self.keeps_splits else None, num),
+            "label_name": index["label_name"],
+            "source_bytes": index["image_bytes"],
+            "mtime_ns": pa.repeat(part.mtime_ns, num),
+            PATH.name: pa.repeat(part.shard.path, num),
+            OFFSET.name: index["offset"],
+            columns.RECORD_BYTES.name: index["length"],
+            columns.IMAGE_START.name: index["image_start"],
+            columns.RAW_CHANGES.name: index["changes"],
+            GROUP.name: index["group"],
+            (CONTENT_SHA256 if self.is_checked else columns.RAW_SHA256).name: index["content_sha256"],
+        }
+        if self.is_checked:
+            known |= {name: index[name] for name in (FORMAT.name, "width", "height")}
+            known |= {
+                "orientation": pa.repeat(1, num),
+                "changes": pa.repeat("", num),
+                HAS_GPS.name: pa.repeat(has_gps, num),
+            }
+        schema = self.schema
+        arrays = [known[one.name].cast(one.type) if one.name in known else pa.nulls(num, one.type) for one in schema]
+        return pa.Table.from_arrays(arrays, schema=schema)
+
+    def _with_annotations(self, part: DatasetPart, table: pa.Table, batch_rows: int) -> Iterator[Listing]:
+        """Yield the rows with the annotations of their records."""
+        url = f"{self.folder.url}/{part.shard.path}"
+        with os_errors_as("read the dataset", url), self.folder.open(part.shard.path) as raw:
+            file = buffered(raw)
+            for start in range(0, len(table), batch_rows):
+                rows = table.slice(start, batch_rows).to_pylist()
+                for row in rows:
+                    self._annotate(file, part.shard.path, row)
+                yield Listing(self.schema, columns=pa.Table.from_pylist(rows, self.schema))
+
+    def _annotate(self, file: BinaryIO, path: str, row: dict[str, Any]) -> None:
+        """Fill in the annotations of a row; reject it if its record is damaged."""
+        offset, num_bytes = row[OFFSET.name], row[columns.RECORD_BYTES.name]
+        file.seek(offset)
+        try:
+            values = example.decode(record_data(file.read(num_bytes + OVERHEAD_BYTES), path, offset, num_bytes))
+        except RecordError as error:
+            row |= {"reason": DAMAGED, "message": f"{error}; restore the dataset {self.folder.url} from a copy"}
+            return
+        try:
+            row |= columns.annotations(values, self.features, self.class_names, row["key"])
+        except (KeyError, IndexError, ValueError) as error:
+            message = f"{path}: record at byte {offset}: its features are not those of the manifest ({error!r})"
+            row |= {"reason": BAD_ANNOTATION, "message": f"{message}; run `shardkit verify` on {self.folder.url}"}
+
+
+def shard_files(folder: Folder, shards: list[Shard]) -> Iterator[tuple[str, int, int]]:
+    """Yield path, size and modification time of the TFRecord file of each shard; each folder is listed once.
+
+    Raises:
+        DataError: A file is missing.
+    """
+    found = {}
+    for parent in dict.fromkeys(posixpath.dirname(shard.path) for shard in shards):
+        with os_errors_as("list the dataset", f"{folder.url}/{parent}".rstrip("/")):
+            found |= {posixpath.join(parent, entry.name): entry for entry in folder.scan(parent)}
+    for shard in shards:
+        entry = found.get(shard.path)
+        if entry is None:
+            msg = f"{folder.url}/{shard.path}: the shard is missing; restore it or {CONVERT_AGAIN}"
+            raise DataError(msg)
+        yield shard.path, entry.num_bytes, entry.mtime_ns
+
+
+def size_problem(path: str, found: int, shard: Shard) -> str | None:
+    """Return why a TFRecord file cannot be the manifest's; None if it can."""
+    if found == shard.num_bytes:
+        return None
+    return f"{path}: the shard has {counted(found, 'byte')}, the manifest says {shard.num_bytes:,}"
