@@ -25,6 +25,7 @@ Layout = Literal[
     "webdataset",
     "hf-parquet",
     "shardkit",
+    "tfrecord",
     "unlabelled",
 ]
 LabelType = Literal["auto", "class", "number"]
