@@ -38,6 +38,7 @@ class ConvertOptions:
         dedupe: Treatment of exact duplicates if contents are known: ``group`` keeps them in one split, ``drop`` rejects
             all but the first key, ``ignore`` treats them like other examples.
         check: ``decode`` reads and decodes every file before planning; ``header`` opens no file before writing.
+        appended_to: Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
     """
 
     name: str = "dataset"
@@ -61,6 +62,7 @@ class ConvertOptions:
     check: Check = "decode"
     group_by: str | None = None
     dedupe: Dedupe = "group"
+    appended_to: str | None = None
 
     def __post_init__(self) -> None:
         within("--input-pipelines", self.pipelines, 1, 1 << 16)
@@ -134,5 +136,6 @@ class ConvertOptions:
             "check": self.check,
             "group_by": self.group_by,
             "dedupe": self.dedupe,
+            **({"appended_to": self.appended_to} if self.appended_to is not None else {}),
             **{name: value for name, value in form.items() if value != default[name]},
         }

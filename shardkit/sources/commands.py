@@ -16,16 +16,19 @@ class Command:
         source: SOURCE of the command: a path or URL.
         options: The options it needs, such as ``("--layout", "class-folders")``.
         meaning: What the command takes the source for, such as ``each folder is a class``.
+        dataset: The dataset that the source is appended to; None for `convert`.
     """
 
     source: str
     options: tuple[str, ...]
     meaning: str
+    dataset: str | None = None
 
     @property
     def line(self) -> str:
         """The command, quoted for a shell."""
-        return printable(shlex.join(["shardkit", "convert", self.source, "OUT", *self.options]))
+        words = ["convert", self.source, "OUT"] if self.dataset is None else ["append", self.dataset, self.source]
+        return printable(shlex.join(["shardkit", *words, *self.options]))
 
 
 def refusal(problem: str, commands: Sequence[Command], *, remedy: str = "") -> CallError:
