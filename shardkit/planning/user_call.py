@@ -75,6 +75,8 @@ class UserCall:
         changed = changed or {}
         kept = [pair for pair in self.options if pair[0] not in changed]
         added = [(flag, value) for flag, value in changed.items() if value is not None]
+        if self.dataset is not None and changed.get("--splits", "") is None:
+            added.append(("--splits", "own"))  # without the option the dataset's shares count
         words = tuple(word for pair in (*kept, *added) for word in pair)
         return Command(source or self.source, words, meaning, self.dataset)
 

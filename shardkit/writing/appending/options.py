@@ -1,13 +1,15 @@
 """Options of the conversion of appended examples: those of the dataset, unless the user overrules them."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from fractions import Fraction
 from typing import Any
 
 from shardkit.dataset.manifest import Manifest
 from shardkit.images.stored.options import StoredForm, parse_size
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.user_call import UserCall
+from shardkit.sources import SourceOptions
 
 # Number of shards: the dataset's would be too many for a small part, so it follows from the size.
 _KEPT = ("splits", "splits_of", "split_by", "shard_bytes", "pipelines", "seed", "check", "group_by", "dedupe")
@@ -37,3 +39,27 @@ def _value(name: str, written: Any) -> Any:
     if name == "splits_of":
         return tuple(written)
     return parse_size(written) if name == "size" and written is not None else written
+
+
+def with_dataset_classes(source_options: SourceOptions, manifest: Manifest) -> SourceOptions:
+    """Return the options of a source in whose tables whole numbers are numbers of the dataset's classes.
+
+    If the classes are whole numbers themselves, the numbers in a table are names.
+    """
+    if not manifest.classes or all(name.removeprefix("-").isdecimal() for name in manifest.classes):
+        return source_options
+    return replace(source_options, classes=tuple(manifest.classes))
+
+
+def append_call(
+    dataset: str, source: str, source_options: SourceOptions, changed: Mapping[str, Any]
+) -> UserCall:
+    """Return the user's call, for the commands in errors.
+
+    Args:
+        dataset: DATASET as the user wrote it.
+        source: SOURCE as the user wrote it.
+        source_options: Options of the source that the user gave.
+        changed: See generation_options.
+    """
+    return replace(UserCall.of(source, source_options, ConvertOptions(**changed)), dataset=dataset)
