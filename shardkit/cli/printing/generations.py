@@ -11,6 +11,7 @@ def generations_part(manifest: Manifest) -> list[Table | str]:
     if not manifest.generations:
         return []
     made = table("generation", "split", "shards", "examples", "count\nspread", "class\nspread", "bytes\nspread")
+    made.columns[1].justify = "left"
     for generation in manifest.generations:
         name = generation.folder or "(first)"
         for split, one in generation.splits.items():
