@@ -10,7 +10,7 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.inventory.inventory import Inventory
 from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
-from shardkit.planning.earlier_examples import EarlierExamples, drop_earlier, drop_leaks, num_repeated
+from shardkit.planning.earlier_examples import EarlierExamples, drop_known_keys, drop_leaks, drop_twins, num_repeated
 from shardkit.planning.labels import ExampleLabels, encode_labels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
@@ -84,13 +84,15 @@ def choose_examples(
         if not len(some):
             raise nothing_left(rejected, inventory.skipped)
 
+    if earlier is not None:
+        good, rejected = drop_known_keys(good, rejected, earlier)
     refuse_nothing(good)
     relations = find_relations(good, options)
     num_duplicates = relations.num_duplicates
-    if earlier is not None:
-        if num_duplicates is not None:
-            num_duplicates += num_repeated(good, earlier)
-        good, rejected = drop_earlier(good, rejected, earlier, contents=options.dedupe == "drop")
+    if earlier is not None and num_duplicates is not None:
+        num_duplicates += num_repeated(good, earlier)
+    if earlier is not None and options.dedupe == "drop":
+        good, rejected = drop_twins(good, rejected, earlier)
         refuse_nothing(good)
         relations = find_relations(good, options)
     if options.dedupe == "drop":

@@ -6,7 +6,7 @@ image whose group or bytes are in the dataset belongs to the split that has them
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -19,6 +19,18 @@ from shardkit.planning.rows import Rows
 from shardkit.reject_reasons import DUPLICATE
 
 
+class Twin(NamedTuple):
+    """An example of the dataset with the bytes of a new file.
+
+    Attributes:
+        key: Its key.
+        label_name: Its class; None unless it has exactly one.
+    """
+
+    key: str
+    label_name: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class EarlierExamples:
     """The examples of a dataset that the new examples have something in common with.
@@ -26,13 +38,13 @@ class EarlierExamples:
     Attributes:
         classes: All classes of the dataset, in label order.
         keys: Keys that both have.
-        contents: sha256 of files that both have: a key of the dataset for each split that has the file.
+        contents: sha256 of files that both have: an example of the dataset for each split that has the file.
         groups: Groups that both have: the splits that have them.
     """
 
     classes: Sequence[str] = ()
     keys: Collection[str] = ()
-    contents: Mapping[bytes, Mapping[str, str]] = field(default_factory=dict)
+    contents: Mapping[bytes, Mapping[str, Twin]] = field(default_factory=dict)
     groups: Mapping[str, Collection[str]] = field(default_factory=dict)
 
 
@@ -68,24 +80,27 @@ def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str]) -> list[
     return joined_classes(earlier, given)
 
 
-def drop_earlier(good: Rows, rejected: pa.Table, earlier: EarlierExamples, *, contents: bool) -> tuple[Rows, pa.Table]:
-    """Reject the rows that the dataset has.
+def drop_known_keys(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
+    """Reject the rows whose keys the dataset has.
 
     Args:
         good: The rows.
         rejected: The rows rejected so far.
         earlier: The dataset.
-        contents: Whether to reject rows whose bytes the dataset has under another key, too.
 
     Returns:
         The rows that are left, and all rejected rows, sorted by key.
     """
+    rows = rows_with(good["key"], earlier.keys).tolist() if earlier.keys else []
+    return reject_rows(good, rejected, dict.fromkeys(rows, "the dataset has this key"))
+
+
+def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
+    """Reject the rows whose bytes the dataset has; see drop_known_keys."""
     messages = {
-        int(row): "the dataset has this key"
-        for row in rows_with(good["key"], earlier.keys)
+        row: f"it has the same bytes as {min(splits.values()).key}, which is in the dataset"
+        for row, splits in twin_rows(good, earlier).items()
     }
-    for row, splits in twin_rows(good, earlier).items() if contents else ():
-        messages.setdefault(row, f"it has the same bytes as {min(splits.values())}, which is in the dataset")
     return reject_rows(good, rejected, messages)
 
 
@@ -98,7 +113,7 @@ def reject_rows(good: Rows, rejected: pa.Table, messages: Mapping[int, str]) -> 
         messages: The message of each row to reject.
 
     Returns:
-        See drop_earlier.
+        See drop_known_keys.
     """
     if not messages:
         return good, rejected
@@ -123,8 +138,8 @@ def rows_with(column: pa.ChunkedArray, values: Collection[Any]) -> npt.NDArray[n
     return np.flatnonzero(pc.is_in(column, pa.array(list(values), type_)).to_numpy())
 
 
-def twin_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Mapping[str, str]]:
-    """Return the rows whose bytes the dataset has, each with a key of the dataset for each split that has them."""
+def twin_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Mapping[str, Twin]]:
+    """Return the rows whose bytes the dataset has, each with an example of it for each split that has them."""
     if not earlier.contents:
         return {}
     contents = good["content_sha256"]
@@ -196,11 +211,11 @@ def drop_leaks(
         names: Names of the splits.
 
     Returns:
-        See drop_earlier.
+        See drop_known_keys.
     """
     messages = {}
     for row, splits in twin_rows(good, earlier).items():
         if (name := names[split_of[row]]) not in splits:
-            split, key = min(splits.items())
-            messages[row] = f"it would be in {name!r}; the dataset has the same bytes in {split!r}: {key}"
+            split, twin = min(splits.items())
+            messages[row] = f"it would be in {name!r}; the dataset has the same bytes in {split!r}: {twin.key}"
     return reject_rows(good, rejected, messages)

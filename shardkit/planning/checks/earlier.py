@@ -1,4 +1,4 @@
-"""Check the groups of appended examples: a group of the dataset in another split leaks."""
+"""Compare appended examples with the dataset: groups in another split leak, duplicates with another label are wrong."""
 
 from collections.abc import Iterator, Sequence
 
@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from shardkit.naming import counted
 from shardkit.planning.checks.finding import EXAMPLES_SHOWN, Finding
-from shardkit.planning.earlier_examples import EarlierExamples, rows_with
+from shardkit.planning.earlier_examples import EarlierExamples, rows_with, twin_rows
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import Relations
 
@@ -14,7 +14,7 @@ from shardkit.planning.splits.assign_splits import Relations
 def check_earlier(
     good: Rows, relations: Relations, earlier: EarlierExamples, split_of: Sequence[str]
 ) -> Iterator[Finding]:
-    """Yield the finding about groups of the dataset that the source puts into another split.
+    """Yield findings about groups of the dataset in another split, and duplicates of its images with another label.
 
     Args:
         good: The rows.
@@ -22,6 +22,7 @@ def check_earlier(
         earlier: The dataset.
         split_of: Name of each row's split.
     """
+    yield from _other_labels(good, earlier)
     if relations.groups is None or not earlier.groups:
         return
     rows = rows_with(relations.groups, earlier.groups)
@@ -40,4 +41,25 @@ def check_earlier(
             f"{counted(len(leaking), 'group')} with images of the dataset in another split",
             tuple(f"{keys[row].as_py()} in {split_of[row]}: {name}" for name, row in shown),
             "move each group into one split; otherwise evaluation results are too good",
+        )
+
+
+def _other_labels(good: Rows, earlier: EarlierExamples) -> Iterator[Finding]:
+    twins = twin_rows(good, earlier)
+    rows = sorted(twins)
+    names = good["label_name"].take(pa.array(rows, pa.int64())).to_pylist()
+    pairs = [
+        (row, next((twin for twin in twins[row].values() if twin.label_name not in {None, name}), None))
+        for row, name in zip(rows, names, strict=True)
+        if name is not None
+    ]
+    found = [(row, twin) for row, twin in pairs if twin is not None]
+    if found:
+        keys = good["key"]
+        yield Finding(
+            "duplicate_with_other_label",
+            "warns",
+            f"{counted(len(found), 'image')} with the bytes of an image of the dataset that has another label",
+            tuple(f"{keys[row].as_py()} and {twin.key}" for row, twin in found[:EXAMPLES_SHOWN]),
+            "keep the copy with the correct label and remove the others",
         )

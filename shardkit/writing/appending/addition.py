@@ -18,7 +18,7 @@ from shardkit.inventory.digests import fingerprint
 from shardkit.inventory.inventory import Inventory
 from shardkit.naming import counted, printable
 from shardkit.planning.choosing import planned_table
-from shardkit.planning.earlier_examples import EarlierExamples, rows_with
+from shardkit.planning.earlier_examples import EarlierExamples, Twin, rows_with
 from shardkit.planning.labels import label_names
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
@@ -26,7 +26,7 @@ from shardkit.planning.splits import grouping
 from shardkit.planning.splits.assign_splits import contents_known, groups_of
 from shardkit.storage import Folder
 
-_COLUMNS = ["key", "key_hash", "content_sha256", "group"]
+_COLUMNS = ["key", "key_hash", "content_sha256", "group", "label_name"]
 _OWN_DATASET = "convert SOURCE to a dataset of its own; the reader mixes datasets"
 
 
@@ -167,7 +167,7 @@ class _Search:
         prefixes: uint64[n], sorted first words of the new contents; empty if they are not known.
         wanted_groups: Groups of the new examples.
         keys: Keys of the dataset whose hash is among these, each with its content.
-        contents: Contents of the dataset whose first word is among these, with a key for each split.
+        contents: Contents of the dataset whose first word is among these, with an example for each split.
         groups: Groups that both have, with their splits.
     """
 
@@ -175,7 +175,7 @@ class _Search:
     prefixes: npt.NDArray[np.uint64]
     wanted_groups: pa.Array
     keys: dict[str, bytes] = field(default_factory=dict)
-    contents: dict[bytes, dict[str, str]] = field(default_factory=dict)
+    contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
     groups: dict[str, set[str]] = field(default_factory=dict)
 
     @classmethod
@@ -192,8 +192,9 @@ class _Search:
         rows = index.take(_found(index["key_hash"].to_numpy(), self.key_hashes))
         self.keys.update(zip(rows["key"].to_pylist(), rows["content_sha256"].to_pylist(), strict=True))
         rows = index.take(_found(grouping.digest_prefixes(index["content_sha256"]), self.prefixes))
-        for key, content in zip(rows["key"].to_pylist(), rows["content_sha256"].to_pylist(), strict=True):
-            self.contents.setdefault(content, {}).setdefault(split, key)
+        columns = (rows[name].to_pylist() for name in ("content_sha256", "key", "label_name"))
+        for content, key, label_name in zip(*columns, strict=True):
+            self.contents.setdefault(content, {}).setdefault(split, Twin(key, label_name))
         if len(self.wanted_groups):
             both = pc.unique(index["group"].filter(pc.is_in(index["group"], self.wanted_groups)))
             for name in both.to_pylist():

@@ -17,6 +17,7 @@ from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import SourceOptions
+from shardkit.sources.commands import for_append
 from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
 from shardkit.writing.appending.addition import Addition, AlreadyAppendedError
@@ -128,9 +129,9 @@ class Append:
         except AlreadyAppendedError as there:
             _remove_unused(root, folder)
             return AppendOutcome(self.manifest, there.folder, self.log.seconds, unchanged=True)
-        except CallError:
+        except CallError as error:
             _remove_unused(root, folder)
-            raise
+            raise (error if self.call.dataset is None else for_append(error, self.call.dataset)) from None
         with self.listener.phase("publishing", None):
             manifest = self._publish(root, run, folder)
         return AppendOutcome(manifest, folder, self.log.seconds, outcome.finished_before, findings=outcome.findings)
