@@ -12,19 +12,22 @@ if TYPE_CHECKING:
     from shardkit.examples.sampler import OrderName, Sampling
 
 from shardkit.api import convert, plan
+from shardkit.appending import append
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.software import __version__
 
-__all__ = ["__version__", "convert", "diff", "open", "plan", "read_manifest", "sampler"]
+__all__ = ["__version__", "append", "convert", "diff", "open", "plan", "read_manifest", "sampler"]
 
 
 def read_manifest(path: str) -> "Manifest":
     """Read the manifest of a dataset.
 
     Args:
-        path: The dataset's folder, local or s3:// or gs://, or its ``manifest.json``.
+        path: The dataset's folder, local or s3:// or gs://, or its ``manifest.json``. ``OUT@sha256:…`` with the digest
+            of a manifest is the dataset as it was with that manifest, before later appends.
 
     Raises:
+        shardkit.errors.CallError: What follows ``@sha256:`` is not a digest.
         shardkit.errors.ManifestError: The manifest is missing or damaged, was written by a newer version, or names a
             path outside its folder.
     """

@@ -14,11 +14,14 @@ WORK_FOLDER = ".shardkit"
 DATASET_FILES = frozenset({MANIFEST, RUN_LOG})  # a folder with both is a dataset of shardkit
 RECORDS_ENDING = ".tfrecord"
 INDEX_ENDING = ".index.parquet"
+EARLIER_MANIFESTS = "manifests"  # folder of the manifests from before each append, named by their digests
 
 # Layouts of sources: the values of `--layout`.
 
 # With five digits, up to 100,000 shards of a split sort by name; larger numbers get more digits.
 _SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>[0-9]{5,})-of-(?P<of>[0-9]{5,})\.tfrecord")
+_GENERATION = re.compile(r"append-(?P<number>[0-9]{4,})")
+_EARLIER_MANIFEST = re.compile(r"[0-9a-f]{64}\.json")
 _SPLIT = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MAX_SPLIT = 100  # characters; file systems allow 255 bytes for the name of a shard's index
 _SPLIT_SHOWN = 80  # characters of a bad name shown in an error
@@ -78,6 +81,31 @@ class ShardName:
                 return name
         msg = f"{file_name!r} is not a shard's name such as 'train-00003-of-00064.tfrecord'"
         raise ManifestError(msg)
+
+
+def generation_folder(number: int) -> str:
+    """Return the name of the folder of an appended generation: ``append-0001`` for the first one."""
+    return f"append-{number:04d}"
+
+
+def is_generation_folder(name: str) -> bool:
+    """Return whether a folder has the name of an appended generation."""
+    match = _GENERATION.fullmatch(name)
+    return match is not None and int(match["number"]) > 0 and generation_folder(int(match["number"])) == name
+
+
+def earlier_manifest(digest: str) -> str:
+    """Return the path of the manifest from before an append.
+
+    Args:
+        digest: The manifest's digest, 64 hexadecimal digits.
+    """
+    return f"{EARLIER_MANIFESTS}/{digest}.json"
+
+
+def is_earlier_manifest(file_name: str) -> bool:
+    """Return whether a file in the folder EARLIER_MANIFESTS has the name of a manifest."""
+    return _EARLIER_MANIFEST.fullmatch(file_name) is not None
 
 
 def is_shard_file(file_name: str) -> bool:

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
@@ -20,6 +20,8 @@ from shardkit.planning.user_call import UserCall
 from shardkit.sources import Source, SourceOptions
 from shardkit.storage import Folder
 from shardkit.writing import shard
+from shardkit.writing.appending.append import Append, AppendOutcome
+from shardkit.writing.appending.options import append_call, generation_options, with_dataset_classes
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.output.run_token import claimed
 from shardkit.writing.output.work_folder import work_folder
@@ -153,6 +155,41 @@ def convert_without_beam(
         .run()
         .manifest
     )
+
+
+def append_without_beam(
+    dataset_url: str,
+    source_url: str,
+    source_options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
+    *,
+    skip_existing: bool = False,
+    overwrite: bool = False,
+    **changed: Any,
+) -> AppendOutcome:
+    """Append a small source to a dataset in this thread; the files are those of ``shardkit append``, except the log.
+
+    Any number of images may be bad.
+
+    Args:
+        dataset_url: The dataset.
+        source_url: The source.
+        source_options: Options of the source.
+        skip_existing: See `shardkit.append`.
+        overwrite: See `shardkit.append`.
+        changed: Options of the conversion that differ from the dataset's.
+    """
+    manifest = read_manifest(dataset_url)
+    return Append(
+        manifest,
+        source_url,
+        generation_options(manifest, changed),
+        SequentialExecutor(),
+        source_options=with_dataset_classes(source_options, manifest),
+        limit=RejectLimit.parse("100%"),
+        skip_existing=skip_existing,
+        overwrite=overwrite,
+        call=append_call(dataset_url, source_url, source_options, changed),
+    ).run()
 
 
 def files_of(folder: Folder, path: str = "") -> dict[str, bytes]:

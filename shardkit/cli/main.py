@@ -23,6 +23,7 @@ from shardkit.software import __version__
 
 # Each command, named like its module, with its line in `shardkit --help`: listing them loads no command.
 _COMMANDS = {
+    "append": "Append new images to a dataset.",
     "bench": "Measure how fast this host feeds a trainer, and what would help.",
     "convert": "Convert a folder of labelled images into balanced TFRecord shards.",
     "diff": "Compare two datasets example by example; exit with 1 if they differ.",
@@ -146,7 +147,7 @@ def _errors_as_json(ctx: click.Context) -> Iterator[None]:
 
 def _say_interrupted(ctx: click.Context) -> None:
     sentence = "Interrupted. Nothing was written; run the same command again to start from the beginning."
-    if ctx.invoked_subcommand == "convert":
+    if ctx.invoked_subcommand in {"append", "convert"}:
         sentence = "Interrupted. Finished work is kept; run the same command again to resume."
     if ctx.meta[_IS_JSON]:
         write_json("warning", sentence)

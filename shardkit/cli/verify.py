@@ -42,12 +42,15 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
         require_extra("convert", "verify --deep, which decodes the images,")
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import dataset_folder, read_manifest
+    from shardkit.dataset.pinning import pinned
     from shardkit.verification.leaks import leak_problems
-    from shardkit.verification.shards import other_names
+    from shardkit.verification.shards import other_names, unfinished_appends
 
-    root = dataset_folder(dataset)
+    root, digest = dataset_folder(dataset), pinned(dataset)[1]
     terminal = Terminal(quiet=given["quiet"], log_format=given["log_format"], rejected_word="problems")
-    manifest, problems = _verified(root, terminal, given["beam_options"], given["workers"], deep=deep)
+    manifest, problems = _verified(
+        root, digest, terminal, given["beam_options"], given["workers"], deep=deep
+    )
     if leaks and manifest is not None:
         with terminal.phase("comparing", None):
             leaked = leak_problems(read_manifest(dataset), problems)
@@ -58,6 +61,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
     else:
         _print_problems(root, manifest, problems, leaks=leaks)
         _say_others(root, others, terminal)
+        _say_unfinished(root, unfinished_appends(root), terminal)
     if problems:
         ctx.exit(1)
     if not as_json and manifest is not None:
@@ -65,7 +69,13 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
 
 
 def _verified(
-    root: "Folder", terminal: "Terminal", beam_options: tuple[str, ...], workers: int | None, *, deep: bool
+    root: "Folder",
+    digest: str | None,
+    terminal: "Terminal",
+    beam_options: tuple[str, ...],
+    workers: int | None,
+    *,
+    deep: bool,
 ) -> "tuple[Manifest | None, list[DatasetProblem]]":
     """Run the checks: on Beam if it has options, otherwise in threads, which need no Beam."""
     from shardkit.option_values import number_of_workers
@@ -74,7 +84,7 @@ def _verified(
 
     if not beam_options:
         checker = ThreadChecker(number_of_workers(workers), partial(terminal.phase, "verifying"))
-        return verify_dataset(root, checker, deep=deep)
+        return verify_dataset(root, checker, deep=deep, digest=digest)
     refuse_unknown_options(beam_options, root.url)
     from shardkit.pipelines.options import runner_config
     from shardkit.pipelines.readiness import refuse_unready
@@ -84,7 +94,7 @@ def _verified(
     runner = runner_config(beam_options, workers)
     refuse_unready(runner, terminal.say, DATASET=root.url)
     with work_folder(runner.temp_location) as work:
-        return verify_dataset(root, BeamChecker(runner, work, terminal), deep=deep)
+        return verify_dataset(root, BeamChecker(runner, work, terminal), deep=deep, digest=digest)
 
 
 def _as_json(
@@ -146,6 +156,15 @@ def _say_others(root: "Folder", others: Sequence[str], terminal: "Terminal") -> 
         terminal.say(
             f"{root.url} holds {counted(len(users), 'name')} that no conversion wrote, and that no reader reads: "
             f"{', '.join(users[:OTHERS_SHOWN])}{more}"
+        )
+
+
+def _say_unfinished(root: "Folder", folders: Sequence[str], terminal: "Terminal") -> None:
+    """Name the folders of appends that are not part of the dataset; they are no problem, because nobody reads them."""
+    for folder in folders:
+        terminal.say(
+            f"{root.url}/{folder}/ is of an append that runs or was interrupted, and is not part of the dataset; to "
+            "finish it, run the same `shardkit append` again, and to discard it, remove the folder"
         )
 
 

@@ -2,143 +2,62 @@
 
 import json
 from collections.abc import Iterator
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    Field,
-    NonNegativeInt,
-    PrivateAttr,
-    SerializerFunctionWrapHandler,
-    ValidationError,
-    model_serializer,
-)
+from pydantic import PrivateAttr, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from shardkit import naming
 from shardkit.dataset.features import Feature
+from shardkit.dataset.manifest_parts import (
+    Balance,
+    File,
+    Generation,
+    GenerationSplit,
+    Index,
+    Part,
+    Rejected,
+    Sha256,
+    Shard,
+    Source,
+    Split,
+)
 from shardkit.dataset.missing_manifest import explain_missing_manifest
+from shardkit.dataset.pinning import pinned, read_earlier
 from shardkit.errors import CONVERT_AGAIN, ManifestError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import Folder, open_folder, unreadable
 
-FORMAT_VERSION = 1
+__all__ = [
+    "Balance",
+    "File",
+    "Index",
+    "Manifest",
+    "Rejected",
+    "Shard",
+    "Source",
+    "Split",
+    "dataset_folder",
+    "digest_of",
+    "find_dataset",
+    "parse_manifest",
+    "read_manifest",
+    "seal_manifest",
+]
+
+FORMAT_VERSION = 2
+# Manifests without generations keep version 1, so that older versions of shardkit read them.
+_WITHOUT_GENERATIONS = 1
 
 
-def _below_the_folder(path: str) -> str:
-    if problem := naming.relative_path_problem(path):
-        msg = f"path {path!r} may not be used: {problem}"
-        raise ValueError(msg)
-    return path
-
-
-RelativePath = Annotated[str, AfterValidator(_below_the_folder)]
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class File(_Part):
-    """A file next to the shards; its path is relative to the manifest."""
-
-    path: RelativePath
-    num_bytes: NonNegativeInt
-    sha256: Sha256
-
-
-class Index(_Part):
-    """The index of a shard."""
-
-    path: RelativePath
-    sha256: Sha256
-
-
-class Shard(_Part):
-    """One TFRecord file.
-
-    Attributes:
-        path: Path of the file.
-        num_examples: Number of records.
-        num_bytes: Size of the file in bytes.
-        sha256: SHA-256 of the file.
-        index: Its index.
-        num_with_gps: Number of stored images whose metadata holds a GPS position; in the file only if there are any.
-    """
-
-    path: RelativePath
-    num_examples: NonNegativeInt
-    num_bytes: NonNegativeInt
-    sha256: Sha256
-    index: Index
-    num_with_gps: NonNegativeInt = 0
-
-    @model_serializer(mode="wrap")
-    def _without_zero(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = serialise(self)
-        return {name: value for name, value in fields.items() if value or name != "num_with_gps"}
-
-
-class Balance(_Part):
-    """Balance of the shards of a split.
-
-    Attributes:
-        count_spread: Largest minus smallest number of examples in a shard.
-        class_spread: The same within one class, for the class with the largest difference.
-        bytes_spread: Largest divided by smallest size of a shard, minus 1; 0.01 is 1 %.
-    """
-
-    count_spread: NonNegativeInt
-    class_spread: NonNegativeInt
-    bytes_spread: float
-
-
-class Split(_Part):
-    """One split; ``class_counts`` in label order."""
-
-    num_examples: NonNegativeInt
-    num_bytes: NonNegativeInt
-    class_counts: list[NonNegativeInt]
-    balance: Balance
-    shards: list[Shard]
-
-
-class Source(_Part):
-    """The converted source.
-
-    Attributes:
-        fingerprint: A sha256 of keys, labels, sizes and, if known, contents.
-        layout: Name of the layout.
-        num_files: Number of files, including rejected ones.
-        num_bytes: Size of these files in bytes.
-        skipped: Number of files that are no images, by ending or reason.
-        groups: Number of groups; None without groups.
-        duplicates: Number of exact duplicates of other images; None if contents are not known.
-    """
-
-    fingerprint: Sha256
-    layout: str
-    num_files: NonNegativeInt
-    num_bytes: NonNegativeInt
-    skipped: dict[str, NonNegativeInt]
-    groups: NonNegativeInt | None
-    duplicates: NonNegativeInt | None
-
-
-class Rejected(_Part):
-    """The rejected files; their keys and messages are in ``rejected.parquet``."""
-
-    num_examples: NonNegativeInt
-    by_reason: dict[str, NonNegativeInt]
-
-
-class Manifest(_Part):
+class Manifest(Part):
     """The whole manifest.
 
     ``plan_digest`` identifies the plan from which all shards were written; every index repeats it. ``root``, the folder
     that the manifest was read from, is not part of the file.
+
+    ``generations`` is in the file only after an append. Then ``splits``, ``classes``, ``files``, ``source`` and
+    ``rejected`` describe all generations together, and ``options``, ``plan_digest`` and ``software`` are the first
+    one's.
     """
 
     format_version: int
@@ -153,6 +72,7 @@ class Manifest(_Part):
     files: list[File]
     software: dict[str, str]
     digest: Sha256
+    generations: list[Generation] = []
 
     _root: Folder | None = PrivateAttr(default=None)
 
@@ -193,6 +113,44 @@ class Manifest(_Part):
         """Number of stored images whose metadata holds a GPS position."""
         return sum(shard.num_with_gps for _, shard in self.shards())
 
+    @property
+    def history(self) -> list[Generation]:
+        """All generations, also of a dataset to which nothing was appended: the first conversion comes first."""
+        if self.generations:
+            return self.generations
+        splits = {
+            name: GenerationSplit(
+                num_examples=split.num_examples,
+                num_bytes=split.num_bytes,
+                num_shards=len(split.shards),
+                balance=split.balance,
+            )
+            for name, split in self.splits.items()
+        }
+        first = Generation(
+            folder=None,
+            previous=None,
+            num_classes=len(self.classes),
+            splits=splits,
+            source=self.source,
+            options=self.options,
+            plan_digest=self.plan_digest,
+            rejected=self.rejected,
+            software=self.software,
+        )
+        return [first]
+
+    def plan_digest_of(self, shard: Shard) -> str:
+        """Return the digest of the plan that a shard was written from; its index repeats it."""
+        folder = shard.path.rpartition("/")[0]
+        found = [one.plan_digest for one in self.generations if (one.folder or "") == folder]
+        return found[0] if found else self.plan_digest
+
+    @model_serializer(mode="wrap")
+    def _without_generations(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialise(self)
+        return {name: value for name, value in fields.items() if value or name != "generations"}
+
     def to_bytes(self) -> bytes:
         """Return the only valid text of this manifest; `verify` compares the file with it."""
         return json.dumps(self.model_dump(mode="json"), indent=1, ensure_ascii=False).encode() + b"\n"
@@ -200,7 +158,8 @@ class Manifest(_Part):
 
 def seal_manifest(fields: dict[str, Any]) -> Manifest:
     """Return a manifest with the given fields and the ``digest`` computed from them."""
-    unsealed = Manifest(format_version=FORMAT_VERSION, digest="0" * 64, **fields)
+    version = FORMAT_VERSION if fields.get("generations") else _WITHOUT_GENERATIONS
+    unsealed = Manifest(format_version=version, digest="0" * 64, **fields)
     return unsealed.model_copy(update={"digest": digest_of(unsealed)})
 
 
@@ -210,7 +169,8 @@ def digest_of(manifest: Manifest) -> str:
 
 
 def dataset_folder(path: str) -> Folder:
-    """Open the folder of a dataset, given by its own path or that of its ``manifest.json``."""
+    """Open the folder of a dataset, given by its own path or that of its ``manifest.json``, with or without a pin."""
+    path, _ = pinned(path)
     folder, slash, last = path.rpartition("/")
     return open_folder(folder + slash or "." if last == naming.MANIFEST else path)
 
@@ -219,13 +179,16 @@ def read_manifest(path: str) -> Manifest:
     """Read the manifest of a dataset.
 
     Args:
-        path: The dataset's folder, local or s3:// or gs://, or its ``manifest.json``.
+        path: The dataset's folder, local or s3:// or gs://, or its ``manifest.json``. ``OUT@sha256:…`` with the digest
+            of a manifest is the dataset as it was with that manifest, before later appends.
 
     Raises:
-        ManifestError: There is no manifest, it is damaged or of a newer format, or it names a path outside its folder.
+        CallError: What follows ``@sha256:`` is not a digest.
+        ManifestError: There is no manifest, it is damaged or of a newer format, it names a path outside its folder, or
+            the dataset never had the pinned manifest.
         MachineError: It cannot be read.
     """
-    root = dataset_folder(str(path))
+    root, digest = dataset_folder(str(path)), pinned(str(path))[1]
     where = f"{root.url}/{naming.MANIFEST}"
     try:
         raw = root.read(naming.MANIFEST)
@@ -234,6 +197,9 @@ def read_manifest(path: str) -> Manifest:
     except OSError as error:
         raise unreadable(where, error) from error
     manifest = parse_manifest(raw, where=where)
+    if digest is not None and manifest.digest != digest:
+        raw, where = read_earlier(root, digest, [one.previous for one in manifest.generations] + [manifest.digest])
+        manifest = parse_manifest(raw, where=where)
     manifest._root = root  # noqa: SLF001 - only reading sets it
     return manifest
 

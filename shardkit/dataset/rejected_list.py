@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.manifest import File, Manifest
 from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import REJECTED
@@ -15,10 +15,15 @@ def read_rejected(manifest: Manifest) -> pa.Table:
     Raises:
         DataError: The list is missing or no longer what was written.
     """
-    where = f"{manifest.root.url}/{REJECTED}"
-    (wanted,) = (file.sha256 for file in manifest.files if file.path == REJECTED)
+    lists = [file for file in manifest.files if file.path.rpartition("/")[2] == REJECTED]
+    table = pa.concat_tables([_read(manifest, file) for file in lists])
+    return table if len(lists) == 1 else table.sort_by("key")
+
+
+def _read(manifest: Manifest, file: File) -> pa.Table:
+    where, wanted = f"{manifest.root.url}/{file.path}", file.sha256
     try:
-        raw = manifest.root.read(REJECTED)
+        raw = manifest.root.read(file.path)
     except FileNotFoundError:
         msg = f"{where}: the list is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg) from None

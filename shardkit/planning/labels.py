@@ -14,6 +14,7 @@ from shardkit.dataset.features import LABEL
 from shardkit.errors import CallError
 from shardkit.hashing import COLUMN_BLOCK
 from shardkit.inventory.columns import LABEL_NAMES, OBJECTS, TARGET, features_of
+from shardkit.planning.earlier_examples import EarlierExamples, joined_classes, joined_mask_classes
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 
@@ -86,7 +87,11 @@ def _ranges(starts: npt.NDArray[np.int64], ends: npt.NDArray[np.int64]) -> npt.N
 
 
 def encode_labels(
-    inventory: pa.Table, good: Rows, options: ConvertOptions, given: Sequence[str] | None
+    inventory: pa.Table,
+    good: Rows,
+    options: ConvertOptions,
+    given: Sequence[str] | None,
+    earlier: EarlierExamples | None = None,
 ) -> ExampleLabels:
     """Encode the labels of the good rows of an inventory as numbers.
 
@@ -95,10 +100,13 @@ def encode_labels(
         good: The rows that are planned.
         options: Options of the conversion; `classes` takes precedence over `given`.
         given: Class names in label order from the source's format; None to sort the names found.
+        earlier: The dataset that the examples are appended to, whose classes come first; None for a new one.
 
     Raises:
         CallError: `--classes` or the source's own list lacks a label.
     """
+    if earlier is not None:
+        given = _joined_classes(inventory, options, given, earlier)
     names = inventory.schema.names
     if OBJECTS in names or LABEL_NAMES in names:
         classes = _classes(label_names(inventory), options, given)
@@ -111,6 +119,17 @@ def encode_labels(
         return ExampleLabels(list(options.classes or given or ()), np.zeros(len(good), np.int32), *no_labels)
     classes = _classes(label_names(inventory), options, given)
     return ExampleLabels(classes, _label_of_each(good["label_name"], classes))
+
+
+def _joined_classes(
+    inventory: pa.Table, options: ConvertOptions, given: Sequence[str] | None, earlier: EarlierExamples
+) -> list[str]:
+    names = inventory.schema.names
+    if TARGET in names:
+        return []
+    if features_of(inventory.schema).get(LABEL) is None and not {OBJECTS, LABEL_NAMES} & set(names):
+        return joined_mask_classes(earlier, given or ())
+    return joined_classes(earlier, _classes(label_names(inventory), options, given))
 
 
 def _label_of_each(names: pa.ChunkedArray, classes: list[str]) -> npt.NDArray[np.int32]:

@@ -52,6 +52,7 @@ class ConvertOptions:
         drop: Number and sha256 of the keys that are left out of it.
         labels: Number and sha256 of the corrected labels.
         check: ``decode`` reads and decodes every file before planning; ``header`` opens no file before writing.
+        appended_to: Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
     """
 
     name: str = "dataset"
@@ -78,6 +79,7 @@ class ConvertOptions:
     where: str | None = None
     drop: str | None = None
     labels: str | None = None
+    appended_to: str | None = None
 
     def __post_init__(self) -> None:
         within("--input-pipelines", self.pipelines, 1, 1 << 16)
@@ -151,5 +153,6 @@ class ConvertOptions:
             "check": self.check,
             "group_by": self.group_by,
             "dedupe": self.dedupe,
+            **({"appended_to": self.appended_to} if self.appended_to is not None else {}),
             **{name: value for name, value in form.items() if value != default[name]},
         }

@@ -8,7 +8,8 @@ from typing import Any
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.splits.splitting import shares_text
 
-PLAN_VERSION_KEY = "plan_version"  # not an option, though the manifest lists it with them
+PLAN_VERSION_KEY = "plan_version"
+_NO_OPTIONS = {PLAN_VERSION_KEY, "appended_to"}  # the manifest lists them with the options
 _FLAGS = {"shard_bytes": "--shard-size", "pipelines": "--input-pipelines"}  # others are named like their options
 _FILES = {"drop", "labels"}  # the manifest has the hash of their content
 
@@ -23,7 +24,7 @@ def options_text(options: Mapping[str, Any]) -> str:
     return " ".join(
         _option(name, value)
         for name, value in options.items()
-        if name != PLAN_VERSION_KEY and value != default.get(name)
+        if name not in _NO_OPTIONS and value != default.get(name)
     )
 
 

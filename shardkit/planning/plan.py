@@ -15,7 +15,6 @@ import pyarrow.compute as pc
 from shardkit import software
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Balance, Source
-from shardkit.errors import DataError
 from shardkit.hashing import canonical_json, hash64_column, sha256_hex
 from shardkit.inventory.columns import features_of
 from shardkit.inventory.digests import fingerprint
@@ -25,16 +24,16 @@ from shardkit.inventory.table import plain_type
 from shardkit.planning.assign_shards import assign_shards, sort_by
 from shardkit.planning.checks.all_checks import collect_findings
 from shardkit.planning.checks.finding import Finding
+from shardkit.planning.checks.earlier import check_earlier
 from shardkit.planning.checks.repeated import check_repeated
-from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
-from shardkit.planning.labels import ExampleLabels, encode_labels
+from shardkit.planning.choosing import choose_examples, planned_table
+from shardkit.planning.earlier_examples import EarlierExamples
+from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.measure_balance import measure_balance
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import PLAN_VERSION_KEY
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
-from shardkit.planning.splits.assign_splits import assign_splits, find_relations
-from shardkit.planning.splits.unsplit import reject_unsplit
 from shardkit.planning.user_call import UserCall
 from shardkit.sources.listing import GROUP, LINE
 
@@ -42,6 +41,10 @@ PLAN_VERSION = 2
 
 # A compacted inventory has narrower types, which depend on its values.
 _TYPE_OF = {field.name: field for field in INVENTORY_SCHEMA}
+# Findings that say nothing about examples that are appended to a dataset.
+_OF_A_WHOLE_DATASET = {
+    *("one_class", "class_without_image", "class_with_one_image", "class_absent_from_split", "no_validation_split")
+}
 _NOT_PLANNED = {"split", "label_name", "mtime_ns", "reason", "message", LINE.name, GROUP.name}
 
 
@@ -170,6 +173,7 @@ def make_plan(
     inventory: Inventory,
     options: ConvertOptions,
     call: UserCall = UserCall(),  # noqa: B008 - frozen
+    earlier: EarlierExamples | None = None,
 ) -> Plan:
     """Decide the split, shard and position of every good file.
 
@@ -177,31 +181,29 @@ def make_plan(
         inventory: The inventory of the source.
         options: Options of the conversion.
         call: The user's call, for the commands in errors and findings.
+        earlier: What the examples have in common with the dataset that they are appended to; None for a new dataset.
 
     Raises:
         DataError: No good image is left.
         CallError: The options do not fit the source.
     """
-    table = reject_repeated_keys(inventory.table)
-    if options.splits is None or options.splits_of:  # with `--splits` alone, the source must have no splits at all
-        table = reject_unsplit(table)
+    table = planned_table(inventory, options)
     bad = pc.is_valid(table["reason"])
     rejected = table.select(REJECTED_SCHEMA.names).filter(bad).cast(REJECTED_SCHEMA)
     good = Rows(table).filter(pc.invert(bad).to_numpy())
     del bad
-    if not len(good):
-        raise nothing_left(rejected, inventory.skipped)
-    relations = find_relations(good, options)
-    num_duplicates = relations.num_duplicates
-    if options.dedupe == "drop":
-        good, rejected = drop_duplicates(good, rejected, relations)
-        relations = find_relations(good, options)
-    labels = encode_labels(table, good, options, inventory.classes)
-    split_of, names = assign_splits(good, labels, relations, options, call)
-    options.check_split_names(names)
+    chosen = choose_examples(inventory, table, good, rejected, options, call, earlier)
+    good, rejected, relations, labels = chosen.good, chosen.rejected, chosen.relations, chosen.labels
+    split_of, names = chosen.split_of, chosen.names
+    if earlier is None:
+        options.check_split_names(names)
     repeated = tuple(check_repeated(good, labels, relations, split_of, options, call))
     groups, num_groups = relations.groups, relations.num_groups
-    del relations
+    if earlier is not None:
+        repeated += tuple(check_earlier(good, relations, earlier, [names[split] for split in split_of.tolist()]))
+        num_groups = None if num_groups is None else num_groups - len(earlier.groups)
+    num_duplicates = chosen.num_duplicates
+    del relations, chosen
     # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.
     hashes = hash64_column(good.lazy_column("key"), seed=options.seed, purpose="position")
     order = np.argsort(split_of, kind="stable").astype(np.uint32 if len(good) < 1 << 32 else np.uint64)
@@ -213,6 +215,8 @@ def make_plan(
     del hashes
     class_counts = {split.name: split.class_counts for split in splits}
     findings = collect_findings(inventory, good, rejected, labels.classes, class_counts, repeated, options, call)
+    if earlier is not None:
+        findings = tuple(one for one in findings if one.code not in _OF_A_WHOLE_DATASET)
     examples = table.append_column("label", pa.array(good.scatter(labels.strata)))
     if groups is not None:
         examples = examples.drop_columns([name for name in (GROUP.name,) if name in examples.column_names])
@@ -275,14 +279,3 @@ def _plan_split(
     )
     sort_by(rows, shards, hashes)
     return planned
-
-
-def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:
-    """Return the error for a source without a good image."""
-    if len(rejected):
-        first = rejected.slice(0, 1).to_pylist()[0]
-        return DataError(f"none of the {len(rejected)} images is good; the first, {first['key']}: {first['message']}")
-    if skipped:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in skipped.items())
-        return DataError(f"there are no images to convert in the source; skipped: {kinds}")
-    return DataError("there are no images in the source; its folders are empty")

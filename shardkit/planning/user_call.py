@@ -49,11 +49,13 @@ class UserCall:
         options: The options that are not the defaults, each with its value: ``(("--split-by", "stratified"),)``.
         is_explicit: Whether the user chose how the source is read, by `--layout` or `--classes`: then a reading that
             looks wrong is not refused.
+        dataset: DATASET of `append`; None for `convert` and `plan`.
     """
 
     source: str = "SOURCE"
     options: tuple[tuple[str, ...], ...] = field(default=())
     is_explicit: bool = False
+    dataset: str | None = None
 
     @classmethod
     def of(cls, source: str, source_options: SourceOptions, options: ConvertOptions) -> "UserCall":
@@ -75,8 +77,10 @@ class UserCall:
         changed = changed or {}
         kept = [pair for pair in self.options if pair[0] not in changed]
         added = [(flag, value) for flag, value in changed.items() if value is not None]
+        if self.dataset is not None and changed.get("--splits", "") is None:
+            added.append(("--splits", "own"))  # without the option the dataset's shares count
         words = tuple(word for pair in (*kept, *added) for word in pair)
-        return Command(source or self.source, words, meaning)
+        return Command(source or self.source, words, meaning, self.dataset)
 
     def confirmation(self, layout: str, meaning: str) -> Command:
         """Return the command that reads the source in the same way without asking.

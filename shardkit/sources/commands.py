@@ -1,11 +1,14 @@
 """Refuse a source with the commands that read it: users copy a command instead of searching the options."""
 
+import re
 import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
+
+_CONVERTING = re.compile(r"(?<=^  )shardkit convert (?P<source>\S+|'[^\n]*') OUT\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,16 +19,31 @@ class Command:
         source: SOURCE of the command: a path or URL.
         options: The options it needs, such as ``("--layout", "class-folders")``.
         meaning: What the command takes the source for, such as ``each folder is a class``.
+        dataset: The dataset that the source is appended to; None for `convert`.
     """
 
     source: str
     options: tuple[str, ...]
     meaning: str
+    dataset: str | None = None
 
     @property
     def line(self) -> str:
         """The command, quoted for a shell."""
-        return printable(shlex.join(["shardkit", "convert", self.source, "OUT", *self.options]))
+        words = ["convert", self.source, "OUT"] if self.dataset is None else ["append", self.dataset, self.source]
+        return printable(shlex.join(["shardkit", *words, *self.options]))
+
+
+def for_append(error: CallError, dataset: str) -> CallError:
+    """Return an error whose ready commands append to a dataset: layouts name those that convert.
+
+    Args:
+        error: The error of a layout.
+        dataset: DATASET as the user wrote it.
+    """
+    word = printable(shlex.quote(dataset))
+    text = _CONVERTING.sub(lambda found: f"shardkit append {word} {found['source']}", str(error))
+    return error if text == str(error) else CallError(text)
 
 
 def refusal(problem: str, commands: Sequence[Command], *, remedy: str = "") -> CallError:

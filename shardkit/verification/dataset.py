@@ -16,6 +16,7 @@ from shardkit.verification.shards import (
     ShardCheck,
     check_shard,
     class_count_problems,
+    earlier_manifest_problems,
     file_problems,
     leftover_files,
     read_checked_manifest,
@@ -28,19 +29,19 @@ class CheckJob:
 
     Attributes:
         root: The dataset's folder.
-        plan_digest: The manifest's plan digest, which every index must repeat.
+        manifest: The manifest without shards: it has the plan digest that the index of each shard must repeat.
         spec: Features and classes of every example.
         deep: Whether every image is decoded too.
     """
 
     root: Folder
-    plan_digest: str
+    manifest: Manifest
     spec: ExampleSpec
     deep: bool
 
     def check(self, shard: Shard) -> ShardCheck:
         """Check one shard; see check_shard."""
-        return check_shard(self.root, shard, self.plan_digest, self.spec, deep=self.deep)
+        return check_shard(self.root, shard, self.manifest.plan_digest_of(shard), self.spec, deep=self.deep)
 
 
 class Checker(Protocol):
@@ -55,13 +56,20 @@ class Checker(Protocol):
         ...
 
 
-def verify_dataset(root: Folder, checker: Checker, *, deep: bool) -> tuple[Manifest | None, list[DatasetProblem]]:
+def _without_shards(manifest: Manifest) -> Manifest:
+    return manifest.model_copy(update={"splits": {}, "files": []})
+
+
+def verify_dataset(
+    root: Folder, checker: Checker, *, deep: bool, digest: str | None = None
+) -> tuple[Manifest | None, list[DatasetProblem]]:
     """Check a whole dataset.
 
     Args:
         root: The dataset's folder.
         checker: Checks the shards.
         deep: Whether every image is decoded too.
+        digest: Digest of the manifest to check; None for the current one.
 
     Returns:
         The manifest, or None if it cannot be read, and every problem found, in the order of the manifest.
@@ -69,13 +77,14 @@ def verify_dataset(root: Folder, checker: Checker, *, deep: bool) -> tuple[Manif
     Raises:
         MachineError: See Checker.
     """
-    manifest, problems = read_checked_manifest(root)
+    manifest, problems = read_checked_manifest(root, digest)
     if manifest is None:
         return None, problems
+    problems += earlier_manifest_problems(root, manifest)
     for file in manifest.files:
         problems += file_problems(root, file)
     problems += leftover_files(root, manifest)
-    job = CheckJob(root, manifest.plan_digest, ExampleSpec(manifest.features, manifest.classes), deep)
+    job = CheckJob(root, _without_shards(manifest), ExampleSpec(manifest.features, manifest.classes), deep)
     checks = checker.check_shards(job, [shard for _, shard in manifest.shards()])
     problems += [problem for check in checks for problem in check.problems]
     start = 0

@@ -42,8 +42,17 @@ class DatasetProblem:
         return f"{where}: {self.found}"
 
 
-def read_checked_manifest(root: Folder) -> tuple[Manifest | None, list[DatasetProblem]]:
-    """Read the manifest; return it, None if it cannot be read, and its problems."""
+def read_checked_manifest(
+    root: Folder, digest: str | None = None
+) -> tuple[Manifest | None, list[DatasetProblem]]:
+    """Read the manifest; return it, None if it cannot be read, and its problems.
+
+    Args:
+        root: The dataset's folder.
+        digest: Digest of the manifest; None for the current one.
+    """
+    if digest is not None and digest != _current_digest(root):
+        return _checked_earlier(root, digest)
     try:
         raw = root.read(naming.MANIFEST)
     except (FileNotFoundError, NotADirectoryError):
@@ -58,12 +67,44 @@ def read_checked_manifest(root: Folder) -> tuple[Manifest | None, list[DatasetPr
         manifest = parse_manifest(raw, where=naming.MANIFEST)
     except ManifestError as error:
         return None, [DatasetProblem(naming.MANIFEST, None, str(error).removeprefix(f"{naming.MANIFEST}: "))]
+    return manifest, _text_problems(naming.MANIFEST, raw, manifest)
+
+
+def _text_problems(path: str, raw: bytes, manifest: Manifest) -> list[DatasetProblem]:
     problems = (
         [] if raw == manifest.to_bytes() else ["its text is not the one that shardkit writes; a byte was changed"]
     )
     for name, split in manifest.splits.items():
         problems += [f"split {name!r}: {problem}" for problem in _split_problems(manifest, split)]
-    return manifest, [DatasetProblem(naming.MANIFEST, None, problem) for problem in problems]
+    return [DatasetProblem(path, None, problem) for problem in problems]
+
+
+def _current_digest(root: Folder) -> str | None:
+    try:
+        return parse_manifest(root.read(naming.MANIFEST), where=naming.MANIFEST).digest
+    except (OSError, ManifestError):
+        return None
+
+
+def _checked_earlier(root: Folder, digest: str) -> tuple[Manifest | None, list[DatasetProblem]]:
+    """Read the manifest from before an append; see read_checked_manifest."""
+    path = naming.earlier_manifest(digest)
+    try:
+        raw = retried(lambda: root.read(path))
+        manifest = parse_manifest(raw, where=path)
+    except OSError as error:
+        return None, [_unreadable(path, error)]
+    except ManifestError as error:
+        return None, [DatasetProblem(path, None, str(error).removeprefix(f"{path}: "))]
+    if manifest.digest != digest:
+        return None, [DatasetProblem(path, None, f"holds the manifest with the digest {manifest.digest}")]
+    return manifest, _text_problems(path, raw, manifest)
+
+
+def earlier_manifest_problems(root: Folder, manifest: Manifest) -> list[DatasetProblem]:
+    """Return the problems of the manifests from before the appends, which trainers may have pinned."""
+    digests = [one.previous for one in manifest.generations if one.previous is not None]
+    return [problem for digest in digests for problem in _checked_earlier(root, digest)[1]]
 
 
 def _split_problems(manifest: Manifest, split: Split) -> Iterator[str]:
@@ -95,10 +136,26 @@ def file_problems(root: Folder, file: File) -> list[DatasetProblem]:
 def leftover_files(root: Folder, manifest: Manifest) -> list[DatasetProblem]:
     """Return a problem for each file that does not belong: shards of other conversions, temporary files of writers."""
     known = {path for _, shard in manifest.shards() for path in (shard.path, shard.index.path)}
+    folders = ["", *(one.folder for one in manifest.generations if one.folder)]
+    entries = [(f"{folder}/{one.name}".lstrip("/"), one.name) for folder in folders for one in root.scan(folder)]
     return [
-        DatasetProblem(entry.name, None, "is not part of this dataset: the manifest does not list it; remove it")
+        DatasetProblem(path, None, "is not part of this dataset: the manifest does not list it; remove it")
+        for path, name in entries
+        if (naming.is_shard_file(name) and path not in known) or name.startswith(TEMPORARY)
+    ]
+
+
+def unfinished_appends(root: Folder) -> list[str]:
+    """Return the folders of appends that the current manifest does not list: they run, or did not end properly."""
+    try:
+        listed = parse_manifest(root.read(naming.MANIFEST), where=naming.MANIFEST).generations
+    except (OSError, ManifestError):
+        return []
+    known = {one.folder for one in listed}
+    return [
+        entry.name
         for entry in root.scan()
-        if (naming.is_shard_file(entry.name) and entry.name not in known) or entry.name.startswith(TEMPORARY)
+        if entry.is_folder and naming.is_generation_folder(entry.name) and entry.name not in known
     ]
 
 
@@ -112,8 +169,15 @@ def other_names(root: Folder, manifest: Manifest) -> list[str]:
     return sorted(
         f"{entry.name}/" if entry.is_folder else entry.name
         for entry in root.scan()
-        if entry.name not in known and not naming.is_shard_file(entry.name) and not entry.name.startswith(TEMPORARY)
+        if entry.name not in known
+        and not naming.is_shard_file(entry.name)
+        and not entry.name.startswith(TEMPORARY)
+        and not (entry.is_folder and _is_of_appends(entry.name))
     )
+
+
+def _is_of_appends(name: str) -> bool:
+    return name == naming.EARLIER_MANIFESTS or naming.is_generation_folder(name)
 
 
 @dataclass(frozen=True, slots=True)

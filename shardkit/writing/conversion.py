@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from shardkit import software
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, MachineError, ShardkitError, StaleRunError
+from shardkit.inventory.columns import features_of
 from shardkit.inventory.parts import PARTS
 from shardkit.naming import MANIFEST, WORK_FOLDER
 from shardkit.planning import plan_file
@@ -27,6 +28,7 @@ from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
+from shardkit.writing.appending.addition import Addition
 from shardkit.writing.executor import Executor, WriteJob
 from shardkit.writing.output import output_folder as outputs
 from shardkit.writing.output.finished_shards import finished_shards
@@ -87,6 +89,8 @@ class Conversion:
         listener: Receives messages and progress.
         log: The events of this run.
         call: The user's call, for the commands in errors; None to make it from the options.
+        addition: The dataset that the examples are appended to, if the output is a folder in it; None for a new
+            dataset.
     """
 
     source_url: str
@@ -99,6 +103,7 @@ class Conversion:
     listener: ProgressListener = field(default_factory=Silent)
     log: RunLog = field(default_factory=RunLog)
     call: UserCall | None = None
+    addition: Addition | None = None
 
     def run(self) -> Outcome:
         """Convert the source.
@@ -116,7 +121,10 @@ class Conversion:
         # First: an output that is a label folder would make the rest of the source look misread.
         with os_errors_as("write into the output", output.url):
             outputs.refuse_foreign(output)
-        source = open_source(self.source_url, self.source_options, output=output, work=output)
+        hidden = output if self.addition is None else self.addition.root
+        source = open_source(self.source_url, self.source_options, output=hidden, work=output)
+        if self.addition is not None:
+            self.addition.check_features(features_of(source.schema))
         # Remove temporary files only after the token is written: before, a live writer might still rename its own.
         with os_errors_as("write into the output", output.url), locked(output), claimed(output) as run:
             remove_temporaries(output)
@@ -145,8 +153,11 @@ class Conversion:
         with run.checked():
             inventory = take_inventory(source, output, run, self.options, self.executor, self.listener, existing, call)
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
-        plan = plan_inventory(inventory, self.options, self.listener, call)
+        earlier = None if self.addition is None else self.addition.earlier(inventory, self.options)
+        plan = plan_inventory(inventory, self.options, self.listener, call, earlier)
         del inventory
+        if self.addition is not None:
+            self.addition.check_features(features_of(plan.schema))
         self._enforce_limit(output, plan.source.num_files, plan.rejected)
         run.check()
         there = self._already_there(output, plan)

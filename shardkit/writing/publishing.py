@@ -1,12 +1,13 @@
 """Publish finished shards as a dataset: check them cheaply, write the other files, and the manifest last."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+import pyarrow as pa
 
 from shardkit import naming, software
 from shardkit.dataset.index import coverage_problem, indexed_labels, parse_index
@@ -18,10 +19,25 @@ from shardkit.inventory import columns
 from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
 from shardkit.planning.options_text import PLAN_VERSION_KEY
-from shardkit.planning.plan import PLAN_VERSION, Plan, nothing_left
+from shardkit.planning.choosing import nothing_left
+from shardkit.planning.plan import PLAN_VERSION, Plan
 from shardkit.storage import Folder
 from shardkit.writing.output.finished_shards import READING_THREADS
 from shardkit.writing.rejected import rejected_parquet
+
+
+@dataclass(frozen=True, slots=True)
+class CountedShard:
+    """A shard with the labels that occur in it; all labels of all shards would not fit in memory."""
+
+    shard: Shard
+    labels: npt.NDArray[np.int32]
+    label_counts: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, shard: Shard, index: pa.Table) -> "CountedShard":
+        """Return a shard with the labels in the columns ``label`` and ``labels`` of its index."""
+        return cls(shard, *np.unique(indexed_labels(index), return_counts=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +45,7 @@ class FinishedShard:
     """A finished shard, described by its index and checked against the size of its file."""
 
     name: ShardName
-    shard: Shard
-    labels: npt.NDArray[np.int32]  # labels that occur; all labels of all shards would not fit in memory
-    label_counts: npt.NDArray[np.int64]
+    counted: CountedShard
 
 
 def check_finished_shards(output: Folder, names: list[ShardName], plan_digest: str) -> list[FinishedShard]:
@@ -69,7 +83,7 @@ def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> 
         index=index,
         num_with_gps=summary.num_with_gps,
     )
-    return FinishedShard(name, shard, *np.unique(indexed_labels(table), return_counts=True))
+    return FinishedShard(name, CountedShard.of(shard, table))
 
 
 def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Reject]) -> Manifest:
@@ -79,10 +93,10 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
         DataError: There is no example; with ``--check header``, only writing finds that all images are bad.
     """
     rejected = plan.with_late(late)
-    if not any(shard.shard.num_examples for shard in shards):
+    if not any(one.counted.shard.num_examples for one in shards):
         raise nothing_left(rejected, plan.source.skipped)
     splits = {
-        split.name: _split([shard for shard in shards if shard.name.split == split.name], len(plan.classes))
+        split.name: summarise_split([one.counted for one in shards if one.name.split == split.name], len(plan.classes))
         for split in plan.splits
     }
     metadata = {
@@ -112,7 +126,13 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
     return manifest
 
 
-def _split(shards: list[FinishedShard], num_classes: int) -> Split:
+def summarise_split(shards: Sequence[CountedShard], num_classes: int) -> Split:
+    """Return the counts and the balance of the shards of a split.
+
+    Args:
+        shards: The shards, at least one.
+        num_classes: Number of classes.
+    """
     least, most = np.full(num_classes, np.iinfo(np.int64).max), np.zeros(num_classes, np.int64)
     total = np.zeros(num_classes, np.int64)
     for shard in shards:

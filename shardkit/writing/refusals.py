@@ -40,7 +40,8 @@ def refuse_output(output: Folder, source: Source, options: ConvertOptions) -> Ma
     Raises:
         DataError: See output_folder.refuse_different.
     """
-    classes = fixed_classes(source.schema, options, source.classes)
+    is_new = options.appended_to is None  # otherwise the dataset's classes come first
+    classes = fixed_classes(source.schema, options, source.classes) if is_new else None
     return outputs.refuse_different(output, known_description(options, source.layout, classes))
 
 
@@ -81,8 +82,10 @@ class ExistingDataset:
     @classmethod
     def of(cls, manifest: Manifest) -> "ExistingDataset":
         """Return the value for a manifest that was read from a folder."""
-        num_bad_boxes = manifest.rejected.by_reason.get(BAD_BOX, 0)
-        return cls(manifest.root.url, manifest.source.num_files, num_bad_boxes, frozenset(manifest.classes))
+        first = manifest.history[0]  # what was appended later came from other sources
+        num_bad_boxes = first.rejected.by_reason.get(BAD_BOX, 0)
+        classes = frozenset(manifest.classes[: first.num_classes])
+        return cls(manifest.root.url, first.source.num_files, num_bad_boxes, classes)
 
     def refuse(self, listed: "ListingSummary") -> None:
         """Refuse another source.
@@ -211,7 +214,9 @@ class ListingCheck:
         if self.layout is None:
             return
         found = find_wrong_reading(classes, layout=self.layout, splits=own_splits, example=example, call=self.call)
-        refuse_stopping(() if found is None else (found,))
+        # A dataset may grow by one class at a time.
+        is_fine = found is None or (found.code == "one_class" and self.options.appended_to is not None)
+        refuse_stopping(() if found is None or is_fine else (found,))
 
 
 def merge_summaries(parts: Sequence[ListingSummary]) -> ListingSummary:

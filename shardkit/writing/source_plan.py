@@ -7,6 +7,7 @@ from functools import partial
 from shardkit.inventory import parts
 from shardkit.inventory.inventory import Inventory
 from shardkit.planning.checks.finding import findings_text, refuse_stopping
+from shardkit.planning.earlier_examples import EarlierExamples
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
 from shardkit.planning.user_call import UserCall
@@ -95,6 +96,7 @@ def plan_inventory(
     options: ConvertOptions,
     listener: ProgressListener,
     call: UserCall = UserCall(),  # noqa: B008 - frozen
+    earlier: EarlierExamples | None = None,
 ) -> Plan:
     """Plan a conversion; see make_plan. The listener receives the findings that warn.
 
@@ -103,7 +105,7 @@ def plan_inventory(
         CallError: The options do not fit the source, or a finding stops the conversion.
     """
     with listener.phase("planning", None):
-        plan = make_plan(inventory, options, call)
+        plan = make_plan(inventory, options, call, earlier)
     if text := findings_text(plan.findings):
         listener.say(text, "warning")
     refuse_stopping(plan.findings)

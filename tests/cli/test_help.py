@@ -8,7 +8,7 @@ from shardkit.cli.options.groups import OPTION_GROUPS
 from .calling import call
 
 
-@pytest.mark.parametrize("name", ["convert", "plan"])
+@pytest.mark.parametrize("name", ["append", "convert", "plan"])
 def test_help_prints_every_option_once_under_its_heading(name):
     shown = call(name, "--help").stdout
     sections = dict(re.findall(r"^(\w+):\n((?:  .*\n)+)", shown, re.MULTILINE))
@@ -22,10 +22,11 @@ def test_help_prints_every_option_once_under_its_heading(name):
     assert sum(map(len, found.values())) == len(names) + 1, "an option without a heading, or a heading without it"
 
 
-def test_every_name_under_a_heading_is_an_option_of_convert_or_plan():
+def test_every_name_under_a_heading_is_an_option_of_a_conversion():
+    from shardkit.cli.append import append
     from shardkit.cli.convert import convert
     from shardkit.cli.plan import plan
 
     named = [name for names in OPTION_GROUPS.values() for name in names]
-    params = [param for command in (convert, plan) for param in command.params]
+    params = [param for command in (append, convert, plan) for param in command.params]
     assert sorted(named) == sorted({param.opts[0] for param in params if param.param_type_name == "option"})

@@ -79,6 +79,7 @@ ADDED = {
     "jpeg": "baseline",
     "subsampling": "4:2:0",
     "strip_metadata": True,
+    "appended_to": "0" * 64,
 }
 NEEDED = {"fit": {"size": (1, 2)}, "mask_padding": {"size": (1, 2), "fit": "pad"}}
 

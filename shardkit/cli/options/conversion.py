@@ -14,6 +14,7 @@ from shardkit.option_values import CHOICES
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
+_BY_NAME: dict[str, Callable[..., Any]] = {}
 _DEFAULTS = {name: argument.default for name, argument in inspect.signature(api.convert).parameters.items()}
 
 
@@ -25,7 +26,9 @@ def _option(flag: str, help_text: str, **settings: Any) -> Callable[[Command], C
     default = _DEFAULTS[name]
     if default is not None and not settings.get("multiple"):
         settings |= {"default": default, "show_default": True}
-    return click.option(flag, name, help=help_text, **settings)
+    option = click.option(flag, name, help=help_text, **settings)
+    _BY_NAME[name] = option
+    return option
 
 
 max_rejected_option = _option("--max-rejected", "Maximum number or share of rejected images.", metavar="LIMIT")
@@ -140,6 +143,21 @@ def conversion_options(command: Command) -> Command:
     return command
 
 
+def options_named(*names: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds some of the options of `convert`, in this order.
+
+    Args:
+        names: Names of the parameters, such as ``label_columns``.
+    """
+
+    def decorate(command: Command) -> Command:
+        for name in reversed(names):
+            command = _BY_NAME[name](command)
+        return command
+
+    return decorate
+
+
 def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
     """Return the keyword arguments for the functions in `shardkit.api`.
 
@@ -150,10 +168,10 @@ def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
     Raises:
         CallError: An option is unknown to shardkit and to Beam, precedes SOURCE, or its file cannot be read.
     """
-    classes = None if given["classes"] is None else _read_classes(given["classes"])
     if given["beam_options"]:
         refuse_unknown_options(given["beam_options"], *paths)
-    return {**given, "classes": classes}
+    classes = given.get("classes")  # `append` has no such option
+    return given if classes is None else {**given, "classes": _read_classes(classes)}
 
 
 def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:

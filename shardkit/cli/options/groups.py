@@ -4,7 +4,7 @@ import click
 
 from shardkit.cli.options.beam import BeamOptionsCommand
 
-# Every option of `convert` and `plan` under its heading, in the order of `--help`.
+# Every option of `convert`, `plan` and `append` under its heading, in the order of `--help`.
 OPTION_GROUPS = {
     "Source": (
         "--layout",
@@ -40,7 +40,7 @@ OPTION_GROUPS = {
         "--subsampling",
         "--strip-metadata",
     ),
-    "Run": ("--name", "--overwrite", "--workers", "--explain", "--json", "--quiet", "--log-format"),
+    "Run": ("--name", "--skip-existing", "--overwrite", "--workers", "--explain", "--json", "--quiet", "--log-format"),
 }
 LAST_GROUP = "Run"
 NAME_COLUMNS = 28  # minimum width of the first column: click aligns each section separately

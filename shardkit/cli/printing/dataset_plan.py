@@ -60,6 +60,8 @@ def dataset_plan_json(manifest: Manifest) -> str:
 
 def _reasons(manifest: Manifest, source_bytes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
     """Return the reasons for the number of shards of each split, from the options that the manifest has."""
+    if manifest.generations:
+        return {name: (_generations_sentence(manifest, name),) for name in manifest.splits}
     options, shards = manifest.options, manifest.options["shards"]
     return {
         name: choose_num_shards(
@@ -72,3 +74,12 @@ def _reasons(manifest: Manifest, source_bytes: Mapping[str, int]) -> dict[str, t
         ).reasons
         for name, split in manifest.splits.items()
     }
+
+
+def _generations_sentence(manifest: Manifest, split: str) -> str:
+    numbers = ", ".join(
+        f"{one.splits[split].num_shards:,} of {one.folder or 'the first conversion'}"
+        for one in manifest.generations
+        if split in one.splits
+    )
+    return f"{split} has the shards of its generations: {numbers}."

@@ -6,6 +6,7 @@ from typing import Any
 from rich.console import Group
 from rich.table import Table
 
+from shardkit.cli.printing.generations import generations_part
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.cli.printing.tables import table
@@ -38,7 +39,8 @@ def info_summary(manifest: Manifest) -> Group:
     parts += map(Paragraph, ["", *lines] if (lines := balance_lines(rows, features)) else [])
     parts += [*_classes_part(manifest), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
     lines = [_changes_line(statistics), *gps_lines(manifest), rejected_line(manifest)]
-    lines += ties_lines(source.groups, source.duplicates)
+    lines += [*ties_lines(source.groups, source.duplicates), f"digest: {manifest.digest}"]
+    parts += ["", *generations_part(manifest)] if manifest.generations else []
     return Group(*parts, *map(Paragraph, lines))
 
 

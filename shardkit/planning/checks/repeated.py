@@ -54,8 +54,9 @@ def check_repeated(
     leaking = grouping.groups_in_several_splits(codes, split_of)
     if len(leaking):
         # The source's own splits keep their images: only `drop` helps there.
-        commands = [] if options.dedupe == "drop" else [call.command("keep the first of each", {"--dedupe": "drop"})]
-        if options.dedupe == "ignore" and options.splits is not None and not options.splits_of:
+        fixed = options.dedupe == "drop" or options.appended_to is not None
+        commands = [] if fixed else [call.command("keep the first of each", {"--dedupe": "drop"})]
+        if options.dedupe == "ignore" and options.splits is not None and not options.splits_of and not fixed:
             commands.append(call.command("keep them in one split", {"--dedupe": "group"}))
         yield Finding(
             "duplicate_in_several_splits",

@@ -10,6 +10,7 @@ import pyarrow.compute as pc
 from shardkit.errors import CallError
 from shardkit.hashing import hash64_column
 from shardkit.naming import split_order
+from shardkit.planning.earlier_examples import EarlierExamples, forced_splits
 from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
@@ -89,18 +90,33 @@ def find_relations(good: Rows, options: ConvertOptions) -> Relations:
     Raises:
         CallError: `--group-by` is neither a column nor a regular expression that matches a key.
     """
-    groups = good[GROUP.name] if GROUP.name in good.column_names else None
-    if groups is not None and groups.null_count == len(groups):
-        groups = None
-    if groups is None and options.group_by is not None:
-        groups = grouping.groups_by_pattern(good["key"], options.group_by)
+    groups = groups_of(good, options)
     group_codes = None if groups is None else grouping.group_codes(groups)
     contents = good.lazy_column("content_sha256")
     return Relations(groups, group_codes, grouping.duplicate_codes(contents) if contents_known(good) else None)
 
 
+def groups_of(good: Rows, options: ConvertOptions) -> pa.ChunkedArray | None:
+    """Return the group of every row, null for a row without one; None if no row has one.
+
+    Raises:
+        CallError: `--group-by` is neither a column nor a regular expression that matches a key.
+    """
+    groups = good[GROUP.name] if GROUP.name in good.column_names else None
+    if groups is not None and groups.null_count == len(groups):
+        groups = None
+    if groups is None and options.group_by is not None:
+        groups = grouping.groups_by_pattern(good["key"], options.group_by)
+    return groups
+
+
 def assign_splits(
-    good: Rows, labels: ExampleLabels, relations: Relations, options: ConvertOptions, call: UserCall
+    good: Rows,
+    labels: ExampleLabels,
+    relations: Relations,
+    options: ConvertOptions,
+    call: UserCall,
+    earlier: EarlierExamples | None = None,
 ) -> tuple[npt.NDArray[np.int32], list[str]]:
     """Assign every good row to a split.
 
@@ -110,13 +126,55 @@ def assign_splits(
         relations: Groups and duplicates among the rows.
         options: Options of the conversion.
         call: The user's call.
+        earlier: The dataset that the examples are appended to; None for a new one.
 
     Returns:
-        int32[n], index of each row's split; and the names of the splits.
+        int32[n], index of each row's split; and the names of the splits. Appended examples need not be in every split:
+        names without an example are left out.
 
     Raises:
-        CallError: `--splits` or `--splits-of` does not fit the source's own splits, or a split would be empty.
+        CallError: `--splits` or `--splits-of` does not fit the source's own splits, or a split of a new dataset would
+            be empty.
     """
+    if earlier is None:
+        return _assign(good, labels, relations, options, call, may_be_empty=False)
+    split_of, names = _assign(good, labels, relations, options, call, may_be_empty=True)
+    return _with_earlier(good, relations, options, earlier, split_of, names)
+
+
+def _with_earlier(
+    good: Rows,
+    relations: Relations,
+    options: ConvertOptions,
+    earlier: EarlierExamples,
+    split_of: npt.NDArray[np.int32],
+    names: list[str],
+) -> tuple[npt.NDArray[np.int32], list[str]]:
+    """Move rows to the split of their group or twin in the dataset, unless the source has decided their split."""
+    group_duplicates = options.dedupe != "ignore" and contents_known(good)
+    atomic_groups = relations.atomic_groups(with_duplicates=group_duplicates)
+    forced = forced_splits(good, earlier, relations.groups, atomic_groups, with_duplicates=group_duplicates)
+    if own_splits(good):
+        given = good["split"].cast(pa.string())
+        divided = set(np.flatnonzero(pc.is_in(given, pa.array(options.splits_of, pa.string())).to_numpy()).tolist())
+        forced = {row: name for row, name in forced.items() if row in divided}
+    every = split_order({*names, *forced.values()})
+    moved = np.array([every.index(name) for name in names], np.int32)[split_of]
+    if forced:
+        moved[list(forced)] = [every.index(name) for name in forced.values()]
+    used = np.unique(moved)
+    return np.searchsorted(used, moved).astype(np.int32), [every[number] for number in used.tolist()]
+
+
+def _assign(
+    good: Rows,
+    labels: ExampleLabels,
+    relations: Relations,
+    options: ConvertOptions,
+    call: UserCall,
+    *,
+    may_be_empty: bool,
+) -> tuple[npt.NDArray[np.int32], list[str]]:
     own = own_splits(good)
     check_splits(own, options, call)
     names = written_splits(own, options)
@@ -125,13 +183,15 @@ def assign_splits(
             return np.zeros(len(good), np.int32), names
         return pc.index_in(good["split"], pa.array(names)).to_numpy().astype(np.int32), names
     if not options.splits_of:
-        return _divide(good, labels, relations, options, call), names
+        return _divide(good, labels, relations, options, call, may_be_empty=may_be_empty), names
     given = good["split"].cast(pa.string())
     is_divided = pc.is_in(given, pa.array(options.splits_of)).to_numpy()
     split_of = pc.fill_null(pc.index_in(given, pa.array(names)), 0).to_numpy().astype(np.int32)
     rows = np.flatnonzero(is_divided)
     # Only the divided rows decide, so the result is that of a source without the other splits.
-    divided = _divide(good.filter(is_divided), labels.take(rows), relations.take(rows), options, call)
+    divided = _divide(
+        good.filter(is_divided), labels.take(rows), relations.take(rows), options, call, may_be_empty=may_be_empty
+    )
     split_of[rows] = np.array([names.index(name) for name in split_order(set(options.splits))], np.int32)[divided]
     return split_of, names
 
@@ -142,7 +202,13 @@ def own_splits(good: Rows) -> list[str]:
 
 
 def _divide(
-    good: Rows, labels: ExampleLabels, relations: Relations, options: ConvertOptions, call: UserCall
+    good: Rows,
+    labels: ExampleLabels,
+    relations: Relations,
+    options: ConvertOptions,
+    call: UserCall,
+    *,
+    may_be_empty: bool,
 ) -> npt.NDArray[np.int32]:
     """Return int32[n], each row's index into the wanted splits in their usual order."""
     wanted = options.splits or {}
@@ -159,7 +225,7 @@ def _divide(
         hashes = hash64_column(good.lazy_column("key"), seed=options.seed, purpose="split")
         split_of = split_atomic_groups(hashes, labels, ratios, atomic_groups)
     counts = np.bincount(split_of, minlength=len(names))
-    if not counts.all():
+    if not counts.all() and not may_be_empty:
         empty = names[int(np.argmin(counts))]
         problem = (
             f"split {empty!r} would get none of the {len(good)} examples; raise its share, or leave that split out"

@@ -33,7 +33,8 @@ def check_splits(own: Collection[str], options: ConvertOptions, call: UserCall) 
     names = split_order(set(own))
     if not options.splits_of:
         if own:
-            problem = f"the source has its own splits ({', '.join(names)}), and --splits would mix them"
+            shares = "--splits" if options.appended_to is None else "the dataset's shares"
+            problem = f"the source has its own splits ({', '.join(names)}), and {shares} would mix them"
             if len(names) == 1:
                 problem = f"the source already has the split {names[0]!r}; use --splits-of {names[0]} to divide it"
             raise refusal(problem, _commands(names, options.splits, call))

@@ -3,8 +3,12 @@
 A conversion with `--overwrite` removes the manifest before it changes a shard. So while the manifest is the one that
 the table was made from, all records read are those of the table. Without this check, training would read records of
 other shards: TensorFlow opens a file by its name, and every shard has an intact record at its first byte.
+
+An append replaces the manifest and changes no shard, so that reading goes on: it keeps the manifest from before it under
+its digest, which a conversion with `--overwrite` removes.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -55,15 +59,17 @@ class SourceWatch:
             DataError: See check.
         """
         self.check()
-        paths = [f"{root.url}/{naming.MANIFEST}" for root in self._roots if isinstance(root, LocalFolder)]
+        local = [root for root in self._roots if isinstance(root, LocalFolder)]
+        paths = [f"{root.url}/{naming.MANIFEST}" for root in local]
         with tf.device("CPU:0"):
             expected = [int(_hash(path)) for path in paths]
+        kept = [f"{root.url}/{naming.earlier_manifest(read_manifest(root.url).digest)}" for root in local]
 
         def unchanged() -> Any:
             texts = [f"{path}: the manifest was changed while the dataset was read; {_REMEDY}" for path in paths]
             checks = [
-                tf.debugging.Assert(tf.equal(_hash(path), number), [text])
-                for path, number, text in zip(paths, expected, texts, strict=True)
+                tf.debugging.Assert(_unchanged(path, number, before), [text])
+                for path, number, before, text in zip(paths, expected, kept, texts, strict=True)
             ]
             return tf.group(*[one for one in checks if one is not None])
 
@@ -125,6 +131,13 @@ class SourceWatch:
             if its_root.url == root.url and (shard.path, shard.sha256) not in listed:
                 msg = f"{root.url}/{shard.path}: the shard was replaced while the dataset was read; {_REMEDY}"
                 raise DataError(msg)
+
+
+def _unchanged(path: str, number: int, before: str) -> Any:
+    """Return whether a manifest is the one with a hash, or an append has kept that one."""
+    pattern = re.sub(r"([*?\[\\])", r"\\\1", before)  # the only op that finds out whether a file exists takes a glob
+    same = tf.equal(_hash(path), number)
+    return tf.cond(same, lambda: same, lambda: tf.size(tf.io.matching_files(pattern)) > 0)
 
 
 def _hash(path: str) -> Any:

@@ -12,7 +12,7 @@ from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CONVERT_AGAIN, CallError, DataError, ManifestError
 from shardkit.planning import plan_file
 from shardkit.planning.options_text import PLAN_VERSION_KEY
-from shardkit.storage import TEMPORARY, Folder
+from shardkit.storage import TEMPORARY, Folder, open_folder
 from shardkit.writing.output.shard_reports import REPORTS
 
 _CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
@@ -34,7 +34,7 @@ def finished(output: Folder) -> Manifest | None:
 
 
 def owned(output: Folder) -> set[str]:
-    """Return the names of the files directly in the folder that shardkit wrote.
+    """Return the names of the files directly in the folder that shardkit wrote, and of the folders of appends.
 
     A name alone proves nothing: other programs write `train-00000-of-01024.tfrecord` and `manifest.json` too. A shard
     is ours if a valid manifest, the plan of an interrupted conversion, the list of an interrupted removal or its own
@@ -51,7 +51,21 @@ def owned(output: Folder) -> set[str]:
     is_dataset = bool(ours) or any(entry.is_folder and entry.name == naming.WORK_FOLDER for entry in entries)
     if is_dataset or manifest is not None:
         ours |= names & {*_DATASET_FILES, *own_exports(output)}
+    folders = {entry.name for entry in entries if entry.is_folder and _is_own_folder(entry.name)}
+    ours |= {name for name in folders if _holds_only_ours(open_folder(f"{output.url}/{name}"), name)}
     return ours | {name for name in names if name.startswith(TEMPORARY)}
+
+
+def _is_own_folder(name: str) -> bool:
+    return name == naming.EARLIER_MANIFESTS or naming.is_generation_folder(name)
+
+
+def _holds_only_ours(folder: Folder, name: str) -> bool:
+    """Return whether everything in a folder of an append was written by shardkit."""
+    if name != naming.EARLIER_MANIFESTS:
+        ours = {*owned(folder), naming.WORK_FOLDER}
+        return all(entry.name in ours for entry in folder.scan())
+    return all(naming.is_earlier_manifest(one.name) or one.name.startswith(TEMPORARY) for one in folder.scan())
 
 
 def _named(output: Folder, manifest: Manifest | None) -> set[str]:
@@ -116,15 +130,26 @@ def refuse_different(output: Folder, wanted: dict[str, Any]) -> Manifest | None:
     if pending is None:
         refuse_shards(output)
     elif said := difference(pending, wanted):
-        msg = f"{output.url}: holds an interrupted conversion that differs: {said}; "
+        what = "append" if _is_generation(output.url) else "conversion"
+        msg = f"{output.url}: holds an interrupted {what} that differs: {said}; "
         raise DataError(msg + "use the earlier options to resume it, or start again with --overwrite")
     return None
 
 
 def converted_differently(url: str, said: str) -> DataError:
     """Return the error for an output that holds the dataset of another conversion."""
+    if _is_generation(url):
+        msg = (
+            f"{url}: holds an append that is not published and differs: {said}; run the earlier command again to "
+            "finish it, or discard it with --overwrite"
+        )
+        return DataError(msg)
     msg = f"{url}: holds a dataset converted differently: {said}; choose another folder, or replace it with --overwrite"
     return DataError(msg)
+
+
+def _is_generation(url: str) -> bool:
+    return naming.is_generation_folder(url.rpartition("/")[2])
 
 
 def refuse_damaged(output: Folder, manifest: Manifest) -> None:
@@ -133,9 +158,13 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
     Raises:
         DataError: There is such a shard.
     """
+    # One listing for each folder: a stat per shard takes minutes on object stores.
+    folders = sorted({shard.path.rpartition("/")[0] for _, shard in manifest.shards()})
     sizes = {
-        entry.name: entry.num_bytes for entry in output.scan()
-    }  # one listing: a stat per shard takes minutes on object stores
+        f"{folder}/{entry.name}" if folder else entry.name: entry.num_bytes
+        for folder in folders
+        for entry in output.scan(folder)
+    }
     for _, shard in manifest.shards():
         for path, num_bytes in ((shard.path, shard.num_bytes), (shard.index.path, None)):
             found = sizes.get(path)
@@ -158,15 +187,16 @@ def refuse_shards(output: Folder) -> None:
 
 
 def description(manifest: Manifest) -> dict[str, Any]:
-    """Return the description of a dataset's conversion, in the form of Plan.description()."""
+    """Return the description of a dataset's first conversion, in the form of Plan.description()."""
+    first = manifest.history[0]
     return {
-        PLAN_VERSION_KEY: manifest.options[PLAN_VERSION_KEY],
+        PLAN_VERSION_KEY: first.options[PLAN_VERSION_KEY],
         "name": manifest.name,
-        "source": manifest.source.fingerprint,
-        "layout": manifest.source.layout,
-        "classes": manifest.classes,
-        "options": {name: value for name, value in manifest.options.items() if name != PLAN_VERSION_KEY},
-        "software": manifest.software,
+        "source": first.source.fingerprint,
+        "layout": first.source.layout,
+        "classes": manifest.classes[: first.num_classes],
+        "options": {name: value for name, value in first.options.items() if name != PLAN_VERSION_KEY},
+        "software": first.software,
     }
 
 
@@ -206,5 +236,8 @@ def clear(output: Folder) -> None:
     plan_file.remove_plan(output)
     output.remove_tree(REPORTS)
     for name in doomed:
-        output.remove(name)
+        if _is_own_folder(name):
+            output.remove_tree(name)
+        else:
+            output.remove(name)
     output.remove(REMOVING)

@@ -1,0 +1,55 @@
+"""The summary that `append` prints."""
+
+from typing import TYPE_CHECKING
+
+from rich.console import Group
+from rich.table import Table
+
+from shardkit.cli.printing.dataset_summary import ties_lines
+from shardkit.cli.printing.generations import generations_part
+from shardkit.cli.printing.lines import Paragraph
+from shardkit.cli.printing.next_steps import next_steps
+from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
+from shardkit.cli.printing.summary import classes_line, hint_lines
+from shardkit.naming import counted
+
+if TYPE_CHECKING:
+    from shardkit.writing.appending.append import AppendOutcome
+
+NEW_CLASSES_SHOWN = 10
+
+
+def append_summary(outcome: "AppendOutcome", dataset: str) -> Group:
+    """Return what `append` prints: the generations, the dataset in total, new classes, and the old digest.
+
+    Args:
+        outcome: The result.
+        dataset: DATASET as the user wrote it.
+    """
+    manifest = outcome.manifest
+    rows = rows_of(manifest)
+    parts: list[Table | Paragraph | str] = ["", *generations_part(manifest), "In total:", splits_table(rows, "bytes")]
+    lines = ["", *balance_lines(rows, manifest.features), *_new_classes_lines(outcome), classes_line(manifest.classes)]
+    if not outcome.unchanged:
+        generation = manifest.history[-1]
+        lines += ties_lines(None, generation.source.duplicates)
+        if generation.rejected.num_examples:
+            reasons = ", ".join(f"{count:,} {reason}" for reason, count in generation.rejected.by_reason.items())
+            lines.append(f"left out: {reasons} (listed by `shardkit info --rejected`)")
+        before = f", {counted(outcome.finished_before, 'shard')} finished before" if outcome.finished_before else ""
+        lines.append(f"{outcome.seconds:.1f} s{before}")
+        lines.append(f"the dataset from before stays readable as {dataset}@sha256:{generation.previous}")
+    lines += hint_lines(outcome.findings)
+    return Group(*parts, *map(Paragraph, lines), *next_steps(manifest, dataset))
+
+
+def _new_classes_lines(outcome: "AppendOutcome") -> list[str]:
+    if outcome.unchanged or len(outcome.manifest.history) < 2:
+        return []
+    before, last = outcome.manifest.history[-2:]
+    new = list(enumerate(outcome.manifest.classes[before.num_classes : last.num_classes], before.num_classes))
+    if not new:
+        return []
+    shown = ", ".join(f"{name!r} is label {label}" for label, name in new[:NEW_CLASSES_SHOWN])
+    more = f" and {len(new) - NEW_CLASSES_SHOWN:,} more" if len(new) > NEW_CLASSES_SHOWN else ""
+    return [f"{counted(len(new), 'new class')}: {shown}{more}; a model for the dataset needs that many more outputs"]

@@ -1,0 +1,165 @@
+"""The parts of a manifest: shards, splits, the source, and the generations that were appended."""
+
+from typing import Annotated, Any
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    NonNegativeInt,
+    SerializerFunctionWrapHandler,
+    model_serializer,
+)
+
+from shardkit import naming
+
+
+def _below_the_folder(path: str) -> str:
+    if problem := naming.relative_path_problem(path):
+        msg = f"path {path!r} may not be used: {problem}"
+        raise ValueError(msg)
+    return path
+
+
+RelativePath = Annotated[str, AfterValidator(_below_the_folder)]
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+
+
+class Part(BaseModel):
+    """A part of a manifest: unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class File(Part):
+    """A file next to the shards; its path is relative to the manifest."""
+
+    path: RelativePath
+    num_bytes: NonNegativeInt
+    sha256: Sha256
+
+
+class Index(Part):
+    """The index of a shard."""
+
+    path: RelativePath
+    sha256: Sha256
+
+
+class Shard(Part):
+    """One TFRecord file.
+
+    Attributes:
+        path: Path of the file.
+        num_examples: Number of records.
+        num_bytes: Size of the file in bytes.
+        sha256: SHA-256 of the file.
+        index: Its index.
+        num_with_gps: Number of stored images whose metadata holds a GPS position; in the file only if there are any.
+    """
+
+    path: RelativePath
+    num_examples: NonNegativeInt
+    num_bytes: NonNegativeInt
+    sha256: Sha256
+    index: Index
+    num_with_gps: NonNegativeInt = 0
+
+    @model_serializer(mode="wrap")
+    def _without_zero(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialise(self)
+        return {name: value for name, value in fields.items() if value or name != "num_with_gps"}
+
+
+class Balance(Part):
+    """Balance of the shards of a split.
+
+    Attributes:
+        count_spread: Largest minus smallest number of examples in a shard.
+        class_spread: The same within one class, for the class with the largest difference.
+        bytes_spread: Largest divided by smallest size of a shard, minus 1; 0.01 is 1 %.
+    """
+
+    count_spread: NonNegativeInt
+    class_spread: NonNegativeInt
+    bytes_spread: float
+
+
+class Split(Part):
+    """One split; ``class_counts`` in label order."""
+
+    num_examples: NonNegativeInt
+    num_bytes: NonNegativeInt
+    class_counts: list[NonNegativeInt]
+    balance: Balance
+    shards: list[Shard]
+
+
+class Source(Part):
+    """The converted source.
+
+    Attributes:
+        fingerprint: A sha256 of keys, labels, sizes and, if known, contents.
+        layout: Name of the layout.
+        num_files: Number of files, including rejected ones.
+        num_bytes: Size of these files in bytes.
+        skipped: Number of files that are no images, by ending or reason.
+        groups: Number of groups; None without groups.
+        duplicates: Number of exact duplicates of other images; None if contents are not known.
+    """
+
+    fingerprint: Sha256
+    layout: str
+    num_files: NonNegativeInt
+    num_bytes: NonNegativeInt
+    skipped: dict[str, NonNegativeInt]
+    groups: NonNegativeInt | None
+    duplicates: NonNegativeInt | None
+
+
+class Rejected(Part):
+    """The rejected files; their keys and messages are in ``rejected.parquet``."""
+
+    num_examples: NonNegativeInt
+    by_reason: dict[str, NonNegativeInt]
+
+
+class GenerationSplit(Part):
+    """What one generation adds to a split."""
+
+    num_examples: NonNegativeInt
+    num_bytes: NonNegativeInt
+    num_shards: NonNegativeInt
+    balance: Balance
+
+
+class Generation(Part):
+    """What one conversion wrote: the first one, or one that `shardkit append` added.
+
+    Attributes:
+        folder: Folder of its files; None for the first one, whose files are in the dataset's folder.
+        previous: Digest of the manifest before it; None for the first one.
+        num_classes: Number of classes of the dataset with this generation: the first ones in label order.
+        splits: What it adds to each split.
+        source: The source that was converted.
+        options: Options of the conversion.
+        plan_digest: Digest of its plan, which the index of every shard of it repeats.
+        rejected: Number of rejected files.
+        software: Versions that wrote it.
+    """
+
+    folder: RelativePath | None
+    previous: Sha256 | None
+    num_classes: NonNegativeInt
+    splits: dict[str, GenerationSplit]
+    source: Source
+    options: dict[str, Any]
+    plan_digest: Sha256
+    rejected: Rejected
+    software: dict[str, str]
+
+    @property
+    def num_examples(self) -> int:
+        """Number of examples of all splits."""
+        return sum(split.num_examples for split in self.splits.values())

@@ -1,0 +1,119 @@
+"""Choose the examples of a plan among the rows of an inventory, with their labels and splits."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shardkit.errors import DataError
+from shardkit.inventory.inventory import Inventory
+from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
+from shardkit.planning.earlier_examples import EarlierExamples, drop_known_keys, drop_leaks, drop_twins, num_repeated
+from shardkit.planning.labels import ExampleLabels, encode_labels
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.rows import Rows
+from shardkit.planning.splits.assign_splits import Relations, assign_splits, find_relations
+from shardkit.planning.splits.unsplit import reject_unsplit
+from shardkit.planning.user_call import UserCall
+
+
+@dataclass(frozen=True, slots=True)
+class ChosenExamples:
+    """The n examples of a plan.
+
+    Attributes:
+        good: Their rows of the inventory.
+        rejected: The rejected rows, sorted by key.
+        relations: Groups and exact duplicates among them.
+        labels: Their labels.
+        split_of: int32[n], index of each one's split.
+        names: Names of the splits.
+        num_duplicates: Number of good rows with the same bytes as another one, also of those that are left out; None if
+            contents are not known.
+    """
+
+    good: Rows
+    rejected: pa.Table
+    relations: Relations
+    labels: ExampleLabels
+    split_of: npt.NDArray[np.int32]
+    names: list[str]
+    num_duplicates: int | None
+
+
+def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
+    """Return the rows of an inventory, with a reason for those that planning rejects."""
+    table = reject_repeated_keys(inventory.table)
+    if options.splits is None or options.splits_of:  # with `--splits` alone, the source must have no splits at all
+        table = reject_unsplit(table)
+    return table
+
+
+def choose_examples(
+    inventory: Inventory,
+    table: pa.Table,
+    good: Rows,
+    rejected: pa.Table,
+    options: ConvertOptions,
+    call: UserCall,
+    earlier: EarlierExamples | None,
+) -> ChosenExamples:
+    """Choose the examples.
+
+    Args:
+        inventory: The inventory of the source.
+        table: Its rows; see planned_table.
+        good: The rows without a reason.
+        rejected: The other rows.
+        options: Options of the conversion.
+        call: The user's call.
+        earlier: What the examples have in common with the dataset that they are appended to; None for a new dataset.
+
+    Raises:
+        DataError: No example is left.
+        CallError: The options do not fit the source.
+    """
+
+    def assigned(some: Rows, among: Relations) -> tuple[ExampleLabels, npt.NDArray[np.int32], list[str]]:
+        labels = encode_labels(table, some, options, inventory.classes, earlier)
+        return labels, *assign_splits(some, labels, among, options, call, earlier)
+
+    def refuse_nothing(some: Rows) -> None:
+        if not len(some):
+            raise nothing_left(rejected, inventory.skipped)
+
+    if earlier is not None:
+        good, rejected = drop_known_keys(good, rejected, earlier)
+    refuse_nothing(good)
+    relations = find_relations(good, options)
+    num_duplicates = relations.num_duplicates
+    if earlier is not None and num_duplicates is not None:
+        num_duplicates += num_repeated(good, earlier)
+    if earlier is not None and options.dedupe == "drop":
+        good, rejected = drop_twins(good, rejected, earlier)
+        refuse_nothing(good)
+        relations = find_relations(good, options)
+    if options.dedupe == "drop":
+        good, rejected = drop_duplicates(good, rejected, relations)
+        relations = find_relations(good, options)
+    labels, split_of, names = assigned(good, relations)
+    if earlier is not None and options.dedupe == "group":
+        kept, rejected = drop_leaks(good, rejected, earlier, split_of, names)
+        refuse_nothing(kept)
+        if len(kept) < len(good):
+            good, relations = kept, find_relations(kept, options)
+            labels, split_of, names = assigned(good, relations)
+    return ChosenExamples(good, rejected, relations, labels, split_of, names, num_duplicates)
+
+
+def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:
+    """Return the error for a source without a good image."""
+    if len(rejected):
+        first = rejected.slice(0, 1).to_pylist()[0]
+        return DataError(f"none of the {len(rejected)} images is good; the first, {first['key']}: {first['message']}")
+    if skipped:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in skipped.items())
+        return DataError(f"there are no images to convert in the source; skipped: {kinds}")
+    return DataError("there are no images in the source; its folders are empty")

@@ -1,0 +1,178 @@
+"""Append the examples of a source to a dataset: convert them into a folder in it, then publish both as one dataset.
+
+Nothing of the dataset changes before the last step, which replaces the manifest: a run that is killed leaves the old
+dataset or the new one. The manifest from before is kept under its digest first, so that a trainer can go on with it.
+"""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from shardkit import naming
+from shardkit.dataset.manifest import Manifest, Shard, read_manifest
+from shardkit.dataset.shard_indexes import parse_columns, read_indexes
+from shardkit.errors import CallError, DataError, StaleRunError
+from shardkit.planning import plan_file
+from shardkit.planning.checks.finding import Finding
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.user_call import UserCall
+from shardkit.sources import SourceOptions
+from shardkit.sources.commands import for_append
+from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
+from shardkit.storage.output_lock import locked
+from shardkit.writing.appending.addition import Addition, AlreadyAppendedError
+from shardkit.writing.appending.merging import merged_manifest, moved_shards
+from shardkit.writing.conversion import REJECTED_IN_WORK, Conversion
+from shardkit.writing.executor import Executor
+from shardkit.writing.output import output_folder as outputs
+from shardkit.writing.output.run_log import RunLog
+from shardkit.writing.output.run_token import Run, claimed
+from shardkit.writing.progress import ProgressListener, Silent
+from shardkit.writing.publishing import CountedShard
+from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
+
+
+@dataclass(frozen=True, slots=True)
+class AppendOutcome:
+    """The result of an append.
+
+    Attributes:
+        manifest: The manifest of the whole dataset.
+        folder: Folder of the generation that has the source's examples; None for the dataset's own.
+        seconds: Duration of this run.
+        finished_before: Number of shards that an earlier run had finished.
+        unchanged: Whether the dataset had the source's examples already, so that nothing was written.
+        findings: Facts about the source that the user should check; see `shardkit.planning.checks`.
+    """
+
+    manifest: Manifest
+    folder: str | None
+    seconds: float
+    finished_before: int = 0
+    unchanged: bool = False
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass
+class Append:
+    """One run of an append.
+
+    Attributes:
+        manifest: The dataset's manifest, as it was when the options were taken from it.
+        source_url: The source.
+        options: Options of the conversion; see `options.generation_options`.
+        executor: Runs the inventory and the writing.
+        source_options: How the source is read.
+        limit: Maximum number or share of rejected images.
+        skip_existing: Whether images that the dataset has are left out instead of refused.
+        overwrite: Whether another append that is not finished may be discarded.
+        listener: Receives messages and progress.
+        log: The events of this run.
+        call: The user's call, for the commands in errors.
+    """
+
+    manifest: Manifest
+    source_url: str
+    options: ConvertOptions
+    executor: Executor
+    source_options: SourceOptions = field(default_factory=SourceOptions)
+    limit: RejectLimit = field(default_factory=lambda: RejectLimit.parse(DEFAULT_MAX_REJECTED))
+    skip_existing: bool = False
+    overwrite: bool = False
+    listener: ProgressListener = field(default_factory=Silent)
+    log: RunLog = field(default_factory=RunLog)
+    call: UserCall = field(default_factory=UserCall)
+
+    def run(self) -> AppendOutcome:
+        """Append the source.
+
+        Raises:
+            CallError: The source or the options do not fit the dataset.
+            DataError: The dataset has some of the keys, too many images are bad, the source or the dataset changed
+                meanwhile, or another append is not finished and `overwrite` is off.
+            MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
+        """
+        root = self.manifest.root
+        if root.resolve("") == open_folder(self.source_url).resolve(""):
+            msg = f"{root.url}: SOURCE is the dataset itself; give the folder of the new images"
+            raise CallError(msg)
+        with os_errors_as("write into the dataset", root.url), locked(root), claimed(root) as run:
+            try:
+                return self._append(root, run)
+            except StaleRunError:
+                raise
+            finally:
+                with contextlib.suppress(StaleRunError):
+                    run.check()
+                    run.finish()  # a dataset has no work folder; that of the generation stays if it is not finished
+
+    def _append(self, root: Folder, run: Run) -> AppendOutcome:
+        _remove_temporaries(root)
+        self._refuse_changed(root)
+        outputs.refuse_damaged(root, self.manifest)
+        folder = naming.generation_folder(len(self.manifest.history))
+        conversion = Conversion(
+            self.source_url,
+            f"{root.url.rstrip('/')}/{folder}",
+            self.options,
+            self.executor,
+            source_options=self.source_options,
+            limit=self.limit,
+            overwrite=self.overwrite,
+            listener=self.listener,
+            log=self.log,
+            call=self.call,
+            addition=Addition(self.manifest, self.skip_existing),
+        )
+        try:
+            outcome = conversion.run()
+        except AlreadyAppendedError as there:
+            _remove_unused(root, folder)
+            return AppendOutcome(self.manifest, there.folder, self.log.seconds, unchanged=True)
+        except CallError as error:
+            _remove_unused(root, folder)
+            raise (error if self.call.dataset is None else for_append(error, self.call.dataset)) from None
+        with self.listener.phase("publishing", None):
+            manifest = self._publish(root, run, folder)
+        return AppendOutcome(manifest, folder, self.log.seconds, outcome.finished_before, findings=outcome.findings)
+
+    def _refuse_changed(self, root: Folder) -> None:
+        """Refuse a dataset that another run has changed since its options were taken."""
+        if read_manifest(root.url).digest != self.manifest.digest:
+            msg = f"{root.url}: another run has changed the dataset; run the same command again"
+            raise DataError(msg)
+
+    def _publish(self, root: Folder, run: Run, folder: str) -> Manifest:
+        part = read_manifest(f"{root.url}/{folder}")
+        shards: dict[str, list[CountedShard]] = {}
+        for split, shard in _counted([*self.manifest.shards(), *moved_shards(part, folder)], root):
+            shards.setdefault(split, []).append(shard)
+        merged = merged_manifest(self.manifest, part, folder, shards)
+        with root.atomic_write(naming.earlier_manifest(self.manifest.digest)) as file:
+            file.write(self.manifest.to_bytes())
+        run.check()
+        self._refuse_changed(root)
+        with root.atomic_write(naming.MANIFEST) as file:
+            file.write(merged.to_bytes())
+        return read_manifest(root.url)
+
+
+def _counted(listed: list[tuple[str, Shard]], root: Folder) -> Iterator[tuple[str, CountedShard]]:
+    raws = read_indexes(root, [shard for _, shard in listed])
+    for (split, shard), raw in zip(listed, raws, strict=True):
+        yield split, CountedShard.of(shard, parse_columns(root, shard, raw, ["label", "labels"]))
+
+
+def _remove_temporaries(root: Folder) -> None:
+    remove_temporaries(root)
+    for entry in root.scan(naming.EARLIER_MANIFESTS):
+        if entry.name.startswith(TEMPORARY):
+            root.remove(f"{naming.EARLIER_MANIFESTS}/{entry.name}")
+
+
+def _remove_unused(root: Folder, folder: str) -> None:
+    """Remove the folder of a generation of which nothing was written; keep that of an unfinished append."""
+    generation = open_folder(f"{root.url}/{folder}")
+    used = outputs.owned(generation) or plan_file.read_description(generation) or generation.stat(REJECTED_IN_WORK)
+    if not used and all(entry.name == naming.WORK_FOLDER for entry in generation.scan()):
+        root.remove_tree(folder)
