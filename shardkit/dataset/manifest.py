@@ -14,16 +14,20 @@ from pydantic import (
     SerializerFunctionWrapHandler,
     ValidationError,
     model_serializer,
+    model_validator,
 )
 
 from shardkit import naming
 from shardkit.dataset.features import Feature
 from shardkit.dataset.missing_manifest import explain_missing_manifest
+from shardkit.dataset.records_root import check_climb, records_root_problem, shard_path_problem
+from shardkit.dataset.stored_names import stored_as_problem
 from shardkit.errors import CONVERT_AGAIN, ManifestError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import Folder, open_folder, unreadable
 
 FORMAT_VERSION = 1
+ADOPTED = "adopted TFRecords"  # the layout in `source`
 
 
 def _below_the_folder(path: str) -> str:
@@ -33,7 +37,13 @@ def _below_the_folder(path: str) -> str:
     return path
 
 
+def _of_records(path: str) -> str:
+    # Whether it may leave the folder is checked with the manifest's records_root.
+    return path if path.startswith("../") else _below_the_folder(path)
+
+
 RelativePath = Annotated[str, AfterValidator(_below_the_folder)]
+RecordsPath = Annotated[str, AfterValidator(_of_records)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -60,7 +70,7 @@ class Shard(_Part):
     """One TFRecord file.
 
     Attributes:
-        path: Path of the file.
+        path: Path of the file; begins with the manifest's ``records_root`` if there is one.
         num_examples: Number of records.
         num_bytes: Size of the file in bytes.
         sha256: SHA-256 of the file.
@@ -68,7 +78,7 @@ class Shard(_Part):
         num_with_gps: Number of stored images whose metadata holds a GPS position; in the file only if there are any.
     """
 
-    path: RelativePath
+    path: RecordsPath
     num_examples: NonNegativeInt
     num_bytes: NonNegativeInt
     sha256: Sha256
@@ -138,7 +148,8 @@ class Manifest(_Part):
     """The whole manifest.
 
     ``plan_digest`` identifies the plan from which all shards were written; every index repeats it. ``root``, the folder
-    that the manifest was read from, is not part of the file.
+    that the manifest was read from, is not part of the file. ``stored_as`` (see `stored_names`) and ``records_root`` (see
+    `records_root`) belong to TFRecords that were adopted; other manifests lack them.
     """
 
     format_version: int
@@ -152,9 +163,32 @@ class Manifest(_Part):
     rejected: Rejected
     files: list[File]
     software: dict[str, str]
+    stored_as: dict[str, tuple[str, ...]] = {}
+    records_root: str | None = None
     digest: Sha256
 
     _root: Folder | None = PrivateAttr(default=None)
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialise(self)
+        return {name: value for name, value in fields.items() if value or name not in {"stored_as", "records_root"}}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Manifest":
+        problem = records_root_problem(self.records_root) or stored_as_problem(self.stored_as, self.features)
+        for name, split in self.splits.items():
+            for number, shard in enumerate(split.shards):
+                if found := shard_path_problem(shard.path, self.records_root):
+                    problem = problem or f"splits.{name}.shards.{number}.path: {found}"
+        if problem is not None:
+            raise ValueError(problem)
+        return self
+
+    @property
+    def is_adopted(self) -> bool:
+        """Whether the records were written by others and adopted as they are."""
+        return self.source.layout == ADOPTED
 
     @property
     def root(self) -> Folder:
@@ -187,6 +221,10 @@ class Manifest(_Part):
     def shards(self) -> Iterator[tuple[str, Shard]]:
         """Iterate over (split name, shard), in order."""
         return ((name, shard) for name, split in self.splits.items() for shard in split.shards)
+
+    def path_in_records(self, shard: Shard) -> str:
+        """Return the path of a shard relative to the folder of the records."""
+        return shard.path if self.records_root is None else shard.path.removeprefix(f"{self.records_root}/")
 
     @property
     def num_with_gps(self) -> int:
@@ -234,6 +272,8 @@ def read_manifest(path: str) -> Manifest:
     except OSError as error:
         raise unreadable(where, error) from error
     manifest = parse_manifest(raw, where=where)
+    if manifest.records_root is not None:
+        check_climb(root, manifest.records_root, where=where)
     manifest._root = root  # noqa: SLF001 - only reading sets it
     return manifest
 

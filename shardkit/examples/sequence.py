@@ -21,6 +21,7 @@ from shardkit.dataset.manifest import Manifest, Shard, read_manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.dataset.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_problem
 from shardkit.errors import CONVERT_AGAIN, CallError, DataError, RecordError, UnknownNameError
+from shardkit.examples.adopted import adopted_values
 from shardkit.examples.example import Example, Location
 from shardkit.storage import unreadable
 
@@ -204,7 +205,10 @@ def read_example(manifest: Manifest, shard: Shard, record: int, offset: int, len
         msg = f"{location} ({key}): {problem}; restore the shard or {CONVERT_AGAIN}"
         raise RecordError(msg)
     data = framed[HEADER_BYTES : HEADER_BYTES + length]
-    return Example(example_format.decode(data), manifest.features, manifest.classes, location)
+    stored = example_format.decode(data)
+    if manifest.stored_as:
+        stored = adopted_values(stored, manifest, key, location)
+    return Example(stored, manifest.features, manifest.classes, location)
 
 
 def _reopened(

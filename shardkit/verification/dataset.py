@@ -75,7 +75,8 @@ def verify_dataset(root: Folder, checker: Checker, *, deep: bool) -> tuple[Manif
     for file in manifest.files:
         problems += file_problems(root, file)
     problems += leftover_files(root, manifest)
-    job = CheckJob(root, manifest.plan_digest, ExampleSpec(manifest.features, manifest.classes), deep)
+    spec = ExampleSpec(manifest.features, manifest.classes, manifest.stored_as)
+    job = CheckJob(root, manifest.plan_digest, spec, deep)
     checks = checker.check_shards(job, [shard for _, shard in manifest.shards()])
     problems += [problem for check in checks for problem in check.problems]
     start = 0

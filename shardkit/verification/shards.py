@@ -13,6 +13,7 @@ from shardkit.dataset import features, tfrecord
 from shardkit.dataset.index import ShardSummary, coverage_problem, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
+from shardkit.dataset.records_root import check_climb, check_inside
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
 from shardkit.storage import TEMPORARY, Folder
@@ -55,6 +56,8 @@ def read_checked_manifest(root: Folder) -> tuple[Manifest | None, list[DatasetPr
         return None, [DatasetProblem(naming.MANIFEST, None, found)]
     try:
         manifest = parse_manifest(raw, where=naming.MANIFEST)
+        if manifest.records_root is not None:
+            check_climb(root, manifest.records_root, where=naming.MANIFEST)
     except ManifestError as error:
         return None, [DatasetProblem(naming.MANIFEST, None, str(error).removeprefix(f"{naming.MANIFEST}: "))]
     problems = (
@@ -94,10 +97,12 @@ def file_problems(root: Folder, file: File) -> list[DatasetProblem]:
 def leftover_files(root: Folder, manifest: Manifest) -> list[DatasetProblem]:
     """Return a problem for each file that does not belong: shards of other conversions, temporary files of writers."""
     known = {path for _, shard in manifest.shards() for path in (shard.path, shard.index.path)}
+    # Next to adopted records, others may have any names.
+    is_ours = naming.is_shard_file if not manifest.is_adopted else lambda _: False
     return [
         DatasetProblem(entry.name, None, "is not part of this dataset: the manifest does not list it; remove it")
         for entry in root.scan()
-        if (naming.is_shard_file(entry.name) and entry.name not in known) or entry.name.startswith(TEMPORARY)
+        if (is_ours(entry.name) and entry.name not in known) or entry.name.startswith(TEMPORARY)
     ]
 
 
@@ -108,6 +113,8 @@ def other_names(root: Folder, manifest: Manifest) -> list[str]:
     """
     known = {path for _, shard in manifest.shards() for path in (shard.path, shard.index.path)}
     known |= naming.DATASET_FILES | {file.path for file in manifest.files}
+    if manifest.is_adopted:
+        return []  # the folder is that of its records' owner
     return sorted(
         f"{entry.name}/" if entry.is_folder else entry.name
         for entry in root.scan()
@@ -139,6 +146,7 @@ def check_shard(root: Folder, shard: Shard, plan_digest: str, spec: ExampleSpec,
     counts = {} if table is None else dict(zip(*_counted(indexed_labels(table)), strict=True))
 
     def read() -> list[DatasetProblem]:
+        check_inside(root, shard.path)
         with root.open(shard.path) as file:
             return list(_record_problems(_Hashed(file), shard, table, spec, deep=deep))
 
@@ -146,6 +154,8 @@ def check_shard(root: Folder, shard: Shard, plan_digest: str, spec: ExampleSpec,
         found = retried(read)
     except OSError as error:
         found = [_unreadable(shard.path, error)]
+    except DataError as error:
+        found = [DatasetProblem(shard.path, None, str(error).removeprefix(f"{root.url}/{shard.path}: "))]
     problems += found
     if len(problems) > MAX_PROBLEMS_PER_SHARD:
         more = f"and {len(problems) - MAX_PROBLEMS_PER_SHARD} more problems"
