@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from shardkit.dataset.manifest import Manifest
     from shardkit.examples import Examples
 
+from shardkit.adoption_api import adopt
 from shardkit.api import convert, plan
 from shardkit.software import __version__
 
-__all__ = ["__version__", "convert", "open", "plan", "read_manifest"]
+__all__ = ["__version__", "adopt", "convert", "open", "plan", "read_manifest"]
 
 
 def read_manifest(path: str) -> "Manifest":

@@ -20,7 +20,7 @@ from pydantic import (
 from shardkit import naming
 from shardkit.dataset.features import Feature
 from shardkit.dataset.missing_manifest import explain_missing_manifest
-from shardkit.dataset.records_root import check_climb, records_root_problem, shard_path_problem
+from shardkit.dataset.records_root import check_records_root, records_root_problem, shard_path_problem
 from shardkit.dataset.stored_names import stored_as_problem
 from shardkit.errors import CONVERT_AGAIN, ManifestError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
@@ -148,8 +148,8 @@ class Manifest(_Part):
     """The whole manifest.
 
     ``plan_digest`` identifies the plan from which all shards were written; every index repeats it. ``root``, the folder
-    that the manifest was read from, is not part of the file. ``stored_as`` (see `stored_names`) and ``records_root`` (see
-    `records_root`) belong to TFRecords that were adopted; other manifests lack them.
+    that the manifest was read from, is not part of the file. ``stored_as`` (see `stored_names`) and ``records_root``
+    (see the module of that name) belong to TFRecords that were adopted; other manifests lack them.
     """
 
     format_version: int
@@ -222,6 +222,20 @@ class Manifest(_Part):
         """Iterate over (split name, shard), in order."""
         return ((name, shard) for name, split in self.splits.items() for shard in split.shards)
 
+    def check_records(self, root: Folder, *, where: str) -> None:
+        """Check that the shards lie below `records_root`, if there is one; see `records_root.check_records_root`.
+
+        Args:
+            root: The dataset's folder.
+            where: Name of the manifest for errors.
+
+        Raises:
+            ManifestError: They do not.
+        """
+        if self.records_root is not None:
+            paths = (shard.path for _, shard in self.shards())
+            check_records_root(root, self.records_root, paths, where=where)
+
     def path_in_records(self, shard: Shard) -> str:
         """Return the path of a shard relative to the folder of the records."""
         return shard.path if self.records_root is None else shard.path.removeprefix(f"{self.records_root}/")
@@ -272,8 +286,7 @@ def read_manifest(path: str) -> Manifest:
     except OSError as error:
         raise unreadable(where, error) from error
     manifest = parse_manifest(raw, where=where)
-    if manifest.records_root is not None:
-        check_climb(root, manifest.records_root, where=where)
+    manifest.check_records(root, where=where)
     manifest._root = root  # noqa: SLF001 - only reading sets it
     return manifest
 

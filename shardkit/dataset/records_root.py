@@ -4,33 +4,33 @@
     /data/indexed/manifest.json                paths of shards = "../imagenet/train-00000-of-01024"
     /data/indexed/indexes/…                    paths of indexes and all other files stay inside the folder
 
-A manifest may come from somebody else, so it must not make a reader open other files of the machine. Paths are relative
-and lead to TFRecords only; dataset and records have a parent folder in common that is not the root of the file system;
-a shard is opened only if, with all symbolic links resolved, it is a file below that common parent folder. Sizes, CRCs
-and sha256 are those of the manifest, as for any shard. `info` and `verify` name the folder.
+A manifest may come from somebody else, so it must not make a reader open files that its user does not know of. The path
+is relative and leads to one folder, which `info`, `verify` and `adopt` name; every shard lies below it, with all
+symbolic links resolved; everything but TFRecords stays inside the dataset's own folder. Sizes, CRCs and sha256 of the
+files are those of the manifest, as for any shard, so that only a file which the author has, too, can be read.
 """
 
 import os
+from collections.abc import Iterable
 
 from shardkit import naming
-from shardkit.errors import DataError, ManifestError
+from shardkit.errors import ManifestError
 from shardkit.storage import Folder, LocalFolder
 
 _UP = ".."
-
-
-def num_climbs(path: str) -> int:
-    """Return the number of ``..`` at the beginning of a path."""
-    parts = path.split("/")
-    return next((at for at, part in enumerate(parts) if part != _UP), len(parts))
+_NOT_LOCAL = (
+    "which works for local folders only; put the manifest's folder and the records on a disk, or adopt the records in "
+    "their own folder"
+)
 
 
 def records_root_problem(records_root: str | None) -> str | None:
     """Return why a manifest's ``records_root`` is not allowed; None if it is."""
     if records_root is None:
         return None
-    climbs = num_climbs(records_root)
-    rest = "/".join(records_root.split("/")[climbs:])
+    parts = records_root.split("/")
+    climbs = next((at for at, part in enumerate(parts) if part != _UP), len(parts))
+    rest = "/".join(parts[climbs:])
     if not climbs:
         return f"records_root {records_root!r} may not be used: it does not begin with '..'"
     if rest and (problem := naming.relative_path_problem(rest)):
@@ -52,57 +52,35 @@ def shard_path_problem(path: str, records_root: str | None) -> str | None:
     return f"path {path!r} may not be used: {problem}" if problem else None
 
 
-def check_climb(root: Folder, records_root: str, *, where: str) -> None:
-    """Check that a dataset and the records it points to have a parent folder in common, other than ``/``.
+def check_records_root(root: Folder, records_root: str, paths: Iterable[str], *, where: str) -> None:
+    """Check that a dataset's shards lie below the folder that its manifest names.
 
     Args:
         root: The dataset's folder.
         records_root: The manifest's records_root, valid.
+        paths: Paths of the shards, valid.
         where: Name of the manifest for errors.
 
     Raises:
-        ManifestError: They have not, or the dataset is not in a local folder.
+        ManifestError: A shard is a symbolic link to a file elsewhere, or the dataset is in an object store.
     """
     if not isinstance(root, LocalFolder):
-        msg = (
-            f"{where}: the manifest points to TFRecords outside of its folder ({records_root}), which works for local "
-            "folders only; put the manifest's folder and the records on a disk, or adopt the records in their own folder"
-        )
+        msg = f"{where}: the manifest points to TFRecords outside of its folder ({records_root}), {_NOT_LOCAL}"
         raise ManifestError(msg)
-    if common_parent(root, records_root) == "/":
-        msg = (
-            f"{where}: the manifest points to {records_root}, which has no parent folder in common with it but /; move "
-            "the dataset's folder near the records, at the same relative path as when they were adopted"
-        )
-        raise ManifestError(msg)
+    allowed = os.path.realpath(f"{root.path}/{records_root}")
+    folders: dict[str, bool] = {}  # thousands of shards are in few folders
+    for path in paths:
+        folder = path.rpartition("/")[0]
+        if folder not in folders:
+            folders[folder] = _is_inside(os.path.realpath(f"{root.path}/{folder}"), allowed)
+        at = f"{root.path}/{path}"
+        if not folders[folder] or (os.path.islink(at) and not _is_inside(os.path.realpath(at), allowed)):
+            msg = (
+                f"{where}: the shard {path} is a symbolic link to {os.path.realpath(at)}, outside of {allowed}, the "
+                "folder that the manifest names; adopt the file itself"
+            )
+            raise ManifestError(msg)
 
 
-def common_parent(root: LocalFolder, records_root: str) -> str:
-    """Return the absolute path of the folder that a dataset and its records have in common, links resolved."""
-    path = os.path.realpath(root.path)
-    for _ in range(num_climbs(records_root)):
-        path = os.path.dirname(path)
-    return path
-
-
-def check_inside(root: Folder, path: str) -> None:
-    """Check that the path of a shard does not lead out of the common parent folder by a symbolic link.
-
-    Args:
-        root: The dataset's folder.
-        path: The shard's path in the manifest; those inside the dataset's folder are not looked at.
-
-    Raises:
-        DataError: It does.
-    """
-    climbs = num_climbs(path)
-    if not climbs or not isinstance(root, LocalFolder):
-        return
-    allowed = common_parent(root, path)
-    found = os.path.realpath(f"{root.path}/{path}")
-    if not found.startswith(f"{allowed}/"):
-        msg = (
-            f"{root.url}/{path}: this shard is a symbolic link to {found}, outside of {allowed}, the parent folder of "
-            f"the dataset and its records; adopt the file itself"
-        )
-        raise DataError(msg)
+def _is_inside(path: str, folder: str) -> bool:
+    return path == folder or path.startswith(f"{folder.rstrip('/')}/")

@@ -8,7 +8,6 @@ import pyarrow as pa
 
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import Shard
-from shardkit.dataset.records_root import check_inside
 from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.hashing import sha256_hex
 from shardkit.storage import Folder, LocalFolder, unreadable
@@ -48,7 +47,6 @@ def read_indexes(root: Folder, shards: list[Shard]) -> Iterator[bytes]:
 
 def _check_size(root: Folder, shard: Shard) -> None:
     where = f"{root.url}/{shard.path}"
-    check_inside(root, shard.path)
     try:
         found = root.stat(shard.path)
     except OSError as error:

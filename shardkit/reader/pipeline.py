@@ -39,7 +39,6 @@ from shardkit.reader.records.unbatching import unbatched
 from shardkit.reader.records.undecodable_images import find_undecodable_images
 from shardkit.reader.table.records import RecordTable
 
-
 # Columns of an example whose record is parsed with its batch.
 _BESIDE_RECORDS = ("weight", "dataset", *sorted(DERIVED))
 

@@ -13,7 +13,6 @@ from shardkit.dataset import features, tfrecord
 from shardkit.dataset.index import ShardSummary, coverage_problem, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
-from shardkit.dataset.records_root import check_climb, check_inside
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
 from shardkit.storage import TEMPORARY, Folder
@@ -56,8 +55,7 @@ def read_checked_manifest(root: Folder) -> tuple[Manifest | None, list[DatasetPr
         return None, [DatasetProblem(naming.MANIFEST, None, found)]
     try:
         manifest = parse_manifest(raw, where=naming.MANIFEST)
-        if manifest.records_root is not None:
-            check_climb(root, manifest.records_root, where=naming.MANIFEST)
+        manifest.check_records(root, where=naming.MANIFEST)
     except ManifestError as error:
         return None, [DatasetProblem(naming.MANIFEST, None, str(error).removeprefix(f"{naming.MANIFEST}: "))]
     problems = (
@@ -146,7 +144,6 @@ def check_shard(root: Folder, shard: Shard, plan_digest: str, spec: ExampleSpec,
     counts = {} if table is None else dict(zip(*_counted(indexed_labels(table)), strict=True))
 
     def read() -> list[DatasetProblem]:
-        check_inside(root, shard.path)
         with root.open(shard.path) as file:
             return list(_record_problems(_Hashed(file), shard, table, spec, deep=deep))
 
@@ -154,8 +151,6 @@ def check_shard(root: Folder, shard: Shard, plan_digest: str, spec: ExampleSpec,
         found = retried(read)
     except OSError as error:
         found = [_unreadable(shard.path, error)]
-    except DataError as error:
-        found = [DatasetProblem(shard.path, None, str(error).removeprefix(f"{root.url}/{shard.path}: "))]
     problems += found
     if len(problems) > MAX_PROBLEMS_PER_SHARD:
         more = f"and {len(problems) - MAX_PROBLEMS_PER_SHARD} more problems"

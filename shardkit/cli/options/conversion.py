@@ -141,7 +141,7 @@ def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
     Raises:
         CallError: An option is unknown to shardkit and to Beam, precedes SOURCE, or its file cannot be read.
     """
-    classes = None if given["classes"] is None else _read_classes(given["classes"])
+    classes = None if given["classes"] is None else read_classes(given["classes"])
     if given["beam_options"]:
         refuse_unknown_options(given["beam_options"], *paths)
     return {**given, "classes": classes}
@@ -167,7 +167,12 @@ def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
     refuse_unknown(beam_options, own_options)
 
 
-def _read_classes(path: Path) -> tuple[str, ...]:
+def read_classes(path: Path) -> tuple[str, ...]:
+    """Return the lines of the file given by ``--classes``.
+
+    Raises:
+        CallError: It is not UTF-8, or a line is empty.
+    """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
