@@ -8,6 +8,7 @@
 | `features` | names, types and roles of features |
 | `tfds_metadata` | the files that TFDS reads |
 | `conditions` | conditions on columns of the index |
+| `foreign` | TFRecord files that other programs wrote |
 
 Producing a dataset belongs in `writing`, checking one in `verification`.
 """

@@ -1,0 +1,87 @@
+"""Find the boxes of objects, and what belongs to each.
+
+image/object/bbox/{ymin,xmin,ymax,xmax}, image/object/class/{label,text}, image/object/{is_crowd,area,…}
+    tensorflow/models, research/object_detection/dataset_tools/create_coco_tf_record.py, and Roboflow's exports
+objects/bbox, objects/label, objects/…
+    TFDS: four sides of each box after each other, ymin, xmin, ymax, xmax (features/bounding_boxes.py, REL_YXYX)
+"""
+
+from collections.abc import Collection, Sequence
+
+from shardkit.dataset.foreign.found_features import FoundFeatures, Kind, Sampled, listed
+from shardkit.dataset.foreign.record_layout import BoxFeatures
+from shardkit.errors import DataError
+from shardkit.naming import printable
+
+MODELS_OBJECTS = "image/object/"
+_MODELS_SIDES = tuple(f"{MODELS_OBJECTS}bbox/{side}" for side in ("ymin", "xmin", "ymax", "xmax"))
+_BOX = "bbox"
+_MAX_FRACTION = 1.5  # boxes may leave the image by rounding or on purpose; pixels are far above
+_TAKEN = {"bbox", "label", "label_name", "name"}  # fields that every object has
+
+
+def object_labels(found: FoundFeatures, boxes: Collection[str]) -> list[str]:
+    """Return the features that hold the classes of objects.
+
+    Args:
+        found: The features of the records.
+        boxes: Features of boxes that the dataset's own files name.
+    """
+    names = [f"{MODELS_OBJECTS}class/label", f"{MODELS_OBJECTS}class/text"] if has_models_boxes(found) else []
+    above = {name.rpartition("/")[0] for name in (*found, *boxes) if name.rpartition("/")[2] == _BOX or name in boxes}
+    names += [f"{place}/label" if place else "label" for place in sorted(above - {MODELS_OBJECTS.rstrip("/")})]
+    return [name for name in names if name in found]
+
+
+def has_models_boxes(found: FoundFeatures) -> bool:
+    """Return whether there are the four lists of tensorflow/models."""
+    return all(side in found for side in _MODELS_SIDES)
+
+
+def find_boxes(found: FoundFeatures, sampled: Sequence[Sampled], label: str, names: str | None) -> BoxFeatures:
+    """Return the boxes that a feature of classes belongs to.
+
+    Args:
+        found: The features of the records.
+        sampled: The records.
+        label: The feature of the classes.
+        names: The feature that names the classes; then their numbers come along. None if there is none.
+
+    Raises:
+        DataError: There are no boxes, or not one for each class, or they are in pixels.
+    """
+    if label.startswith(MODELS_OBJECTS) and has_models_boxes(found):
+        sides, prefix = _MODELS_SIDES, MODELS_OBJECTS
+    else:
+        prefix = label.rpartition("/")[0] + "/" if "/" in label else ""
+        sides = (f"{prefix}{_BOX}",)
+    if missing := [side for side in sides if side not in found]:
+        msg = f"{printable(label)} is no list of objects' classes, as there is no feature {missing[0]!r}; found:"
+        raise DataError(msg + listed(found))
+    for where, features in sampled:
+        num = len(features.get(label, []))
+        values = [features.get(side, []) for side in sides]
+        if any(len(one) != num * 4 // len(sides) for one in values):
+            counts = " and ".join(f"{len(one)} of {side}" for side, one in zip(sides, values, strict=True))
+            msg = f"{where} has {num} values of {label} and {counts}; each object needs a class and a box"
+            raise DataError(msg)
+        far = [one for side in values for one in side if isinstance(one, bytes) or not abs(one) <= _MAX_FRACTION]
+        if far:
+            msg = (
+                f"{where}: a box of {sides[0].rpartition('/')[0]} has a side at {far[0]!r}, and sides are read as "
+                "fractions of the image's height and width; divide pixels by them"
+            )
+            raise DataError(msg)
+    extra = list[tuple[str, str, Kind]]()
+    if names is not None:
+        extra.append((label, "category_id", "int64"))
+    for name, feature in found.items():
+        field = name.removeprefix(prefix).replace("/", "_")
+        belongs = name.startswith(prefix) and prefix and name not in {label, names, *sides}
+        fields = {other for _, other, _ in extra}
+        if not belongs or feature.kind == "empty" or field in _TAKEN | fields:
+            continue
+        one_each = all(len(features.get(name, [])) == len(features.get(label, [])) for _, features in sampled)
+        if one_each and (feature.kind != "bytes" or feature.is_text):
+            extra.append((name, field, feature.kind))
+    return BoxFeatures(sides, tuple(extra))

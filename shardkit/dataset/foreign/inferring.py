@@ -1,0 +1,136 @@
+"""Infer which feature of records is what, from the first records, the user's options and TFDS's own files."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shardkit.dataset.foreign.box_features import MODELS_OBJECTS, find_boxes
+from shardkit.dataset.foreign.found_features import FoundFeatures, Sampled, find_features
+from shardkit.dataset.foreign.image_feature import CHANNELS, HEIGHTS, WIDTHS, find_image
+from shardkit.dataset.foreign.label_feature import find_label
+from shardkit.dataset.foreign.record_layout import BoxFeatures, Column, Family, ImageFeature, LabelFeature, RecordLayout
+from shardkit.dataset.foreign.tfds_folder import TfdsFeatures
+from shardkit.naming import split_of_folder
+from shardkit.option_values import LabelType
+
+# The first of these with one text or number in each record becomes a part of the key.
+_KEYS = (
+    *("image/filename", "filename", "file_name", "image_name", "image/file_name", "image_filename", "image/source_id"),
+    *("image_id", "id", "key", "image/key", "tfds_id", "fname", "name"),
+)
+_SPLITS = ("split",)  # TFRecorder's name, with TRAIN, VALIDATION and TEST
+_UNASSIGNED = {"unassigned", "discard", ""}
+# What tensorflow/models says of the stored file, which conversion may change: shardkit stores height and width itself.
+_OF_THE_FILE = {"image/format", "image/colorspace", "image/key/sha256", *HEIGHTS, *WIDTHS, *CHANNELS}
+
+
+@dataclass(frozen=True, slots=True)
+class LayoutOverrides:
+    """What the user says.
+
+    Attributes:
+        image_feature: Feature of the image; None to find it.
+        label_feature: Feature of the labels; None to find it.
+        label_type: Whether labels are classes or numbers for regression.
+    """
+
+    image_feature: str | None = None
+    label_feature: str | None = None
+    label_type: LabelType = "auto"
+
+
+def infer_layout(
+    sampled: Sequence[Sampled],
+    overrides: LayoutOverrides = LayoutOverrides(),
+    *,
+    tfds: TfdsFeatures | None = None,
+    has_splits: bool = True,
+) -> RecordLayout:
+    """Return the layout of records.
+
+    Args:
+        sampled: The first records of files, at least one.
+        overrides: What the user says.
+        tfds: What the dataset's own files say; None if they are not TFDS's.
+        has_splits: Whether names of files or folders give splits, which then count instead of a feature.
+
+    Raises:
+        UnknownNameError: There is no feature of a name that the user gives.
+        CallError: Several features may be the image or the labels.
+        DataError: None is, or its values cannot be read. These errors list the features found.
+    """
+    found = find_features(sampled)
+    usual = _tfds_image(tfds)
+    image = find_image(found, sampled, overrides.image_feature, usual)
+    others = {name: one for name, one in found.items() if name != image.name}
+    label = find_label(others, sampled, overrides.label_feature, overrides.label_type, tfds)
+    boxes = find_boxes(found, sampled, label.name, label.names) if _has_boxes(label) else None
+    key = next((name for name in _KEYS if name in others and _is_key(name, others)), None)
+    split = None if has_splits else next((name for name in _SPLITS if _holds_splits(name, sampled)), None)
+    columns, left_out = _others(others, image, label, boxes, split)
+    return RecordLayout(_family(found, image, tfds), image, label, boxes, key, split, columns, left_out)
+
+
+def _tfds_image(tfds: TfdsFeatures | None) -> str | None:
+    if tfds is None:
+        return None
+    if tfds.supervised and tfds.supervised[0] in tfds.images:
+        return tfds.supervised[0]
+    return tfds.images[0] if len(tfds.images) == 1 else None
+
+
+def _has_boxes(label: LabelFeature) -> bool:
+    return label.kind == "objects"
+
+
+def _is_key(name: str, found: FoundFeatures) -> bool:
+    feature = found[name]
+    return feature.is_single and (feature.is_text or feature.kind == "int64")
+
+
+def _holds_splits(name: str, sampled: Sequence[Sampled]) -> bool:
+    texts = [value for _, features in sampled for value in features.get(name, [])]
+    words = [text.decode("utf-8", "replace").strip().lower() for text in texts if isinstance(text, bytes)]
+    return len(words) == len(sampled) and all(word in _UNASSIGNED or split_of_folder(word) for word in words)
+
+
+def _family(found: FoundFeatures, image: ImageFeature, tfds: TfdsFeatures | None) -> Family:
+    if tfds is not None:
+        return "TFDS"
+    if image.name == "image/encoded":
+        return "tensorflow/models"
+    return "TFRecorder" if image.form == "base64 pixels" and "image_name" in found else "others"
+
+
+def _others(
+    others: FoundFeatures, image: ImageFeature, label: LabelFeature, boxes: BoxFeatures | None, split: str | None
+) -> tuple[tuple[Column, ...], tuple[tuple[str, str], ...]]:
+    """Return the features that come along, and those that do not with the reason."""
+    used = {image.name, label.name, split, *(boxes.sides if boxes else ())}
+    if boxes:
+        used |= {feature for feature, _, _ in boxes.extra} | {label.names}
+    elif label.names:
+        used -= {label.name}  # the class is stored by its name, and its old number comes along
+        used |= {label.names}
+    columns, left_out = list[Column](), list[tuple[str, str]]()
+    for name, feature in others.items():
+        if name in used or name in {image.height, image.width, image.channels}:
+            continue
+        if feature.kind == "empty":
+            left_out.append((name, "it has no values in the first records"))
+        elif name in _OF_THE_FILE:
+            left_out.append((name, "it describes the old image file"))
+        elif feature.holds_images:
+            left_out.append((name, "it is another image"))
+        elif feature.kind == "bytes" and not feature.is_text:
+            left_out.append((name, "its bytes are no text"))
+        elif boxes is None and name.startswith(f"{MODELS_OBJECTS}bbox/"):
+            left_out.append((name, _boxes_remedy(others)))
+        else:
+            columns.append(Column(name, feature.kind, not feature.is_single))
+    return tuple(columns), tuple(left_out)
+
+
+def _boxes_remedy(others: FoundFeatures) -> str:
+    of_objects = next((name for name in others if name.startswith(f"{MODELS_OBJECTS}class/")), None)
+    how = f"; --label-feature {of_objects} reads the boxes and their classes" if of_objects else ""
+    return f"the label is one class for the whole image{how}"

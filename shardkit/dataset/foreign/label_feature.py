@@ -1,0 +1,184 @@
+"""Find the feature that holds the labels, and how they are read.
+
+Never a guess between two: if several features may be the labels, the error names them. Known names, in this order:
+
+    TFDS               the ClassLabel that supervisedKeys names, or the only one
+    tensorflow/models  image/class/label, from 1, 0 is background (research/slim/datasets/build_imagenet_data.py);
+                       image/object/class/label (create_coco_tf_record.py)
+    TFRecorder         label: a name, or its number in TensorFlow Transform's vocabulary (beam_pipeline.py)
+    tutorials          label, target, class …
+"""
+
+from collections.abc import Sequence
+
+from shardkit.dataset.foreign.box_features import MODELS_OBJECTS, object_labels
+from shardkit.dataset.foreign.found_features import FoundFeature, FoundFeatures, Sampled, listed
+from shardkit.dataset.foreign.record_layout import LabelFeature, LabelKind
+from shardkit.dataset.foreign.tfds_folder import TfdsFeatures
+from shardkit.errors import CallError, DataError, UnknownNameError
+from shardkit.naming import printable
+from shardkit.option_values import LabelType
+
+_MODELS_CLASS = "image/class/label"
+# With `image/class/label`: a synset is the name of one class only, and two ImageNet classes are called "crane".
+_NAMES_OF = {
+    _MODELS_CLASS: ("image/class/synset", "image/class/text"),
+    f"{MODELS_OBJECTS}class/label": (f"{MODELS_OBJECTS}class/text",),
+}
+_USUAL = (
+    *("label", "labels", "target", "targets", "class", "classes", "category", "class_label", "image/label"),
+    *("label_id", "class_id", "category_id", "label_idx", "class_idx", "target_id", "y", "cls"),
+    *("label_name", "class_name", "category_name", "label_text", "class_text", "image/class/text"),
+)
+_NAME_ENDINGS = ("_name", "_text", "/name", "/text", "_str")
+_NUMBER_ENDINGS = ("_id", "_idx", "_index")
+
+
+def find_label(
+    found: FoundFeatures,
+    sampled: Sequence[Sampled],
+    wanted: str | None,
+    label_type: LabelType,
+    tfds: TfdsFeatures | None,
+) -> LabelFeature:
+    """Return the feature of the labels.
+
+    Args:
+        found: The features of the records, without the image.
+        sampled: The records.
+        wanted: Feature that the user names; None for none.
+        label_type: Whether labels are classes or numbers for regression.
+        tfds: What TFDS's files say; None if there are none.
+
+    Raises:
+        UnknownNameError: There is no feature of the wanted name.
+        CallError: Several features may be the labels, or they can be read in two ways.
+        DataError: No feature is, or the wanted one holds something else.
+    """
+    if wanted is not None and wanted not in found:
+        msg = f"--label-feature {wanted}: there is no such feature in the records; found:{listed(found)}"
+        raise UnknownNameError(msg)
+    of_objects = object_labels(found, tfds.boxes if tfds else ())
+    name = wanted or _only(_candidates(found, sampled, of_objects, tfds), found)
+    return _described(found[name], sampled, label_type, found, is_of_object=name in of_objects)
+
+
+def _candidates(
+    found: FoundFeatures, sampled: Sequence[Sampled], of_objects: Sequence[str], tfds: TfdsFeatures | None
+) -> list[str]:
+    if tfds:
+        declared = [name for name in (*tfds.labels, *tfds.object_labels) if name in found]
+        if len(tfds.supervised) == 2 and tfds.supervised[1] in declared:
+            return [tfds.supervised[1]]
+        if declared:
+            return ["label"] if declared.count("label") and not of_objects else declared
+    if _MODELS_CLASS in found:
+        return [_MODELS_CLASS]  # boxes, if there are some, are of this class
+    plain = {name.lower(): name for name in found if found[name].kind != "empty" and not found[name].holds_images}
+    usual = [plain[name] for name in _USUAL if name in plain]
+    candidates = list(dict.fromkeys([*of_objects, *usual]))
+    named = {names_of(name, found, sampled) for name in candidates}
+    return [name for name in candidates if name not in named]
+
+
+def _only(candidates: Sequence[str], found: FoundFeatures) -> str:
+    if len(candidates) == 1:
+        return candidates[0]
+    how = "name one with --label-feature"
+    if candidates:
+        msg = f"{' and '.join(map(printable, candidates))} may be the labels; {how}; found:{listed(found)}"
+        raise CallError(msg)
+    msg = f"no feature has a usual name for labels; {how}; found:{listed(found)}"
+    raise DataError(msg)
+
+
+def names_of(label: str, found: FoundFeatures, sampled: Sequence[Sampled]) -> str | None:
+    """Return the feature that names a label's numbers: a text for each number and a number for each text."""
+    if label not in found or found[label].kind != "int64":
+        return None
+    stems = [label, *(label.removesuffix(end) for end in _NUMBER_ENDINGS if label.endswith(end))]
+    usual = [f"{stem}{end}" for stem in stems for end in ("", *_NAME_ENDINGS)]
+    for name in _NAMES_OF.get(label, usual):
+        if name != label and name in found and found[name].is_text and _names_each(label, name, sampled):
+            return name
+    return None
+
+
+def _names_each(label: str, name: str, sampled: Sequence[Sampled]) -> bool:
+    text_of: dict[object, object] = {}
+    for _, features in sampled:
+        numbers, texts = features.get(label, []), features.get(name, [])
+        if len(numbers) != len(texts):
+            return False
+        for number, text in zip(numbers, texts, strict=True):
+            if text_of.setdefault(number, text) != text or not text:
+                return False
+    return len(set(text_of.values())) == len(text_of) > 0
+
+
+def _described(
+    feature: FoundFeature,
+    sampled: Sequence[Sampled],
+    label_type: LabelType,
+    found: FoundFeatures,
+    *,
+    is_of_object: bool,
+) -> LabelFeature:
+    name, shown = feature.name, printable(feature.name)
+    first_line: int = 1 if name.startswith(("image/class/", MODELS_OBJECTS)) else 0
+    if feature.kind == "empty":
+        msg = f"the feature {shown!r} has no values in the first {len(sampled)} records; found:{listed(found)}"
+        raise DataError(msg)
+    if feature.kind == "bytes" and not feature.is_text:
+        msg = f"the feature {shown!r} holds bytes that are no text; name another with --label-feature; found:"
+        raise DataError(msg + listed(found))
+    if is_of_object:
+        if feature.kind == "float":
+            msg = f"the feature {shown!r} holds fractions, and classes are names or whole numbers; found:"
+            raise DataError(msg + listed(found))
+        names = names_of(name, found, sampled)
+        return LabelFeature(name, "objects", feature.kind == "bytes", names, first_line=1 if first_line else 0)
+    if label_type == "number" or (feature.kind == "float" and label_type == "auto"):
+        return _targets(feature, sampled, label_type)
+    if feature.kind == "float" and not _are_whole(name, sampled):
+        msg = f"the feature {shown!r} holds fractions, which are no classes; leave out --label-type class"
+        raise CallError(msg)
+    kind: LabelKind = "class" if feature.most <= 1 and name != "labels" else "classes"
+    if kind == "classes" and feature.fewest == feature.most > 1 and _are_indicators(name, sampled):
+        msg = (
+            f"the feature {shown!r} holds {feature.most} zeros and ones in each record: an indicator of each class, "
+            "or a list of their numbers. Write the numbers of the classes that apply, or name another feature with "
+            f"--label-feature; found:{listed(found)}"
+        )
+        raise CallError(msg)
+    return LabelFeature(
+        name,
+        kind,
+        feature.kind == "bytes",
+        names_of(name, found, sampled),
+        first_line=1 if first_line else 0,
+    )
+
+
+def _targets(feature: FoundFeature, sampled: Sequence[Sampled], label_type: LabelType) -> LabelFeature:
+    shown = printable(feature.name)
+    if feature.kind == "bytes":
+        msg = f"the feature {shown!r} holds text, and --label-type number is for numbers"
+        raise CallError(msg)
+    most = max(1, feature.most)
+    if label_type == "auto" and most > 1:
+        msg = f"the feature {shown!r} holds {feature.fewest} to {most} fractions in a record"
+        raise CallError(f"{msg}; if they are numbers for regression, add --label-type number")
+    if label_type == "auto" and _are_whole(feature.name, sampled):
+        msg = f"the feature {shown!r} holds whole numbers as float32, such as {feature.sample}: classes, or a quantity"
+        raise CallError(f"{msg} for regression; add --label-type class or --label-type number")
+    return LabelFeature(feature.name, "numbers", is_text=False, num_targets=most)
+
+
+def _are_whole(name: str, sampled: Sequence[Sampled]) -> bool:
+    values = [value for _, features in sampled for value in features.get(name, [])]
+    return all(isinstance(value, float) and value.is_integer() for value in values)
+
+
+def _are_indicators(name: str, sampled: Sequence[Sampled]) -> bool:
+    return all(value in {0, 1} for _, features in sampled for value in features.get(name, []))

@@ -1,0 +1,75 @@
+"""Map the numbers of labels to names of classes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shardkit.errors import CallError, DataError
+from shardkit.naming import counted, printable
+
+NO_LABEL_NUMBER = -1  # TFDS's test sets, and words outside of TensorFlow Transform's vocabulary
+_IMAGENET_CLASSES = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNames:
+    """Names of consecutive numbers.
+
+    Attributes:
+        names: The names in the order of the numbers.
+        first: Number of the first one.
+        origin: Where they come from, for messages, such as "label.labels.txt".
+    """
+
+    names: tuple[str, ...]
+    first: int
+    origin: str
+
+    def describe(self) -> str:
+        """Return one line for the user, with the first and the last number and their names."""
+        last = self.first + len(self.names) - 1
+        ends = f"{self.first} is {printable(self.names[0])!r}, {last} is {printable(self.names[-1])!r}"
+        return f"{counted(len(self.names), 'name')} from {self.origin}: {ends}"
+
+    def name_of(self, number: int, where: str) -> str:
+        """Return the name of a number.
+
+        A number without a name fails the conversion: it is a sign that all names are off by one, or that the list is
+        that of another dataset. Rejecting its records would keep the others, with wrong names.
+
+        Raises:
+            DataError: The number has none.
+        """
+        at = number - self.first
+        if 0 <= at < len(self.names):
+            return self.names[at]
+        last = self.first + len(self.names) - 1
+        msg = f"{where} has the label {number}, and {self.origin} names {self.first} to {last}"
+        if number == last + 1 and self.first == 0:
+            remedy = (
+                "if the labels count from 1, put a line for 0 above the first name (a class without images) and give "
+                "the list with --classes"
+            )
+        else:
+            remedy = "give the list of these records with --classes, or leave it out to keep the numbers as names"
+        raise DataError(f"{msg}; {remedy}")
+
+
+def lines_as_names(classes: Sequence[str], first_line: int) -> LabelNames:
+    """Return the names that the lines of `--classes` give to numbers.
+
+    Args:
+        classes: The lines.
+        first_line: Number of the first line: 1 in the layouts of tensorflow/models, where 0 is the background. A list
+            of 1,001 lines for ImageNet has the background in it.
+
+    Raises:
+        CallError: Two lines are equal, so that two numbers would become one class.
+    """
+    names = tuple(classes)
+    if len(set(names)) < len(names):
+        twice = next(name for i, name in enumerate(names) if name in names[:i])
+        first, second = [i + 1 for i, name in enumerate(names) if name == twice][:2]
+        msg = f"--classes: lines {first} and {second} are both {printable(twice)!r}, and they name different numbers"
+        raise CallError(f"{msg}; give each number a name of its own")
+    first = 0 if len(names) == _IMAGENET_CLASSES + 1 else first_line
+    return LabelNames(names, first, f"--classes, counted from {first}")

@@ -1,0 +1,149 @@
+"""Define `RecordLayout`: which feature of other people's records is what."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from shardkit.dataset.foreign.found_features import Kind
+from shardkit.naming import counted, printable
+
+Family = Literal["TFDS", "tensorflow/models", "TFRecorder", "others"]
+ImageForm = Literal["encoded", "pixels", "base64 pixels"]
+LabelKind = Literal["class", "classes", "objects", "numbers"]
+
+
+@dataclass(frozen=True, slots=True)
+class ImageFeature:
+    """Where the image is.
+
+    Attributes:
+        name: The feature.
+        form: Encoded as a file; or the uint8 pixels [height, width, channels], as they are or in URL-safe base64.
+        height: Feature of the height in pixels; None if there is none or the image is encoded.
+        width: Feature of the width.
+        channels: Feature of the channels; None: 1 or 3, by the number of bytes.
+    """
+
+    name: str
+    form: ImageForm = "encoded"
+    height: str | None = None
+    width: str | None = None
+    channels: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LabelFeature:
+    """Where the labels are.
+
+    Attributes:
+        name: The feature.
+        kind: One class, several classes, the classes of objects, or numbers for regression.
+        is_text: Whether the values are names of classes; else they are numbers.
+        names: Feature with the name of each number; None if there is none or the values are names.
+        num_targets: Number of values for regression; 0 for classes.
+        first_line: Number that the first line of `--classes` stands for: 1 in the layouts of tensorflow/models, which
+            keep 0 for the background.
+    """
+
+    name: str
+    kind: LabelKind
+    is_text: bool
+    names: str | None = None
+    num_targets: int = 0
+    first_line: Literal[0, 1] = 0
+
+
+@dataclass(frozen=True, slots=True)
+class BoxFeatures:
+    """Where the boxes of objects are: fractions of the image's sides.
+
+    Attributes:
+        sides: Features of ymin, xmin, ymax and xmax; or one feature with these four of each box after each other.
+        extra: (feature, field of an object, kind) of further values, one for each box.
+    """
+
+    sides: tuple[str, ...]
+    extra: tuple[tuple[str, str, Kind], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A feature that comes along under its own name.
+
+    Attributes:
+        name: The feature.
+        kind: Kind of its values.
+        is_list: Whether a record has any number of values; else it has one.
+    """
+
+    name: str
+    kind: Kind
+    is_list: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLayout:
+    """Which feature is what.
+
+    Attributes:
+        family: The program that writes such records.
+        image: The image.
+        label: The labels.
+        boxes: The boxes; None if the labels are not those of objects.
+        key: Feature with the image's name, which becomes part of its key; None if there is none.
+        split: Feature with the record's split; None if there is none.
+        columns: Features that come along.
+        left_out: (feature, why it does not).
+    """
+
+    family: Family
+    image: ImageFeature
+    label: LabelFeature
+    boxes: BoxFeatures | None
+    key: str | None
+    split: str | None
+    columns: tuple[Column, ...]
+    left_out: tuple[tuple[str, str], ...]
+
+    def describe(self) -> list[str]:
+        """Return lines for the user: what was inferred."""
+        image, label = self.image, self.label
+        form = {
+            "encoded": "encoded files, kept as they are",
+            "pixels": f"uint8 pixels of {_size(image)}, encoded as PNG",
+            "base64 pixels": f"uint8 pixels of {_size(image)} in base64, encoded as PNG",
+        }[image.form]
+        lines = [f"image     {_name(image.name)}: {form}"]
+        lines.append(f"label     {_name(label.name)}: {_label_phrase(label)}")
+        if self.boxes:
+            sides = self.boxes.sides
+            order = "ymin, xmin, ymax, xmax"
+            boxes = f"{_name(sides[0])}: {order}" if len(sides) == 1 else ", ".join(map(_name, sides))
+            lines.append(f"boxes     {boxes}, as fractions of the sides")
+            if self.boxes.extra:
+                lines.append(f"objects   {', '.join(_name(feature) for feature, _, _ in self.boxes.extra)}")
+        if self.key:
+            lines.append(f"key       the file, the record's number and {_name(self.key)}")
+        if self.split:
+            lines.append(f"split     {_name(self.split)}")
+        if self.columns:
+            lines.append(f"stored    {', '.join(_name(one.name) for one in self.columns)}")
+        lines += [f"left out  {_name(feature)}: {why}" for feature, why in self.left_out]
+        return lines
+
+
+def _name(feature: str) -> str:
+    return printable(feature)
+
+
+def _size(image: ImageFeature) -> str:
+    channels = _name(image.channels) if image.channels else "1 or 3 channels"
+    return f"{_name(image.height or '')} x {_name(image.width or '')} x {channels}"
+
+
+def _label_phrase(label: LabelFeature) -> str:
+    if label.kind == "numbers":
+        return f"{counted(label.num_targets, 'number')} for regression"
+    what = {"class": "the class", "classes": "any number of classes", "objects": "the class of each box"}[label.kind]
+    if label.is_text:
+        return f"{what}, by name"
+    return f"{what}, by number" + (f", which {_name(label.names)} names" if label.names else "")

@@ -1,0 +1,111 @@
+"""Find a value in a serialized tf.train.Example, and tell an Example from a SequenceExample and an image by its bytes.
+
+`example.decode` copies every value. The offset of the image in its record lets later steps read it in place.
+"""
+
+import base64
+import binascii
+
+from shardkit.dataset.example import decode
+from shardkit.errors import RecordError
+
+Features = dict[str, list[bytes] | list[int] | list[float]]
+_FEATURES = _FEATURE = _NAME = _BYTES_LIST = _VALUE = 0x0A  # field 1, length-delimited, at every level
+_FEATURE_OF_ENTRY = _FEATURE_LISTS = 0x12  # field 2, length-delimited
+# The first bytes of formats that Pillow opens, besides those with a name at byte 4 or 8.
+_MAGIC = (
+    *(b"\xff\xd8\xff", b"\x89PNG\r\n\x1a\n", b"GIF87a", b"GIF89a", b"II*\x00", b"MM\x00*"),
+    *(b"\x00\x00\x00\x0cjP  ", b"\xff\x4f\xff\x51", b"P4", b"P5", b"P6"),
+)
+_BMP_HEADERS = (12, 40, 52, 56, 64, 108, 124)  # sizes of BITMAPINFOHEADER and its relatives
+
+
+def read_features(data: bytes) -> Features:
+    """Return the features of a record.
+
+    Raises:
+        RecordError: It is a SequenceExample, no Example, or one without features.
+    """
+    if _has_feature_lists(data):
+        msg = "it is a tf.train.SequenceExample, which shardkit does not read; write a tf.train.Example for each image"
+        raise RecordError(msg)
+    features = decode(data)
+    if not features:
+        msg = f"its {len(data)} bytes hold no features of a tf.train.Example"
+        raise RecordError(msg)
+    return features
+
+
+def locate_bytes(data: bytes, name: str) -> tuple[int, int]:
+    """Return the start and the length of the first value of a bytes feature in a serialized Example.
+
+    Raises:
+        RecordError: The feature has no such value, or it is stored in several pieces.
+    """
+    found = [
+        (start, stop)
+        for fields in _find(data, 0, len(data), _FEATURES)
+        for entry in _find(data, *fields, _FEATURE)
+        if any(data[slice(*one)] == name.encode() for one in _find(data, *entry, _NAME))
+        for feature in _find(data, *entry, _FEATURE_OF_ENTRY)
+        for values in _find(data, *feature, _BYTES_LIST)
+        for start, stop in _find(data, *values, _VALUE)[:1]
+    ]
+    if len(found) != 1:
+        msg = f"the feature {name!r} is stored in {len(found)} pieces, and one is expected"
+        raise RecordError(msg)
+    start, stop = found[0]
+    return start, stop - start
+
+
+def _find(data: bytes, start: int, stop: int, tag: int) -> list[tuple[int, int]]:
+    """Return (start, stop) of the bodies of fields with a one-byte tag; the message was decoded before."""
+    found = []
+    at = start
+    while at < stop:
+        key, at = _varint(data, at)
+        wire_type = key & 7
+        if wire_type == 2:
+            length, at = _varint(data, at)
+            if key == tag:
+                found.append((at, at + length))
+            at += length
+        elif wire_type == 0:
+            _, at = _varint(data, at)
+        else:
+            at += 8 if wire_type == 1 else 4
+    return found
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while (byte := data[at]) > 0x7F:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        at += 1
+    return value | byte << shift, at + 1
+
+
+def _has_feature_lists(data: bytes) -> bool:
+    """Return whether a message has a field 2, as SequenceExample has and Example has not."""
+    try:
+        return bool(_find(data, 0, len(data), _FEATURE_LISTS))
+    except IndexError:
+        return False  # not a message at all, which decoding reports
+
+
+def is_image(data: bytes) -> bool:
+    """Return whether bytes start like an encoded image."""
+    if data.startswith(_MAGIC) or (data[:4] == b"RIFF" and data[8:12] == b"WEBP"):
+        return True
+    if data[4:8] == b"ftyp":
+        return data[8:12] in {b"avif", b"avis", b"heic", b"heix", b"hevc", b"mif1", b"msf1"}
+    return data[:2] == b"BM" and len(data) > 18 and int.from_bytes(data[14:18], "little") in _BMP_HEADERS
+
+
+def from_base64(data: bytes) -> bytes | None:
+    """Return the bytes that URL-safe base64 stands for; None if the data is something else."""
+    try:
+        return base64.b64decode(data, altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
