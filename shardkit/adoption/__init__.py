@@ -4,6 +4,7 @@
 |---|---|
 | `files` | which files, their dataset's folder, their splits |
 | `first_records` | the layout of the records, inferred from the first ones |
+| `record_parser` | one record, quickly |
 | `scanning` | one file to the rows of its index: framing, CRCs, features, headers of images |
 | `scan_files` | what a worker leaves of each file in the work folder |
 | `threads` | scan files in threads of this process |

@@ -243,6 +243,7 @@ def _classes(records: Folder, layout: RecordLayout, merged: _Merged, options: Ad
         first_line=layout.label.first_line,
         tfds_names=None if raw is None else read_labels(raw, f"{records.url}/{name}"),
         texts=merged.texts,
+        texts_origin=f"from {printable(layout.label.names or '')} in the records",
     )
 
 
@@ -266,7 +267,9 @@ def _found_lines(merged: _Merged, classes: ClassNames, layout: RecordLayout) -> 
     others = sorted(name for name in merged.adopted.features if name in {column.name for column in layout.columns})
     if others:
         lines.append(f"stored    {', '.join(map(printable, others))}")
-    lines += [f"left out  {printable(name)}: {why}" for name, why in merged.adopted.left_out]
+    for why in dict.fromkeys(why for _, why in merged.adopted.left_out):
+        names = ", ".join(printable(name) for name, reason in merged.adopted.left_out if reason == why)
+        lines.append(f"left out  {names}: {why}")
     if merged.num_rotated:
         lines.append(
             f"note      {counted(merged.num_rotated, 'image')} with an EXIF orientation: pixels are given as "

@@ -41,6 +41,7 @@ def name_classes(
     first_line: int,
     tfds_names: tuple[str, ...] | None,
     texts: Mapping[int, str],
+    texts_origin: str = "",
 ) -> ClassNames:
     """Return the classes.
 
@@ -50,6 +51,7 @@ def name_classes(
         first_line: Number that its first line stands for.
         tfds_names: Names in the files of a TFDS dataset; None if there are none.
         texts: Names that the records give to numbers; empty if they give none.
+        texts_origin: Feature with these names, for messages.
 
     Raises:
         CallError: Two lines of the user's file are equal.
@@ -61,9 +63,7 @@ def name_classes(
         return _listed(LabelNames(tfds_names, 0, "TFDS's labels file"), labels)
     numbers = range(labels.highest + 1)
     if texts:
-        return ClassNames(
-            _different({number: texts.get(number, str(number)) for number in numbers}), "from the records"
-        )
+        return ClassNames(_different({number: texts.get(number, str(number)) for number in numbers}), texts_origin)
     return ClassNames([str(number) for number in numbers], "numbers; --classes FILE names them")
 
 

@@ -11,9 +11,9 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from shardkit import images
+from shardkit.adoption.record_parser import Parsed, RecordParser
 from shardkit.dataset.foreign.found_features import Kind, kind_of
 from shardkit.dataset.foreign.record_layout import RecordLayout
-from shardkit.dataset.foreign.values import locate_bytes, read_features
 from shardkit.dataset.index import SCHEMA
 from shardkit.dataset.tfrecord import read_records
 from shardkit.errors import RecordError
@@ -97,12 +97,13 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
     """
     hashed = _Hashed(file)
     scan = Scan(ROWS.empty_table(), 0, "")
+    parser = RecordParser(layout.image.name)
     columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
     number = -1
     try:
         for number, (offset, data) in enumerate(read_records(hashed, name="")):
             try:
-                row = _row(data, layout, scan, number)
+                row = _row(parser.parse(data), layout, scan, number)
             except RecordError as error:
                 scan.problems.append((number, str(error)))
                 if len(scan.problems) >= MAX_PROBLEMS:
@@ -147,11 +148,14 @@ class _Hashed:
         return b"".join(parts)
 
 
-def _row(data: bytes, layout: RecordLayout, scan: Scan, number: int) -> dict[str, Any]:
-    features = read_features(data)
+def _row(parsed: Parsed, layout: RecordLayout, scan: Scan, number: int) -> dict[str, Any]:
+    features = parsed.features
     _count(features, scan, number)
-    image_start, image_bytes = locate_bytes(data, layout.image.name) if layout.image.name in features else (0, 0)
-    image = data[image_start : image_start + image_bytes]
+    images_found = features.get(layout.image.name, [])
+    if len(images_found) != 1 or not isinstance(images_found[0], bytes):
+        msg = f"its feature {printable(layout.image.name)!r} has {len(images_found)} values; one image is expected"
+        raise ScanError(msg)
+    image: bytes = images_found[0]
     try:
         info = images.inspect(image)
     except images.BadImage as error:
@@ -170,8 +174,8 @@ def _row(data: bytes, layout: RecordLayout, scan: Scan, number: int) -> dict[str
         "height": info.height,
         "width": info.width,
         "format": info.format,
-        "image_start": image_start,
-        "image_bytes": image_bytes,
+        "image_start": parsed.image_start,
+        "image_bytes": parsed.image_bytes,
         "content_sha256": hashlib.sha256(image).digest(),
         "key_text": _key_text(features, layout.key),
     }

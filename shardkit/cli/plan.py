@@ -7,6 +7,7 @@ import click
 from shardkit.cli.options.conversion import arguments_from, conversion_options, max_rejected_option
 from shardkit.cli.options.dataset_call import refuse_conversion_options
 from shardkit.cli.options.groups import GroupedCommand
+from shardkit.errors import CallError
 
 
 @click.command(cls=GroupedCommand)
@@ -66,6 +67,9 @@ def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bo
     manifest = find_dataset(source)
     if manifest is None:
         return False
+    if manifest.is_adopted:
+        msg = f"{source} holds adopted TFRecords, which no conversion planned; `shardkit info {source}` shows them"
+        raise CallError(msg)
     shown = {"source", "explain", "as_json", "quiet", "log_format", "beam_options"}
     refuse_conversion_options(ctx, source, shown, "the plan that it was made with")
     if as_json:

@@ -160,4 +160,5 @@ def _no_problems(root: "Folder", manifest: "Manifest", *, deep: bool, leaks: boo
     depth = "every byte checked" + (", every image decoded" if deep else "")
     depth += ", no group and no image in two splits" if leaks else ""
     num_bytes = format_size(sum(split.num_bytes for split in splits))
-    return f"{printable(root.url)}: no problems: {checked}, {num_bytes}; {depth}"
+    records = "" if manifest.records_root is None else f"; records in {printable(manifest.records_root)}"
+    return f"{printable(root.url)}: no problems: {checked}, {num_bytes}; {depth}{records}"

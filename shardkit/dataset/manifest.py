@@ -1,6 +1,7 @@
 """The manifest: the description of a dataset, written last, so that its presence means a complete dataset."""
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Annotated, Any
 
@@ -221,6 +222,11 @@ class Manifest(_Part):
     def shards(self) -> Iterator[tuple[str, Shard]]:
         """Iterate over (split name, shard), in order."""
         return ((name, shard) for name, split in self.splits.items() for shard in split.shards)
+
+    @property
+    def records_place(self) -> str | None:
+        """The folder of the TFRecords if it is not in the dataset's own, for messages."""
+        return None if self.records_root is None else os.path.normpath(f"{self.root.url}/{self.records_root}")
 
     def check_records(self, root: Folder, *, where: str) -> None:
         """Check that the shards lie below `records_root`, if there is one; see `records_root.check_records_root`.

@@ -16,6 +16,8 @@ def read_rejected(manifest: Manifest) -> pa.Table:
         DataError: The list is missing or no longer what was written.
     """
     where = f"{manifest.root.url}/{REJECTED}"
+    if manifest.is_adopted:  # records are adopted all or not at all
+        return pa.table({"key": [], "reason": [], "message": [], "source_bytes": []})
     (wanted,) = (file.sha256 for file in manifest.files if file.path == REJECTED)
     try:
         raw = manifest.root.read(REJECTED)
