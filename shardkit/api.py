@@ -32,6 +32,8 @@ def convert(
     label_columns: Sequence[str] = (),
     label_separator: str | None = None,
     label_type: LabelType = "auto",
+    image_feature: str | None = None,
+    label_feature: str | None = None,
     label_pattern: str | None = None,
     class_level: int = 1,
     unlabelled: bool = False,
@@ -82,6 +84,8 @@ def convert(
             the column.
         label_separator: Separator of several labels in one column.
         label_type: Whether labels are classes or numbers for regression.
+        image_feature: Feature of TFRecords that holds the image; None to find it.
+        label_feature: Feature of TFRecords that holds the labels; None to find it.
         label_pattern: Regular expression on file names; the label is its first group, or its groups ``label``,
             ``split`` and ``group`` are what their names say.
         class_level: Level of the class folders, counted from the source or from its split folders; 2 for
@@ -89,8 +93,8 @@ def convert(
         unlabelled: Whether to convert images without labels from any tree of folders; the same as
             ``layout="unlabelled"``.
         ignore: Globs of files and folders to leave out, as in .gitignore, such as ``["test1/", "*.webp"]``.
-        classes: Label names in label order, in which a table's integers are positions from 0; None for the source's
-            order, or sorted (integers by value).
+        classes: Label names in label order, in which integers of tables and TFRecords are positions from 0 (from 1 in
+            layouts of tensorflow/models); None for the source's order, or sorted (integers by value).
         splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``, ``"80/10/10"`` or ``[0.8, 0.2]``: two
             numbers are train and validation, three train, validation and test. None for the source's own splits.
         splits_of: The source's own split, or splits, that `splits` divides; its other splits stay as they are.
@@ -171,6 +175,8 @@ def plan(
     label_columns: Sequence[str] = (),
     label_separator: str | None = None,
     label_type: LabelType = "auto",
+    image_feature: str | None = None,
+    label_feature: str | None = None,
     label_pattern: str | None = None,
     class_level: int = 1,
     unlabelled: bool = False,
@@ -212,6 +218,8 @@ def plan(
         label_columns: See `convert`.
         label_separator: See `convert`.
         label_type: See `convert`.
+        image_feature: See `convert`.
+        label_feature: See `convert`.
         label_pattern: See `convert`.
         class_level: See `convert`.
         unlabelled: See `convert`.

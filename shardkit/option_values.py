@@ -24,6 +24,7 @@ Layout = Literal[
     "masks",
     "webdataset",
     "hf-parquet",
+    "tfrecord",
     "unlabelled",
 ]
 LabelType = Literal["auto", "class", "number"]

@@ -23,6 +23,7 @@ _LAYOUT_OPTIONS = {
     "images and masks": "masks",
     "WebDataset": "webdataset",
     "Hugging Face Parquet": "hf-parquet",
+    "TFRecord": "tfrecord",
     "YOLO": "yolo",
     "COCO": "coco",
     "Pascal VOC": "voc",

@@ -33,6 +33,8 @@ from shardkit.sources.lists.opening_lists import is_lists, is_well_known, open_l
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
+from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, is_tfrecord_folder
+from shardkit.sources.packed.tfrecord.opening import open_tfrecord
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.sources.recognising.unmarked_folders import open_only_table, open_unmarked_folder
@@ -59,6 +61,7 @@ _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
     ("masks", is_masks),
     ("webdataset", is_webdataset),
     ("hf-parquet", is_hf_parquet),
+    ("tfrecord", is_tfrecord_folder),
     ("list", is_lists),
 )
 
@@ -77,6 +80,7 @@ _ACCEPTED: dict[Layout, set[str]] = {
     "yolo": {"root"},
     "webdataset": {"label_columns"},
     "hf-parquet": {"image_column", *_OF_TABLES},
+    "tfrecord": {"image_feature", "label_feature", "label_type"},
 }
 
 
@@ -148,6 +152,7 @@ def _open_file(
         "yolo": ((".yaml", ".yml"), lambda: open_yolo(folder, options, name)),
         "list": (LIST_ENDINGS, lambda: open_list_file(folder, name, options)),
         "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
+        "tfrecord": ((), lambda: open_tfrecord(folder, None, options, lambda: _needed(work), name)),
     }
     is_table = options.layout is None and kind.endswith(".json") and json_kind(folder, name) is not None
     layout = (
@@ -163,6 +168,8 @@ def _open_file(
         layout = "label-studio"
     if options.layout is None:
         refuse_other_export(folder, name)
+    if layout is None and is_tfrecord_file(folder, name):
+        layout = "tfrecord"
     if layout is None:
         msg = (
             f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder, a table "
@@ -218,6 +225,7 @@ def _open_folder(folder: Folder, url: str, options: SourceOptions, excluded: str
         "masks": lambda: open_masks(folder, excluded, options),
         "webdataset": lambda: open_webdataset(folder, excluded, options),
         "hf-parquet": lambda: open_hf_parquet(folder, options, _needed(work)),
+        "tfrecord": lambda: open_tfrecord(folder, excluded, options, lambda: _needed(work)),
     }
     _refuse_unaccepted(layout, options)
     return openers[layout]()

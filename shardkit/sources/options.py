@@ -22,6 +22,8 @@ class SourceOptions:
         label_type: Whether labels are class names or numbers for regression.
         split_column: Column of a table; None: the first of the usual names that exists.
         group_by: Column of a table; in other layouts a regular expression over keys, which the plan applies.
+        image_feature: Feature of TFRecords with the image; None to find it.
+        label_feature: Feature of TFRecords with the labels; None to find it.
         classes: Class names in label order. A table's integers are positions in it, from 0, unless it names them.
         ignore: Globs of files and folders that are left out; see shardkit.sources.ignoring.
     """
@@ -37,5 +39,7 @@ class SourceOptions:
     label_type: LabelType = "auto"
     split_column: str | None = None
     group_by: str | None = None
+    image_feature: str | None = None
+    label_feature: str | None = None
     classes: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()

@@ -49,6 +49,8 @@ _OPTIONS = (
     ),
     _option("--label-separator", "Separator of multiple labels in one column.", metavar="TEXT"),
     _option("--label-type", "Whether labels are classes, or numbers for regression."),
+    _option("--image-feature", "Feature of TFRecords with the image.  [default: found]", metavar="NAME"),
+    _option("--label-feature", "Feature of TFRecords with the labels.  [default: found]", metavar="NAME"),
     _option(
         "--label-pattern",
         "Label in the file name: its first group, or its groups label, split and group.",

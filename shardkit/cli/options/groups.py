@@ -14,6 +14,8 @@ OPTION_GROUPS = {
         "--label-column",
         "--label-separator",
         "--label-type",
+        "--image-feature",
+        "--label-feature",
         "--label-pattern",
         "--class-level",
         "--unlabelled",

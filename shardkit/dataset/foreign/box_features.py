@@ -6,7 +6,7 @@ objects/bbox, objects/label, objects/…
     TFDS: four sides of each box after each other, ymin, xmin, ymax, xmax (features/bounding_boxes.py, REL_YXYX)
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from shardkit.dataset.foreign.found_features import FoundFeatures, Kind, Sampled, listed
 from shardkit.dataset.foreign.record_layout import BoxFeatures
@@ -16,20 +16,20 @@ from shardkit.naming import printable
 MODELS_OBJECTS = "image/object/"
 _MODELS_SIDES = tuple(f"{MODELS_OBJECTS}bbox/{side}" for side in ("ymin", "xmin", "ymax", "xmax"))
 _BOX = "bbox"
+_LABELS = ("label", "class/label", "class/text", "bbox/label")  # the last in build_imagenet_data.py
 _MAX_FRACTION = 1.5  # boxes may leave the image by rounding or on purpose; pixels are far above
 _TAKEN = {"bbox", "label", "label_name", "name"}  # fields that every object has
 
 
-def object_labels(found: FoundFeatures, boxes: Collection[str]) -> list[str]:
-    """Return the features that hold the classes of objects.
+def object_places(found: FoundFeatures) -> list[str]:
+    """Return the beginnings of the features of objects, which end before a slash: "objects", "image/object"."""
+    models = [MODELS_OBJECTS.rstrip("/")] if has_models_boxes(found) else []
+    return models + sorted({name.removesuffix(f"/{_BOX}") for name in found if name.endswith(f"/{_BOX}")} - {*models})
 
-    Args:
-        found: The features of the records.
-        boxes: Features of boxes that the dataset's own files name.
-    """
-    names = [f"{MODELS_OBJECTS}class/label", f"{MODELS_OBJECTS}class/text"] if has_models_boxes(found) else []
-    above = {name.rpartition("/")[0] for name in (*found, *boxes) if name.rpartition("/")[2] == _BOX or name in boxes}
-    names += [f"{place}/label" if place else "label" for place in sorted(above - {MODELS_OBJECTS.rstrip("/")})]
+
+def object_labels(found: FoundFeatures) -> list[str]:
+    """Return the features that hold the classes of objects."""
+    names = [f"{place}/{end}" for place in object_places(found) for end in _LABELS]
     return [name for name in names if name in found]
 
 

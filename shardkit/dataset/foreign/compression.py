@@ -42,6 +42,20 @@ def compression_of(head: bytes) -> Compression | None:
     return None
 
 
+def is_empty(content: bytes) -> bool:
+    """Return whether a whole file has no records: no bytes, or a compressed stream of none."""
+    if not content:
+        return True
+    for window in (16 + zlib.MAX_WBITS, zlib.MAX_WBITS):
+        inflater = zlib.decompressobj(window)
+        try:
+            if not inflater.decompress(content, 1) and inflater.eof:
+                return True
+        except zlib.error:
+            continue
+    return False
+
+
 def _inflated(head: bytes, window: int) -> bytes:
     try:
         return zlib.decompressobj(window).decompress(head, HEADER_BYTES)

@@ -1,9 +1,9 @@
 """Infer which feature of records is what, from the first records, the user's options and TFDS's own files."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 
-from shardkit.dataset.foreign.box_features import MODELS_OBJECTS, find_boxes
+from shardkit.dataset.foreign.box_features import find_boxes, object_labels, object_places
 from shardkit.dataset.foreign.found_features import FoundFeatures, Sampled, find_features
 from shardkit.dataset.foreign.image_feature import CHANNELS, HEIGHTS, WIDTHS, find_image
 from shardkit.dataset.foreign.label_feature import find_label
@@ -31,11 +31,13 @@ class LayoutOverrides:
         image_feature: Feature of the image; None to find it.
         label_feature: Feature of the labels; None to find it.
         label_type: Whether labels are classes or numbers for regression.
+        classes: Names of classes: the labels' names in another order, or names of their numbers; None for none.
     """
 
     image_feature: str | None = None
     label_feature: str | None = None
     label_type: LabelType = "auto"
+    classes: tuple[str, ...] | None = None
 
 
 def infer_layout(
@@ -63,6 +65,8 @@ def infer_layout(
     image = find_image(found, sampled, overrides.image_feature, usual)
     others = {name: one for name, one in found.items() if name != image.name}
     label = find_label(others, sampled, overrides.label_feature, overrides.label_type, tfds)
+    if label.names and overrides.classes is not None and not _are_among(label.names, sampled, overrides.classes):
+        label = replace(label, names=None)  # the lines of --classes name the numbers
     boxes = find_boxes(found, sampled, label.name, label.names) if _has_boxes(label) else None
     key = next((name for name in _KEYS if name in others and _is_key(name, others)), None)
     split = None if has_splits else next((name for name in _SPLITS if _holds_splits(name, sampled)), None)
@@ -76,6 +80,11 @@ def _tfds_image(tfds: TfdsFeatures | None) -> str | None:
     if tfds.supervised and tfds.supervised[0] in tfds.images:
         return tfds.supervised[0]
     return tfds.images[0] if len(tfds.images) == 1 else None
+
+
+def _are_among(name: str, sampled: Sequence[Sampled], classes: Collection[str]) -> bool:
+    texts = {value for _, features in sampled for value in features.get(name, [])}
+    return texts <= {one.encode() for one in classes}
 
 
 def _has_boxes(label: LabelFeature) -> bool:
@@ -111,26 +120,28 @@ def _others(
     elif label.names:
         used -= {label.name}  # the class is stored by its name, and its old number comes along
         used |= {label.names}
+    of_objects = [] if boxes else [f"{place}/" for place in object_places(others)]
     columns, left_out = list[Column](), list[tuple[str, str]]()
     for name, feature in others.items():
         if name in used or name in {image.height, image.width, image.channels}:
             continue
         if feature.kind == "empty":
-            left_out.append((name, "it has no values in the first records"))
+            left_out.append((name, "no values in the first records"))
         elif name in _OF_THE_FILE:
-            left_out.append((name, "it describes the old image file"))
+            left_out.append((name, "of the old image file"))
         elif feature.holds_images:
-            left_out.append((name, "it is another image"))
+            left_out.append((name, "another image"))
         elif feature.kind == "bytes" and not feature.is_text:
-            left_out.append((name, "its bytes are no text"))
-        elif boxes is None and name.startswith(f"{MODELS_OBJECTS}bbox/"):
+            left_out.append((name, "bytes that are no text"))
+        elif name.startswith(tuple(of_objects)):
             left_out.append((name, _boxes_remedy(others)))
         else:
-            columns.append(Column(name, feature.kind, not feature.is_single))
+            is_list = feature.most > 1 or (feature.fewest == 0 and feature.kind == "int64")  # no int64 means "missing"
+            columns.append(Column(name, feature.kind, is_list))
     return tuple(columns), tuple(left_out)
 
 
 def _boxes_remedy(others: FoundFeatures) -> str:
-    of_objects = next((name for name in others if name.startswith(f"{MODELS_OBJECTS}class/")), None)
-    how = f"; --label-feature {of_objects} reads the boxes and their classes" if of_objects else ""
-    return f"the label is one class for the whole image{how}"
+    of_objects = object_labels(others)
+    how = f"; --label-feature {of_objects[0]} reads the boxes and their classes" if of_objects else ""
+    return f"of boxes, and the label is one for the whole image{how}"

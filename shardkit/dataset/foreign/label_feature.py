@@ -58,7 +58,7 @@ def find_label(
     if wanted is not None and wanted not in found:
         msg = f"--label-feature {wanted}: there is no such feature in the records; found:{listed(found)}"
         raise UnknownNameError(msg)
-    of_objects = object_labels(found, tfds.boxes if tfds else ())
+    of_objects = object_labels(found)
     name = wanted or _only(_candidates(found, sampled, of_objects, tfds), found)
     return _described(found[name], sampled, label_type, found, is_of_object=name in of_objects)
 

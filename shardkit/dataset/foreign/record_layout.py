@@ -127,7 +127,9 @@ class RecordLayout:
             lines.append(f"split     {_name(self.split)}")
         if self.columns:
             lines.append(f"stored    {', '.join(_name(one.name) for one in self.columns)}")
-        lines += [f"left out  {_name(feature)}: {why}" for feature, why in self.left_out]
+        for reason in dict.fromkeys(why for _, why in self.left_out):
+            names = ", ".join(_name(feature) for feature, why in self.left_out if why == reason)
+            lines.append(f"left out  {names}: {reason}")
         return lines
 
 

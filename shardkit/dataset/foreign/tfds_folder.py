@@ -81,6 +81,35 @@ def read_tfds_features(features: bytes, info: bytes | None, url: str) -> TfdsFea
     )
 
 
+def shard_lengths(info: bytes, url: str) -> dict[str, int]:
+    """Return the number of records of each file that dataset_info.json announces, by file name.
+
+    Raises:
+        DataError: The file is not JSON.
+    """
+    content = _json(info, f"{url}/{DATASET_INFO}")
+    if not isinstance(content, dict):
+        return {}
+    lengths: dict[str, int] = {}
+    for split in content.get("splits", []):
+        template = split.get("filepathTemplate") or "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"
+        of = len(split.get("shardLengths", []))
+        for i, length in enumerate(split.get("shardLengths", [])):
+            values = {
+                "{DATASET}": content.get("name", ""),
+                "{SPLIT}": split.get("name", ""),
+                "{FILEFORMAT}": content.get("fileFormat") or "tfrecord",
+                "{SHARD_X_OF_Y}": f"{i:05d}-of-{of:05d}",
+                "{SHARD_INDEX}": f"{i:05d}",
+                "{NUM_SHARDS}": f"{of:05d}",
+            }
+            name = template
+            for placeholder, value in values.items():
+                name = name.replace(placeholder, str(value))
+            lengths[name] = int(length)
+    return lengths
+
+
 def _flattened(spec: Mapping[str, Any], name: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
     """Yield (name in the records, class, content) of all features below one."""
     kind = str(spec.get("pythonClassName", "")).rpartition(".")[2]

@@ -55,7 +55,7 @@ def _remedy(kinds: Counter[str], paths: list[str]) -> str:
     if any(kind in _PACKED for kind in kinds):
         return "unpack them, then give the folder with the images"
     if any(kind in _RECORDS for kind in kinds):
-        return "TFRecords that other tools wrote are not read; give the images that they were made from"
+        return "give the folder that has the TFRecord files, itself or in split folders, and no images next to them"
     foreign = next((problem for path in paths if (problem := unsupported_format(path))), None)
     if foreign is not None:
         return f"{foreign.key}: {foreign.message}"

@@ -1,0 +1,176 @@
+"""Find the TFRecord files of a source, and read the first records of each."""
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import islice
+from typing import BinaryIO, cast
+
+from shardkit.dataset.foreign.compression import Compression, compression_of, inflating, is_empty
+from shardkit.dataset.foreign.file_names import is_tfrecord_name, split_of_file, stems
+from shardkit.dataset.foreign.found_features import Sampled
+from shardkit.dataset.foreign.frames import frames
+from shardkit.dataset.foreign.values import read_features
+from shardkit.errors import DataError, RecordError
+from shardkit.naming import split_of_folder
+from shardkit.sources.listing import ending, unicode_problem
+from shardkit.sources.walking import children, folders_in, is_image, join
+from shardkit.storage import Entry, Folder, os_errors_as
+
+_HEAD_BYTES = 64 << 10  # 64 KiB
+_FIRST_RECORDS = 64  # of the first file, which decide what the features mean
+_FIRST_BYTES = 32 << 20  # 32 MiB of them
+_READING_THREADS = 32  # an object store takes 50 ms for a file
+
+
+@dataclass(frozen=True, slots=True)
+class TfrecordFile:
+    """A part of the source: one file.
+
+    Attributes:
+        path: Its path.
+        split: The split of all of its records, if a folder's name or its own gives one.
+        stem: The beginning of its keys.
+        compression: How it is compressed.
+        mtime_ns: Its modification time.
+        num_records: Number of records that the dataset's own files announce; None if they do not.
+    """
+
+    path: str
+    split: str | None
+    stem: str
+    compression: Compression
+    mtime_ns: int
+    num_records: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundFiles:
+    """The TFRecord files of a source, and what is next to them.
+
+    Attributes:
+        files: The files that have records, sorted by path.
+        empty: Paths of those that have none.
+        skipped: Number of other files by ending.
+    """
+
+    files: tuple[TfrecordFile, ...]
+    empty: tuple[str, ...]
+    skipped: tuple[tuple[str, int], ...]
+
+
+def is_tfrecord_folder(folder: Folder) -> bool:
+    """Return whether a folder has TFRecord files, itself or in split folders, and no images next to them."""
+    names = folders_in(folder)
+    first = next((path for path, entry in _files(folder, names) if is_tfrecord_name(entry.name)), None)
+    if first is None:
+        return False
+    head = _head(folder, first)
+    if compression_of(head) is None and not is_empty(head):
+        return False
+    places = ["", *(name for name in names if not split_of_folder(name))]
+    return not any(is_image(one.name) for place in places for one in children(folder, place) if not one.is_folder)
+
+
+def is_tfrecord_file(folder: Folder, name: str) -> bool:
+    """Return whether a file has the name of TFRecord files, or their content."""
+    return is_tfrecord_name(name) or compression_of(_head(folder, name)) is not None
+
+
+def find_files(folder: Folder, excluded: str | None, name: str | None) -> FoundFiles:
+    """Find the TFRecord files of a source.
+
+    Args:
+        folder: The source, or the folder of the file that is the source.
+        excluded: Path below it that is not listed; None for none.
+        name: Name of the file that is the source; None for all in the folder and its split folders.
+
+    Raises:
+        DataError: There is none, or all are empty, or one with the name of a TFRecord file is something else.
+    """
+    found, skipped = list[tuple[str, Entry]](), dict[str, int]()
+    if name is not None:
+        entry = folder.stat(name)
+        found = [(name, entry)] if entry is not None else []
+    else:
+        for path, entry in _files(folder, folders_in(folder)):
+            if excluded and path.startswith(f"{excluded}/"):
+                continue
+            if is_tfrecord_name(entry.name):
+                found.append((path, entry))
+            else:
+                skipped[ending(entry.name)] = skipped.get(ending(entry.name), 0) + 1
+    if not found:
+        msg = (
+            f"{folder.url}: there is no TFRecord file in it or in its split folders, such as train-00000-of-00010 or "
+            "train.tfrecord; give the folder that has them"
+        )
+        raise DataError(msg)
+    if bad := next((problem for path, _ in found if (problem := unicode_problem(path))), None):
+        msg = f"{folder.url}/{bad.key}: {bad.message}"
+        raise DataError(msg)
+    stem_of = stems(path for path, _ in found)
+    with ThreadPoolExecutor(_READING_THREADS) as pool:
+        heads = pool.map(lambda path: _head(folder, path), [path for path, _ in found])
+        files, empty = list[TfrecordFile](), list[str]()
+        for (path, entry), head in zip(found, heads, strict=True):
+            compression = compression_of(head)
+            if compression is not None:
+                files.append(TfrecordFile(path, split_of_file(path), stem_of[path], compression, entry.mtime_ns))
+            elif entry.num_bytes <= _HEAD_BYTES and is_empty(head):
+                empty.append(path)
+            else:
+                msg = (
+                    f"{folder.url}/{path}: this is no TFRecord file, plain, GZIP or ZLIB: it does not start with a "
+                    "record's length and CRC. Restore it, or leave it out with --ignore"
+                )
+                raise DataError(msg)
+    if not files:
+        msg = f"{folder.url}: all TFRecord files are empty, such as {empty[0]}; write them again"
+        raise DataError(msg)
+    return FoundFiles(tuple(files), tuple(empty), tuple(sorted(skipped.items())))
+
+
+def sample(folder: Folder, files: Sequence[TfrecordFile]) -> dict[str, list[Sampled]]:
+    """Return the first records of each file by path: 64 of the first one, and one of each other.
+
+    Raises:
+        DataError: None of the first records of a file can be read.
+    """
+    with ThreadPoolExecutor(_READING_THREADS) as pool:
+        read = pool.map(lambda i: _sample_file(folder, files[i], 1 if i else _FIRST_RECORDS), range(len(files)))
+        return {file.path: found for file, found in zip(files, read, strict=True)}
+
+
+def _sample_file(folder: Folder, file: TfrecordFile, num: int) -> list[Sampled]:
+    url = f"{folder.url}/{file.path}"
+    found, problem, num_bytes = list[Sampled](), "", 0
+    with os_errors_as("read the file", url), folder.open(file.path) as opened:
+        for frame in islice(frames(inflating(cast("BinaryIO", opened), file.compression)), _FIRST_RECORDS):
+            try:
+                if frame.problem:
+                    problem = problem or frame.problem
+                else:
+                    found.append(Sampled(f"{file.path}, record {frame.number}", read_features(frame.data)))
+            except RecordError as error:
+                problem = problem or f"record {frame.number}: {error}"
+            num_bytes += len(frame.data)
+            if len(found) == num or num_bytes > _FIRST_BYTES:
+                break
+    if not found:
+        msg = f"{url}: none of the first records can be read: {problem}"
+        raise DataError(msg)
+    return found
+
+
+def _head(folder: Folder, path: str) -> bytes:
+    with os_errors_as("read the file", f"{folder.url}/{path}"), folder.open(path) as file:
+        head: bytes = file.read(_HEAD_BYTES)
+        return head
+
+
+def _files(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, Entry]]:
+    """Yield path and entry of the files in a source and in its split folders."""
+    places = ["", *(name for name in names if split_of_folder(name))]
+    for place in places:
+        yield from ((join(place, one.name), one) for one in children(folder, place) if not one.is_folder)

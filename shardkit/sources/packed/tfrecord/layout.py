@@ -1,0 +1,210 @@
+"""TFRecord files of tf.train.Examples that other programs wrote.
+
+    mnist-train.tfrecord-00000-of-00001  features.json  label.labels.txt      TFDS
+    train-00000-of-01024                                                      tensorflow/models
+    train-00000-of-00001.tfrecord.gz                                          TFRecorder
+
+Encoded images in plain files are read in place: the listing has their offsets. Compressed files cannot be read from
+the middle, and pixels are no image files: then listing a file writes its images, one after the other, into one file of
+the work folder. While the conversion runs, this takes the disk space of the images once more.
+"""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import BinaryIO, cast
+
+import pyarrow as pa
+
+from shardkit.dataset.foreign.compression import inflating
+from shardkit.dataset.foreign.frames import Frame, frames
+from shardkit.dataset.foreign.label_names import LabelNames
+from shardkit.dataset.foreign.record_layout import RecordLayout
+from shardkit.dataset.foreign.values import Features, locate_bytes, read_features
+from shardkit.errors import DataError, RecordError
+from shardkit.naming import WORK_FOLDER
+from shardkit.reject_reasons import DAMAGED, TRUNCATED
+from shardkit.sources.detection.rows import counted
+from shardkit.sources.listing import (
+    LISTING_SCHEMA,
+    OFFSET,
+    PATH,
+    BadRecord,
+    Listing,
+    ListingRow,
+    RecordProblem,
+    Source,
+    batched,
+    rejected_row,
+)
+from shardkit.sources.packed.tfrecord.files import TfrecordFile
+from shardkit.sources.packed.tfrecord.records import RecordReader, image_bytes, record_fields
+from shardkit.storage import Folder, os_errors_as
+
+_SPOOL = f"{WORK_FOLDER}/images"
+# Writes an image to its place: maps a frame, its features and the image to the file and the offset of the image in it.
+_Place = Callable[[Frame, Features, bytes], tuple[str, int]]
+
+
+@dataclass(frozen=True, slots=True)
+class Tfrecords(Source):
+    """A source of TFRecord files.
+
+    Attributes:
+        folder: The folder that images are read from: `files_folder`, or the work folder with the images once they are
+            listed.
+        files_folder: The folder that the files' paths start at.
+        files: The files.
+        record_layout: Which feature is what.
+        names: Names of the labels' numbers; None if there are none, or a feature has them.
+        is_spooled: Whether images are written into the work folder.
+        is_file: Whether SOURCE is the only file itself.
+        other_files: Number of files next to them by ending.
+        remarks: Further lines for the user.
+    """
+
+    folder: Folder
+    files_folder: Folder
+    files: tuple[TfrecordFile, ...]
+    record_layout: RecordLayout
+    names: LabelNames | None
+    is_spooled: bool
+    is_file: bool
+    other_files: tuple[tuple[str, int], ...]
+    remarks: tuple[str, ...]
+
+    @property
+    def schema(self) -> pa.Schema:
+        """See Source."""
+        return pa.schema([*LISTING_SCHEMA, PATH, OFFSET, *record_fields(self.record_layout)])
+
+    @property
+    def classes(self) -> tuple[str, ...] | None:
+        """See Source; the names of the numbers, if a file has them."""
+        return self.names.names if self.names else None
+
+    @property
+    def layout(self) -> str:
+        """See Source."""
+        return "TFRecord"
+
+    def describe(self) -> str:
+        """Return how the source is read, one line for each role of a feature."""
+        url = f"{self.files_folder.url}/{self.files[0].path}" if self.is_file else self.files_folder.url
+        counts: dict[str, int] = {}
+        for file in self.files:
+            name = file.split or "no split"
+            counts[name] = counts.get(name, 0) + 1
+        splits = ", ".join(f"{count} of {name}" for name, count in counts.items())
+        family = self.record_layout.family
+        of = "" if family == "others" else f" of {family}"
+        kinds = sorted({file.compression for file in self.files if file.compression})
+        how = "images are unpacked once into a temporary folder" if self.is_spooled else "images are read in place"
+        head = (
+            f"{url}: read as {self.layout}{of}, {counted(len(self.files), 'file')} ({splits})"
+            f"{', ' + ' and '.join(kinds) if kinds else ''}; {how}"
+        )
+        names = [f"names     {self.names.describe()}"] if self.names else []
+        return "\n  ".join([head, *self.record_layout.describe(), *names, *self.remarks])
+
+    def parts(self) -> list[TfrecordFile]:
+        """Return one part for each file."""
+        return list(self.files)
+
+    def list_part(self, part: TfrecordFile, batch_rows: int) -> Iterator[Listing]:
+        """See Source; records in the file's order. Checks the CRCs of every record.
+
+        Raises:
+            DataError: The file is gone, a length in it is damaged so that the rest cannot be read, it has another
+                number of records than its dataset announces, or names of classes contradict each other.
+        """
+        skipped = dict(self.other_files) if part == self.files[0] else {}
+        reader = RecordReader(part.path, part.stem, part.split, self.record_layout, self.names)
+        if not self.is_spooled:
+            yield from self._batches(part, reader, _in_place(part, self.record_layout), batch_rows, skipped)
+            return
+        # Only the same bytes get this name, so the file of an earlier, interrupted conversion may be overwritten.
+        seen = f"{self.files_folder.url}/{part.path}\n{part.mtime_ns}\n{self.record_layout.image}"
+        blob = f"{_SPOOL}/{hashlib.sha256(seen.encode('utf-8', 'surrogateescape')).hexdigest()[:32]}"
+        with self.folder.atomic_write(blob) as spool:
+            # As columns, which are small: no row may be given away before the file is complete.
+            listings = [
+                Listing(self.schema, columns=one.table(), skipped=one.skipped, classes=one.classes)
+                for one in self._batches(part, reader, _Spooling(blob, cast("BinaryIO", spool)), batch_rows, skipped)
+            ]
+        yield from listings
+
+    def _batches(
+        self, part: TfrecordFile, reader: RecordReader, place: _Place, batch_rows: int, skipped: dict[str, int]
+    ) -> Iterator[Listing]:
+        given: dict[int, str] = {}
+        for listing in batched(self.schema, self._rows(part, reader, place), batch_rows, skipped):
+            listing.classes = {number: name for number, name in reader.classes.items() if number not in given}
+            given |= listing.classes
+            yield listing
+
+    def _rows(self, part: TfrecordFile, reader: RecordReader, place: _Place) -> Iterator[ListingRow]:
+        url = f"{self.files_folder.url}/{part.path}"
+        num = 0
+        with os_errors_as("read the file", url), self.files_folder.open(part.path) as opened:
+            for frame in frames(inflating(cast("BinaryIO", opened), part.compression)):
+                yield _row(frame, part, reader, place, url)
+                num += not frame.is_end
+        if part.num_records is not None and num != part.num_records:
+            msg = (
+                f"{url}: the file has {num:,} records, and dataset_info.json announces {part.num_records:,}; copy the "
+                "file again, or move dataset_info.json away to read what is there"
+            )
+            raise DataError(msg)
+
+
+def _row(frame: Frame, part: TfrecordFile, reader: RecordReader, place: _Place, url: str) -> ListingRow:
+    key = f"{part.path}, record {frame.number}"
+    if frame.problem:
+        if frame.is_end and "ends" not in frame.problem:
+            # The rest may be any number of records, so this is not one rejected image.
+            msg = f"{url}: record {frame.number}: {frame.problem}; restore the file, or leave it out with --ignore"
+            raise DataError(msg)
+        reason = TRUNCATED if frame.is_end else DAMAGED
+        return rejected_row(RecordProblem(key, reason, f"{frame.problem}; copy or write the file again"), part.split)
+    try:
+        features = read_features(frame.data)
+    except RecordError as error:
+        return rejected_row(RecordProblem(key, DAMAGED, str(error)), part.split)
+    row = ListingRow(reader.key(frame.number, features), part.split, None, 0, part.mtime_ns)
+    try:
+        row = row._replace(split=reader.split_of(features))
+        image = image_bytes(reader.layout, features)
+        label_name, more = reader.annotation(frame.number, features)
+        path, offset = place(frame, features, image)
+    except BadRecord as error:
+        return row._replace(reason=error.reason, message=str(error))
+    except RecordError as error:
+        return row._replace(reason=DAMAGED, message=str(error))
+    return row._replace(label_name=label_name, source_bytes=len(image), extra=(path, offset, *more))
+
+
+def _in_place(part: TfrecordFile, layout: RecordLayout) -> _Place:
+    def place(frame: Frame, features: Features, image: bytes) -> tuple[str, int]:
+        del features
+        start, length = locate_bytes(frame.data, layout.image.name)
+        if frame.data[start : start + length] != image:
+            msg = f"the feature {layout.image.name!r} is stored twice with different bytes; write the record again"
+            raise RecordError(msg)
+        return part.path, frame.offset + start
+
+    return place
+
+
+class _Spooling:
+    """Appends images to one file."""
+
+    def __init__(self, path: str, file: BinaryIO) -> None:
+        self._path, self._file, self._offset = path, file, 0
+
+    def __call__(self, frame: Frame, features: Features, image: bytes) -> tuple[str, int]:
+        """See _Place."""
+        offset = self._offset
+        self._file.write(image)
+        self._offset += len(image)
+        return self._path, offset
