@@ -11,12 +11,13 @@ if TYPE_CHECKING:
     from shardkit.examples import Examples, Sampler
     from shardkit.examples.sampler import OrderName, Sampling
 
+from shardkit.adoption_api import adopt
 from shardkit.api import convert, plan
 from shardkit.appending import append
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.software import __version__
 
-__all__ = ["__version__", "append", "convert", "diff", "open", "plan", "read_manifest", "sampler"]
+__all__ = ["__version__", "adopt", "append", "convert", "diff", "open", "plan", "read_manifest", "sampler"]
 
 
 def read_manifest(path: str) -> "Manifest":

@@ -15,7 +15,6 @@ from shardkit.extras import require_extra
 from shardkit.option_values import LabelType, Layout
 
 if TYPE_CHECKING:
-    from shardkit.planning.options import ConvertOptions
     from shardkit.sources import SourceOptions
     from shardkit.writing.appending.append import AppendOutcome
     from shardkit.writing.progress import ProgressListener
@@ -112,7 +111,8 @@ def append(
     """
     given = dict(locals())
     require_extra("convert", "appending")
-    from shardkit.dataset.manifest import pinned, read_manifest
+    from shardkit.dataset.manifest import read_manifest
+    from shardkit.dataset.pinning import pinned
 
     dataset_url, source_url = location("DATASET", dataset), source_location(source)
     if pinned(dataset_url)[1] is not None:
@@ -120,21 +120,18 @@ def append(
         raise CallError(msg)
     manifest = read_manifest(dataset_url)
     source_options, changed = _options(given)
-    from shardkit.pipelines.executor import BeamExecutor
-    from shardkit.pipelines.options import runner_config
-    from shardkit.pipelines.readiness import refuse_unready
+    from shardkit.executors import make_executor
     from shardkit.writing.appending.append import Append
     from shardkit.writing.appending.options import append_call, generation_options, with_dataset_classes
     from shardkit.writing.progress import Silent
     from shardkit.writing.reject_limit import RejectLimit
 
-    runner = runner_config(beam_options, workers)
-    refuse_unready(runner, (listener or Silent()).say, SOURCE=source_url, DATASET=dataset_url)
+    say = (listener or Silent()).say
     return Append(
         manifest,
         source_url,
         generation_options(manifest, changed),
-        BeamExecutor(runner),
+        make_executor(beam_options, workers, say, SOURCE=source_url, DATASET=dataset_url),
         source_options=with_dataset_classes(source_options, manifest),
         limit=RejectLimit.parse(str(max_rejected)),
         skip_existing=skip_existing,
@@ -155,9 +152,7 @@ def _options(given: Mapping[str, Any]) -> "tuple[SourceOptions, dict[str, Any]]"
             raise CallError(msg)
         del named["splits"]
     source_options, parsed = option_values({**defaults, **named})
-    changed = {
-        field: getattr(parsed, field) for argument, field in _OVERRULED.items() if given[argument] is not None
-    }
+    changed = {field: getattr(parsed, field) for argument, field in _OVERRULED.items() if given[argument] is not None}
     if given["splits"] is not None and given["splits_of"] is None:
         changed["splits_of"] = ()
     return source_options, changed

@@ -166,7 +166,7 @@ def append_without_beam(
     overwrite: bool = False,
     **changed: Any,
 ) -> AppendOutcome:
-    """Append a small source to a dataset in this thread; the files are those of ``shardkit append``, except the log.
+    """Append a small source to a dataset without Beam; the files are those of ``shardkit append``, except the log.
 
     Any number of images may be bad.
 
@@ -183,7 +183,7 @@ def append_without_beam(
         manifest,
         source_url,
         generation_options(manifest, changed),
-        SequentialExecutor(),
+        ThreadExecutor(1),
         source_options=with_dataset_classes(source_options, manifest),
         limit=RejectLimit.parse("100%"),
         skip_existing=skip_existing,

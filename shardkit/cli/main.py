@@ -23,6 +23,7 @@ from shardkit.software import __version__
 
 # Each command, named like its module, with its line in `shardkit --help`: listing them loads no command.
 _COMMANDS = {
+    "adopt": "Give TFRecords that others wrote a manifest and indexes, and change no byte of them.",
     "append": "Append new images to a dataset.",
     "bench": "Measure how fast this host feeds a trainer, and what would help.",
     "convert": "Convert a folder of labelled images into balanced TFRecord shards.",

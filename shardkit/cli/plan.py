@@ -7,6 +7,7 @@ import click
 from shardkit.cli.options.conversion import arguments_from, conversion_options, max_rejected_option
 from shardkit.cli.options.dataset_call import has_conversion_options
 from shardkit.cli.options.groups import GroupedCommand
+from shardkit.errors import CallError
 
 _OWN = frozenset({"source", "explain", "as_json", "quiet", "log_format", "beam_options"})
 
@@ -66,6 +67,9 @@ def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bo
         return False
     if has_conversion_options(ctx, _OWN):
         return False
+    if manifest.is_adopted:
+        msg = f"{source} holds adopted TFRecords, which no conversion planned; `shardkit info {source}` shows them"
+        raise CallError(msg)
     if as_json:
         click.echo(dataset_plan_json(manifest))
     else:

@@ -48,9 +48,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
 
     root, digest = dataset_folder(dataset), pinned(dataset)[1]
     terminal = Terminal(quiet=given["quiet"], log_format=given["log_format"], rejected_word="problems")
-    manifest, problems = _verified(
-        root, digest, terminal, given["beam_options"], given["workers"], deep=deep
-    )
+    manifest, problems = _verified(root, digest, terminal, given["beam_options"], given["workers"], deep=deep)
     if leaks and manifest is not None:
         with terminal.phase("comparing", None):
             leaked = leak_problems(read_manifest(dataset), problems)
@@ -179,4 +177,5 @@ def _no_problems(root: "Folder", manifest: "Manifest", *, deep: bool, leaks: boo
     depth = "every byte checked" + (", every image decoded" if deep else "")
     depth += ", no group and no image in two splits" if leaks else ""
     num_bytes = format_size(sum(split.num_bytes for split in splits))
-    return f"{printable(root.url)}: no problems: {checked}, {num_bytes}; {depth}"
+    records = "" if manifest.records_root is None else f"; records in {printable(manifest.records_root)}"
+    return f"{printable(root.url)}: no problems: {checked}, {num_bytes}; {depth}{records}"

@@ -1,10 +1,18 @@
 """The manifest: the description of a dataset, written last, so that its presence means a complete dataset."""
 
 import json
+import os
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import PrivateAttr, SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic import (
+    Field,
+    PrivateAttr,
+    SerializerFunctionWrapHandler,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from shardkit import naming
 from shardkit.dataset.features import Feature
@@ -23,6 +31,8 @@ from shardkit.dataset.manifest_parts import (
 )
 from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.dataset.pinning import pinned, read_earlier
+from shardkit.dataset.records_root import check_records_root, records_root_problem, shard_path_problem
+from shardkit.dataset.stored_names import stored_as_problem
 from shardkit.errors import CONVERT_AGAIN, ManifestError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import Folder, open_folder, unreadable
@@ -47,6 +57,8 @@ __all__ = [
 FORMAT_VERSION = 2
 # Manifests without generations keep version 1, so that older versions of shardkit read them.
 _WITHOUT_GENERATIONS = 1
+ADOPTED = "adopted TFRecords"  # the layout in `source`
+_OMITTED_IF_EMPTY = {"stored_as", "records_root", "generations"}
 
 
 class Manifest(Part):
@@ -58,6 +70,9 @@ class Manifest(Part):
     ``generations`` is in the file only after an append. Then ``splits``, ``classes``, ``files``, ``source`` and
     ``rejected`` describe all generations together, and ``options``, ``plan_digest`` and ``software`` are the first
     one's.
+
+    ``stored_as`` (see `stored_names`) and ``records_root`` (see the module of that name) belong to TFRecords that were
+    adopted; other manifests lack them.
     """
 
     format_version: int
@@ -71,10 +86,33 @@ class Manifest(Part):
     rejected: Rejected
     files: list[File]
     software: dict[str, str]
+    stored_as: dict[str, tuple[str, ...]] = Field(default_factory=dict)
+    records_root: str | None = None
     digest: Sha256
-    generations: list[Generation] = []
+    generations: list[Generation] = Field(default_factory=list)
 
     _root: Folder | None = PrivateAttr(default=None)
+
+    @model_serializer(mode="wrap")
+    def _without_absent(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        fields: dict[str, Any] = serialise(self)
+        return {name: value for name, value in fields.items() if value or name not in _OMITTED_IF_EMPTY}
+
+    @model_validator(mode="after")
+    def _consistent(self) -> "Manifest":
+        problem = records_root_problem(self.records_root) or stored_as_problem(self.stored_as, self.features)
+        for name, split in self.splits.items():
+            for number, shard in enumerate(split.shards):
+                if found := shard_path_problem(shard.path, self.records_root):
+                    problem = problem or f"splits.{name}.shards.{number}.path: {found}"
+        if problem is not None:
+            raise ValueError(problem)
+        return self
+
+    @property
+    def is_adopted(self) -> bool:
+        """Whether the records were written by others and adopted as they are."""
+        return self.source.layout == ADOPTED
 
     @property
     def root(self) -> Folder:
@@ -107,6 +145,29 @@ class Manifest(Part):
     def shards(self) -> Iterator[tuple[str, Shard]]:
         """Iterate over (split name, shard), in order."""
         return ((name, shard) for name, split in self.splits.items() for shard in split.shards)
+
+    @property
+    def records_place(self) -> str | None:
+        """The folder of the TFRecords if it is not in the dataset's own, for messages."""
+        return None if self.records_root is None else os.path.normpath(f"{self.root.url}/{self.records_root}")
+
+    def check_records(self, root: Folder, *, where: str) -> None:
+        """Check that the shards lie below `records_root`, if there is one; see `records_root.check_records_root`.
+
+        Args:
+            root: The dataset's folder.
+            where: Name of the manifest for errors.
+
+        Raises:
+            ManifestError: They do not.
+        """
+        if self.records_root is not None:
+            paths = (shard.path for _, shard in self.shards())
+            check_records_root(root, self.records_root, paths, where=where)
+
+    def path_in_records(self, shard: Shard) -> str:
+        """Return the path of a shard relative to the folder of the records."""
+        return shard.path if self.records_root is None else shard.path.removeprefix(f"{self.records_root}/")
 
     @property
     def num_with_gps(self) -> int:
@@ -145,11 +206,6 @@ class Manifest(Part):
         folder = shard.path.rpartition("/")[0]
         found = [one.plan_digest for one in self.generations if (one.folder or "") == folder]
         return found[0] if found else self.plan_digest
-
-    @model_serializer(mode="wrap")
-    def _without_generations(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        fields: dict[str, Any] = serialise(self)
-        return {name: value for name, value in fields.items() if value or name != "generations"}
 
     def to_bytes(self) -> bytes:
         """Return the only valid text of this manifest; `verify` compares the file with it."""
@@ -200,6 +256,7 @@ def read_manifest(path: str) -> Manifest:
     if digest is not None and manifest.digest != digest:
         raw, where = read_earlier(root, digest, [one.previous for one in manifest.generations] + [manifest.digest])
         manifest = parse_manifest(raw, where=where)
+    manifest.check_records(root, where=where)
     manifest._root = root  # noqa: SLF001 - only reading sets it
     return manifest
 

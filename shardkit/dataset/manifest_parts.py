@@ -22,7 +22,13 @@ def _below_the_folder(path: str) -> str:
     return path
 
 
+def _of_records(path: str) -> str:
+    # Whether it may leave the folder is checked with the manifest's records_root.
+    return path if path.startswith("../") else _below_the_folder(path)
+
+
 RelativePath = Annotated[str, AfterValidator(_below_the_folder)]
+RecordsPath = Annotated[str, AfterValidator(_of_records)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 
 
@@ -51,7 +57,7 @@ class Shard(Part):
     """One TFRecord file.
 
     Attributes:
-        path: Path of the file.
+        path: Path of the file; begins with the manifest's ``records_root`` if there is one.
         num_examples: Number of records.
         num_bytes: Size of the file in bytes.
         sha256: SHA-256 of the file.
@@ -59,7 +65,7 @@ class Shard(Part):
         num_with_gps: Number of stored images whose metadata holds a GPS position; in the file only if there are any.
     """
 
-    path: RelativePath
+    path: RecordsPath
     num_examples: NonNegativeInt
     num_bytes: NonNegativeInt
     sha256: Sha256

@@ -15,6 +15,8 @@ def read_rejected(manifest: Manifest) -> pa.Table:
     Raises:
         DataError: The list is missing or no longer what was written.
     """
+    if manifest.is_adopted:  # records are adopted all or not at all
+        return pa.table({"key": [], "reason": [], "message": [], "source_bytes": []})
     lists = [file for file in manifest.files if file.path.rpartition("/")[2] == REJECTED]
     table = pa.concat_tables([_read(manifest, file) for file in lists])
     return table if len(lists) == 1 else table.sort_by("key")

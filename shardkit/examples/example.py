@@ -11,6 +11,8 @@ from shardkit.dataset import example as example_format
 from shardkit.dataset import features as names
 from shardkit.dataset.feature_spans import Span, feature_values, find_features
 from shardkit.dataset.features import Feature
+from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.stored_names import StoredAs
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
 from shardkit.extras import require_extra
@@ -59,11 +61,18 @@ class Schema:
         dataset: URL of the dataset's folder.
         features: The manifest's features.
         class_names: The manifest's class names, in label order.
+        stored_as: Names of features in records that others wrote; see `dataset.stored_names`. Empty for shardkit's own.
     """
 
     dataset: str
     features: Mapping[str, Feature]
     class_names: Sequence[str]
+    stored_as: StoredAs
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> "Schema":
+        """Return the schema of a dataset."""
+        return cls(manifest.root.url, manifest.features, manifest.classes, manifest.stored_as)
 
 
 class Example(Mapping[str, Any]):
@@ -74,13 +83,15 @@ class Example(Mapping[str, Any]):
     asked for.
     """
 
-    __slots__ = ("_data", "_offset", "_record", "_schema", "_shard", "_spans", "_values")
+    __slots__ = ("_data", "_given_key", "_offset", "_record", "_schema", "_shard", "_spans", "_values")
 
     def __new__(cls, *arguments: Any) -> Any:
         """Return a dict for ``type(example)(items)``: PyTorch and Grain make batches of mappings in this way."""
         return dict(*arguments) if len(arguments) == 1 else object.__new__(cls)
 
-    def __init__(self, data: bytes, schema: Schema, shard: str, record: int, offset: int) -> None:
+    def __init__(
+        self, data: bytes, schema: Schema, shard: str, record: int, offset: int, key: str | None = None
+    ) -> None:
         """Wrap the data of a record.
 
         Args:
@@ -89,8 +100,9 @@ class Example(Mapping[str, Any]):
             shard: Path of the TFRecord file in the dataset's folder.
             record: Number of the record in the shard.
             offset: Offset of the record's frame in the shard, in bytes.
+            key: Key of the example, which records that others wrote may lack; None for shardkit's own.
         """
-        self._data, self._schema = data, schema
+        self._data, self._schema, self._given_key = data, schema, key
         self._shard, self._record, self._offset = shard, record, offset
         self._spans: dict[str, Span] | None = None
         self._values: Mapping[str, Sequence[Any]] | None = None  # only of records in an unusual form
@@ -129,10 +141,10 @@ class Example(Mapping[str, Any]):
             raise RecordError(f"{self.location}: {error}; {_VERIFY}") from None
 
     def _find(self) -> dict[str, Span]:
-        spans = find_features(self._data)
+        spans = None if self._schema.stored_as else find_features(self._data)
         if spans is None:
             try:
-                self._values = example_format.decode(self._data)
+                self._values = self._decoded_features()
             except RecordError as error:
                 raise RecordError(f"{self.location}: {error}; {_VERIFY}") from None
         found = spans or self._values or {}
@@ -140,6 +152,14 @@ class Example(Mapping[str, Any]):
             missing = min(self._schema.features.keys() - found.keys())
             raise RecordError(f"{self.location}: the example lacks the feature {missing!r}; {_VERIFY}")
         return spans or {}
+
+    def _decoded_features(self) -> Mapping[str, Sequence[Any]]:
+        values = example_format.decode(self._data)
+        if not self._schema.stored_as:
+            return values
+        from shardkit.examples.adopted import adopted_values
+
+        return adopted_values(values, self._schema.stored_as, self._given_key or "", self.location)
 
     def __contains__(self, name: object) -> bool:
         return name in self._schema.features

@@ -52,9 +52,8 @@ def read_example(manifest: Manifest, shard: Shard, record: int, offset: int, len
         MachineError: The shard cannot be read.
     """
     root = manifest.root
-    schema = Schema(root.url, manifest.features, manifest.classes)
     try:
         data = read_data(OpenFiles(root), root.url, shard.path, offset, length)
     except RecordError as error:
         raise RecordError(f"{root.url}/{shard.path}, record {record} ({key}): {error}") from None
-    return Example(data, schema, shard.path, record, offset)
+    return Example(data, Schema.of(manifest), shard.path, record, offset, key)

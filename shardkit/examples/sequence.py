@@ -94,7 +94,7 @@ class Examples(Sequence[Example]):
         self._table = pa.concat_tables(tables).unify_dictionaries() if tables else SCHEMA.empty_table().select(names)
         self._chosen: range | npt.NDArray[np.int64] = range(len(self._table))
         self._files = OpenFiles(root)
-        self._schema = Schema(root.url, self.manifest.features, self.manifest.classes)
+        self._schema = Schema.of(self.manifest)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _reopened, (self._call, self.manifest.digest, self._chosen)
@@ -192,12 +192,13 @@ class Examples(Sequence[Example]):
     def _read(self, row: int) -> Example:
         shard = bisect.bisect_right(self._starts, row) - 1
         path, record, offset = self._paths[shard], self._record.item(row), self._offset.item(row)
+        key = self._table["key"][row].as_py() if self._schema.stored_as else None
         try:
             data = read_data(self._files, self._schema.dataset, path, offset, self._length.item(row))
         except RecordError as error:
             msg = f"{self._schema.dataset}/{path}, record {record} ({self._table['key'][row].as_py()}): {error}"
             raise RecordError(msg) from None
-        return Example(data, self._schema, path, record, offset)
+        return Example(data, self._schema, path, record, offset, key)
 
 
 def _reopened(

@@ -182,7 +182,9 @@ def _examples(manifest: Manifest) -> dict[str, Any]:
         fields.append(_column("label_name", ["sc:Text", "cr:Label"], "Name of the class."))
     elif LABELS in features or OBJECT_LABELS in features:
         what = "of the image" if LABELS in features else "of the image's objects"
-        fields.append(_column("labels", ["sc:Integer", "cr:Label"], f"Numbers of the classes {what}.") | {"repeated": True})
+        fields.append(
+            _column("labels", ["sc:Integer", "cr:Label"], f"Numbers of the classes {what}.") | {"repeated": True}
+        )
     if manifest.source.groups is not None:
         fields.append(_column("group", "sc:Text", "Group whose images are in one split."))
     fields += [_column(name, kind, description) for name, (kind, description) in _COLUMNS.items()]

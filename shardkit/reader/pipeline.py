@@ -18,6 +18,7 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit.dataset.features import CLASS_LABEL, LABEL, LABELS, MASK, OBJECT_LABELS
+from shardkit.dataset.stored_names import DERIVED
 from shardkit.reader.arguments.options import ImageOptions, ReadOptions
 from shardkit.reader.autograph import without_autograph
 from shardkit.reader.cache.shard_cache import HeldPaths
@@ -38,6 +39,9 @@ from shardkit.reader.records.unbatching import unbatched
 from shardkit.reader.records.undecodable_images import find_undecodable_images
 from shardkit.reader.table.records import RecordTable
 
+# Columns of an example whose record is parsed with its batch.
+_BESIDE_RECORDS = ("weight", "dataset", *sorted(DERIVED))
+
 
 def build(spec: PipelineSpec) -> Any:
     """Return the dataset of one input pipeline.
@@ -47,7 +51,8 @@ def build(spec: PipelineSpec) -> Any:
     table, options, layout, start_step = spec.table, spec.options, spec.layout, spec.start_step
     recovery = None if spec.is_remote else RecordRecovery(table, spec.damaged, options.seed, options.image)
     instructions = ReadInstructions(spec, recovery)
-    parser = Parser(table.features, table.num_classes, None if table.relabelling is None else table.relabelling.labels)
+    labels = None if table.relabelling is None else table.relabelling.labels
+    parser = Parser(table.features, table.num_classes, labels, table.stored_as)
     # A second one with its own variables. TensorFlow orders the operations that use the same variables, and in
     # functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not found").
     read = _Read(RecordReader(recovery), ReadInstructions(spec, recovery))
@@ -154,12 +159,13 @@ class _MakeElement:
     def _element(self, record: Any, columns: dict[str, Any]) -> Any:
         image, map_fn = self._options.image, self._map_fn
         if image is None and map_fn is None:
-            return {"record": record} | {name: columns[name] for name in ("weight", "dataset") if name in columns}
+            return {"record": record} | {name: columns[name] for name in _BESIDE_RECORDS if name in columns}
         # The index has the label of an example's one class, and parsing takes a tenth of the time of decoding.
         features = (
             {}
             if map_fn is None and (self._has_class or self._is_unlabelled)
             else self._parser.one(record, columns.get("dataset"))
+            | {name: columns[name] for name in DERIVED if name in columns}
         )
         if image is not None:
             encoded = tf.strings.substr(record, columns["image_start"], columns["image_bytes"])

@@ -35,7 +35,7 @@ from shardkit.report.collection import (
     Rejects,
     Split,
 )
-from shardkit.statistics.indexes import Location
+from shardkit.statistics.indexes import annotations_location
 from shardkit.statistics.sample import read_annotations
 from shardkit.storage import Folder, unreadable
 
@@ -133,10 +133,9 @@ class DatasetCollection:
         """Yield the features behind the images of examples."""
         places = []
         for row in self._rows(numbers):
-            behind = row.image_start + row.image_bytes
-            start = row.offset + FRAME_HEADER_BYTES + behind
-            places.append(Location(row.shard.path, start, row.length - behind))
-        yield from read_annotations(self._manifest.root, places, feature)
+            behind, is_adopted = row.image_start + row.image_bytes, self._manifest.is_adopted
+            places.append(annotations_location(row.shard.path, row.offset, row.length, behind, is_adopted=is_adopted))
+        yield from read_annotations(self._manifest, places, feature)
 
     def headers(self, numbers: Numbers) -> Iterator[bytes]:
         """Yield the beginnings of the encoded images of examples."""
@@ -234,10 +233,12 @@ def _origin(manifest: Manifest) -> Origin:
         ("Source fingerprint", source.fingerprint),
     ]
     return Origin(
-        f"shardkit convert SOURCE OUT {options_text(options)}".strip(),
+        "shardkit adopt FILES"
+        if manifest.is_adopted
+        else f"shardkit convert SOURCE OUT {options_text(options)}".strip(),
         rows,
         [*manifest.software.items()],
-        hosts=options["pipelines"],
+        hosts=options.get("pipelines", 1),
         skipped=source.skipped,
         num_groups=source.groups,
         num_duplicates=source.duplicates,

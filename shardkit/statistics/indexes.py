@@ -26,7 +26,7 @@ class Span(NamedTuple):
 
 
 class Location(NamedTuple):
-    """The part of a record behind its image, which holds the annotations.
+    """The part of a record behind its image, which holds the annotations; of records of others the whole record.
 
     Attributes:
         path: Path of the shard in the dataset's folder.
@@ -87,7 +87,7 @@ def index_statistics(manifest: Manifest, sample_size: int = 0) -> IndexStatistic
         unlabelled[split] += int((lengths == 0).sum())
         source_bytes[split] += int(pc.sum(index["source_bytes"]).as_py() or 0)
         chosen = _evenly_spaced(total, sample_size, start, start + len(index))
-        sample += _locations(shard.path, index.take(pa.array(chosen - start)))
+        sample += _locations(shard.path, index.take(pa.array(chosen - start)), is_adopted=manifest.is_adopted)
         start += len(index)
     return IndexStatistics(
         widths.span(),
@@ -138,8 +138,24 @@ def _evenly_spaced(total: int, size: int, start: int, stop: int) -> npt.NDArray[
     return chosen[(chosen >= start) & (chosen < stop)]
 
 
-def _locations(path: str, rows: pa.Table) -> Iterator[Location]:
-    # The image's last byte ends its feature; the features of annotations follow it in the order of names.
+def _locations(path: str, rows: pa.Table, *, is_adopted: bool) -> Iterator[Location]:
     skipped = pc.add(rows["image_start"], rows["image_bytes"]).to_pylist()
     for offset, length, behind in zip(rows["offset"].to_pylist(), rows["length"].to_pylist(), skipped, strict=True):
-        yield Location(path, offset + HEADER_BYTES + behind, length - behind)
+        yield annotations_location(path, offset, length, behind, is_adopted=is_adopted)
+
+
+def annotations_location(path: str, offset: int, length: int, behind: int, *, is_adopted: bool) -> Location:
+    """Return the part of a record that holds its annotations.
+
+    The image's last byte ends its feature; the features of annotations follow it in the order of names. In records of
+    others, features have any names and are in any order.
+
+    Args:
+        path: Path of the shard.
+        offset: Offset of the record's frame in the shard, in bytes.
+        length: Length of the record's data in bytes.
+        behind: End of the image in the record's data.
+        is_adopted: Whether others wrote the record.
+    """
+    behind = 0 if is_adopted else behind
+    return Location(path, offset + HEADER_BYTES + behind, length - behind)

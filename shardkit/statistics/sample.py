@@ -5,19 +5,21 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Any
 
-from shardkit.dataset.example import decode_features
+from shardkit.dataset.example import decode, decode_features
+from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.stored_names import with_own_names
 from shardkit.errors import CONVERT_AGAIN, DataError, RecordError
 from shardkit.statistics.indexes import Location
-from shardkit.storage import Folder, unreadable
+from shardkit.storage import unreadable
 
 _THREADS = 16  # on object stores, each read is a request of some 20 ms
 
 
-def read_annotations(root: Folder, locations: Iterable[Location], feature: str) -> Iterator[dict[str, Any]]:
+def read_annotations(manifest: Manifest, locations: Iterable[Location], feature: str) -> Iterator[dict[str, Any]]:
     """Yield the features of each example whose names follow "image": labels, objects, numbers and masks.
 
     Args:
-        root: The dataset's folder.
+        manifest: The dataset's manifest, read from its folder.
         locations: See IndexStatistics.sample.
         feature: Name of the feature that each example must have.
 
@@ -26,13 +28,17 @@ def read_annotations(root: Folder, locations: Iterable[Location], feature: str) 
         MachineError: A shard cannot be read.
     """
     with ThreadPoolExecutor(_THREADS, thread_name_prefix="sample") as pool:
-        yield from pool.map(partial(_read, root, feature), locations)
+        yield from pool.map(partial(_read, manifest, feature), locations)
 
 
-def _read(root: Folder, feature: str, location: Location) -> dict[str, Any]:
+def _read(manifest: Manifest, feature: str, location: Location) -> dict[str, Any]:
+    root = manifest.root
     where = f"{root.url}/{location.path}"
     try:
-        features = decode_features(root.read_range(location.path, location.start, location.num_bytes))
+        data = root.read_range(location.path, location.start, location.num_bytes)
+        features: dict[str, Any] = (
+            with_own_names(decode(data), manifest.stored_as) if manifest.is_adopted else decode_features(data)
+        )
     except FileNotFoundError:
         msg = f"{where}: the shard is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg) from None

@@ -90,7 +90,10 @@ FAULTS = (
 UNKNOWN_FAULT = Fault("", "the store refuses", "check the URL, the credentials and the network", is_transient=True)
 
 # `When listing objects under key 'x' in bucket 'y': AWS Error ACCESS_DENIED during ListObjectsV2 operation: Access …`
-_AWS_ERROR = re.compile(r"AWS Error (?P<code>\w+)(?: \((?P<status>[^)]*)\))? during (?P<operation>\w+) operation: (?P<message>.*)", re.DOTALL)
+_AWS_ERROR = re.compile(
+    r"AWS Error (?P<code>\w+)(?: \((?P<status>[^)]*)\))? during (?P<operation>\w+) operation: (?P<message>.*)",
+    re.DOTALL,
+)
 _NOISE = re.compile(r"Unable to parse ExceptionName: \w+ Message: | \(Request ID: [^)]*\)|No response body\.?|^\w+: ")
 # What the policy of a user must allow, by the beginning of the operation's name.
 _PERMISSIONS = {

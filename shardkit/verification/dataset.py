@@ -84,7 +84,8 @@ def verify_dataset(
     for file in manifest.files:
         problems += file_problems(root, file)
     problems += leftover_files(root, manifest)
-    job = CheckJob(root, _without_shards(manifest), ExampleSpec(manifest.features, manifest.classes), deep)
+    spec = ExampleSpec(manifest.features, manifest.classes, manifest.stored_as)
+    job = CheckJob(root, _without_shards(manifest), spec, deep)
     checks = checker.check_shards(job, [shard for _, shard in manifest.shards()])
     problems += [problem for check in checks for problem in check.problems]
     start = 0

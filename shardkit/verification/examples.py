@@ -2,23 +2,25 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from shardkit import images
 from shardkit.dataset import example, features
 from shardkit.dataset.features import Feature
 from shardkit.dataset.index import key_hashes
+from shardkit.dataset.stored_names import StoredAs, names_in_records, with_own_names
 from shardkit.errors import RecordError
 from shardkit.images.boxes import has_area
 
 
 @dataclass(frozen=True, slots=True)
 class ExampleSpec:
-    """Features and class names, in label order, of the examples of a dataset."""
+    """Features and class names, in label order, of the examples of a dataset; `stored_names` explains ``stored_as``."""
 
     features: Mapping[str, Feature]
     classes: Sequence[str]
+    stored_as: StoredAs = field(default_factory=dict)
 
 
 def example_problems(data: bytes, row: dict[str, Any] | None, spec: ExampleSpec, *, deep: bool) -> Iterator[str]:
@@ -32,7 +34,9 @@ def example_problems(data: bytes, row: dict[str, Any] | None, spec: ExampleSpec,
     """
     try:
         stored = example.decode(data)
-    except RecordError as error:
+        if spec.stored_as:
+            stored = _adopted(stored, row, spec)
+    except (RecordError, images.BadImage) as error:
         yield str(error)
         return
     if wrong := list(_shape_problems(stored, spec.features)):
@@ -49,7 +53,8 @@ def example_problems(data: bytes, row: dict[str, Any] | None, spec: ExampleSpec,
         name = spec.classes[row["label"]]
         if row["label_name"] != name:
             yield f"label {row['label']} is {name!r} in the manifest and {row['label_name']!r} in the index"
-    yield from _box_problems(stored)
+    if not spec.stored_as:  # boxes of others are adopted as they are
+        yield from _box_problems(stored)
     try:
         info = images.check(image) if deep else images.inspect(image)
         if (info.width, info.height) != (width, height):
@@ -62,6 +67,19 @@ def example_problems(data: bytes, row: dict[str, Any] | None, spec: ExampleSpec,
                 yield f"the mask has {mask.width} x {mask.height} pixels, the image {width!r} x {height!r}"
     except images.BadImage as error:
         yield f"key {key.decode(errors='replace')!r}: {error}"
+
+
+def _adopted(stored: "_Stored", row: dict[str, Any] | None, spec: ExampleSpec) -> "_Stored":
+    """Return the features of a record that others wrote: what it lacks is in its row, else in its image."""
+    own = with_own_names(stored, spec.stored_as)
+    values: _Stored = {name: own[name] for name in spec.features if name in own}
+    lacking = [name for name in spec.features if not names_in_records(name, spec.stored_as)]
+    if not lacking or not values.get(features.IMAGE):
+        return values
+    if row is None:
+        info = images.inspect(bytes(values[features.IMAGE][0]))  # type: ignore[arg-type] # of a damaged type: reported
+        row = {"key": "unknown", "height": info.height, "width": info.width}
+    return values | {name: [row[name].encode() if name == "key" else row[name]] for name in lacking}
 
 
 _TYPES = {"bytes": bytes, "int64": int, "float32": float}

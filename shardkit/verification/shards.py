@@ -42,9 +42,7 @@ class DatasetProblem:
         return f"{where}: {self.found}"
 
 
-def read_checked_manifest(
-    root: Folder, digest: str | None = None
-) -> tuple[Manifest | None, list[DatasetProblem]]:
+def read_checked_manifest(root: Folder, digest: str | None = None) -> tuple[Manifest | None, list[DatasetProblem]]:
     """Read the manifest; return it, None if it cannot be read, and its problems.
 
     Args:
@@ -65,6 +63,7 @@ def read_checked_manifest(
         return None, [DatasetProblem(naming.MANIFEST, None, found)]
     try:
         manifest = parse_manifest(raw, where=naming.MANIFEST)
+        manifest.check_records(root, where=naming.MANIFEST)
     except ManifestError as error:
         return None, [DatasetProblem(naming.MANIFEST, None, str(error).removeprefix(f"{naming.MANIFEST}: "))]
     return manifest, _text_problems(naming.MANIFEST, raw, manifest)
@@ -93,7 +92,7 @@ def _checked_earlier(root: Folder, digest: str) -> tuple[Manifest | None, list[D
         raw = retried(lambda: root.read(path))
         manifest = parse_manifest(raw, where=path)
     except OSError as error:
-        return None, [_unreadable(path, error)]
+        return None, [_unreadable(root, path, error)]
     except ManifestError as error:
         return None, [DatasetProblem(path, None, str(error).removeprefix(f"{path}: "))]
     if manifest.digest != digest:
@@ -136,12 +135,14 @@ def file_problems(root: Folder, file: File) -> list[DatasetProblem]:
 def leftover_files(root: Folder, manifest: Manifest) -> list[DatasetProblem]:
     """Return a problem for each file that does not belong: shards of other conversions, temporary files of writers."""
     known = {path for _, shard in manifest.shards() for path in (shard.path, shard.index.path)}
+    # Next to adopted records, others may have any names.
+    is_ours = naming.is_shard_file if not manifest.is_adopted else lambda _: False
     folders = ["", *(one.folder for one in manifest.generations if one.folder)]
     entries = [(f"{folder}/{one.name}".lstrip("/"), one.name) for folder in folders for one in root.scan(folder)]
     return [
         DatasetProblem(path, None, "is not part of this dataset: the manifest does not list it; remove it")
         for path, name in entries
-        if (naming.is_shard_file(name) and path not in known) or name.startswith(TEMPORARY)
+        if (is_ours(name) and path not in known) or name.startswith(TEMPORARY)
     ]
 
 
@@ -166,6 +167,8 @@ def other_names(root: Folder, manifest: Manifest) -> list[str]:
     """
     known = {path for _, shard in manifest.shards() for path in (shard.path, shard.index.path)}
     known |= naming.DATASET_FILES | {file.path for file in manifest.files} | own_exports(root).keys()
+    if manifest.is_adopted:
+        return []  # the folder is that of its records' owner
     return sorted(
         f"{entry.name}/" if entry.is_folder else entry.name
         for entry in root.scan()

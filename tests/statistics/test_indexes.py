@@ -53,7 +53,7 @@ def test_a_sample_is_spread_over_all_shards_and_holds_what_follows_each_image(si
     chosen = [(2 * i + 1) * 30 // (2 * min(size, 30)) for i in range(min(size, 30))]
     ends = [(path, offset + HEADER_BYTES + length) for path, offset, length in (records[i] for i in chosen)]
     assert [(one.path, one.start + one.num_bytes) for one in sample] == ends
-    for i, annotations in zip(chosen, read_annotations(manifest.root, sample, "label"), strict=True):
+    for i, annotations in zip(chosen, read_annotations(manifest, sample, "label"), strict=True):
         path, offset, length = records[i]
         whole = decode(manifest.root.read_range(path, offset + HEADER_BYTES, length))
         assert annotations == {name: values for name, values in whole.items() if name > "image"}

@@ -171,7 +171,7 @@ def arguments_from(given: dict[str, Any], *paths: str) -> dict[str, Any]:
     if given["beam_options"]:
         refuse_unknown_options(given["beam_options"], *paths)
     classes = given.get("classes")  # `append` has no such option
-    return given if classes is None else {**given, "classes": _read_classes(classes)}
+    return given if classes is None else {**given, "classes": read_classes(classes)}
 
 
 def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
@@ -194,7 +194,12 @@ def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
     refuse_unknown(beam_options, own_options)
 
 
-def _read_classes(path: Path) -> tuple[str, ...]:
+def read_classes(path: Path) -> tuple[str, ...]:
+    """Return the lines of the file given by ``--classes``.
+
+    Raises:
+        CallError: It is not UTF-8, or a line is empty.
+    """
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:

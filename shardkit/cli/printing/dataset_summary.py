@@ -35,7 +35,8 @@ def info_summary(manifest: Manifest) -> Group:
     statistics = index_statistics(manifest, MASK_SAMPLE if MASK in features else SAMPLE)
     head = f"{manifest.root.url}: dataset {manifest.name!r}, format {manifest.format_version}, from {source.layout}"
     rows = rows_of(manifest)
-    parts: list[Part] = [Paragraph(head), "", splits_table(rows, "bytes")]
+    where = [Paragraph(f"records: {records}")] if (records := manifest.records_place) else []
+    parts: list[Part] = [Paragraph(head), *where, "", splits_table(rows, "bytes")]
     parts += map(Paragraph, ["", *lines] if (lines := balance_lines(rows, features)) else [])
     parts += [*_classes_part(manifest), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
     lines = [_changes_line(statistics), *gps_lines(manifest), rejected_line(manifest)]
@@ -82,7 +83,7 @@ def _paragraph(what: str, span: Span) -> Paragraph:
 
 
 def _box_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
-    boxes = box_statistics(read_annotations(manifest.root, statistics.sample, OBJECT_LABELS))
+    boxes = box_statistics(read_annotations(manifest, statistics.sample, OBJECT_LABELS))
     if boxes.per_image is None:
         return []
     made = table("boxes", "images", "boxes", "fewest\nper image", "median\nper image", "most\nper image")
@@ -104,7 +105,7 @@ def _mask_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
     except MissingExtraError as error:
         return ["", Paragraph(f"values of the masks: not shown; {error}")]
     try:
-        masks = mask_statistics(read_annotations(manifest.root, statistics.sample, MASK))
+        masks = mask_statistics(read_annotations(manifest, statistics.sample, MASK))
     except BadImage as error:
         msg = f"{manifest.root.url}: {error} Run `shardkit verify` on the dataset"
         raise DataError(msg) from None
@@ -119,7 +120,7 @@ def _mask_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
 
 
 def _number_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:
-    quantiles = number_quantiles(read_annotations(manifest.root, statistics.sample, LABEL))
+    quantiles = number_quantiles(read_annotations(manifest, statistics.sample, LABEL))
     heads = ["smallest" if share == 0 else "largest" if share == 1 else f"{share:.0%}" for share in QUANTILES]
     made = table("label", *heads)
     for i, row in enumerate(quantiles[:CLASSES_LISTED].tolist()):

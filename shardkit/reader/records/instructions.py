@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
+from shardkit.dataset.stored_names import RECORD_DIGITS, names_in_records
 from shardkit.reader.autograph import without_autograph
 from shardkit.reader.images import crops
 from shardkit.reader.orders import permutation as permutation_ops
@@ -50,6 +51,10 @@ class ReadInstructions:
             self._is_png = None if table.is_png is None else tf.constant(table.is_png)
             self._starts = tf.constant(table.starts)
             self._paths = tf.constant(table.paths)
+            # Only elements with features have the key.
+            has_key = options.image is None or options.map_fn is not None
+            is_numbered = has_key and not names_in_records("key", table.stored_as)
+            self._key_paths = tf.constant(table.key_paths) if is_numbered else None
             self._dataset = None if table.relabelling is None else tf.constant(table.relabelling.dataset)
         self._are_undecodable: Callable[..., Any] | None = None
         if recovery is not None and recovery.replaces and options.image is not None:
@@ -112,6 +117,9 @@ class ReadInstructions:
         records = ids if self._record is None else self._record(ids)
         shard = tf.searchsorted(self._starts, records, side="right") - 1
         instructions["path"] = tf.gather(self._paths, shard)
+        if self._key_paths is not None:
+            number = tf.strings.as_string(records - tf.gather(self._starts, shard), width=RECORD_DIGITS, fill="0")
+            instructions["key"] = tf.strings.join([tf.gather(self._key_paths, shard), number], "/")
         if self._dataset is not None:
             instructions["dataset"] = tf.gather(self._dataset, shard)
         if self._weights is not None:
@@ -123,6 +131,8 @@ class ReadInstructions:
         made: dict[str, Any] = {}
         key_hash, height, width = (instructions.pop(name) for name in ("key_hash", "height", "width"))
         image, seed = self._options.image, self._options.seed
+        stored_as = self._spec.table.stored_as
+        made |= {name: column for name, column in (("height", height), ("width", width)) if stored_as.get(name) == ()}
         if self._options.map_fn is not None:
             made["seed"] = permutation_ops.seeds(key_hash, epochs, seed)
         if image is None:

@@ -9,6 +9,7 @@ import tensorflow as tf
 
 from shardkit.dataset import features
 from shardkit.dataset.features import Feature
+from shardkit.dataset.stored_names import StoredAs, names_in_records
 
 _DTYPES = {"bytes": tf.string, "int64": tf.int64, "float32": tf.float32}
 # TPUs have no fast int64. Ids and the columns of a table that a conversion took over keep all their bits.
@@ -19,17 +20,25 @@ class Parser:
     """Parses records into dicts of the stored features; lists of any length become ragged batches."""
 
     def __init__(
-        self, stored: Mapping[str, Feature], num_classes: int, labels: npt.NDArray[np.int64] | None = None
+        self,
+        stored: Mapping[str, Feature],
+        num_classes: int,
+        labels: npt.NDArray[np.int64] | None = None,
+        stored_as: StoredAs | None = None,
     ) -> None:
         """Make a parser.
 
         Args:
-            stored: The features that every record stores.
+            stored: The features of every example.
             num_classes: Number of classes of the table.
             labels: See Relabelling; None if the table's labels are those in the records.
+            stored_as: See `stored_names`; None if the names in the records are those of the features. Features that the
+                records lack are not parsed.
         """
-        self._features, self._num_classes, self._labels = stored, num_classes, labels
-        self._spec = {name: _spec(feature) for name, feature in stored.items()}
+        self._num_classes, self._labels = num_classes, labels
+        names = {name: names_in_records(name, stored_as or {}) for name in stored}
+        self._features = {name: (feature, names[name]) for name, feature in stored.items() if names[name]}
+        self._spec = {one: _spec(feature) for feature, names in self._features.values() for one in names}
 
     def one(self, record: Any, dataset: Any = None) -> dict[str, Any]:
         """Return the features of one record, scalars and vectors.
@@ -61,16 +70,17 @@ class Parser:
         return parsed[features.LABEL]
 
     def _shaped(self, parsed: dict[str, Any], dataset: Any) -> dict[str, Any]:
-        for name, feature in self._features.items():
-            value = parsed[name]
+        shaped = {}
+        for name, (feature, stored) in self._features.items():
+            value = parsed[stored[0]] if len(stored) == 1 else _interleaved([parsed[one] for one in stored])
             if len(feature.shape) == 2:
                 value = _rows(value, feature.shape[1])
             if feature.role == "class_label" and self._labels is not None:
                 value = _relabelled(value, dataset, self._labels)
             if feature.role == "class_label" or name in _NARROW:
                 value = tf.cast(value, tf.int32)
-            parsed[name] = value
-        return parsed
+            shaped[name] = value
+        return shaped
 
 
 def _relabelled(value: Any, dataset: Any, labels: Any) -> Any:
@@ -85,6 +95,14 @@ def _spec(feature: Feature) -> Any:
     if None in feature.shape:
         return tf.io.RaggedFeature(dtype, row_splits_dtype=tf.int64)
     return tf.io.FixedLenFeature(list(feature.shape), dtype)
+
+
+def _interleaved(sides: list[Any]) -> Any:
+    """Return the sides of boxes, stored as lists of their own, as one list, box after box."""
+    if not isinstance(sides[0], tf.RaggedTensor):
+        return tf.reshape(tf.stack(sides, axis=-1), [-1])
+    values = tf.reshape(tf.stack([side.values for side in sides], axis=-1), [-1])
+    return tf.RaggedTensor.from_row_splits(values, sides[0].row_splits * len(sides), validate=False)
 
 
 def _rows(values: Any, width: int | None) -> Any:

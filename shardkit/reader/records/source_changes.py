@@ -19,6 +19,7 @@ from shardkit import naming
 from shardkit.dataset import tfrecord
 from shardkit.dataset.manifest import read_manifest
 from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.stored_names import names_in_records
 from shardkit.errors import DataError, MachineError, ManifestError, RecordError
 from shardkit.reader.table.records import RecordTable
 from shardkit.storage import Folder, LocalFolder
@@ -108,9 +109,10 @@ class SourceWatch:
         self._check_key(self._table.root(example_id), shard.path, data, key)
 
     def _check_key(self, root: Folder, path: str, data: bytes, key: str) -> None:
-        if _KEY not in self._table.features:
+        names = names_in_records(_KEY, self._table.stored_as) if _KEY in self._table.features else ()
+        if not names:
             return
-        found = tf.train.Example.FromString(data).features.feature[_KEY].bytes_list.value
+        found = tf.train.Example.FromString(data).features.feature[names[0]].bytes_list.value
         if list(found) != [key.encode()]:
             shown = naming.printable(found[0].decode(errors="replace")) if found else "none"
             msg = (

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from shardkit.dataset.features import MASK, Feature
 from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.stored_names import names_in_records
 from shardkit.errors import CallError
 from shardkit.reader.table.records import RecordTable, Relabelling, aligned
 
@@ -127,6 +128,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         roots=[root for table in tables for root in table.roots],
         shards=[shard for table in tables for shard in table.shards],
         paths=[path for table in tables for path in table.paths],
+        key_paths=[path for table in tables for path in table.key_paths],
         starts=np.concatenate([*starts, [num_records]]),
         record=_concatenated(records) if is_selection else None,
         label=_concatenated([_relabelled(table.label, row) for table, row in zip(tables, maps, strict=True)]),
@@ -146,6 +148,12 @@ def _common_features(tables: list[RecordTable], manifests: Sequence[Manifest]) -
             elif table.features[name] != common[name]:
                 found, expected = (f"{one.dtype} {one.role}" for one in (table.features[name], common[name]))
                 msg = f"{manifest.root.url}: feature {name!r} is {found}, but {expected} in {manifests[0].root.url}"
+                raise CallError(msg)
+            elif names_in_records(name, table.stored_as) != names_in_records(name, tables[0].stored_as):
+                msg = (
+                    f"{manifest.root.url}: feature {name!r} has another name in the records than in "
+                    f"{manifests[0].root.url}; adopted TFRecords can be mixed with records of the same features only"
+                )
                 raise CallError(msg)
     labels = [[name for name, one in table.features.items() if one.role in _LABEL_ROLES] for table in tables]
     for names, manifest in zip(labels[1:], manifests[1:], strict=True):

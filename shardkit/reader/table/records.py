@@ -12,6 +12,7 @@ import pyarrow as pa
 from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.dataset.shard_indexes import READING_THREADS, parse_columns, read_columns, read_indexes
+from shardkit.dataset.stored_names import StoredAs
 from shardkit.errors import DataError
 from shardkit.reader.table.key_columns import KeyColumns
 from shardkit.storage import Folder
@@ -62,6 +63,8 @@ class RecordTable:
         relabelling: Labels of datasets that number their classes differently; None if the records' labels are right.
         frame_bytes: int32[N], length of the record's frame; None if it is not needed, see `with_frame_bytes`.
         key_columns: Keys that were read.
+        stored_as: Names of features in the records of others, see `stored_names`.
+        key_paths: [num_shards], the beginning of the keys of records that have none, see `stored_names.record_key`.
     """
 
     features: Mapping[str, Feature]
@@ -82,6 +85,8 @@ class RecordTable:
     relabelling: Relabelling | None = None
     frame_bytes: npt.NDArray[np.int32] | None = None
     key_columns: KeyColumns = field(default_factory=KeyColumns)
+    stored_as: StoredAs = field(default_factory=dict)
+    key_paths: list[str] = field(default_factory=list)
 
     @property
     def num_examples(self) -> int:
@@ -181,6 +186,8 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         paths=[f"{manifest.root.url}/{shard.path}" for shard in shards],
         starts=starts,
         is_png=is_png if is_png.any() else None,
+        stored_as=manifest.stored_as,
+        key_paths=[manifest.path_in_records(shard) for shard in shards],
         **columns,
     )
 

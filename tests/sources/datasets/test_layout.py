@@ -217,8 +217,14 @@ def sources_with_annotations(root):
     kinds = {
         "boxes": {**pictures, "boxes.csv": b"image,xmin,ymin,xmax,ymax,label\n" + boxes.encode()},
         "columns": {**pictures, "table.parquet": parquet(columns)},
-        "several": {**pictures, "table.jsonl": b"".join(b'{"image": "%d.png", "label": ["a", "b"]}\n' % i for i in range(6))},
-        "numbers": {**pictures, "table.csv": b"image,target\n" + b"".join(b"%d.png,%d.25\n" % (i, i) for i in range(6))},
+        "several": {
+            **pictures,
+            "table.jsonl": b"".join(b'{"image": "%d.png", "label": ["a", "b"]}\n' % i for i in range(6)),
+        },
+        "numbers": {
+            **pictures,
+            "table.csv": b"image,target\n" + b"".join(b"%d.png,%d.25\n" % (i, i) for i in range(6)),
+        },
         "masks": {f"images/{name}": data for name, data in pictures.items()}
         | {f"masks/{name}": image("L", (10, 8)) for name in pictures},
         "nothing": {f"some/where/{name}": data for name, data in pictures.items()},
@@ -363,4 +369,7 @@ def test_calls_that_cannot_be_right(raw, old, tmp_path):
 
 
 def test_the_manifest_may_be_named(old):
-    assert open_source(str(old / "manifest.json")).describe() == open_source(str(old), SourceOptions("shardkit")).describe()
+    assert (
+        open_source(str(old / "manifest.json")).describe()
+        == open_source(str(old), SourceOptions("shardkit")).describe()
+    )

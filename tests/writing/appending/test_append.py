@@ -155,7 +155,9 @@ def test_a_pinned_digest_is_the_dataset_from_before(converted, appended):
 def test_a_second_append_is_a_second_generation_and_every_digest_stays_readable(dataset, new, tmp_path):
     lengths = {read_manifest(str(dataset)).digest: 20}
     for number in (1, 2):
-        source = write_class_folders(tmp_path / str(number), {f"ant/{number}": 3, f"dog/{number}": number}, width=8 + number)
+        source = write_class_folders(
+            tmp_path / str(number), {f"ant/{number}": 3, f"dog/{number}": number}, width=8 + number
+        )
         outcome = append_without_beam(str(dataset), str(source))
         assert outcome.folder == f"append-000{number}"
         lengths[outcome.manifest.digest] = len(rows(dataset))
@@ -253,7 +255,9 @@ def test_other_features_are_refused(table, sentence, dataset, tmp_path):
 
 
 def test_whole_numbers_in_a_table_are_numbers_of_the_datasets_classes(dataset, tmp_path):
-    write_tree(tmp_path / "new", {"a.png": picture(900), "b.png": picture(901), "t.csv": b"image,label\na.png,1\nb.png,0\n"})
+    write_tree(
+        tmp_path / "new", {"a.png": picture(900), "b.png": picture(901), "t.csv": b"image,label\na.png,1\nb.png,0\n"}
+    )
     append_without_beam(str(dataset), str(tmp_path / "new" / "t.csv"))
     found = rows(dataset)
     assert (found["a.png"][1], found["b.png"][1]) == ("bee", "ant")
@@ -269,7 +273,9 @@ def test_an_append_of_another_source_is_finished_or_discarded_first(dataset, new
     assert said.exit_code == 0
     assert "append-0001/ is of an append that runs or was interrupted" in said.stderr
     other = write_class_folders(tmp_path / "other", {"dog": 3, "bee/x": 1}, width=9)
-    with pytest.raises(DataError, match=r"append-0001: holds an append that is not published and differs: .*--overwrite"):
+    with pytest.raises(
+        DataError, match=r"append-0001: holds an append that is not published and differs: .*--overwrite"
+    ):
         append_without_beam(str(dataset), str(other))
     outcome = append_without_beam(str(dataset), str(other), overwrite=True)
     assert outcome.manifest.classes == ["ant", "bee", "dog"]

@@ -1,0 +1,18 @@
+"""Adopt TFRecords that others wrote: a manifest and indexes for files that stay as they are.
+
+| module | contents |
+|---|---|
+| `files` | which files, their dataset's folder, their splits |
+| `first_records` | the layout of the records, inferred from the first ones |
+| `record_parser` | one record, quickly |
+| `scanning` | one file to the rows of its index: framing, CRCs, features, headers of images |
+| `scan_files` | what a worker leaves of each file in the work folder |
+| `threads` | scan files in threads of this process |
+| `features` | the dataset's features, from what all records hold |
+| `class_names` | class names from a file, TFDS's metadata, the records or numbers |
+| `keys` | keys from a feature, else from file and record number |
+| `publishing` | indexes and the manifest |
+| `adopting` | all of it, in order |
+
+The TFRecords are only read. No Beam here: `pipelines.adopt` scans on a runner.
+"""

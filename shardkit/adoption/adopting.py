@@ -1,0 +1,280 @@
+"""Adopt TFRecord files: scan each once, decide features, keys and classes, write the indexes, then the manifest."""
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+
+from shardkit import naming
+from shardkit.adoption.class_names import ClassNames, Labels, name_classes, range_line
+from shardkit.adoption.features import AdoptedFeatures, adopted_features, merge_counts
+from shardkit.adoption.files import (
+    INDEXES,
+    assign_splits,
+    check_heads,
+    dataset_place,
+    find_files,
+    records_files,
+)
+from shardkit.adoption.first_records import adoptable_layout, read_if_there, read_tfds, sample_records
+from shardkit.adoption.keys import KeyChoice, choose_keys
+from shardkit.adoption.publishing import Adoption, publish
+from shardkit.adoption.scan_files import RecordsFile, ScanJob, Scanner, read_scan, scan_names
+from shardkit.adoption.scanning import Scan
+from shardkit.dataset.foreign.inferring import LayoutOverrides
+from shardkit.dataset.foreign.record_layout import RecordLayout
+from shardkit.dataset.foreign.tfds_folder import labels_file, read_labels
+from shardkit.dataset.index import indexed_labels
+from shardkit.dataset.manifest import find_dataset
+from shardkit.errors import CallError, DataError
+from shardkit.naming import counted, printable
+from shardkit.storage import TEMPORARY, Folder
+
+_PROBLEMS_SHOWN = 5
+_LABELLED = {"class", "classes", "objects"}
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptOptions:
+    """What the user says.
+
+    Attributes:
+        into: The dataset's folder; None for that of the files.
+        splits: Split by pattern of paths.
+        classes: Class names, line by line; None for those of TFDS, of the records, or numbers.
+        overrides: Features of the image and of the label.
+        key_feature: Feature that holds the keys; None to look for one.
+        name: Name of the dataset; None for that of its folder.
+        overwrite: Whether to replace an adoption in the dataset's folder.
+    """
+
+    into: str | None = None
+    splits: Mapping[str, str] = field(default_factory=dict)
+    classes: Sequence[str] | None = None
+    overrides: LayoutOverrides = field(default_factory=LayoutOverrides)
+    key_feature: str | None = None
+    name: str | None = None
+    overwrite: bool = False
+
+
+class _Merged(NamedTuple):
+    """What the scans of all files found."""
+
+    adopted: AdoptedFeatures
+    keys: KeyChoice
+    labels: Labels
+    num_zero: int
+    texts: Mapping[int, str]
+    num_rotated: int
+    num_bad_boxes: int
+    sha256: Sequence[str]
+
+
+def adopt_files(
+    given: Sequence[str], options: AdoptOptions, scanner: Scanner, work: Folder, say: Callable[[str], None]
+) -> str:
+    """Adopt TFRecord files.
+
+    Args:
+        given: Files, folders and patterns.
+        options: What the user says.
+        scanner: Scans the files.
+        work: An empty folder that all workers reach.
+        say: Receives messages: what was found and decided.
+
+    Returns:
+        The dataset's folder.
+
+    Raises:
+        CallError: The call is wrong, or the dataset's folder has a manifest already.
+        DataError: A file cannot be adopted.
+        MachineError: The disk, the network or the runner failed.
+    """
+    found = find_files(given)
+    root, records_root = dataset_place(found.records, options.into)
+    _refuse_occupied(root, overwrite=options.overwrite)
+    splits, split_line = assign_splits([*found.sizes], options.splits)
+    files = records_files(found, splits)
+    check_heads(found.records, files)
+    tfds = read_tfds(found.records)
+    layout = adoptable_layout(
+        sample_records(found.records, files), options.overrides, tfds, url=printable(found.records.url)
+    )
+    layout = dataclasses.replace(layout, key=options.key_feature or layout.key)
+    say("\n".join(_layout_lines(layout, split_line)))
+    scanner.scan_files(ScanJob(found.records, work, layout), files)
+    scans = scan_names(work, len(files))
+    merged = _merge(found.records, files, work, scans, layout, options)
+    classes = _classes(found.records, layout, merged, options)
+    say("\n".join(_found_lines(merged, classes, layout)))
+    adoption = Adoption(
+        root=root,
+        records_root=records_root,
+        name=options.name or root.url.rstrip("/").rpartition("/")[2] or "dataset",
+        files=files,
+        sha256=merged.sha256,
+        adopted=merged.adopted,
+        classes=classes.names,
+        keys=merged.keys,
+    )
+    publish(adoption, work, scans)
+    return root.url
+
+
+def _refuse_occupied(root: Folder, *, overwrite: bool) -> None:
+    """Refuse a folder with a manifest or with an `indexes` folder of somebody else."""
+    manifest = find_dataset(root.url)
+    if manifest is not None and not manifest.is_adopted:
+        msg = (
+            f"{root.url} is a dataset that shardkit wrote, with a manifest and indexes; there is nothing to adopt. "
+            "Train on it with shardkit.reader, or give other files"
+        )
+        raise CallError(msg)
+    if manifest is not None and not overwrite:
+        msg = (
+            f"{root.url}: the files were adopted before; add --overwrite to adopt them again, or --into DATASET to "
+            "write another manifest elsewhere"
+        )
+        raise CallError(msg)
+    if manifest is None and root.stat(naming.MANIFEST) is not None:
+        msg = (
+            f"{root.url}/{naming.MANIFEST} is not shardkit's, and it is not replaced; add --into DATASET to write the "
+            "manifest and the indexes elsewhere"
+        )
+        raise CallError(msg)
+    others = [entry.name for entry in root.scan(INDEXES) if not _is_ours(root, entry.name)]
+    if others:
+        msg = (
+            f"{root.url}/{INDEXES} holds files that shardkit did not write, such as {printable(others[0])}; add --into "
+            "DATASET to write the manifest and the indexes elsewhere"
+        )
+        raise CallError(msg)
+
+
+def _is_ours(root: Folder, name: str) -> bool:
+    if name.startswith(TEMPORARY):
+        return True
+    is_digest = len(name) == 16 and all(char in "0123456789abcdef" for char in name)
+    return is_digest and root.stat(f"{INDEXES}/{name}").is_folder  # type: ignore[union-attr] # it was just listed
+
+
+def _merge(
+    records: Folder,
+    files: Sequence[RecordsFile],
+    work: Folder,
+    scans: Sequence[str],
+    layout: RecordLayout,
+    options: AdoptOptions,
+) -> _Merged:
+    """Read all scans one by one, and decide features and keys.
+
+    Raises:
+        DataError: Records have problems, or the keys of a named feature are not unique.
+    """
+    problems: list[str] = []
+    num_problems = num_records = num_rotated = num_bad_boxes = num_zero = 0
+    counts, texts, sha256 = [], dict[int, str](), []
+    lowest, highest, where = 1 << 31, -1, ""
+    for file, name in zip(files, scans, strict=True):
+        scan = read_scan(work, name)
+        num_problems += len(scan.problems)
+        problems += [f"{printable(file.path)}, record {at}: {found}" for at, found in scan.problems[:_PROBLEMS_SHOWN]]
+        _check_unchanged(records, file, scan)
+        counts.append((file.path, scan.features))
+        texts = scan.class_texts | texts
+        sha256.append(scan.sha256)
+        num_records, num_rotated = num_records + len(scan.rows), num_rotated + scan.num_rotated
+        num_bad_boxes += scan.num_bad_boxes
+        labels = indexed_labels(scan.rows)
+        if len(labels):
+            lowest, num_zero = min(lowest, int(labels.min())), num_zero + int((labels == 0).sum())
+            if labels.max() > highest:
+                highest = int(labels.max())
+                where = f"{printable(file.path)}, record {_first_with(scan, highest)}"
+    if problems:
+        raise _refused(records, problems, num_problems)
+    merged = merge_counts(counts)
+    key = layout.key if layout.key in merged and merged[layout.key].kind == "bytes" else options.key_feature
+    columns = ((file.path, read_scan(work, name).rows["key_text"]) for file, name in zip(files, scans, strict=True))
+    choice = choose_keys(key, columns, is_required=options.key_feature is not None)
+    adopted = adopted_features(layout, merged, num_records, choice.feature)
+    return _Merged(adopted, choice, Labels(lowest, highest, where), num_zero, texts, num_rotated, num_bad_boxes, sha256)
+
+
+def _check_unchanged(records: Folder, file: RecordsFile, scan: Scan) -> None:
+    if scan.num_bytes != file.num_bytes and not scan.problems:
+        msg = (
+            f"{records.url}/{printable(file.path)}: the file had {file.num_bytes} bytes and now has {scan.num_bytes}; "
+            "somebody is writing it: adopt it when it is finished"
+        )
+        raise DataError(msg)
+
+
+def _first_with(scan: Scan, label: int) -> int:
+    rows = scan.rows
+    if rows["label"].null_count < len(rows):
+        return int(np.flatnonzero(rows["label"].to_numpy() == label)[0])
+    return next(at for at, labels in enumerate(rows["labels"].to_pylist()) if label in labels)
+
+
+def _refused(records: Folder, problems: Sequence[str], num_problems: int) -> DataError:
+    shown = "".join(f"\n  {problem}" for problem in problems[:_PROBLEMS_SHOWN])
+    more = num_problems - min(len(problems), _PROBLEMS_SHOWN)
+    shown += f"\n  and at least {more:,} more" if more > 0 else ""
+    return DataError(
+        f"{records.url}: records are adopted as they are, and the reader cannot read these:{shown}\n"
+        f"Restore the files, or convert the other records: shardkit convert --layout tfrecord {records.url} OUT"
+    )
+
+
+def _classes(records: Folder, layout: RecordLayout, merged: _Merged, options: AdoptOptions) -> ClassNames:
+    if layout.label.kind not in _LABELLED:
+        if options.classes is not None:
+            msg = f"--classes names classes, and {printable(layout.label.name)!r} holds numbers for regression"
+            raise CallError(msg)
+        return ClassNames([], "")
+    name = labels_file(layout.label.name)
+    raw = read_if_there(records, name)
+    return name_classes(
+        merged.labels,
+        lines=options.classes,
+        first_line=layout.label.first_line,
+        tfds_names=None if raw is None else read_labels(raw, f"{records.url}/{name}"),
+        texts=merged.texts,
+        texts_origin=f"from {printable(layout.label.names or '')} in the records",
+    )
+
+
+def _layout_lines(layout: RecordLayout, split_line: str) -> list[str]:
+    shown = dataclasses.replace(layout, key=None, columns=(), left_out=())
+    return [f"records of {layout.family}", *shown.describe(), f"splits    {split_line}"]
+
+
+def _found_lines(merged: _Merged, classes: ClassNames, layout: RecordLayout) -> list[str]:
+    lines = []
+    if classes.names:
+        lines += [
+            f"labels    {range_line(merged.labels, classes.names, merged.num_zero)}",
+            f"classes   {classes.origin}",
+        ]
+    key = merged.keys
+    if key.feature is not None:
+        lines.append(f"key       {printable(key.feature)}")
+    else:
+        lines.append("key       file and record number" + (f", because {key.why_numbered}" if key.why_numbered else ""))
+    others = sorted(name for name in merged.adopted.features if name in {column.name for column in layout.columns})
+    if others:
+        lines.append(f"stored    {', '.join(map(printable, others))}")
+    for why in dict.fromkeys(why for _, why in merged.adopted.left_out):
+        names = ", ".join(printable(name) for name, reason in merged.adopted.left_out if reason == why)
+        lines.append(f"left out  {names}: {why}")
+    if merged.num_rotated:
+        lines.append(
+            f"note      {counted(merged.num_rotated, 'image')} with an EXIF orientation: pixels are given as "
+            "stored, as tf.io.decode_image does"
+        )
+    if merged.num_bad_boxes:
+        lines.append(f"note      {counted(merged.num_bad_boxes, 'box')} without area or beyond the image's edges")
+    return lines

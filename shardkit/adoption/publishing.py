@@ -1,0 +1,187 @@
+"""Write the indexes of adopted files, then the manifest, which makes them a dataset.
+
+The indexes lie in a folder named by the adoption's digest. So an adoption that is repeated with other files or options
+overwrites no index of the dataset before it: until the manifest is replaced, readers find the old dataset, and then the
+new one. The indexes of older adoptions are removed last.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shardkit import naming, software
+from shardkit.adoption.features import AdoptedFeatures
+from shardkit.adoption.files import INDEXES
+from shardkit.adoption.keys import KeyChoice, keys_of
+from shardkit.adoption.scan_files import RecordsFile, read_scan
+from shardkit.adoption.scanning import Scan
+from shardkit.dataset.index import SCHEMA, ShardSummary, indexed_labels, key_hashes, serialize_index
+from shardkit.dataset.manifest import ADOPTED, Balance, Index, Manifest, Rejected, Shard, Source, Split, seal_manifest
+from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.storage import Folder
+
+_FOLDER_DIGITS = 16  # of the digest, in the name of the folder of indexes
+
+
+@dataclass(frozen=True, slots=True)
+class Adoption:
+    """Everything that decides the manifest and the indexes.
+
+    Attributes:
+        root: The dataset's folder.
+        records_root: Path from there to the folder of the records; None if they are in it.
+        name: Name of the dataset.
+        files: The files, in the order of the dataset.
+        sha256: SHA-256 of each file.
+        adopted: The dataset's features.
+        classes: Class names in label order.
+        keys: Where the keys come from.
+    """
+
+    root: Folder
+    records_root: str | None
+    name: str
+    files: Sequence[RecordsFile]
+    sha256: Sequence[str]
+    adopted: AdoptedFeatures
+    classes: Sequence[str]
+    keys: KeyChoice
+
+    @property
+    def digest(self) -> str:
+        """The manifest's ``plan_digest``: equal for equal files, features, classes, splits and versions."""
+        decided = {
+            "files": [[file.path, file.split, sha256] for file, sha256 in zip(self.files, self.sha256, strict=True)],
+            "features": {name: one.model_dump(mode="json") for name, one in self.adopted.features.items()},
+            "stored_as": self.adopted.stored_as,
+            "classes": list(self.classes),
+            "software": software.versions(),
+        }
+        return sha256_hex(canonical_json(decided))
+
+    def path_of(self, file: RecordsFile) -> str:
+        """Return the path of a file in the manifest."""
+        return file.path if self.records_root is None else f"{self.records_root}/{file.path}"
+
+
+class _Written(NamedTuple):
+    shard: Shard
+    class_counts: npt.NDArray[np.int64]
+    contents: npt.NDArray[np.uint64]  # the first 64 bits of each image's sha256
+
+
+def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
+    """Write the indexes and the manifest.
+
+    Args:
+        adoption: What was decided.
+        work: The work folder.
+        scans: Name of each file's scan there.
+    """
+    root, digest = adoption.root, adoption.digest
+    root.create()
+    folder = f"{INDEXES}/{digest[:_FOLDER_DIGITS]}"
+    written = [
+        _write_index(adoption, file, read_scan(work, name), folder, digest)
+        for file, name in zip(adoption.files, scans, strict=True)
+    ]
+    splits = {}
+    for split in dict.fromkeys(file.split for file in adoption.files):
+        splits[split] = _split([one for one, file in zip(written, adoption.files, strict=True) if file.split == split])
+    contents = np.concatenate([one.contents for one in written])
+    manifest = seal_manifest(
+        {
+            "name": adoption.name,
+            "features": adoption.adopted.features,
+            "classes": list(adoption.classes),
+            "splits": splits,
+            "source": Source(
+                fingerprint=sha256_hex(canonical_json(sorted(adoption.sha256))),
+                layout=ADOPTED,
+                num_files=len(adoption.files),
+                num_bytes=sum(file.num_bytes for file in adoption.files),
+                skipped={},
+                groups=None,
+                duplicates=len(contents) - len(np.unique(contents)),
+            ),
+            "options": {},
+            "plan_digest": digest,
+            "rejected": Rejected(num_examples=0, by_reason={}),
+            "files": [],
+            "software": software.versions(),
+            "stored_as": adoption.adopted.stored_as,
+            "records_root": adoption.records_root,
+        }
+    )
+    with root.atomic_write(naming.MANIFEST) as file:
+        file.write(manifest.to_bytes())
+    for entry in root.scan(INDEXES):
+        if f"{INDEXES}/{entry.name}" != folder:
+            root.remove_tree(f"{INDEXES}/{entry.name}")
+    return manifest
+
+
+def _write_index(adoption: Adoption, file: RecordsFile, scan: Scan, folder: str, digest: str) -> _Written:
+    table = index_of(file, scan, adoption.keys, adoption.classes)
+    summary = ShardSummary(len(table), scan.num_bytes, scan.sha256, digest, num_with_gps=scan.num_with_gps)
+    raw = serialize_index(table, summary)
+    path = f"{folder}/{file.path}{naming.INDEX_ENDING}"
+    with adoption.root.atomic_write(path) as out:
+        out.write(raw)
+    shard = Shard(
+        path=adoption.path_of(file),
+        num_examples=len(table),
+        num_bytes=scan.num_bytes,
+        sha256=scan.sha256,
+        index=Index(path=path, sha256=sha256_hex(raw)),
+        num_with_gps=scan.num_with_gps,
+    )
+    counts = np.bincount(indexed_labels(table), minlength=len(adoption.classes)).astype(np.int64)
+    heads = [value[:8] for value in scan.rows["content_sha256"].to_pylist()]
+    return _Written(shard, counts, np.frombuffer(b"".join(heads), "<u8"))
+
+
+def index_of(file: RecordsFile, scan: Scan, keys: KeyChoice, classes: Sequence[str]) -> pa.Table:
+    """Return the index of an adopted file.
+
+    Args:
+        file: The file.
+        scan: Its scan.
+        keys: Where the keys come from.
+        classes: Class names in label order.
+    """
+    rows = scan.rows
+    texts = keys_of(keys, file.path, rows["key_text"])
+    num = len(rows)
+    names = pa.DictionaryArray.from_arrays(rows["label"].combine_chunks(), pa.array([*classes], pa.string()))
+    made: Mapping[str, Any] = {
+        "key": pa.array(texts, pa.string()),
+        "key_hash": pa.array(key_hashes(texts), pa.int64()),
+        "label_name": names,
+        "group": pa.nulls(num, pa.string()),
+        "source_bytes": rows["image_bytes"].cast(pa.int64()),
+        "changes": pa.DictionaryArray.from_arrays(pa.array(np.zeros(num, np.int32)), pa.array([""], pa.string())),
+    }
+    columns = [made[field.name] if field.name in made else rows[field.name] for field in SCHEMA]
+    return pa.table(columns, schema=SCHEMA)
+
+
+def _split(written: Sequence[_Written]) -> Split:
+    counts = np.stack([one.class_counts for one in written])
+    examples = np.array([one.shard.num_examples for one in written])
+    num_bytes = np.array([one.shard.num_bytes for one in written])
+    return Split(
+        num_examples=int(examples.sum()),
+        num_bytes=int(num_bytes.sum()),
+        class_counts=counts.sum(axis=0).tolist(),
+        balance=Balance(
+            count_spread=int(np.ptp(examples)),
+            class_spread=int(np.ptp(counts, axis=0).max(initial=0)),
+            bytes_spread=round(float(max(1, num_bytes.max()) / max(1, num_bytes.min()) - 1), 6),
+        ),
+        shards=[one.shard for one in written],
+    )

@@ -1,0 +1,129 @@
+"""Parse records quickly: entries that occurred before are looked up, and the image is located, not copied twice.
+
+Of a record with twelve features, all but the image and its name usually occurred before, byte for byte: sizes, formats,
+labels. Records that are serialized in another way than protobuf's own are parsed by the general functions.
+"""
+
+from typing import Any, NamedTuple
+
+from shardkit.dataset.example import decode_features
+from shardkit.dataset.foreign.values import locate_bytes, read_features
+
+_FEATURES = _ENTRY = _NAME = _BYTES_LIST = _VALUE = 0x0A
+_FEATURE = 0x12
+_MAX_REMEMBERED = 128  # bytes of an entry
+_MAX_ENTRIES = 1 << 15
+
+
+class Parsed(NamedTuple):
+    """One record.
+
+    Attributes:
+        features: Values by name; not to be changed. That of the image is in it, too.
+        image_start: Start of the image in the record's data; 0 if it has none.
+        image_bytes: Length of the image in bytes.
+    """
+
+    features: dict[str, list[Any]]
+    image_start: int
+    image_bytes: int
+
+
+class RecordParser:
+    """Parses the records of one layout."""
+
+    def __init__(self, image: str) -> None:
+        """Make a parser.
+
+        Args:
+            image: Feature of the image.
+        """
+        name = image.encode()
+        self._image = image
+        self._image_head = bytes((_NAME,)) + _varint_bytes(len(name)) + name + bytes((_FEATURE,))
+        self._known: dict[bytes, dict[str, list[Any]]] = {}
+
+    def parse(self, data: bytes) -> Parsed:
+        """Parse a record.
+
+        Raises:
+            RecordError: It is not an Example, or it has no features.
+        """
+        try:
+            return self._parse(data)
+        except (IndexError, _OtherFormError):
+            features = read_features(data)
+            location = locate_bytes(data, self._image) if features.get(self._image) else (0, 0)
+            return Parsed(features, *location)
+
+    def _parse(self, data: bytes) -> Parsed:
+        stop, at = _read_head(data, 0, _FEATURES)
+        if stop != len(data) or at == stop:
+            raise _OtherFormError
+        features: dict[str, list[Any]] = {}
+        image = (0, 0)
+        while at < stop:
+            start = at
+            end, at = _read_head(data, at, _ENTRY)
+            if end > stop:
+                raise _OtherFormError
+            if data.startswith(self._image_head, at):
+                if image != (0, 0):
+                    raise _OtherFormError
+                image = self._locate(data, at + len(self._image_head), end)
+                features[self._image] = [data[image[0] : image[1]]]
+            else:
+                features.update(self._entry(data[start:end]))
+            at = end
+        return Parsed(features, image[0], image[1] - image[0])
+
+    def _locate(self, data: bytes, at: int, end: int) -> tuple[int, int]:
+        """Return (start, stop) of the image in an entry, given the position behind its name."""
+        length, at = _read_varint(data, at)
+        if at + length != end:
+            raise _OtherFormError
+        for tag in (_BYTES_LIST, _VALUE):
+            stop, at = _read_head(data, at, tag)
+            if stop != end:  # several values, or none
+                raise _OtherFormError
+        return at, end
+
+    def _entry(self, entry: bytes) -> dict[str, list[Any]]:
+        if len(entry) > _MAX_REMEMBERED:
+            return decode_features(entry)
+        found = self._known.get(entry)
+        if found is None:
+            found = decode_features(entry)
+            if len(self._known) >= _MAX_ENTRIES:
+                self._known.clear()
+            self._known[entry] = found
+        return found
+
+
+class _OtherFormError(Exception):
+    """The record is not serialized as expected here."""
+
+
+def _read_head(data: bytes, at: int, tag: int) -> tuple[int, int]:
+    """Return the end and the start of a field's body."""
+    if data[at] != tag:
+        raise _OtherFormError
+    length, at = _read_varint(data, at + 1)
+    return at + length, at
+
+
+def _read_varint(data: bytes, at: int) -> tuple[int, int]:
+    value = shift = 0
+    while (byte := data[at]) > 0x7F:
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        at += 1
+    return value | byte << shift, at + 1
+
+
+def _varint_bytes(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    return bytes((*out, value))

@@ -1,0 +1,250 @@
+"""Scan one TFRecord file: check both CRCs of every record, and collect the rows of its index.
+
+The file is read once, front to back. Nothing is decoded but the headers of the images.
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, BinaryIO
+
+import pyarrow as pa
+
+from shardkit import images
+from shardkit.adoption.record_parser import Parsed, RecordParser
+from shardkit.dataset.foreign.found_features import Kind, kind_of
+from shardkit.dataset.foreign.record_layout import RecordLayout
+from shardkit.dataset.index import SCHEMA
+from shardkit.dataset.tfrecord import read_records
+from shardkit.errors import RecordError
+from shardkit.images.boxes import has_area
+from shardkit.images.gps import has_gps
+from shardkit.naming import printable
+
+MAX_PROBLEMS = 20  # of a file; the scan goes on behind a record whose frame is intact
+READ_BYTES = 1 << 20  # 1 MiB
+_FORMATS = {"JPEG", "PNG"}
+_NOT_DECODED = "jpeg_process"  # arithmetic coding and the lossless process, which TensorFlow cannot decode
+_LABELS = pa.list_(pa.int32())
+
+# The columns of an index that one record alone decides, and the text from which its key is made.
+ROWS = pa.schema(
+    [SCHEMA.field(name) for name in ("offset", "length", "label", "labels", "height", "width", "format")]
+    + [SCHEMA.field(name) for name in ("image_start", "image_bytes", "content_sha256")]
+    + [pa.field("key_text", pa.binary())]
+)
+
+
+class ScanError(RecordError):
+    """Why a record cannot be adopted, as a sentence without its place."""
+
+
+@dataclass(slots=True)
+class FeatureCount:
+    """What the records of a file hold of one feature.
+
+    Attributes:
+        kind: Kind of its values; "empty" if no record has any.
+        num_records: Number of records that have the feature.
+        fewest: Smallest number of values of those.
+        most: Largest number.
+        first: Number of the first record that has it.
+    """
+
+    kind: Kind
+    num_records: int
+    fewest: int
+    most: int
+    first: int
+
+
+@dataclass(slots=True)
+class Scan:
+    """What the scan of a file found.
+
+    Attributes:
+        rows: A row for each record, of the schema ROWS; empty if there are problems.
+        num_bytes: Size of the file in bytes.
+        sha256: SHA-256 of the file, in hexadecimal.
+        features: Its features by name.
+        class_texts: Names that the records give to class numbers.
+        num_rotated: Number of images whose EXIF orientation is not upright.
+        num_bad_boxes: Number of boxes that are not within the image or have no area.
+        num_with_gps: Number of images whose metadata holds a GPS position.
+        problems: (number of the record, sentence), at most MAX_PROBLEMS.
+    """
+
+    rows: pa.Table
+    num_bytes: int
+    sha256: str
+    features: dict[str, FeatureCount] = field(default_factory=dict)
+    class_texts: dict[int, str] = field(default_factory=dict)
+    num_rotated: int = 0
+    num_bad_boxes: int = 0
+    num_with_gps: int = 0
+    problems: list[tuple[int, str]] = field(default_factory=list)
+
+
+def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
+    """Scan a TFRecord file.
+
+    Args:
+        file: The open file, at its start.
+        layout: Which feature is what.
+
+    Raises:
+        OSError: The file cannot be read.
+    """
+    hashed = _Hashed(file)
+    scan = Scan(ROWS.empty_table(), 0, "")
+    parser = RecordParser(layout.image.name)
+    columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
+    number = -1
+    try:
+        for number, (offset, data) in enumerate(read_records(hashed, name="")):
+            try:
+                row = _row(parser.parse(data), layout, scan, number)
+            except RecordError as error:
+                scan.problems.append((number, str(error)))
+                if len(scan.problems) >= MAX_PROBLEMS:
+                    break
+                continue
+            for name, value in (("offset", offset), ("length", len(data)), *row.items()):
+                columns[name].append(value)
+    except RecordError as error:
+        scan.problems.append((number + 1, str(error).removeprefix(f": record {number + 1} ")))
+    scan.num_bytes, scan.sha256 = hashed.num_bytes, hashed.digest.hexdigest()
+    if not scan.problems:
+        scan.rows = pa.table(columns, schema=ROWS)
+    return scan
+
+
+class _Hashed:
+    """A file that is hashed while it is read, in reads of 1 MiB."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file, self._block, self._at = file, b"", 0
+        self.digest, self.num_bytes = hashlib.sha256(), 0
+
+    def read(self, size: int, /) -> bytes:
+        """See Readable."""
+        end = self._at + size
+        if end <= len(self._block):
+            data = self._block[self._at : end]
+            self._at = end
+            return data
+        parts = [self._block[self._at :]]
+        missing = size - len(parts[0])
+        while missing > 0:
+            block = self._file.read(max(READ_BYTES, missing))
+            if not block:
+                self._block, self._at = b"", 0
+                return b"".join(parts)
+            self.digest.update(block)
+            self.num_bytes += len(block)
+            parts.append(block[:missing])
+            self._block, self._at = block, min(missing, len(block))
+            missing -= len(parts[-1])
+        return b"".join(parts)
+
+
+def _row(parsed: Parsed, layout: RecordLayout, scan: Scan, number: int) -> dict[str, Any]:
+    features = parsed.features
+    _count(features, scan, number)
+    images_found = features.get(layout.image.name, [])
+    if len(images_found) != 1 or not isinstance(images_found[0], bytes):
+        msg = f"its feature {printable(layout.image.name)!r} has {len(images_found)} values; one image is expected"
+        raise ScanError(msg)
+    image: bytes = images_found[0]
+    try:
+        info = images.inspect(image)
+    except images.BadImage as error:
+        msg = f"the image in {printable(layout.image.name)!r}: {error}"
+        raise ScanError(msg) from None
+    if info.format not in _FORMATS or _NOT_DECODED in info.changes:
+        what = "a JPEG of a process that TensorFlow does not decode" if info.format == "JPEG" else f"a {info.format}"
+        msg = f"the image is {what}; the reader decodes ordinary JPEGs and PNGs"
+        raise ScanError(msg)
+    scan.num_rotated += info.orientation != 1
+    scan.num_with_gps += has_gps(image)
+    label, labels = _labels(features, layout, scan)
+    return {
+        "label": label,
+        "labels": labels,
+        "height": info.height,
+        "width": info.width,
+        "format": info.format,
+        "image_start": parsed.image_start,
+        "image_bytes": parsed.image_bytes,
+        "content_sha256": hashlib.sha256(image).digest(),
+        "key_text": _key_text(features, layout.key),
+    }
+
+
+def _count(features: Mapping[str, list[Any]], scan: Scan, number: int) -> None:
+    for name, values in features.items():
+        kind: Kind = kind_of(values[0]) if values else "empty"
+        count = scan.features.get(name)
+        if count is None:
+            scan.features[name] = FeatureCount(kind, 1, len(values), len(values), number)
+            continue
+        if kind not in {"empty", count.kind}:
+            if count.kind != "empty":
+                msg = f"its feature {printable(name)!r} is {kind}, in records before it {count.kind}"
+                raise ScanError(msg)
+            count.kind = kind
+        count.num_records += 1
+        count.fewest, count.most = min(count.fewest, len(values)), max(count.most, len(values))
+
+
+def _labels(features: Mapping[str, list[Any]], layout: RecordLayout, scan: Scan) -> tuple[int | None, list[int] | None]:
+    """Return the columns `label` and `labels` of the record's row."""
+    name, kind = layout.label.name, layout.label.kind
+    values = features.get(name)
+    if values is None:
+        msg = f"it has no feature {printable(name)!r}, which holds the labels"
+        raise ScanError(msg)
+    if kind == "numbers":
+        if len(values) != layout.label.num_targets:
+            msg = f"its {printable(name)!r} has {len(values)} values, and those before it {layout.label.num_targets}"
+            raise ScanError(msg)
+        return None, None
+    if kind == "class" and len(values) != 1:
+        msg = f"its {printable(name)!r} has {len(values)} values; one class is expected"
+        raise ScanError(msg)
+    for value in values:
+        if not isinstance(value, int) or not 0 <= value < 1 << 31:
+            msg = f"its label in {printable(name)!r} is {value!r}; class numbers from 0 are expected"
+            raise ScanError(msg)
+    if kind == "objects":
+        _check_boxes(features, layout, len(values), scan)
+    if layout.label.names is not None:
+        texts = features.get(layout.label.names, [])
+        if len(texts) == len(values):
+            for value, text in zip(values, texts, strict=True):
+                if value not in scan.class_texts:
+                    scan.class_texts[value] = text.decode("utf-8", "replace").strip()
+    return (values[0], None) if kind == "class" else (None, sorted(set(values)))
+
+
+def _check_boxes(features: Mapping[str, list[Any]], layout: RecordLayout, num_labels: int, scan: Scan) -> None:
+    if layout.boxes is None:
+        return
+    sides = [features.get(name) for name in layout.boxes.sides]
+    for name, side in zip(layout.boxes.sides, sides, strict=True):
+        expected = num_labels * (4 if len(sides) == 1 else 1)
+        if side is None or len(side) != expected:
+            found = "is missing" if side is None else f"has {len(side)} values"
+            msg = f"its feature {printable(name)!r} {found}; its {num_labels} labels need {expected}"
+            raise ScanError(msg)
+    scan.num_bad_boxes += sum(not has_area(box) for box in _boxes([side or [] for side in sides]))
+
+
+def _boxes(sides: list[list[float]]) -> Iterator[tuple[float, float, float, float]]:
+    columns: list[Any] = [*sides] if len(sides) > 1 else [iter(sides[0])] * 4
+    return zip(*columns, strict=True)
+
+
+def _key_text(features: Mapping[str, list[Any]], name: str | None) -> bytes | None:
+    values = features.get(name) if name is not None else None
+    return values[0] if values and isinstance(values[0], bytes) and values[0] else None

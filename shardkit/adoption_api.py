@@ -1,0 +1,100 @@
+"""The Python interface of `shardkit adopt`: `shardkit.adopt`. Everything heavy is imported inside the function."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from shardkit.extras import require_extra
+from shardkit.option_values import LabelType, check_choice
+
+if TYPE_CHECKING:
+    from shardkit.dataset.manifest import Manifest
+    from shardkit.writing.progress import ProgressListener
+
+__all__ = ["adopt"]
+
+
+def adopt(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    *,
+    into: str | os.PathLike[str] | None = None,
+    splits: Mapping[str, str] | str | None = None,
+    classes: Sequence[str] | None = None,
+    image_feature: str | None = None,
+    label_feature: str | None = None,
+    label_type: LabelType = "auto",
+    key_feature: str | None = None,
+    name: str | None = None,
+    overwrite: bool = False,
+    workers: int | None = None,
+    beam_options: Sequence[str] = (),
+    listener: "ProgressListener | None" = None,
+) -> "Manifest":
+    """Give TFRecords that others wrote a manifest and indexes, so that the whole reader works; the same as ``adopt``.
+
+    The TFRecords are read once and never changed.
+
+    Args:
+        files: Files, folders or patterns of uncompressed TFRecords; local, s3:// or gs://.
+        into: Local folder for the manifest and the indexes, which point to the files by relative paths; None to write
+            them next to the files, into the folder that these have in common.
+        splits: Pattern of the paths of each split's files, such as ``{"train": "fold[0-3]*", "test": "fold4*"}``, or
+            the split of all files. None for what the names of folders and files say.
+        classes: Class names, in the order of the labels' numbers; None for those of TFDS's files or of the records,
+            else numbers.
+        image_feature: Feature that holds the encoded image; None to detect it.
+        label_feature: Feature that holds the label; None to detect it.
+        label_type: Whether labels are classes or numbers for regression.
+        key_feature: Feature whose texts are the keys; None to use one that names the image if its texts are unique,
+            else the file and the record's number.
+        name: Name of the dataset; None for that of its folder.
+        overwrite: Whether to replace the manifest and the indexes of an earlier adoption.
+        workers: Number of threads of this process; None for one per core.
+        beam_options: Options of Apache Beam to scan the files on a runner; none scans them in this process.
+        listener: Receives messages and progress; None for no output.
+
+    Returns:
+        The manifest.
+
+    Raises:
+        CallError: An argument is wrong or does not fit the files, or the folder has a manifest already.
+        MissingExtraError: The packages of the extra ``convert`` are not installed.
+        DataError: A file is compressed, damaged or no TFRecord, or its records cannot be read as they are.
+        MachineError: The disk, the network or the runner failed.
+    """
+    require_extra("convert", "adopting", "PIL")
+    check_choice("label_type", label_type)
+    from shardkit.adoption.adopting import AdoptOptions, adopt_files
+    from shardkit.adoption.threads import ThreadScanner
+    from shardkit.dataset.foreign.inferring import LayoutOverrides
+    from shardkit.dataset.manifest import read_manifest
+    from shardkit.option_values import number_of_workers
+    from shardkit.writing.output.work_folder import work_folder
+    from shardkit.writing.progress import Silent
+
+    given = [os.fspath(one) for one in ([files] if isinstance(files, str | os.PathLike) else files)]
+    pattern_of = {splits: "*"} if isinstance(splits, str) else dict(splits or {})
+    options = AdoptOptions(
+        into=None if into is None else os.fspath(into),
+        splits={pattern: split for split, pattern in pattern_of.items()},
+        classes=None if classes is None else tuple(classes),
+        overrides=LayoutOverrides(image_feature, label_feature, label_type),
+        key_feature=key_feature,
+        name=name,
+        overwrite=overwrite,
+    )
+    shown = listener or Silent()
+    if not beam_options:
+        scanner = ThreadScanner(number_of_workers(workers), lambda: shown.phase("scanning", None))
+        with work_folder(None) as work:
+            root = adopt_files(given, options, scanner, work, shown.say)
+        return read_manifest(root)
+    from shardkit.pipelines.adopt import BeamScanner
+    from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.readiness import refuse_unready
+
+    runner = runner_config(beam_options, workers)
+    refuse_unready(runner, shown.say, FILES=given[0] if given else "")
+    with work_folder(runner.temp_location) as work:
+        root = adopt_files(given, options, BeamScanner(runner, shown), work, shown.say)
+    return read_manifest(root)
