@@ -12,7 +12,7 @@ from PIL import Image
 from shardkit.call_arguments import option_values
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import read_manifest
-from shardkit.errors import CallError, DataError, SourceChangedError
+from shardkit.errors import CallError, DataError, MachineError, SourceChangedError
 from shardkit.examples.sequence import Examples
 from shardkit.images import inspection, pillow
 from shardkit.inventory.columns import features_of
@@ -166,7 +166,7 @@ def test_nothing_of_a_removed_image_is_left(raw, old, tmp_path):
 
 @pytest.mark.usefixtures("nothing_decodes")
 def test_labels_are_corrected_without_decoding(raw, old, tmp_path):
-    with pytest.raises(AssertionError, match="an image was decoded"):
+    with pytest.raises(MachineError, match="an image was decoded"):
         convert(raw, tmp_path / "decoded")
     made = convert(old, tmp_path / "new", labels={"cat/004.png": "dog"}, where="label_name = 'dog'")
     before = examples(old)
