@@ -9,6 +9,7 @@ objects/bbox, objects/label, objects/…
 from collections.abc import Sequence
 
 from shardkit.dataset.foreign.found_features import FoundFeatures, Kind, Sampled, listed
+from shardkit.dataset.foreign.image_feature import HEIGHTS, WIDTHS
 from shardkit.dataset.foreign.record_layout import BoxFeatures
 from shardkit.errors import DataError
 from shardkit.naming import printable
@@ -84,4 +85,5 @@ def find_boxes(found: FoundFeatures, sampled: Sequence[Sampled], label: str, nam
         one_each = all(len(features.get(name, [])) == len(features.get(label, [])) for _, features in sampled)
         if one_each and (feature.kind != "bytes" or feature.is_text):
             extra.append((name, field, feature.kind))
-    return BoxFeatures(sides, tuple(extra))
+    size = [next((name for name in names_ if name in found), None) for names_ in (HEIGHTS, WIDTHS)]
+    return BoxFeatures(sides, tuple(extra), tuple(name for name in size if name) if all(size) else ())

@@ -60,7 +60,8 @@ def find_label(
         raise UnknownNameError(msg)
     of_objects = object_labels(found)
     name = wanted or _only(_candidates(found, sampled, of_objects, tfds), found)
-    return _described(found[name], sampled, label_type, found, is_of_object=name in of_objects)
+    is_list = name == "labels" or (tfds is not None and name in tfds.multi_labels)
+    return _described(found[name], sampled, label_type, found, is_of_object=name in of_objects, is_list=is_list)
 
 
 def _candidates(
@@ -123,6 +124,7 @@ def _described(
     found: FoundFeatures,
     *,
     is_of_object: bool,
+    is_list: bool,
 ) -> LabelFeature:
     name, shown = feature.name, printable(feature.name)
     first_line: int = 1 if name.startswith(("image/class/", MODELS_OBJECTS)) else 0
@@ -143,8 +145,8 @@ def _described(
     if feature.kind == "float" and not _are_whole(name, sampled):
         msg = f"the feature {shown!r} holds fractions, which are no classes; leave out --label-type class"
         raise CallError(msg)
-    kind: LabelKind = "class" if feature.most <= 1 and name != "labels" else "classes"
-    if kind == "classes" and feature.fewest == feature.most > 1 and _are_indicators(name, sampled):
+    kind: LabelKind = "class" if feature.most <= 1 and not is_list else "classes"
+    if kind == "classes" and not is_list and feature.fewest == feature.most > 1 and _are_indicators(name, sampled):
         msg = (
             f"the feature {shown!r} holds {feature.most} zeros and ones in each record: an indicator of each class, "
             "or a list of their numbers. Write the numbers of the classes that apply, or name another feature with "

@@ -25,6 +25,7 @@ class TfdsFeatures:
     Attributes:
         images: Features of images.
         labels: Features of classes, or of lists of classes, outside of objects.
+        multi_labels: Those of them that are lists.
         object_labels: Features of the classes of objects.
         boxes: Features of boxes.
         supervised: Features of the input and the target; () if the dataset names none.
@@ -32,6 +33,7 @@ class TfdsFeatures:
 
     images: tuple[str, ...]
     labels: tuple[str, ...]
+    multi_labels: tuple[str, ...]
     object_labels: tuple[str, ...]
     boxes: tuple[str, ...]
     supervised: tuple[str, ...]
@@ -55,7 +57,7 @@ def read_tfds_features(features: bytes, info: bytes | None, url: str) -> TfdsFea
     if not isinstance(spec, dict) or "pythonClassName" not in spec:
         return None
     flat = list(_flattened(spec, ""))
-    for name, kind, content in flat:
+    for name, kind, content, _ in flat:
         dtype = content.get("image", {}).get("dtype", "uint8")
         if kind == "Image" and dtype not in {"uint8", "uint16"}:
             msg = (
@@ -69,12 +71,14 @@ def read_tfds_features(features: bytes, info: bytes | None, url: str) -> TfdsFea
     items = _json(info, f"{url}/{DATASET_INFO}") if info is not None else {}
     pair = items.get("supervisedKeys", {}).get("tuple", {}).get("items", []) if isinstance(items, dict) else []
     supervised = tuple(str(one["featureKey"]) for one in pair if isinstance(one, dict) and "featureKey" in one)
-    classes = [name for name, kind, _ in flat if kind == "ClassLabel"]
-    boxes = tuple(name for name, kind, _ in flat if kind == "BBoxFeature")
+    classes = [name for name, kind, _, _ in flat if kind == "ClassLabel"]
+    boxes = tuple(name for name, kind, _, _ in flat if kind == "BBoxFeature")
     above = {name.rpartition("/")[0] for name in boxes} - {""}
+    labels = tuple(name for name in classes if name.rpartition("/")[0] not in above)
     return TfdsFeatures(
-        images=tuple(name for name, kind, _ in flat if kind == "Image"),
-        labels=tuple(name for name in classes if name.rpartition("/")[0] not in above),
+        images=tuple(name for name, kind, _, _ in flat if kind == "Image"),
+        labels=labels,
+        multi_labels=tuple(name for name, _, _, is_list in flat if is_list and name in labels),
         object_labels=tuple(name for name in classes if name.rpartition("/")[0] in above),
         boxes=boxes,
         supervised=supervised if len(supervised) == 2 else (),
@@ -110,18 +114,18 @@ def shard_lengths(info: bytes, url: str) -> dict[str, int]:
     return lengths
 
 
-def _flattened(spec: Mapping[str, Any], name: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-    """Yield (name in the records, class, content) of all features below one."""
+def _flattened(
+    spec: Mapping[str, Any], name: str, *, is_list: bool = False
+) -> Iterator[tuple[str, str, Mapping[str, Any], bool]]:
+    """Yield (name in the records, class, content, whether it is in a sequence) of all features below one."""
     kind = str(spec.get("pythonClassName", "")).rpartition(".")[2]
     if kind in {"FeaturesDict", "TopLevelFeature"} or "featuresDict" in spec:
         for inner, content in spec.get("featuresDict", {}).get("features", {}).items():
-            yield from _flattened(content, f"{name}/{inner}" if name else inner)
+            yield from _flattened(content, f"{name}/{inner}" if name else inner, is_list=is_list)
     elif "sequence" in spec:
-        yield from _flattened(spec["sequence"].get("feature", {}), name)
-    elif kind == "LabeledImage":
-        yield name, "LabeledImage", spec
+        yield from _flattened(spec["sequence"].get("feature", {}), name, is_list=True)
     else:
-        yield name, kind, spec
+        yield name, kind, spec, is_list
 
 
 def _json(content: bytes, url: str) -> Any:

@@ -130,7 +130,7 @@ class Tfrecords(Source):
             # As columns, which are small: no row may be given away before the file is complete.
             listings = [
                 Listing(self.schema, columns=one.table(), skipped=one.skipped, classes=one.classes)
-                for one in self._batches(part, reader, _Spooling(blob, cast("BinaryIO", spool)), batch_rows, skipped)
+                for one in self._batches(part, reader, _Spooling(blob, spool), batch_rows, skipped)
             ]
         yield from listings
 
@@ -175,7 +175,7 @@ def _row(frame: Frame, part: TfrecordFile, reader: RecordReader, place: _Place, 
     try:
         row = row._replace(split=reader.split_of(features))
         image = image_bytes(reader.layout, features)
-        label_name, more = reader.annotation(frame.number, features)
+        label_name, more = reader.annotation(frame.number, features, image)
         path, offset = place(frame, features, image)
     except BadRecord as error:
         return row._replace(reason=error.reason, message=str(error))

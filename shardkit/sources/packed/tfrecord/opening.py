@@ -21,7 +21,7 @@ from shardkit.dataset.foreign.tfds_folder import (
 from shardkit.errors import DataError
 from shardkit.naming import counted, printable
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.packed.tfrecord.files import FoundFiles, TfrecordFile, find_files, sample
+from shardkit.sources.packed.tfrecord.files import WHOLE_FILES, FoundFiles, TfrecordFile, find_files, sample
 from shardkit.sources.packed.tfrecord.layout import Tfrecords
 from shardkit.sources.walking import children
 from shardkit.storage import Folder, os_errors_as
@@ -55,14 +55,15 @@ def open_tfrecord(
     found = find_files(folder, excluded, name)
     tfds = _tfds(folder)
     samples = sample(folder, found.files)
-    sampled = [one for file in found.files for one in samples[file.path]]
+    find_features([one for several in samples.values() for one in several])  # refuses a feature of two kinds
+    sampled = [one for file in found.files[:WHOLE_FILES] for one in samples[file.path]]
     overrides = LayoutOverrides(options.image_feature, options.label_feature, options.label_type, options.classes)
     has_splits = any(file.split for file in found.files)
     try:
         layout = infer_layout(sampled, overrides, tfds=tfds, has_splits=has_splits)
     except DataError as error:
         msg = f"{folder.url}: {error}"
-        raise type(error)(msg) from None
+        raise DataError(msg) from None
     _refuse_mixed(folder, found.files, samples, layout)
     names = _names(folder, layout.label, sampled, options)
     if names is not None:
@@ -168,9 +169,9 @@ def _remarks(
             }
             first = texts[numbers[0]]
             shown = first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)
-            remarks.append(f"names     in the order of their numbers; {numbers[0]} is {printable(shown)!r}")
+            remarks.append(f"names     in the order of their numbers; {numbers[0]!s} is {printable(shown)!r}")
         elif numbers:
-            known = f"{counted(len(sampled), 'sampled record')} hold {numbers[0]} to {numbers[-1]}"
+            known = f"{counted(len(sampled), 'sampled record')} hold {numbers[0]!s} to {numbers[-1]!s}"
             remarks.append(f"names     the numbers themselves, {known}; --classes FILE names them")
     if found.empty:
         remarks.append(f"note      {counted(len(found.empty), 'file')} without records, such as {found.empty[0]}")

@@ -13,6 +13,7 @@ from shardkit.dataset.foreign.label_names import NO_LABEL_NUMBER, LabelNames
 from shardkit.dataset.foreign.record_layout import BoxFeatures, Column, LabelFeature, RecordLayout
 from shardkit.dataset.foreign.values import Features
 from shardkit.errors import DataError
+from shardkit.images import BadImage, inspect
 from shardkit.naming import printable
 from shardkit.reject_reasons import (
     BAD_ANNOTATION,
@@ -135,8 +136,13 @@ class RecordReader:
             raise BadRecord(BAD_SPLIT, f"the feature {name!r} says {text}; --ignore leaves out files only")
         return split_of_text(text)
 
-    def annotation(self, number: int, features: Features) -> tuple[str | None, list[Any]]:
+    def annotation(self, number: int, features: Features, image: bytes) -> tuple[str | None, list[Any]]:
         """Return a record's class, if it has exactly one, and the values of `record_fields`.
+
+        Args:
+            number: The record's number.
+            features: Its features.
+            image: Its image as a file.
 
         Raises:
             BadRecord: A value cannot be read.
@@ -147,7 +153,8 @@ class RecordReader:
         label_name: str | None = None
         values: list[Any] = []
         if boxes:
-            values = [self._objects(boxes, features, where), 0, 0]
+            objects = self._objects(boxes, features, where)
+            values = [objects, *_annotated_size(boxes, features, image, objects)]
         elif label.kind == "numbers":
             values = [_targets(label, features)]
         else:
@@ -219,6 +226,31 @@ class RecordReader:
             }
             for i, name in enumerate(names)
         ]
+
+
+def _annotated_size(
+    boxes: BoxFeatures, features: Features, image: bytes, objects: Sequence[dict[str, Any]]
+) -> tuple[int, int]:
+    """Return the width and height in pixels that boxes refer to; (0, 0) for fractions of the upright image.
+
+    Decoders of TensorFlow ignore EXIF, and shardkit turns images upright. If the record's own size is that of the
+    stored picture, and this lies on its side, the boxes are those of the stored picture: they are made pixels of it, so
+    that they are turned with it.
+    """
+    sizes = [features.get(name, []) for name in boxes.size]
+    if not objects or not sizes or any(len(one) != 1 or not isinstance(one[0], int) for one in sizes):
+        return 0, 0
+    try:
+        info = inspect(image)
+    except BadImage:
+        return 0, 0  # the check of all images rejects it
+    height, width = (int(one[0]) for one in sizes)
+    if info.orientation < 5 or (width, height) != (info.width, info.height):
+        return 0, 0
+    for one in objects:
+        ymin, xmin, ymax, xmax = one["bbox"]
+        one["bbox"] = [ymin * height, xmin * width, ymax * height, xmax * width]
+    return width, height
 
 
 def _one_each(name: str, features: Features, num: int) -> Sequence[Any]:
