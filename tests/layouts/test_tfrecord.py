@@ -1,4 +1,4 @@
-"""TFRecords as other programs write them, converted as users do, and compared with tf.data's reading of each example."""
+"""TFRecords as other programs write them, converted as users do, and compared with tf.data's reading of each."""
 
 import functools
 from pathlib import Path

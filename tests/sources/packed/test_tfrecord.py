@@ -153,12 +153,12 @@ def test_a_damaged_length_fails_as_the_rest_is_lost(tmp_path):
 def test_classes_name_the_numbers_and_a_number_without_line_fails(tmp_path):
     write(tmp_path / "src/a.tfrecord", [image_record(i, label=i) for i in range(3)])
     source = opened(tmp_path / "src", classes=("ant", "bee", "cat"))
-    assert "3 names from --classes, counted from 0: 0 is 'ant', 2 is 'cat'" in source.describe()
+    assert "3 names from --classes: 0 is 'ant', 2 is 'cat'" in source.describe()
     assert (source.classes, [row["label_name"] for row in rows(source)]) == (
         ("ant", "bee", "cat"),
         ["ant", "bee", "cat"],
     )
-    with pytest.raises(DataError, match=r"a\.tfrecord, record 2 has the label 2, and --classes.* names 0 to 1; if the"):
+    with pytest.raises(DataError, match=r"a\.tfrecord, record 2 has the label 2, and --classes names 0 to 1; .*if the"):
         rows(opened(tmp_path / "src", classes=("ant", "bee")))
 
 
@@ -258,3 +258,18 @@ def test_folders_of_images_with_a_stray_file_stay_class_folders(tmp_path):
     write(tmp_path / "src/cache.tfrecord", [image_record(0)])
     write_tree(tmp_path / "src", {"cat/1.jpg": jpeg(1), "dog/1.jpg": jpeg(2)})
     assert opened(tmp_path / "src").layout == "class folders"
+
+
+def test_records_of_slim_count_from_zero_and_have_names_in_labels_txt(tmp_path):
+    records = [{"image/encoded": jpeg(i), "image/class/label": i, "image/format": "jpg"} for i in range(3)]
+    write(tmp_path / "src/flowers_train_00000-of-00001.tfrecord", records)
+    classes = opened(tmp_path / "src", classes=("rose", "daisy", "tulip"))
+    assert [row["label_name"] for row in rows(classes)] == ["rose", "daisy", "tulip"]
+    write_tree(tmp_path / "src", {"labels.txt": b"0:daisy\n1:rose\n2:tulip\n"})
+    assert [row["label_name"] for row in rows(opened(tmp_path / "src"))] == ["daisy", "rose", "tulip"]
+
+
+def test_a_class_and_classes_of_boxes_are_two_readings(tmp_path):
+    write(tmp_path / "src/train.record", [{**coco(1), "image/class/label": [5], "image/class/text": ["animal"]}])
+    with pytest.raises(CallError, match="image/class/label and image/object/class/label may be the labels"):
+        opened(tmp_path / "src")

@@ -6,7 +6,7 @@ from dataclasses import replace
 from shardkit.dataset.foreign.file_names import missing_shards
 from shardkit.dataset.foreign.found_features import Sampled, find_features, listed
 from shardkit.dataset.foreign.inferring import LayoutOverrides, infer_layout
-from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
+from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names, numbered_names
 from shardkit.dataset.foreign.record_layout import LabelFeature, RecordLayout
 from shardkit.dataset.foreign.tfds_folder import (
     DATASET_INFO,
@@ -28,6 +28,7 @@ from shardkit.storage import Folder, os_errors_as
 
 # TFRecorder numbers text labels by TensorFlow Transform's vocabulary and stores it there (beam_pipeline.py).
 _VOCABULARIES, _VOCABULARY = "transform_fn/assets", "vocab_"
+_SLIM_LABELS = "labels.txt"  # of tensorflow/models, research/slim: "0:daisy"
 _FILES_NAMED = 3
 
 
@@ -148,6 +149,10 @@ def _names(
         path = next(iter(files))
     if path in files and (names := read_labels(_read(folder, path) or b"", f"{folder.url}/{path}")):
         return LabelNames(names, 0, path)
+    if label.names is None and (content := _read(folder, _SLIM_LABELS)) is not None:
+        lines = read_labels(content, f"{folder.url}/{_SLIM_LABELS}")
+        if numbered := numbered_names(lines, _SLIM_LABELS):
+            return numbered
     vocabularies = [one.name for one in children(folder, _VOCABULARIES) if one.name.startswith(_VOCABULARY)]
     if len(vocabularies) == 1 and label.names is None:
         path = f"{_VOCABULARIES}/{vocabularies[0]}"
