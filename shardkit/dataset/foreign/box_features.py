@@ -18,7 +18,7 @@ MODELS_OBJECTS = "image/object/"
 _MODELS_SIDES = tuple(f"{MODELS_OBJECTS}bbox/{side}" for side in ("ymin", "xmin", "ymax", "xmax"))
 _BOX = "bbox"
 _LABELS = ("label", "class/label", "class/text", "bbox/label")  # the last in build_imagenet_data.py
-_MAX_FRACTION = 1.5  # boxes may leave the image by rounding or on purpose; pixels are far above
+MAX_FRACTION = 1.5  # boxes may leave the image by rounding or on purpose; pixels are far above
 _TAKEN = {"bbox", "label", "label_name", "name"}  # fields that every object has
 
 
@@ -66,7 +66,7 @@ def find_boxes(found: FoundFeatures, sampled: Sequence[Sampled], label: str, nam
             counts = " and ".join(f"{len(one)} of {side}" for side, one in zip(sides, values, strict=True))
             msg = f"{where} has {num} values of {label} and {counts}; each object needs a class and a box"
             raise DataError(msg)
-        far = [one for side in values for one in side if isinstance(one, bytes) or not abs(one) <= _MAX_FRACTION]
+        far = [one for side in values for one in side if isinstance(one, bytes) or not abs(one) <= MAX_FRACTION]
         if far:
             msg = (
                 f"{where}: a box of {sides[0].rpartition('/')[0]} has a side at {far[0]!r}, and sides are read as "

@@ -273,3 +273,39 @@ def test_a_class_and_classes_of_boxes_are_two_readings(tmp_path):
     write(tmp_path / "src/train.record", [{**coco(1), "image/class/label": [5], "image/class/text": ["animal"]}])
     with pytest.raises(CallError, match="image/class/label and image/object/class/label may be the labels"):
         opened(tmp_path / "src")
+
+
+def test_a_feature_groups_images(tmp_path):
+    write(tmp_path / "src/train00-2.tfrec", [melanoma(0), {**melanoma(1), "patient_id": 9}])
+    source = opened(tmp_path / "src", group_by="patient_id")
+    assert [(row["group"], row["feature:patient_id"]) for row in rows(source)] == [("7", 7), ("9", 9)]
+    assert "group     patient_id" in source.describe()
+    assert "group" not in rows(opened(tmp_path / "src", group_by="ISIC_(.)"))[0]
+
+
+@pytest.mark.parametrize(
+    ("features", "message"),
+    [
+        ({"image/object/bbox/xmin": [0.5]}, "1 values of 'image/object/bbox/xmin'"),
+        ({"image/object/bbox/xmax": [0.5, 120.0]}, "a side at 120.0"),
+        ({"image/object/area": [1.0]}, "2 objects have 1 values of 'image/object/area'"),
+        ({"image/object/area": [1, 2]}, "holds int64 values where"),
+        ({"image/object/class/text": ["dog"]}, "2 labels in 'image/object/class/label' have 1 names"),
+    ],
+)
+def test_odd_objects_reject_the_record(tmp_path, features, message):
+    write(tmp_path / "src/train.record", [*[coco(1)] * 64, {**coco(2), **features}])
+    row = rows(opened(tmp_path / "src"))[-1]
+    assert row["reason"] in {"bad_annotation", "bad_label"}
+    assert message in row["message"]
+
+
+def test_boxes_of_four_sides_each_must_be_whole(tmp_path):
+    box = {"objects/bbox": [0.1, 0.2, 0.3, 0.4], "objects/label": [1]}
+    records = [{"image": jpeg(), **box}] * 64 + [
+        {"image": jpeg(), "objects/bbox": [0.1, 0.2, 0.3], "objects/label": []}
+    ]
+    write(tmp_path / "src/train.tfrecord", records)
+    *_, good, bad = rows(opened(tmp_path / "src"))
+    assert good["objects"][0]["bbox"] == pytest.approx([0.1, 0.2, 0.3, 0.4])
+    assert bad["reason"] == "bad_annotation"

@@ -22,7 +22,7 @@ from shardkit.dataset.foreign.label_names import LabelNames
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.foreign.values import Features, locate_bytes, read_features
 from shardkit.errors import DataError, RecordError
-from shardkit.naming import WORK_FOLDER
+from shardkit.naming import WORK_FOLDER, printable
 from shardkit.reject_reasons import DAMAGED, TRUNCATED
 from shardkit.sources.detection.rows import counted
 from shardkit.sources.listing import (
@@ -57,6 +57,7 @@ class Tfrecords(Source):
         files: The files.
         record_layout: Which feature is what.
         names: Names of the labels' numbers; None if there are none, or a feature has them.
+        group: Feature of the groups, such as a patient's number; None for none.
         is_spooled: Whether images are written into the work folder.
         is_file: Whether SOURCE is the only file itself.
         other_files: Number of files next to them by ending.
@@ -68,6 +69,7 @@ class Tfrecords(Source):
     files: tuple[TfrecordFile, ...]
     record_layout: RecordLayout
     names: LabelNames | None
+    group: str | None
     is_spooled: bool
     is_file: bool
     other_files: tuple[tuple[str, int], ...]
@@ -76,7 +78,7 @@ class Tfrecords(Source):
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        return pa.schema([*LISTING_SCHEMA, PATH, OFFSET, *record_fields(self.record_layout)])
+        return pa.schema([*LISTING_SCHEMA, PATH, OFFSET, *record_fields(self.record_layout, self.group)])
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -105,7 +107,8 @@ class Tfrecords(Source):
             f"{', ' + ' and '.join(kinds) if kinds else ''}; {how}"
         )
         names = [f"names     {self.names.describe()}"] if self.names else []
-        return "\n  ".join([head, *self.record_layout.describe(), *names, *self.remarks])
+        groups = [f"group     {printable(self.group)}"] if self.group else []
+        return "\n  ".join([head, *self.record_layout.describe(), *groups, *names, *self.remarks])
 
     def parts(self) -> list[TfrecordFile]:
         """Return one part for each file."""
@@ -119,7 +122,7 @@ class Tfrecords(Source):
                 number of records than its dataset announces, or names of classes contradict each other.
         """
         skipped = dict(self.other_files) if part == self.files[0] else {}
-        reader = RecordReader(part.path, part.stem, part.split, self.record_layout, self.names)
+        reader = RecordReader(part.path, part.stem, part.split, self.record_layout, self.names, self.group)
         if not self.is_spooled:
             yield from self._batches(part, reader, _in_place(part, self.record_layout), batch_rows, skipped)
             return

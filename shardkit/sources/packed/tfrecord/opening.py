@@ -69,6 +69,7 @@ def open_tfrecord(
     names = _names(folder, layout.label, sampled, options)
     if names is not None:
         layout = replace(layout, label=replace(layout.label, names=None))
+    group = next((one.name for one in layout.columns if one.name == options.group_by and not one.is_list), None)
     is_spooled = layout.image.form != "encoded" or any(file.compression for file in found.files)
     announced = _announced(folder)
     files = tuple(replace(file, num_records=announced.get(file.path)) for file in found.files)
@@ -78,6 +79,7 @@ def open_tfrecord(
         files,
         layout,
         names,
+        group,
         is_spooled,
         name is not None,
         found.skipped,
