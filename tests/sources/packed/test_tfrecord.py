@@ -8,8 +8,11 @@ import pytest
 from PIL import Image
 
 from shardkit.errors import CallError, DataError
+from shardkit.inventory.inventory import Inventory
+from shardkit.inventory.parts import ListingTotals
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.several_sources import pattern_refusal
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
@@ -309,3 +312,27 @@ def test_boxes_of_four_sides_each_must_be_whole(tmp_path):
     *_, good, bad = rows(opened(tmp_path / "src"))
     assert good["objects"][0]["bbox"] == pytest.approx([0.1, 0.2, 0.3, 0.4])
     assert bad["reason"] == "bad_annotation"
+
+
+def test_numbers_of_one_name_in_different_files_fail(tmp_path):
+    for name, number in [("a", 134), ("b", 517)]:
+        write(tmp_path / f"src/{name}.record", [{"image/encoded": jpeg(), **models_class(number, "crane")}] * 65)
+    write(tmp_path / "src/b.record", [{"image/encoded": jpeg(), **models_class(1, "tench")}])
+    with open(tmp_path / "src/b.record", "ab") as file:
+        file.write(framed([example({"image/encoded": jpeg(), **models_class(517, "crane")})]))
+    source = opened(tmp_path / "src", ignore=("nothing",))
+    totals = ListingTotals({}, {})
+    for part in source.parts():
+        for listing in source.list_part(part, 100):
+            totals.add(listing.skipped, listing.classes.items())
+    with pytest.raises(DataError, match="the labels 134 and 517 are both 'crane' in 'image/class/text'"):
+        Inventory.of(source, listed(source), totals)
+
+
+def models_class(number, text):
+    return {"image/class/label": number, "image/class/text": text}
+
+
+def test_a_pattern_of_files_is_refused_with_the_folder():
+    assert "convert data OUT" in str(pattern_refusal("data/train-*-of-00010"))
+    assert "all TFRecord files" in str(pattern_refusal("data/*.tfrec"))

@@ -10,7 +10,7 @@ the work folder. While the conversion runs, this takes the disk space of the ima
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
@@ -109,6 +109,18 @@ class Tfrecords(Source):
         names = [f"names     {self.names.describe()}"] if self.names else []
         groups = [f"group     {printable(self.group)}"] if self.group else []
         return "\n  ".join([head, *self.record_layout.describe(), *groups, *names, *self.remarks])
+
+    def check_classes(self, classes: Mapping[int, str]) -> None:
+        """See Source; two numbers of one name are two classes that would silently become one."""
+        number_of: dict[str, int] = {}
+        for number, name in sorted(classes.items()):
+            if number_of.setdefault(name, number) != number:
+                label = self.record_layout.label
+                msg = (
+                    f"{self.files_folder.url}: the labels {number_of[name]} and {number} are both {name!r} in "
+                    f"{label.names!r}; give a name for each number with --classes"
+                )
+                raise DataError(msg)
 
     def parts(self) -> list[TfrecordFile]:
         """Return one part for each file."""
