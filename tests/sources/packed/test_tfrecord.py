@@ -336,3 +336,43 @@ def models_class(number, text):
 def test_a_pattern_of_files_is_refused_with_the_folder():
     assert "convert data OUT" in str(pattern_refusal("data/train-*-of-00010"))
     assert "all TFRecord files" in str(pattern_refusal("data/*.tfrec"))
+
+
+def test_records_with_any_bytes_changed_are_read_or_rejected(tmp_path):
+    rng = np.random.default_rng(0)
+    damaged = []
+    for i in range(200):
+        data = bytearray(example(coco(1)))
+        for _ in range(1 + i % 3):
+            data[rng.integers(len(data))] = rng.integers(256)
+        damaged.append(bytes(data))
+    good = framed([example(coco(i)) for i in range(64)])
+    write_tree(tmp_path / "src", {"a.record": good, "b.record": framed([example(coco(1)), *damaged])})
+    source = opened(tmp_path / "src", label_feature="image/object/class/text")
+    found = rows(source)
+    assert len(found) == 64 + 201
+    assert 0 < sum(row["reason"] is not None for row in found) < 200
+
+
+@pytest.mark.parametrize(
+    ("labels", "options", "column", "expected"),
+    [
+        ([[0, 2], [1]], {}, "label_names", [["0", "2"], ["1"]]),
+        ([["cat", "dog"], ["cat"]], {}, "label_names", [["cat", "dog"], ["cat"]]),
+        ([0.5, 1.25], {}, "target", [[0.5], [1.25]]),
+        ([[0.5, 1.0], [2.0, 3.0]], {"label_type": "number"}, "target", [[0.5, 1.0], [2.0, 3.0]]),
+        ([3.0, 4.0], {"label_type": "class"}, "label_name", ["3", "4"]),
+        ([30, 41], {"label_type": "number"}, "target", [[30.0], [41.0]]),
+    ],
+)
+def test_kinds_of_labels(tmp_path, labels, options, column, expected):
+    write(tmp_path / "src/train.tfrecord", [{"image": jpeg(), "label": label} for label in labels])
+    assert [row[column] for row in rows(opened(tmp_path / "src", **options))] == expected
+
+
+def test_a_split_column_of_tfrecorder_counts_if_no_name_gives_a_split(tmp_path):
+    records = [{**tfrecorder(0), "split": split} for split in ("TRAIN", "VALIDATION", "TEST")]
+    write(tmp_path / "src/all.tfrecord", records)
+    found = rows(opened(tmp_path / "src"))
+    assert [row["split"] for row in found] == ["train", "validation", "test"]
+    assert "feature:split" not in found[0]
