@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from shardkit.dataset.foreign.box_features import find_boxes, object_labels, object_places
 from shardkit.dataset.foreign.found_features import FoundFeatures, Sampled, find_features
-from shardkit.dataset.foreign.image_feature import CHANNELS, HEIGHTS, WIDTHS, find_image
+from shardkit.dataset.foreign.image_feature import find_image
 from shardkit.dataset.foreign.label_feature import find_label
 from shardkit.dataset.foreign.record_layout import BoxFeatures, Column, Family, ImageFeature, LabelFeature, RecordLayout
 from shardkit.dataset.foreign.tfds_folder import TfdsFeatures
@@ -19,8 +19,11 @@ _KEYS = (
 )
 _SPLITS = ("split",)  # TFRecorder's name, with TRAIN, VALIDATION and TEST
 _UNASSIGNED = {"unassigned", "discard", ""}
-# What tensorflow/models says of the stored file, which conversion may change: shardkit stores height and width itself.
-_OF_THE_FILE = {"image/format", "image/colorspace", "image/key/sha256", *HEIGHTS, *WIDTHS, *CHANNELS}
+# What records say of the stored file, which conversion may change: shardkit stores height and width itself.
+_OF_THE_FILE = {
+    *("image/format", "image/colorspace", "image/key/sha256"),
+    *(f"{place}{side}" for place in ("", "image/", "image_") for side in ("height", "width", "channels")),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +70,7 @@ def infer_layout(
     label = find_label(others, sampled, overrides.label_feature, overrides.label_type, tfds)
     if label.names and overrides.classes is not None and not _are_among(label.names, sampled, overrides.classes):
         label = replace(label, names=None)  # the lines of --classes name the numbers
-    boxes = find_boxes(found, sampled, label.name, label.names) if _has_boxes(label) else None
+    boxes = find_boxes(found, sampled, label.name, label.names) if label.kind == "objects" else None
     key = next((name for name in _KEYS if name in others and _is_key(name, others)), None)
     split = None if has_splits else next((name for name in _SPLITS if _holds_splits(name, sampled)), None)
     columns, left_out = _others(others, image, label, boxes, split)
@@ -85,10 +88,6 @@ def _tfds_image(tfds: TfdsFeatures | None) -> str | None:
 def _are_among(name: str, sampled: Sequence[Sampled], classes: Collection[str]) -> bool:
     texts = {value for _, features in sampled for value in features.get(name, [])}
     return texts <= {one.encode() for one in classes}
-
-
-def _has_boxes(label: LabelFeature) -> bool:
-    return label.kind == "objects"
 
 
 def _is_key(name: str, found: FoundFeatures) -> bool:
@@ -125,7 +124,9 @@ def _others(
     for name, feature in others.items():
         if name in used or name in {image.height, image.width, image.channels}:
             continue
-        if feature.kind == "empty":
+        if not name or name.isspace():
+            left_out.append((name, "it has no name"))
+        elif feature.kind == "empty":
             left_out.append((name, "no values in the first records"))
         elif name in _OF_THE_FILE:
             left_out.append((name, "of the old image file"))
