@@ -127,13 +127,17 @@ class Sampler(Iterable[int]):
         found: list[int] = self._ids_from(step // self._steps_together)[at : at + self.batch_size].tolist()
         return found
 
-    def index_at(self, step: int, within: int) -> int:
-        """Return one index of `batch`.
+    def __getitem__(self, number: int) -> int:
+        """Return the index at a number of the iteration, from 0.
 
-        Args:
-            step: The step, 0 or more.
-            within: Number of the example in this worker's batch.
+        Raises:
+            IndexError: The number is below 0, or the iteration ends before it.
         """
+        steps, within = divmod(number, self.batch_size)
+        if not 0 <= steps < (MAX_STEP if self.num_steps is None else self.num_steps):
+            msg = f"the iteration has no number {number}"
+            raise IndexError(msg)
+        step = self.start_step + steps
         at = step % self._steps_together * self.batch_size + within
         return self._ids_from(step // self._steps_together).item(at)
 

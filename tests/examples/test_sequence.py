@@ -208,7 +208,7 @@ def test_a_record_in_another_form_of_protobuf_is_read_and_a_wrong_one_is_named(s
     # Two Features messages, which protobuf merges.
     spans = find_features(data)
     halves = [
-        example_format.encode({name: data[slice(*spans[name])] for name in part})
+        example_format.encode({name: data[slice(*spans[name.encode()])] for name in part})
         for part in ([*found][:2], [*found][2:])
     ]
     split = Example(b"".join(halves), schema, "train.tfrecord", 7, 0)
