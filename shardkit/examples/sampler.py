@@ -212,7 +212,7 @@ def make_sampler(dataset: str, **given: Any) -> Sampler:
         **call,
         "order": given["order"],
     }
-    return Sampler(_make_order(manifest, call, blocks), call)
+    return Sampler(_make_order(dataset, manifest, call, blocks), call)
 
 
 def _block_order(found: Any) -> BlockOrder | None:
@@ -221,7 +221,7 @@ def _block_order(found: Any) -> BlockOrder | None:
     return BlockOrder() if one_of("full", "block")("order", found) == "block" else None
 
 
-def _make_order(manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder | None) -> Order:
+def _make_order(dataset: str, manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder | None) -> Order:
     sampling, seed, global_batch_size = call["sampling"], call["seed"], call["global_batch_size"]
     has_class = manifest.features.get(LABEL) == CLASS_LABEL
     if sampling != "natural" and not has_class:
@@ -232,7 +232,7 @@ def _make_order(manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder 
     examples = None
     # The order of all examples follows from the manifest, and no index is read.
     if call["where"] is not None or sampling != "natural":
-        examples = Examples(manifest.root.url, call["split"], call["where"], columns=["label"])
+        examples = Examples(dataset, call["split"], call["where"], columns=["label"])
         counts = examples.shard_counts
     num_examples = sum(counts)
     if not num_examples:
