@@ -122,7 +122,7 @@ class Sampler(Iterable[int]):
         Raises:
             CallError: The step is negative or no whole number.
         """
-        whole_number(0, MAX_STEP - 1)("step", step)
+        step = whole_number(0, MAX_STEP - 1)("step", step)
         at = step % self._steps_together * self.batch_size
         found: list[int] = self._ids_from(step // self._steps_together)[at : at + self.batch_size].tolist()
         return found

@@ -194,6 +194,9 @@ def test_a_damaged_record_is_named_and_others_are_read(own):
         with pytest.raises(RecordError, match=f"{place.shard}, record 5 .*{examples.index['key'][5]}.*CRC"):
             examples[5]
         assert examples[4].array().ndim == examples[6].array().ndim == 3
+    path.write_bytes(whole[: place.end - 3])
+    with pytest.raises(RecordError, match="the file ends inside the record"):
+        examples[5]
 
 
 @pytest.mark.parametrize("lost", ["train-00000-of-00001.tfrecord", "train-00000-of-00001.index.parquet"])
