@@ -13,21 +13,28 @@ from typing import Any
 from shardkit.dataset.example import decode_feature, read_varint
 
 _FIELD_1, _FIELD_2 = 0x0A, 0x12  # tags of fields 1 and 2 with a length
+_ONE_BYTE = 0x7F  # largest number that is stored in one byte
 _MAX_CACHED_BYTES = 16  # a single number; keys and images are longer and do not repeat
 
 Span = tuple[int, int]
 """Half-open range of bytes."""
 
 
-def find_features(data: bytes) -> dict[str, Span] | None:
-    """Return the bytes of each serialized Feature by name; None if the Example has an unusual form or is damaged."""
+def find_features(data: bytes) -> dict[bytes, Span] | None:
+    """Return the bytes of each serialized Feature by its encoded name.
+
+    Returns:
+        None if the Example has an unusual form or is damaged.
+    """
     try:
         return _find_features(data)
     except (IndexError, ValueError):
         return None
 
 
-def _find_features(data: bytes) -> dict[str, Span] | None:
+def _find_features(data: bytes) -> dict[bytes, Span] | None:
+    # This is most of the time of reading a small record: lengths of one and two bytes are read in place, and names are
+    # not decoded.
     if data[0] != _FIELD_1:
         return None
     length, at = read_varint(data, 1)
@@ -36,24 +43,28 @@ def _find_features(data: bytes) -> dict[str, Span] | None:
         return None
     spans = {}
     while at < size:
-        tag, length = data[at], data[at + 1]
-        at += 2
-        if length > 0x7F:
-            length, at = read_varint(data, at - 1)
-        end = at + length
-        name_length = data[at + 1]
-        name_end = at + 2 + name_length
-        if tag != _FIELD_1 or data[at] != _FIELD_1 or name_length > 0x7F or data[name_end] != _FIELD_2:
+        length, start = data[at + 1], at + 2
+        if length > _ONE_BYTE:
+            second = data[start]
+            if second > _ONE_BYTE:
+                length, start = read_varint(data, at + 1)
+            else:
+                length, start = length & _ONE_BYTE | second << 7, start + 1
+        name_length, name_start = data[start + 1], start + 2
+        name_end = name_start + name_length
+        if data[at] != _FIELD_1 or data[start] != _FIELD_1 or name_length > _ONE_BYTE or data[name_end] != _FIELD_2:
             return None
-        name = data[at + 2 : name_end].decode()
-        length = data[name_end + 1]
-        at = name_end + 2
-        if length > 0x7F:
-            length, at = read_varint(data, name_end + 1)
-        if at + length != end:
+        value_length, value_start = data[name_end + 1], name_end + 2
+        if value_length > _ONE_BYTE:
+            second = data[value_start]
+            if second > _ONE_BYTE:
+                value_length, value_start = read_varint(data, name_end + 1)
+            else:
+                value_length, value_start = value_length & _ONE_BYTE | second << 7, value_start + 1
+        at = start + length
+        if value_start + value_length != at:
             return None
-        spans[name] = at, end
-        at = end
+        spans[data[name_start:name_end]] = value_start, at
     return spans if at == size else None
 
 

@@ -1,7 +1,7 @@
 """One example of a dataset: its features with their types, and its picture."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -62,12 +62,21 @@ class Schema:
         features: The manifest's features.
         class_names: The manifest's class names, in label order.
         stored_as: Names of features in records that others wrote; see `dataset.stored_names`. Empty for shardkit's own.
+        encoded_names: The names of the features as records have them.
+        required: The same, as a set.
     """
 
     dataset: str
     features: Mapping[str, Feature]
     class_names: Sequence[str]
     stored_as: StoredAs
+    encoded_names: Mapping[str, bytes] = field(init=False)
+    required: frozenset[bytes] = field(init=False)
+
+    def __post_init__(self) -> None:
+        encoded = {name: name.encode() for name in self.features}
+        object.__setattr__(self, "encoded_names", encoded)
+        object.__setattr__(self, "required", frozenset(encoded.values()))
 
     @classmethod
     def of(cls, manifest: Manifest) -> "Schema":
@@ -104,7 +113,7 @@ class Example(Mapping[str, Any]):
         """
         self._data, self._schema, self._given_key = data, schema, key
         self._shard, self._record, self._offset = shard, record, offset
-        self._spans: dict[str, Span] | None = None
+        self._spans: dict[bytes, Span] | None = None
         self._values: Mapping[str, Sequence[Any]] | None = None  # only of records in an unusual form
 
     def __getitem__(self, name: str) -> Any:
@@ -136,21 +145,25 @@ class Example(Mapping[str, Any]):
         try:
             if self._values is not None:
                 return self._values[name]
-            return feature_values(self._data, *self._spans[name])
+            return feature_values(self._data, *self._spans[self._schema.encoded_names[name]])
         except RecordError as error:
             raise RecordError(f"{self.location}: {error}; {_VERIFY}") from None
 
-    def _find(self) -> dict[str, Span]:
+    def _find(self) -> dict[bytes, Span]:
         spans = None if self._schema.stored_as else find_features(self._data)
+        wanted = self._schema.encoded_names
         if spans is None:
             try:
                 self._values = self._decoded_features()
             except RecordError as error:
                 raise RecordError(f"{self.location}: {error}; {_VERIFY}") from None
-        found = spans or self._values or {}
-        if not self._schema.features.keys() <= found.keys():
-            missing = min(self._schema.features.keys() - found.keys())
-            raise RecordError(f"{self.location}: the example lacks the feature {missing!r}; {_VERIFY}")
+            missing = [name for name in wanted if name not in self._values]
+        elif self._schema.required <= spans.keys():
+            return spans
+        else:
+            missing = [name for name, encoded in wanted.items() if encoded not in spans]
+        if missing:
+            raise RecordError(f"{self.location}: the example lacks the feature {missing[0]!r}; {_VERIFY}")
         return spans or {}
 
     def _decoded_features(self) -> Mapping[str, Sequence[Any]]:

@@ -39,7 +39,6 @@ class GrainSampler:
             msg = f"num_steps {steps} cannot be divided evenly among worker_count={worker_count}; use {nearest}"
             raise CallError(msg)
         self._sampler, self._worker_count, self._metadata = sampler, worker_count, RecordMetadata
-        self._start_step = sampler.start_step
 
     def __len__(self) -> int:
         steps = self._sampler.num_steps
@@ -56,10 +55,12 @@ class GrainSampler:
         size = self._sampler.batch_size
         of_worker, worker = divmod(index, self._worker_count)
         batch, within = divmod(of_worker, size)
-        step = self._start_step + batch * self._worker_count + worker
-        position = step * self._sampler.layout.global_batch_size + self._sampler.layout.slots[within]
+        steps = batch * self._worker_count + worker
+        position = (
+            self._sampler.start_step + steps
+        ) * self._sampler.layout.global_batch_size + self._sampler.layout.slots[within]
         generator = np.random.Generator(np.random.Philox(key=[self._sampler.seed, position]))
-        return self._metadata(index=index, record_key=self._sampler.index_at(step, within), rng=generator)
+        return self._metadata(index=index, record_key=self._sampler[steps * size + within], rng=generator)
 
     def __repr__(self) -> str:
         """Return what determines the indices: Grain compares it with that of a checkpoint."""

@@ -122,18 +122,22 @@ class Sampler(Iterable[int]):
         Raises:
             CallError: The step is negative or no whole number.
         """
-        whole_number(0, MAX_STEP - 1)("step", step)
+        step = whole_number(0, MAX_STEP - 1)("step", step)
         at = step % self._steps_together * self.batch_size
         found: list[int] = self._ids_from(step // self._steps_together)[at : at + self.batch_size].tolist()
         return found
 
-    def index_at(self, step: int, within: int) -> int:
-        """Return one index of `batch`.
+    def __getitem__(self, number: int) -> int:
+        """Return the index at a number of the iteration, from 0.
 
-        Args:
-            step: The step, 0 or more.
-            within: Number of the example in this worker's batch.
+        Raises:
+            IndexError: The number is below 0, or the iteration ends before it.
         """
+        steps, within = divmod(number, self.batch_size)
+        if not 0 <= steps < (MAX_STEP if self.num_steps is None else self.num_steps):
+            msg = f"the iteration has no number {number}"
+            raise IndexError(msg)
+        step = self.start_step + steps
         at = step % self._steps_together * self.batch_size + within
         return self._ids_from(step // self._steps_together).item(at)
 
@@ -208,7 +212,7 @@ def make_sampler(dataset: str, **given: Any) -> Sampler:
         **call,
         "order": given["order"],
     }
-    return Sampler(_make_order(manifest, call, blocks), call)
+    return Sampler(_make_order(dataset, manifest, call, blocks), call)
 
 
 def _block_order(found: Any) -> BlockOrder | None:
@@ -217,7 +221,7 @@ def _block_order(found: Any) -> BlockOrder | None:
     return BlockOrder() if one_of("full", "block")("order", found) == "block" else None
 
 
-def _make_order(manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder | None) -> Order:
+def _make_order(dataset: str, manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder | None) -> Order:
     sampling, seed, global_batch_size = call["sampling"], call["seed"], call["global_batch_size"]
     has_class = manifest.features.get(LABEL) == CLASS_LABEL
     if sampling != "natural" and not has_class:
@@ -228,7 +232,7 @@ def _make_order(manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder 
     examples = None
     # The order of all examples follows from the manifest, and no index is read.
     if call["where"] is not None or sampling != "natural":
-        examples = Examples(manifest.root.url, call["split"], call["where"], columns=["label"])
+        examples = Examples(dataset, call["split"], call["where"], columns=["label"])
         counts = examples.shard_counts
     num_examples = sum(counts)
     if not num_examples:

@@ -9,6 +9,7 @@ import bisect
 import difflib
 import itertools
 import operator
+import os
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
@@ -68,7 +69,9 @@ class Examples(Sequence[Example]):
         optional(text)("where", where)
         self.manifest: Manifest = read_manifest(dataset)
         self.split = split
-        self._call = (dataset, split, where, tuple(columns), num_shards)
+        # A process that unpickles the sequence may have another working directory.
+        place = dataset if "://" in dataset else os.path.abspath(os.path.expanduser(dataset))
+        self._call = (place, split, where, tuple(columns), num_shards)
         condition = None if where is None else Condition(where)
         names = list(dict.fromkeys(["key", *columns]))
         wanted = list(dict.fromkeys([*_LOCATING, *names, *(condition.columns if condition else ())]))

@@ -25,8 +25,8 @@ class _OpenFile:
     def __init__(self, descriptor: int) -> None:
         self.descriptor = descriptor
 
-    def __del__(self) -> None:
-        os.close(self.descriptor)
+    def __del__(self, close: Callable[[int], None] = os.close) -> None:  # at exit, `os` may be gone already
+        close(self.descriptor)
 
 
 class OpenFiles:

@@ -90,7 +90,12 @@ def test_an_iteration_of_some_steps_has_a_length_and_starts_where_it_is_told(dat
     first = [*sampler.batches]
     assert (len(sampler.batches), len(sampler), len(first), len([*sampler])) == (6, 48, 6, 48)
     assert [*sampler] == [number for batch in first for number in batch]
+    assert [sampler[number] for number in range(48)] == [*sampler]
+    for number in (-1, 48):
+        with pytest.raises(IndexError, match=str(number)):
+            sampler[number]
     sampler.start_step = 6
+    assert sampler[9] == [*sampler][9]
     assert [*sampler.batches] == part(dataset, 6, 2, 1, 6) != first
     endless = shardkit.sampler(dataset, "train", global_batch_size=16)
     for sized in (endless, endless.batches):

@@ -117,7 +117,7 @@ def _keys_and_sizes(examples):
     return [(example.key, len(example["image"])) for example in examples]
 
 
-def test_a_sequence_works_in_forked_and_spawned_processes_and_is_pickled_small(sample):
+def test_a_sequence_works_in_forked_and_spawned_processes_and_is_pickled_small(sample, monkeypatch):
     part = shardkit.open(sample("shapes"), "train", where="height > 90")[3:9]
     wanted = _keys_and_sizes(part)  # the parent has a shard open when it forks
     for method in ("fork", "spawn"):
@@ -126,6 +126,11 @@ def test_a_sequence_works_in_forked_and_spawned_processes_and_is_pickled_small(s
     pickled = pickle.dumps(part)
     assert len(pickled) < 1000
     assert _keys_and_sizes(pickle.loads(pickled)) == _keys_and_sizes(part)  # noqa: S301 - our own bytes
+    folder = Path(sample("shapes"))
+    monkeypatch.chdir(folder.parent)
+    pickled = pickle.dumps(shardkit.open(folder.name, "train")[:3])
+    monkeypatch.chdir("/")
+    assert len(pickle.loads(pickled)) == 3  # noqa: S301
 
 
 def test_an_example_is_pickled_and_copied(sample):
@@ -180,13 +185,18 @@ def test_a_damaged_record_is_named_and_others_are_read(own):
     dataset = own("shapes")
     place = shardkit.open(dataset, "train")[5].location
     path = Path(dataset, place.shard)
-    raw = bytearray(path.read_bytes())
-    raw[place.offset + 30] ^= 1
-    path.write_bytes(raw)
+    whole = path.read_bytes()
     examples = shardkit.open(dataset, "train")
-    with pytest.raises(RecordError, match=f"{place.shard}, record 5 .*{examples.index['key'][5]}.*CRC"):
+    for at in (place.offset, place.offset + 8, place.offset + 30, place.end - 1):  # length, its CRC, data, its CRC
+        raw = bytearray(whole)
+        raw[at] ^= 1
+        path.write_bytes(raw)
+        with pytest.raises(RecordError, match=f"{place.shard}, record 5 .*{examples.index['key'][5]}.*CRC"):
+            examples[5]
+        assert examples[4].array().ndim == examples[6].array().ndim == 3
+    path.write_bytes(whole[: place.end - 3])
+    with pytest.raises(RecordError, match="the file ends inside the record"):
         examples[5]
-    assert examples[4].array().ndim == examples[6].array().ndim == 3
 
 
 @pytest.mark.parametrize("lost", ["train-00000-of-00001.tfrecord", "train-00000-of-00001.index.parquet"])
@@ -208,7 +218,7 @@ def test_a_record_in_another_form_of_protobuf_is_read_and_a_wrong_one_is_named(s
     # Two Features messages, which protobuf merges.
     spans = find_features(data)
     halves = [
-        example_format.encode({name: data[slice(*spans[name])] for name in part})
+        example_format.encode({name: data[slice(*spans[name.encode()])] for name in part})
         for part in ([*found][:2], [*found][2:])
     ]
     split = Example(b"".join(halves), schema, "train.tfrecord", 7, 0)
