@@ -35,7 +35,7 @@ class Export:
     unchanged: tuple[str, ...]
 
 
-def export(manifest: Manifest, target: str, output: Folder, facts: Facts | None = None) -> Export:
+def export_dataset(manifest: Manifest, target: str, output: Folder, facts: Facts | None = None) -> Export:
     """Write the files of a target.
 
     Args:
@@ -89,7 +89,7 @@ def _write(manifest: Manifest, contents: Mapping[str, Callable[[], bytes]], outp
     files = dict(before.files) if before else {}
     pending = {path: Exported(None, manifest.digest) for path in contents}
     output.create()
-    written, unchanged = [], []
+    written, unchanged = list[str](), list[str]()
     # First the names, so that the files of an interrupted export are known to be shardkit's.
     is_listed = before is not None and all(path in files for path in contents)
     if not is_listed:
