@@ -179,7 +179,7 @@ def _field(name: str, kind: str | list[str], description: str) -> dict[str, Any]
 
 def _examples(manifest: Manifest) -> dict[str, Any]:
     fields = [_column("key", "sc:Text", "Path of the image in the source, unique.")]
-    if all(_split_of(shard.index.path) == split for split, shard in manifest.shards()):
+    if all(_match(_SPLIT_NAME, shard.index.path.rpartition("/")[2]) == split for split, shard in manifest.shards()):
         named = _from_file("split", "filename", _SPLIT_NAME, "Split of the example.")
         fields.append(named | {"references": {"field": {"@id": "splits/name"}}})
     features = manifest.features
@@ -194,7 +194,11 @@ def _examples(manifest: Manifest) -> dict[str, Any]:
         )
     if manifest.source.groups is not None:
         fields.append(_column("group", "sc:Text", "Group whose images are in one split."))
-    fields.append(_from_file("shard", "fullpath", _SHARD_PATH, "Path of the shard, without its ending .tfrecord."))
+    if all(
+        f"{_match(_SHARD_PATH, shard.index.path)}{naming.RECORDS_ENDING}" == shard.path
+        for _, shard in manifest.shards()
+    ):
+        fields.append(_from_file("shard", "fullpath", _SHARD_PATH, "Path of the shard, without its ending .tfrecord."))
     fields += [_column(name, kind, description) for name, (kind, description) in _COLUMNS.items()]
     return {
         "@type": "cr:RecordSet",
@@ -218,6 +222,6 @@ def _from_file(name: str, file_property: str, regex: str, description: str) -> d
     return _field(f"examples/{name}", "sc:Text", description) | {"source": source}
 
 
-def _split_of(index_path: str) -> str | None:
-    found = re.match(_SPLIT_NAME, index_path.rpartition("/")[2])
+def _match(expression: str, text: str) -> str | None:
+    found = re.match(expression, text)
     return found and found[1]

@@ -9,7 +9,7 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.shard_indexes import read_columns
 from shardkit.errors import CallError, DataError
 from shardkit.exporting.croissant import CROISSANT, croissant
-from shardkit.exporting.dali_index import dali_index, index_path
+from shardkit.exporting.dali_index import dali_index, dali_path
 from shardkit.exporting.dataset_card import DATASET_CARD, dataset_card
 from shardkit.exporting.facts import Facts
 from shardkit.hashing import sha256_hex
@@ -69,7 +69,7 @@ def _contents(manifest: Manifest, target: str, facts: Facts) -> Mapping[str, Cal
     def index(path: str) -> bytes:
         return dali_index(read_columns(manifest.root, shards[path], ["offset", "length"]))
 
-    shards = {index_path(shard.path): shard for _, shard in manifest.shards()}
+    shards = {dali_path(shard.index.path): shard for _, shard in manifest.shards()}
     return {path: (lambda path=path: index(path)) for path in shards}  # type: ignore[misc] # mypy/issues/12557
 
 

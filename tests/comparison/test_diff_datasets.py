@@ -209,6 +209,16 @@ def test_damage_and_repeated_keys_are_errors(tmp_path):
         DataError, match=r"b/train-00000-of-00001.tfrecord, byte 0 \(a.png\): the CRC .* does not match"
     ):
         diff_datasets(a, b)
+    lacking = replace(BOXED, values={})
+    lacks = [
+        write_dataset(tmp_path / name, {"train": [replace(lacking, width=i)]}, label=None)
+        for i, name in enumerate("de")
+    ]
+    named = [one.model_copy(update={"features": a.features}) for one in lacks]
+    for one, other in zip(named, lacks, strict=True):
+        one._root = other.root
+    with pytest.raises(DataError, match=r"\(a.png\): the record lacks objects/"):
+        diff_datasets(*named)
     twice = write_dataset(tmp_path / "c", {"train": [BOXED, BOXED]}, features=OBJECTS, label=None)
     with pytest.raises(DataError, match=r"c: the key 'a.png' occurs more than once"):
         diff_datasets(a, twice)
