@@ -198,6 +198,15 @@ def test_equal_shards_are_not_read(tmp_path):
     assert found.num_same == 7
 
 
+def test_the_same_key_of_another_record_of_an_equal_shard_is_another_example(tmp_path):
+    # As in adopted shards whose keys are taken from different features.
+    records = [replace(one, values={"key": [one.key.encode()]}) for one in EXAMPLES[:3]]
+    shifted = [replace(one, key=other.key) for one, other in zip(records, records[1:] + records[:1], strict=True)]
+    a, b = write_dataset(tmp_path / "a", {"train": records}), write_dataset(tmp_path / "b", {"train": shifted})
+    assert a.splits["train"].shards[0].sha256 == b.splits["train"].shards[0].sha256
+    nothing_but(diff_datasets(a, b), image=3, label=2)
+
+
 def test_damage_and_repeated_keys_are_errors(tmp_path):
     a = write_dataset(tmp_path / "a", {"train": [BOXED]}, features=OBJECTS, label=None)
     b = write_dataset(tmp_path / "b", {"train": [OTHER_BOX]}, features=OBJECTS, label=None)
