@@ -31,9 +31,9 @@ def diff(ctx: click.Context, /, a: str, b: str, keys: int, as_json: bool, quiet:
     num_examples = [sum(split.num_examples for split in one.splits.values()) for one in (before, after)]
     with terminal.phase("comparing", max(num_examples), unit="examples") as show:
         found = diff_datasets(before, after, num_keys=keys, show=show)
-    if as_json:
+    if as_json and not quiet:
         click.echo(json.dumps(found.as_json(), indent=1, ensure_ascii=False))
-    else:
+    elif not quiet:
         terminal.show(*diff_parts(found))
     if not found.equal:
         ctx.exit(1)
