@@ -160,7 +160,7 @@ class _Comparison:
     def _relabelled(self, a: pa.Table, b: pa.Table) -> Mask:
         if not self._has_classes:
             return np.zeros(len(a), bool)
-        found = label_differs(a, b, self._numbers)
+        found = label_differs(a, b, self._numbers, len(self._a.manifest.classes))
         # Sets of labels are too many to be counted.
         self._add("label", a, b, found, labels_of, counted=LABEL in self._a.manifest.features)
         return found

@@ -207,6 +207,16 @@ def test_the_same_key_of_another_record_of_an_equal_shard_is_another_example(tmp
     nothing_but(diff_datasets(a, b), image=3, label=2)
 
 
+@pytest.mark.parametrize("side", ["A", "B"])
+def test_a_label_without_a_class_is_an_error(tmp_path, side):
+    whole = write_dataset(tmp_path / "whole", {"train": EXAMPLES[1:]})
+    other = write_dataset(tmp_path / "other", {"train": EXAMPLES})
+    other = other.model_copy(update={"classes": ["cat"], "digest": "0" * 64})
+    other._root = whole.root.__class__(str(tmp_path / "other"))
+    with pytest.raises(DataError, match=f"an index of {side} has the label 1, which is none of its 1 classes"):
+        diff_datasets(*((other, whole) if side == "A" else (whole, other)))
+
+
 def test_damage_and_repeated_keys_are_errors(tmp_path):
     a = write_dataset(tmp_path / "a", {"train": [BOXED]}, features=OBJECTS, label=None)
     b = write_dataset(tmp_path / "b", {"train": [OTHER_BOX]}, features=OBJECTS, label=None)
