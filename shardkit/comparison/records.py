@@ -56,15 +56,17 @@ class RecordComparison:
     Attributes:
         features: Names of features to compare.
         numbers: int64[number of classes of B], the number in A of each class of B.
+        is_renumbered: Whether a label of A means another class in B.
     """
 
     features: Sequence[str]
     numbers: Numbers
+    is_renumbered: bool
 
     @property
-    def is_renumbered(self) -> bool:
-        """Whether labels of objects are compared and some class has another number in B."""
-        return OBJECT_LABELS in self.features and not np.array_equal(self.numbers, np.arange(len(self.numbers)))
+    def decodes_all(self) -> bool:
+        """Whether equal bytes do not mean equal labels of objects."""
+        return OBJECT_LABELS in self.features and self.is_renumbered
 
     def differences(
         self, a: tuple[Dataset, pa.Table], b: tuple[Dataset, pa.Table], compares_image: npt.NDArray[np.bool_]
@@ -87,7 +89,7 @@ class RecordComparison:
             rows = order[start : start + BATCH]
             one, other = _Batch(a[0], table_a, rows), _Batch(b[0], table_b, rows)
             undecided = compares_image[rows].copy()
-            if self.is_renumbered:
+            if self.decodes_all:
                 undecided[:] = True
             elif self.features:
                 around = np.flatnonzero(~undecided)

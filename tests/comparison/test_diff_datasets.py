@@ -110,6 +110,25 @@ def test_several_labels_in_classes_of_other_numbers_are_compared_by_name(tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("options", "kind"), [({"label": CLASS_LABELS}, "label"), ({"label": None, "features": OBJECTS}, "annotations")]
+)
+def test_a_renamed_class_is_another_label_also_in_equal_shards_and_indexes(tmp_path, options, kind):
+    examples = [replace(BOXED, label=[number], values=BOXED.values | {"objects/label": [number]}) for number in (0, 1)]
+    examples[1] = replace(examples[1], key="b.png")
+    found = compared(tmp_path, examples, examples, {"classes": ("cat", "wolf", "owl")}, **options)
+    assert [one.key for one in found.kinds[kind].first] == ["b.png"]
+    assert found.num_same == 1
+
+
+def test_a_new_class_at_the_end_does_not_keep_equal_shards_from_being_skipped(tmp_path):
+    a = write_dataset(tmp_path / "a", {"train": [BOXED]}, features=OBJECTS, label=None)
+    b = write_dataset(tmp_path / "b", {"train": [BOXED]}, features=OBJECTS, label=None, classes=("cat", "dog", "owl"))
+    (tmp_path / "b" / "train-00000-of-00001.index.parquet").write_bytes(b"damaged")
+    found = diff_datasets(a, b)
+    assert (found.classes.added, found.num_same) == (("owl",), 1)
+
+
+@pytest.mark.parametrize(
     ("a", "b", "features", "expected"),
     [
         (BOXED, OTHER_BOX, OBJECTS, ["objects/bbox"]),
