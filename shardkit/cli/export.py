@@ -26,7 +26,7 @@ SHOWN = 5
 @click.option("--cite-as", metavar="TEXT", help="croissant: how to cite it, such as a BibTeX entry.")
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: str | None) -> None:  # noqa: FBT001 - click's flags
-    """Write metadata files that other tools read, from the manifest and the indexes; shards are not read.
+    r"""Write metadata files that other tools read, from the manifest and the indexes; shards are not read.
 
     \b
     croissant     croissant.json: MLCommons' description of the files and examples
@@ -38,14 +38,13 @@ def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: 
     """
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import read_manifest
-    from shardkit.exporting import Facts
-    from shardkit.exporting import export as run_export
+    from shardkit.exporting import Facts, export_dataset
     from shardkit.exporting.croissant import missing_facts
     from shardkit.naming import counted, printable
     from shardkit.storage import open_folder
 
     manifest, given = read_manifest(dataset), Facts(**facts)
-    done = run_export(manifest, target, manifest.root if output is None else open_folder(output), given)
+    done = export_dataset(manifest, target, manifest.root if output is None else open_folder(output), given)
     if quiet:
         return
     terminal = Terminal()

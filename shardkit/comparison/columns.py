@@ -41,22 +41,24 @@ def _mask(values: Any) -> Mask:
     return mask.astype(bool)
 
 
-def label_differs(a: pa.Table, b: pa.Table, numbers: npt.NDArray[np.int64]) -> Mask:
+def label_differs(a: pa.Table, b: pa.Table, numbers: Numbers, num_classes: int) -> Mask:
     """Return bool[n]: whether the examples have other classes, compared by name; the order of several does not count.
 
     Args:
         a: n rows of A.
         b: The paired rows of B.
         numbers: int64[number of classes of B], the number in A of each class of B.
+        num_classes: Number of classes of A.
 
     Raises:
         DataError: A label is none of the classes.
     """
     rows_a, labels_a = _labels(a)
     rows_b, labels_b = _labels(b)
-    if outside := sorted({*labels_b[(labels_b < 0) | (labels_b >= len(numbers))].tolist()}):
-        msg = f"label {outside[0]} is none of the {len(numbers)} classes; run `shardkit verify` on both datasets"
-        raise DataError(msg)
+    for side, labels, number in (("A", labels_a, num_classes), ("B", labels_b, len(numbers))):
+        if len(outside := labels[(labels < 0) | (labels >= number)]):
+            msg = f"an index of {side} has the label {outside[0]}, which is none of its {number} classes; "
+            raise DataError(msg + "run `shardkit verify` on the dataset")
     return unequal_sets(rows_a, labels_a, rows_b, numbers[labels_b], len(a))
 
 

@@ -21,14 +21,21 @@ import pyarrow as pa
 from shardkit.comparison.collecting import Collector, images_of, labels_of, smallest_keys, splits_of
 from shardkit.comparison.columns import Mask, differs, is_empty, label_differs
 from shardkit.comparison.difference import KINDS, Change, DatasetDiff
-from shardkit.comparison.lists import class_diff, compared_features, feature_diff, label_numbers, split_diff
+from shardkit.comparison.lists import (
+    class_diff,
+    compared_features,
+    feature_diff,
+    is_renumbered,
+    label_numbers,
+    split_diff,
+)
 from shardkit.comparison.records import RecordComparison
 from shardkit.comparison.rows import SHARD, Dataset, compared_shards, identity, pair_by_key, read_part
 from shardkit.dataset.features import IMAGE, LABEL, LABELS
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError
 
-MAX_ROWS = 1 << 19  # rows of one dataset that are in memory, on average
+MAX_ROWS = 1 << 18  # rows of one dataset that are in memory, on average
 FIRST_KEYS = 5  # default number of keys of each kind
 
 Numbers = npt.NDArray[np.int64]
@@ -94,10 +101,11 @@ class _Comparison:
     def __init__(self, a: Manifest, b: Manifest, collected: dict[str, Collector]) -> None:
         self._collected = collected
         self._numbers = label_numbers(a.classes, b.classes)
-        self._records = RecordComparison(compared_features(a, b), self._numbers)
+        renumbered = is_renumbered(self._numbers, len(a.classes))
+        self._records = RecordComparison(compared_features(a, b), self._numbers, renumbered)
         identities_a, identities_b = ({identity(*named) for named in manifest.shards()} for manifest in (a, b))
-        # Equal class numbers mean equal names only if no class has another number.
-        skipped = set() if class_diff(a.classes, b.classes).changed else identities_a & identities_b
+        # Indexes have only the numbers of several labels.
+        skipped = set() if renumbered else identities_a & identities_b
         self._a, self._b = compared_shards(a, skipped), compared_shards(b, skipped)
         self.num_skipped = _num_examples(a) - self._a.num_examples
         label = next((name for name in (LABEL, LABELS) if name in a.features), IMAGE)
@@ -160,7 +168,7 @@ class _Comparison:
     def _relabelled(self, a: pa.Table, b: pa.Table) -> Mask:
         if not self._has_classes:
             return np.zeros(len(a), bool)
-        found = label_differs(a, b, self._numbers)
+        found = label_differs(a, b, self._numbers, len(self._a.manifest.classes))
         # Sets of labels are too many to be counted.
         self._add("label", a, b, found, labels_of, counted=LABEL in self._a.manifest.features)
         return found
@@ -203,7 +211,7 @@ class _Comparison:
 
     def _is_same_record(self, a: pa.Table, b: pa.Table) -> Mask:
         """Return bool[n]: whether both rows are the same record of two equal shards."""
-        if self._records.is_renumbered:
+        if self._records.decodes_all:
             return np.zeros(len(a), bool)
         numbers = {shard.sha256: i for i, shard in enumerate([*self._a.shards, *self._b.shards])}
         shard_a, shard_b = (

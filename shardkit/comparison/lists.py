@@ -41,6 +41,17 @@ def label_numbers(a: Sequence[str], b: Sequence[str]) -> npt.NDArray[np.int64]:
     return np.array([number.get(name, len(a) + i) for i, name in enumerate(b)], np.int64)
 
 
+def is_renumbered(numbers: npt.NDArray[np.int64], num_classes: int) -> bool:
+    """Return whether a label that both datasets can have means another class in B.
+
+    Args:
+        numbers: See label_numbers.
+        num_classes: Number of classes of A.
+    """
+    in_both = numbers[:num_classes]
+    return not np.array_equal(in_both, np.arange(len(in_both)))
+
+
 def compared_features(a: Manifest, b: Manifest) -> list[str]:
     """Return the features of both datasets that only their records decide: not image, key, sizes and class labels."""
     in_both = [name for name, feature in a.features.items() if b.features.get(name) == feature]

@@ -56,15 +56,17 @@ class RecordComparison:
     Attributes:
         features: Names of features to compare.
         numbers: int64[number of classes of B], the number in A of each class of B.
+        is_renumbered: Whether a label of A means another class in B.
     """
 
     features: Sequence[str]
     numbers: Numbers
+    is_renumbered: bool
 
     @property
-    def is_renumbered(self) -> bool:
-        """Whether labels of objects are compared and some class has another number in B."""
-        return OBJECT_LABELS in self.features and not np.array_equal(self.numbers, np.arange(len(self.numbers)))
+    def decodes_all(self) -> bool:
+        """Whether equal bytes do not mean equal labels of objects."""
+        return OBJECT_LABELS in self.features and self.is_renumbered
 
     def differences(
         self, a: tuple[Dataset, pa.Table], b: tuple[Dataset, pa.Table], compares_image: npt.NDArray[np.bool_]
@@ -87,7 +89,7 @@ class RecordComparison:
             rows = order[start : start + BATCH]
             one, other = _Batch(a[0], table_a, rows), _Batch(b[0], table_b, rows)
             undecided = compares_image[rows].copy()
-            if self.is_renumbered:
+            if self.decodes_all:
                 undecided[:] = True
             elif self.features:
                 around = np.flatnonzero(~undecided)
@@ -103,9 +105,9 @@ class RecordComparison:
         image = compares_image and a.image != b.image
         label, different = None, list[str]()
         if self.features:
-            one, other = example.decode(a.data), example.decode(b.data)
+            one, other = a.values(self.features), b.values(self.features)
             for name in self.features:
-                values: tuple[list[Any], list[Any]] = [*one.get(name, ())], [*other.get(name, ())]
+                values = one[name], other[name]
                 if name == OBJECT_LABELS:
                     values = values[0], [self._number_in_a(value) for value in values[1]]
                 if _equal(*values):
@@ -137,8 +139,17 @@ def _as_text(values: Sequence[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
+    where: str
     data: bytes
     image: bytes
+
+    def values(self, features: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the values of some features, all of which must be there."""
+        found: dict[str, list[Any]] = {**example.decode(self.data)}
+        if missing := [name for name in features if name not in found]:
+            msg = f"{self.where}: the record lacks {missing[0]}, which the manifest names; run `shardkit verify`"
+            raise RecordError(msg)
+        return found
 
 
 class _Batch:
@@ -169,14 +180,13 @@ class _Batch:
         def read(i: int) -> _Record:
             data, length, start, num_bytes = self._position(i)
             framed = self._read(i, data - HEADER_BYTES, length + OVERHEAD_BYTES)
+            key = printable(self._keys[i].as_py())
+            where = f"{self._root.url}/{self._path(i)}, byte {data - HEADER_BYTES} ({key})"
             if problem := frame_problem(framed, length):
-                where = (
-                    f"{self._root.url}/{self._path(i)}, byte {data - HEADER_BYTES} ({printable(self._keys[i].as_py())})"
-                )
                 msg = f"{where}: {problem}; restore the shard or {CONVERT_AGAIN}"
                 raise RecordError(msg)
             record = framed[HEADER_BYTES : HEADER_BYTES + length]
-            return _Record(record, record[start : start + num_bytes])
+            return _Record(where, record, record[start : start + num_bytes])
 
         return self._each(read, at)
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from shardkit.dataset.features import OBJECTS, Feature
+from shardkit.dataset.features import IMAGE, LABEL, LABELS, OBJECTS, Feature
 from shardkit.dataset.manifest import Split
 
 DATASET_INFO = "dataset_info.json"
@@ -28,18 +28,22 @@ def tfds_files(
     # shift the other names.
     names = "".join(f"{' '.join(name.split()) or repr(name)}\n" for name in classes).encode()
     return {
-        DATASET_INFO: _json(_dataset_info(name, splits)),
+        DATASET_INFO: _json(_dataset_info(name, features, splits)),
         FEATURES: _json(tfds_features(features, classes)),
         **dict.fromkeys(label_files(features), names),
     }
 
 
-def _dataset_info(name: str, splits: Mapping[str, Split]) -> dict[str, Any]:
+def _dataset_info(name: str, features: Mapping[str, Feature], splits: Mapping[str, Split]) -> dict[str, Any]:
+    # What as_supervised=True yields; without a label of the whole image there is no usual pair.
+    label = next((one for one in (LABEL, LABELS) if one in features), None)
+    pair = {"tuple": {"items": [{"featureKey": key} for key in (IMAGE, label)]}}
     return {
         "name": name,
         "version": "1.0.0",
         "fileFormat": "tfrecord",
         "description": "Written by shardkit; manifest.json says everything about it.",
+        **({} if label is None else {"supervisedKeys": pair}),
         "splits": [
             {
                 "name": split_name,

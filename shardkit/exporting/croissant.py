@@ -22,6 +22,10 @@ CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
 _TFRECORD = "application/x-tfrecord"  # not registered
 _PARQUET = "application/x-parquet"
 _NUMBERED = re.compile(r"-[0-9]{5,}-of-")
+# What mlcroissant extracts from the path or name of an index. When it joins record sets it applies an expression again,
+# to its own result, so each one also matches that; and it keeps one result for each property: no two take the same.
+_SHARD_PATH = r"^(.+?)(?:\.index\.parquet)?$"
+_SPLIT_NAME = r"^(.+?)(?:-[0-9]+-of-[0-9]+\.index\.parquet)?$"
 
 # The context of the specification 1.0, in which the terms below are short.
 _CONTEXT: dict[str, Any] = {
@@ -174,7 +178,10 @@ def _field(name: str, kind: str | list[str], description: str) -> dict[str, Any]
 
 
 def _examples(manifest: Manifest) -> dict[str, Any]:
-    fields = [_column("key", "sc:Text", "Path of the image in the source, unique."), _split()]
+    fields = [_column("key", "sc:Text", "Path of the image in the source, unique.")]
+    if all(_match(_SPLIT_NAME, shard.index.path.rpartition("/")[2]) == split for split, shard in manifest.shards()):
+        named = _from_file("split", "filename", _SPLIT_NAME, "Split of the example.")
+        fields.append(named | {"references": {"field": {"@id": "splits/name"}}})
     features = manifest.features
     if LABEL in features and features[LABEL].role == "class_label":
         number = _column("label", ["sc:Integer", "cr:Label"], "Number of the class.")
@@ -187,6 +194,11 @@ def _examples(manifest: Manifest) -> dict[str, Any]:
         )
     if manifest.source.groups is not None:
         fields.append(_column("group", "sc:Text", "Group whose images are in one split."))
+    if all(
+        f"{_match(_SHARD_PATH, shard.index.path)}{naming.RECORDS_ENDING}" == shard.path
+        for _, shard in manifest.shards()
+    ):
+        fields.append(_from_file("shard", "fullpath", _SHARD_PATH, "Path of the shard, without its ending .tfrecord."))
     fields += [_column(name, kind, description) for name, (kind, description) in _COLUMNS.items()]
     return {
         "@type": "cr:RecordSet",
@@ -203,9 +215,13 @@ def _column(name: str, kind: str | list[str], description: str) -> dict[str, Any
     return _field(f"examples/{name}", kind, description) | {"source": source}
 
 
-def _split() -> dict[str, Any]:
-    # The name of an index begins with its split.
-    transform = {"regex": r"^(.+)-[0-9]+-of-[0-9]+\.index\.parquet$"}
-    source = {"fileSet": {"@id": "indexes"}, "extract": {"fileProperty": "filename"}, "transform": transform}
-    described = _field("examples/split", "sc:Text", "Split of the example.")
-    return described | {"source": source, "references": {"field": {"@id": "splits/name"}}}
+def _from_file(name: str, file_property: str, regex: str, description: str) -> dict[str, Any]:
+    """Return a field that is a part of the path or name of the index."""
+    extract = {"fileProperty": file_property}
+    source = {"fileSet": {"@id": "indexes"}, "extract": extract, "transform": {"regex": regex}}
+    return _field(f"examples/{name}", "sc:Text", description) | {"source": source}
+
+
+def _match(expression: str, text: str) -> str | None:
+    found = re.match(expression, text)
+    return found and found[1]

@@ -22,6 +22,6 @@ def dali_index(rows: pa.Table) -> bytes:
     return "".join(f"{offset} {length + OVERHEAD_BYTES}\n" for offset, length in pairs).encode()
 
 
-def index_path(shard_path: str) -> str:
-    """Return the path of the index file of a shard: the ending is replaced."""
-    return shard_path.removesuffix(naming.RECORDS_ENDING) + ENDING
+def dali_path(index_path: str) -> str:
+    """Return the path of the file for a shard, given the path of the shard's index, which never leaves the folder."""
+    return index_path.removesuffix(naming.INDEX_ENDING) + ENDING

@@ -9,7 +9,7 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.shard_indexes import read_columns
 from shardkit.errors import CallError, DataError
 from shardkit.exporting.croissant import CROISSANT, croissant
-from shardkit.exporting.dali_index import dali_index, index_path
+from shardkit.exporting.dali_index import dali_index, dali_path
 from shardkit.exporting.dataset_card import DATASET_CARD, dataset_card
 from shardkit.exporting.facts import Facts
 from shardkit.hashing import sha256_hex
@@ -35,7 +35,7 @@ class Export:
     unchanged: tuple[str, ...]
 
 
-def export(manifest: Manifest, target: str, output: Folder, facts: Facts | None = None) -> Export:
+def export_dataset(manifest: Manifest, target: str, output: Folder, facts: Facts | None = None) -> Export:
     """Write the files of a target.
 
     Args:
@@ -69,7 +69,7 @@ def _contents(manifest: Manifest, target: str, facts: Facts) -> Mapping[str, Cal
     def index(path: str) -> bytes:
         return dali_index(read_columns(manifest.root, shards[path], ["offset", "length"]))
 
-    shards = {index_path(shard.path): shard for _, shard in manifest.shards()}
+    shards = {dali_path(shard.index.path): shard for _, shard in manifest.shards()}
     return {path: (lambda path=path: index(path)) for path in shards}  # type: ignore[misc] # mypy/issues/12557
 
 
@@ -89,7 +89,7 @@ def _write(manifest: Manifest, contents: Mapping[str, Callable[[], bytes]], outp
     files = dict(before.files) if before else {}
     pending = {path: Exported(None, manifest.digest) for path in contents}
     output.create()
-    written, unchanged = [], []
+    written, unchanged = list[str](), list[str]()
     # First the names, so that the files of an interrupted export are known to be shardkit's.
     is_listed = before is not None and all(path in files for path in contents)
     if not is_listed:

@@ -110,6 +110,25 @@ def test_several_labels_in_classes_of_other_numbers_are_compared_by_name(tmp_pat
 
 
 @pytest.mark.parametrize(
+    ("options", "kind"), [({"label": CLASS_LABELS}, "label"), ({"label": None, "features": OBJECTS}, "annotations")]
+)
+def test_a_renamed_class_is_another_label_also_in_equal_shards_and_indexes(tmp_path, options, kind):
+    examples = [replace(BOXED, label=[number], values=BOXED.values | {"objects/label": [number]}) for number in (0, 1)]
+    examples[1] = replace(examples[1], key="b.png")
+    found = compared(tmp_path, examples, examples, {"classes": ("cat", "wolf", "owl")}, **options)
+    assert [one.key for one in found.kinds[kind].first] == ["b.png"]
+    assert found.num_same == 1
+
+
+def test_a_new_class_at_the_end_does_not_keep_equal_shards_from_being_skipped(tmp_path):
+    a = write_dataset(tmp_path / "a", {"train": [BOXED]}, features=OBJECTS, label=None)
+    b = write_dataset(tmp_path / "b", {"train": [BOXED]}, features=OBJECTS, label=None, classes=("cat", "dog", "owl"))
+    (tmp_path / "b" / "train-00000-of-00001.index.parquet").write_bytes(b"damaged")
+    found = diff_datasets(a, b)
+    assert (found.classes.added, found.num_same) == (("owl",), 1)
+
+
+@pytest.mark.parametrize(
     ("a", "b", "features", "expected"),
     [
         (BOXED, OTHER_BOX, OBJECTS, ["objects/bbox"]),
@@ -198,6 +217,25 @@ def test_equal_shards_are_not_read(tmp_path):
     assert found.num_same == 7
 
 
+def test_the_same_key_of_another_record_of_an_equal_shard_is_another_example(tmp_path):
+    # As in adopted shards whose keys are taken from different features.
+    records = [replace(one, values={"key": [one.key.encode()]}) for one in EXAMPLES[:3]]
+    shifted = [replace(one, key=other.key) for one, other in zip(records, records[1:] + records[:1], strict=True)]
+    a, b = write_dataset(tmp_path / "a", {"train": records}), write_dataset(tmp_path / "b", {"train": shifted})
+    assert a.splits["train"].shards[0].sha256 == b.splits["train"].shards[0].sha256
+    nothing_but(diff_datasets(a, b), image=3, label=2)
+
+
+@pytest.mark.parametrize("side", ["A", "B"])
+def test_a_label_without_a_class_is_an_error(tmp_path, side):
+    whole = write_dataset(tmp_path / "whole", {"train": EXAMPLES[1:]})
+    other = write_dataset(tmp_path / "other", {"train": EXAMPLES})
+    other = other.model_copy(update={"classes": ["cat"], "digest": "0" * 64})
+    other._root = whole.root.__class__(str(tmp_path / "other"))
+    with pytest.raises(DataError, match=f"an index of {side} has the label 1, which is none of its 1 classes"):
+        diff_datasets(*((other, whole) if side == "A" else (whole, other)))
+
+
 def test_damage_and_repeated_keys_are_errors(tmp_path):
     a = write_dataset(tmp_path / "a", {"train": [BOXED]}, features=OBJECTS, label=None)
     b = write_dataset(tmp_path / "b", {"train": [OTHER_BOX]}, features=OBJECTS, label=None)
@@ -209,6 +247,16 @@ def test_damage_and_repeated_keys_are_errors(tmp_path):
         DataError, match=r"b/train-00000-of-00001.tfrecord, byte 0 \(a.png\): the CRC .* does not match"
     ):
         diff_datasets(a, b)
+    lacking = replace(BOXED, values={})
+    lacks = [
+        write_dataset(tmp_path / name, {"train": [replace(lacking, width=i)]}, label=None)
+        for i, name in enumerate("de")
+    ]
+    named = [one.model_copy(update={"features": a.features}) for one in lacks]
+    for one, other in zip(named, lacks, strict=True):
+        one._root = other.root
+    with pytest.raises(DataError, match=r"\(a.png\): the record lacks objects/"):
+        diff_datasets(*named)
     twice = write_dataset(tmp_path / "c", {"train": [BOXED, BOXED]}, features=OBJECTS, label=None)
     with pytest.raises(DataError, match=r"c: the key 'a.png' occurs more than once"):
         diff_datasets(a, twice)

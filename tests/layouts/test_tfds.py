@@ -34,6 +34,22 @@ def test_the_builder_finds_every_feature(name, converted):
         assert feature.names == classes
 
 
+@pytest.mark.parametrize(
+    ("name", "label"), [("multilabel.jsonl", "labels"), ("regression.parquet", "label"), ("coco", None)]
+)
+def test_pairs_of_image_and_label_are_loaded_as_supervised(name, label, converted):
+    builder = tfds.builder_from_directory(converted(name))
+    if label is None:
+        with pytest.raises(ValueError, match="does not support a supervised"):
+            builder.as_dataset("train", as_supervised=True)
+        return
+    whole = tfds.as_numpy(builder.as_dataset("train").take(3))
+    pairs = tfds.as_numpy(builder.as_dataset("train", as_supervised=True).take(3))
+    for one, (image, value) in zip(whole, pairs, strict=True):
+        np.testing.assert_array_equal(image, one["image"])
+        np.testing.assert_array_equal(value, one[label])
+
+
 def _class_labels(features):
     for feature in features.values():
         if isinstance(feature, tfds.features.ClassLabel):

@@ -46,6 +46,7 @@ HOLDS = {
     "convert-in-python": "not outcome.unchanged and outcome.manifest.splits['train'].num_examples > 150",
     "manifest": "len(manifest.classes) == 4",
     "sampler": "step == 1002 and len(batch) == 32",
+    "diff": "found.equal and found.num_same == 240",
     "open": "example.label_names == ['star'] and by_key['image'] == example['image']",
     "without-shardkit": "row['label_name'] in {'circle', 'square', 'star', 'triangle'}",
 }
@@ -56,6 +57,7 @@ PRINTED = {
     "convert-in-python": "240 4",
     "describe": "train: 192 examples, 3 steps of 64, 4 classes, full order",
     "manifest": "192 3",
+    "diff": "True 240 0",
     "without-shardkit": "192",
     "numpy": "(32, 64, 64, 3) float32 (32,)",
     "jax": "(64, 64, 64, 3)",

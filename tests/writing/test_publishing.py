@@ -85,6 +85,8 @@ def test_tfds_reads_the_dataset(dataset):
     assert builder.info.splits["train"].shard_lengths == [4, 4]
     assert builder.info.features["label"].names == ["cat", "dog"]
     found = {(one["key"].decode(), int(one["label"])) for one in tfds.as_numpy(builder.as_dataset(split="train"))}
+    pairs = tfds.as_numpy(builder.as_dataset(split="train", as_supervised=True))
+    assert sorted(int(label) for _, label in pairs) == sorted(label for _, label in found)
     assert found == {
         (f"train/{name}/{i:03d}.png", label) for label, name in enumerate(["cat", "dog"]) for i in range(5 - 2 * label)
     }
