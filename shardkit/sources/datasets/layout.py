@@ -29,7 +29,7 @@ from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
 from shardkit.sources.datasets import columns
 from shardkit.sources.datasets.changes import RowChanges
 from shardkit.sources.listing import GROUP, OFFSET, PATH, Listing, Source
-from shardkit.storage import Folder, os_errors_as
+from shardkit.storage import Entry, Folder, os_errors_as
 
 _INDEX_COLUMNS = [
     *("offset", "length", "key", "label", "label_name", "labels", "height", "width", "format", "image_start"),
@@ -244,7 +244,7 @@ def shard_files(folder: Folder, shards: list[Shard]) -> Iterator[tuple[str, int,
     Raises:
         DataError: A file is missing.
     """
-    found = {}
+    found: dict[str, Entry] = {}
     for parent in dict.fromkeys(posixpath.dirname(shard.path) for shard in shards):
         with os_errors_as("list the dataset", f"{folder.url}/{parent}".rstrip("/")):
             found |= {posixpath.join(parent, entry.name): entry for entry in folder.scan(parent)}
