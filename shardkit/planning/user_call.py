@@ -46,6 +46,7 @@ class UserCall:
     Attributes:
         source: SOURCE as the user wrote it.
         options: The options that are not the defaults, each with its value: ``(("--split-by", "stratified"),)``.
+        also: Further datasets that are converted together with `source`.
         is_explicit: Whether the user chose how the source is read, by `--layout` or `--classes`: then a reading that
             looks wrong is not refused.
     """
@@ -53,13 +54,16 @@ class UserCall:
     source: str = "SOURCE"
     options: tuple[tuple[str, ...], ...] = field(default=())
     is_explicit: bool = False
+    also: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, source: str, source_options: SourceOptions, options: ConvertOptions) -> "UserCall":
         """Return the call with these options."""
         given = {**_given(options), **_given(source_options)}  # both have group_by
         is_explicit = source_options.layout is not None or options.classes is not None
-        return cls(source, tuple(pair for pairs in given.values() for pair in pairs), is_explicit)
+        given.pop("also", None)
+        pairs = tuple(pair for some in given.values() for pair in some)
+        return cls(source, pairs, is_explicit, source_options.also)
 
     def command(
         self, meaning: str, changed: Mapping[str, str | None] | None = None, *, source: str | None = None
@@ -75,7 +79,7 @@ class UserCall:
         kept = [pair for pair in self.options if pair[0] not in changed]
         added = [(flag, value) for flag, value in changed.items() if value is not None]
         words = tuple(word for pair in (*kept, *added) for word in pair)
-        return Command(source or self.source, words, meaning)
+        return Command(source or self.source, words, meaning, () if source else self.also)
 
     def confirmation(self, layout: str, meaning: str) -> Command:
         """Return the command that reads the source in the same way without asking.

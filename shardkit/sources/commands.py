@@ -16,16 +16,18 @@ class Command:
         source: SOURCE of the command: a path or URL.
         options: The options it needs, such as ``("--layout", "class-folders")``.
         meaning: What the command takes the source for, such as ``each folder is a class``.
+        also: Further datasets that are converted together with `source`.
     """
 
     source: str
     options: tuple[str, ...]
     meaning: str
+    also: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
         """The command, quoted for a shell."""
-        return printable(shlex.join(["shardkit", "convert", self.source, "OUT", *self.options]))
+        return printable(shlex.join(["shardkit", "convert", self.source, *self.also, "OUT", *self.options]))
 
 
 def refusal(problem: str, commands: Sequence[Command], *, remedy: str = "") -> CallError:

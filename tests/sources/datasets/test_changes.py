@@ -13,7 +13,9 @@ def found(drop=None, labels=None):
     corrections = None if labels is None else Corrections.of(labels)
     changes = find_changes(SHARDS, None if drop is None else DropList.of(drop), corrections, "OLD")
     names = label_names(corrections)
-    return [(np.flatnonzero(~one.kept(3)).tolist(), [(row, names[n]) for row, n in one.corrections()]) for one in changes]
+    return [
+        (np.flatnonzero(~one.kept(3)).tolist(), [(row, names[n]) for row, n in one.corrections()]) for one in changes
+    ]
 
 
 def test_every_shard_gets_its_rows():

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from shardkit.call_arguments import option_values
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError, SourceChangedError
@@ -20,40 +19,11 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
-from shardkit.testing import convert_without_beam, files_of, picture, plan_without_beam, write_class_folders, write_tree
+from shardkit.testing import files_of, picture, plan_without_beam, write_class_folders, write_tree
+
+from .converting import convert, examples, index_rows, shards
 
 SPLITS = {"train": 0.6, "test": 0.4}
-
-
-def convert(source, output, **options):
-    """Convert as `shardkit.convert` does with these arguments, without Beam; the manifest."""
-    import inspect
-
-    from shardkit import api
-
-    defaults = {name: one.default for name, one in inspect.signature(api.convert).parameters.items()}
-    source_options, converting = option_values({**defaults, **options})
-    return convert_without_beam(str(source), str(output), converting, source_options=source_options)
-
-
-def examples(path):
-    """{key: (split, its features)} of a dataset."""
-    found = {}
-    for split in read_manifest(str(path)).splits:
-        for one in Examples(str(path), split):
-            values = {name: np.asarray(one[name]).tolist() for name in one if name != "key"}
-            found[one.key] = split, {**values, "names": list(one.label_names)}
-    return found
-
-
-def shards(path):
-    return {name: data for name, data in files_of(open_folder(str(path))).items() if name.endswith(".tfrecord")}
-
-
-def index_rows(path):
-    """The rows of all indexes, in order, without the summaries."""
-    files = sorted(path.glob("*.index.parquet"))
-    return [parse_index(one.read_bytes(), where=one.name)[0].to_pylist() for one in files]
 
 
 @pytest.fixture(scope="module")
@@ -217,8 +187,14 @@ def sources_with_annotations(root):
     kinds = {
         "boxes": {**pictures, "boxes.csv": b"image,xmin,ymin,xmax,ymax,label\n" + boxes.encode()},
         "columns": {**pictures, "table.parquet": parquet(columns)},
-        "several": {**pictures, "table.jsonl": b"".join(b'{"image": "%d.png", "label": ["a", "b"]}\n' % i for i in range(6))},
-        "numbers": {**pictures, "table.csv": b"image,target\n" + b"".join(b"%d.png,%d.25\n" % (i, i) for i in range(6))},
+        "several": {
+            **pictures,
+            "table.jsonl": b"".join(b'{"image": "%d.png", "label": ["a", "b"]}\n' % i for i in range(6)),
+        },
+        "numbers": {
+            **pictures,
+            "table.csv": b"image,target\n" + b"".join(b"%d.png,%d.25\n" % (i, i) for i in range(6)),
+        },
         "masks": {f"images/{name}": data for name, data in pictures.items()}
         | {f"masks/{name}": image("L", (10, 8)) for name in pictures},
         "nothing": {f"some/where/{name}": data for name, data in pictures.items()},
@@ -363,4 +339,7 @@ def test_calls_that_cannot_be_right(raw, old, tmp_path):
 
 
 def test_the_manifest_may_be_named(old):
-    assert open_source(str(old / "manifest.json")).describe() == open_source(str(old), SourceOptions("shardkit")).describe()
+    assert (
+        open_source(str(old / "manifest.json")).describe()
+        == open_source(str(old), SourceOptions("shardkit")).describe()
+    )
