@@ -1,6 +1,7 @@
 """Datasets as sources, by the commands that a user types."""
 
 import json
+from fractions import Fraction
 
 import pytest
 
@@ -19,7 +20,7 @@ def old(tmp_path):
 
 def test_the_command_writes_what_one_thread_writes(old, tmp_path):
     convert(old, tmp_path / "new", "--splits", "70/30", "--shards", "2", "--workers", "2")
-    options = ConvertOptions(splits={"train": 0.7, "validation": 0.3}, shards=2)
+    options = ConvertOptions(splits={"train": Fraction(7, 10), "validation": Fraction(3, 10)}, shards=2)
     convert_without_beam(str(old), str(tmp_path / "same"), options)
     found, wanted = files_of(open_folder(str(tmp_path / "new"))), files_of(open_folder(str(tmp_path / "same")))
     del found["run-log.jsonl"], wanted["run-log.jsonl"]

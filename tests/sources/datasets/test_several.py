@@ -52,7 +52,7 @@ def test_conditions_and_changes_name_the_new_keys_and_numbers(two, tmp_path):
         *(f"B/eel/00{i}.png" for i in (0, 1)),
     ]
     assert found["B/ant/000.png"] == ["eel"]
-    with pytest.raises(CallError, match="'cat/000.png'"):
+    with pytest.raises(CallError, match=r"'cat/000.png'"):
         convert(two / "A", tmp_path / "other", drop=["cat/000.png"], **options)
 
 
@@ -78,7 +78,7 @@ def test_datasets_that_do_not_fit_are_refused(two, tmp_path):
     with pytest.raises(CallError, match="inside it"):
         convert(a, two / "B" / "new", also=[b], key_prefix=True)
     convert(write_class_folders(tmp_path / "raw", {"x": 2}), tmp_path / "unlabelled", unlabelled=True)
-    with pytest.raises(CallError, match="differ in the feature 'label': .*A has int64 .*unlabelled has none"):
+    with pytest.raises(CallError, match=r"differ in the feature 'label': .*A has int64 .*unlabelled has none"):
         convert(a, tmp_path / "new", also=[str(tmp_path / "unlabelled")])
     convert(a, tmp_path / "A")
     with pytest.raises(CallError, match="two folders are called 'A'"):
