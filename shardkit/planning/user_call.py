@@ -35,7 +35,7 @@ _LAYOUT_OPTIONS = {
     "box table": "box-table",
     "lists": "list",
     "numbered lists": "list",
-    "shardkit": "shardkit",
+    "shardkit dataset": "shardkit",
 }
 
 

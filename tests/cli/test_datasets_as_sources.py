@@ -6,6 +6,7 @@ from fractions import Fraction
 import pytest
 
 from shardkit.planning.options import ConvertOptions
+from shardkit.sources import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, write_class_folders
 
@@ -48,3 +49,9 @@ def test_a_refused_call_repeats_all_datasets_in_its_commands(tmp_path):
     refused = call("convert", tmp_path / "a", tmp_path / "b", tmp_path / "new", "--splits", "80/20")
     assert refused.exit_code == 2
     assert f"shardkit convert {tmp_path / 'a'} {tmp_path / 'b'} OUT --splits-of train" in refused.stderr
+
+
+def test_a_dataset_of_one_class_needs_no_second_confirmation(tmp_path):
+    raw = write_class_folders(tmp_path / "raw", {"a": 3})
+    convert_without_beam(str(raw), str(tmp_path / "old"), source_options=SourceOptions(layout="class-folders"))
+    assert json.loads(call("plan", tmp_path / "old", "--shards", "1", "--json").stdout)["classes"] == ["a"]

@@ -128,7 +128,7 @@ class ShardkitDataset(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return "shardkit"
+        return "shardkit dataset"
 
     def describe(self) -> str:
         """See Source."""

@@ -60,7 +60,7 @@ def test_other_shards_hold_the_same_examples(old, tmp_path):
     assert [shard.num_examples for _, shard in made.shards()] == [22, 21]
     assert examples(tmp_path / "new") == examples(old)
     before = read_manifest(str(old))
-    assert (made.features, made.classes, made.source.layout) == (before.features, before.classes, "shardkit")
+    assert (made.features, made.classes, made.source.layout) == (before.features, before.classes, "shardkit dataset")
     assert (made.source.num_files, made.rejected.num_examples) == (43, 0)
 
 
