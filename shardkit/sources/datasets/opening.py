@@ -8,8 +8,9 @@ from shardkit.dataset.conditions import Condition
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
+from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.errors import CONVERT_AGAIN, CallError, DataError
-from shardkit.naming import INDEX_ENDING, MANIFEST, is_shard_file, records_of_index
+from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, records_of_index
 from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
 from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset, shard_files, size_problem
 from shardkit.sources.datasets.several import (
@@ -41,6 +42,9 @@ def open_dataset(url: str, options: SourceOptions, output: Folder | None = None)
     manifests = [read_manifest(one) for one in (url, *options.also)]
     for manifest in manifests:
         _refuse_output(manifest.root, output)
+    if options.layout not in {None, "shardkit"}:
+        msg = f"--layout {options.layout} reads one source, and {len(manifests)} datasets were given; leave it out"
+        raise CallError(msg)
     if options.ignore:
         msg = "--ignore leaves out files, and a dataset has records; use --where or --drop"
         raise CallError(msg)
@@ -128,6 +132,8 @@ def refuse_unfinished(folder: Folder) -> None:
     Raises:
         DataError: It is such a folder.
     """
+    if all(folder.stat(name) is None for name in (WORK_FOLDER, DATASET_INFO)):
+        return  # a source of a million files is not listed for this
     names = [entry.name for entry in folder.scan() if not entry.is_folder]
     shards = {name for name in names if is_shard_file(name)}
     index = next((name for name in sorted(shards) if name.endswith(INDEX_ENDING)), None)

@@ -73,6 +73,8 @@ def test_datasets_that_do_not_fit_are_refused(two, tmp_path):
     a, b = str(two / "A"), str(two / "B")
     with pytest.raises(CallError, match=r"4 keys are in several datasets: 'cat/000.png', .*--key-prefix"):
         convert(a, tmp_path / "new", also=[b])
+    with pytest.raises(CallError, match="--layout coco reads one source"):
+        convert(a, tmp_path / "new", also=[b], key_prefix=True, layout="coco")
     with pytest.raises(CallError, match="given twice"):
         convert(a, tmp_path / "new", also=[a], key_prefix=True)
     with pytest.raises(CallError, match="inside it"):
