@@ -11,6 +11,7 @@ from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, write_class_folders
 
 from .calling import call, convert
+from .test_positions import source as positions_source
 
 
 @pytest.fixture
@@ -55,3 +56,25 @@ def test_a_dataset_of_one_class_needs_no_second_confirmation(tmp_path):
     raw = write_class_folders(tmp_path / "raw", {"a": 3})
     convert_without_beam(str(raw), str(tmp_path / "old"), source_options=SourceOptions(layout="class-folders"))
     assert json.loads(call("plan", tmp_path / "old", "--shards", "1", "--json").stdout)["classes"] == ["a"]
+
+
+@pytest.mark.slow
+def test_datasets_in_an_object_store(s3_bucket, tmp_path):
+    for name, counts in (("a", {"cat": 6, "dog": 4}), ("b", {"cat": 2, "eel": 3})):
+        convert(write_class_folders(tmp_path / name, counts), f"{s3_bucket}/sets/{name}")
+    open_folder(s3_bucket).create()
+    with open_folder(s3_bucket).atomic_write("keys.txt") as file:
+        file.write(b"b/eel/000.png\n")
+    paths = [f"{s3_bucket}/sets/{name}" for name in "ab"]
+    convert(*paths, f"{s3_bucket}/new", "--key-prefix", "--drop", f"{s3_bucket}/keys.txt", "--shards", "2")
+    info = json.loads(call("info", f"{s3_bucket}/new", "--json").stdout)
+    assert (info["classes"], info["splits"]["train"]["class_counts"]) == (["cat", "dog", "eel"], [8, 4, 2])
+    assert call("verify", f"{s3_bucket}/new", "--deep").exit_code == 0
+
+
+def test_positions_of_stored_images_are_told_again(tmp_path):
+    convert_without_beam(str(positions_source(tmp_path)), str(tmp_path / "old"), shards=1)
+    planned = call("plan", tmp_path / "old", "--shards", "2")
+    assert "3 of 8 images have GPS positions in the metadata, and 3 are stored" in " ".join(planned.stderr.split())
+    made = convert_without_beam(str(tmp_path / "old"), str(tmp_path / "new"), strip_metadata=True)
+    assert made.num_with_gps == 0
