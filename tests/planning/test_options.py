@@ -79,6 +79,9 @@ ADDED = {
     "jpeg": "baseline",
     "subsampling": "4:2:0",
     "strip_metadata": True,
+    "where": "height > 3",
+    "drop": "2 keys, sha256 ab",
+    "labels": "1 key, sha256 cd",
 }
 NEEDED = {"fit": {"size": (1, 2)}, "mask_padding": {"size": (1, 2), "fit": "pad"}}
 
