@@ -8,7 +8,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shardkit.call_arguments import location, option_values, source_location
+from shardkit.call_arguments import location, option_values, source_locations
 from shardkit.extras import require_extra
 from shardkit.option_values import Check, Dedupe, Fit, Jpeg, LabelType, Layout, SplitBy, Subsampling
 
@@ -21,7 +21,7 @@ __all__ = ["convert", "plan"]
 
 
 def convert(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     output: str | os.PathLike[str],
     *,
     overwrite: bool = False,
@@ -41,6 +41,7 @@ def convert(
     where: str | None = None,
     drop: str | os.PathLike[str] | Sequence[str] | None = None,
     labels: str | os.PathLike[str] | Mapping[str, str] | None = None,
+    key_prefix: bool = False,
     classes: Sequence[str] | None = None,
     splits: Mapping[str, float] | Sequence[float] | str | None = None,
     splits_of: str | Sequence[str] | None = None,
@@ -75,7 +76,7 @@ def convert(
 
     Args:
         source: A folder, table, list, label file, archive or dataset; local, s3:// or gs://. shardkit/sources/README.md
-            has all layouts.
+            has all layouts. Several datasets become one.
         output: A new or empty folder; local, s3:// or gs://.
         overwrite: Whether to replace a different dataset in the output.
         layout: Layout of the source; None to detect it.
@@ -100,6 +101,7 @@ def convert(
             are left out. It is the language of `where` in shardkit.reader.
         drop: File with the keys of a dataset's examples to leave out, one a line; or the keys.
         labels: CSV file with the columns key and label, which corrects labels of a dataset; or the label of each key.
+        key_prefix: Whether the keys of several datasets get the name of their dataset's folder, so that they differ.
         classes: Label names in label order, in which integers of tables and TFRecords are positions from 0 (from 1 in
             layouts of tensorflow/models); None for the source's order, or sorted (integers by value).
         splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``, ``"80/10/10"`` or ``[0.8, 0.2]``: two
@@ -149,8 +151,9 @@ def convert(
     """
     given = dict(locals())
     require_extra("convert", "converting")
-    source_url, output_url = source_location(source), location("OUTPUT", output)
-    source_options, options = option_values(given)
+    source_url, *also = source_locations(source)
+    output_url = location("OUTPUT", output)
+    source_options, options = option_values({**given, "also": also})
     from shardkit.executors import make_executor
     from shardkit.writing.conversion import Conversion
     from shardkit.writing.progress import Silent
@@ -170,7 +173,7 @@ def convert(
 
 
 def plan(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     layout: Layout | None = None,
     root: str | None = None,
@@ -188,6 +191,7 @@ def plan(
     where: str | None = None,
     drop: str | os.PathLike[str] | Sequence[str] | None = None,
     labels: str | os.PathLike[str] | Mapping[str, str] | None = None,
+    key_prefix: bool = False,
     classes: Sequence[str] | None = None,
     splits: Mapping[str, float] | Sequence[float] | str | None = None,
     splits_of: str | Sequence[str] | None = None,
@@ -234,6 +238,7 @@ def plan(
         where: See `convert`.
         drop: See `convert`.
         labels: See `convert`.
+        key_prefix: See `convert`.
         classes: See `convert`.
         splits: See `convert`.
         splits_of: See `convert`.
@@ -271,8 +276,8 @@ def plan(
     """
     given = dict(locals())
     require_extra("convert", "planning")
-    source_url = source_location(source)
-    source_options, options = option_values(given)
+    source_url, *also = source_locations(source)
+    source_options, options = option_values({**given, "also": also})
     from shardkit.executors import make_executor
     from shardkit.writing.progress import Silent
     from shardkit.writing.source_plan import plan_source

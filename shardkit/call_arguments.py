@@ -1,7 +1,7 @@
 """Turn the arguments of `shardkit.convert` and `shardkit.plan` into option values that validate themselves."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from shardkit.errors import CallError
@@ -29,6 +29,19 @@ def location(what: str, path: str | os.PathLike[str]) -> str:
     return text
 
 
+def source_locations(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return SOURCE, or all of several datasets, as text.
+
+    Raises:
+        CallError: There is none, or one cannot be a source; see `source_location`.
+    """
+    several = [source] if isinstance(source, (str, os.PathLike)) else list(source)
+    if not several:
+        msg = "SOURCE may not be an empty list; give a folder, or several datasets"
+        raise CallError(msg)
+    return list(map(source_location, several))
+
+
 def source_location(source: str | os.PathLike[str]) -> str:
     """Return SOURCE as text.
 
@@ -54,7 +67,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     """Return the option values of a call.
 
     Args:
-        given: The arguments of `convert` or `plan`, by name.
+        given: The arguments of `convert` or `plan`, by name; and `also`, further datasets.
 
     Raises:
         CallError: An argument is wrong.
@@ -90,7 +103,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         shards = parse_shards(_as_text(shards))
         if isinstance(shards, dict):
             shards = {check_split_name(split): count for split, count in shards.items()}
-    source_options = {field.name: given[field.name] for field in fields(SourceOptions)}
+    source_options = {field.name: given[field.name] for field in fields(SourceOptions) if field.name != "also"}
     if given["unlabelled"]:
         if given["layout"] not in {None, "unlabelled"}:
             msg = f"--unlabelled is a layout, and --layout is {given['layout']}; give one of them"
@@ -118,7 +131,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         labels=None if labels is None else labels.description,
     )
     source_options |= {name: tuple(given[name]) for name in ("label_columns", "path_prefix", "ignore")}
-    source_options |= {"classes": options.classes, "drop": drop, "labels": labels}
+    source_options |= {"classes": options.classes, "drop": drop, "labels": labels, "also": tuple(given.get("also", ()))}
     return SourceOptions(**source_options), options
 
 

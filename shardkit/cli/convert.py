@@ -5,10 +5,10 @@ from typing import Any
 import click
 
 from shardkit.cli.options.conversion import arguments_from, conversion_options, max_rejected_option
-from shardkit.cli.options.groups import GroupedCommand
+from shardkit.cli.options.several_datasets import SeveralDatasetsCommand, sources_of
 
 
-@click.command(cls=GroupedCommand)
+@click.command(cls=SeveralDatasetsCommand)
 @click.argument("source")
 @click.argument("output")
 @click.option("--overwrite", is_flag=True, help="Replace a different dataset in OUTPUT.")
@@ -18,9 +18,10 @@ def convert(source: str, output: str, quiet: bool, log_format: str, **given: Any
     """Convert labelled images into balanced TFRecord shards with a manifest.
 
     SOURCE is a folder of class folders (SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image), a table, a list,
-    detection or segmentation data (COCO, Pascal VOC, YOLO, masks and others), or packed data (WebDataset, Hugging Face
-    Parquet, .tar, .zip); shardkit/sources/README.md describes all layouts. OUTPUT is a new or empty folder. Both may be
-    local, s3:// or gs://. To resume an interrupted conversion, run the same command again.
+    detection or segmentation data (COCO, Pascal VOC, YOLO, masks and others), packed data (WebDataset, Hugging Face
+    Parquet, .tar, .zip), or one or several datasets that shardkit wrote; shardkit/sources/README.md describes all
+    layouts. OUTPUT is a new or empty folder. Both may be local, s3:// or gs://. To resume an interrupted conversion,
+    run the same command again.
 
     To use a runner of Apache Beam, add --runner and its options after SOURCE and OUTPUT. Without --runner, options of
     Beam follow a -- at the end.
@@ -29,7 +30,8 @@ def convert(source: str, output: str, quiet: bool, log_format: str, **given: Any
     from shardkit.cli.terminal import Terminal
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
-    outcome = convert(source, output, **arguments_from(given, source, output), listener=terminal)
+    sources = sources_of(source, given)
+    outcome = convert(sources, output, **arguments_from(given, source, output), listener=terminal)
     from shardkit.cli.printing.summary import conversion_summary
 
     if outcome.unchanged:

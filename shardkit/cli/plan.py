@@ -6,13 +6,13 @@ import click
 
 from shardkit.cli.options.conversion import arguments_from, conversion_options, max_rejected_option
 from shardkit.cli.options.dataset_call import has_conversion_options
-from shardkit.cli.options.groups import GroupedCommand
+from shardkit.cli.options.several_datasets import SeveralDatasetsCommand, sources_of
 from shardkit.errors import CallError
 
 _OWN = frozenset({"source", "explain", "as_json", "quiet", "log_format", "beam_options"})
 
 
-@click.command(cls=GroupedCommand)
+@click.command(cls=SeveralDatasetsCommand)
 @click.argument("source")
 @max_rejected_option
 @click.option("--explain", is_flag=True, help="Also print how the number of shards was chosen.")
@@ -38,7 +38,8 @@ def plan(
     from shardkit.cli.terminal import Terminal
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
-    if source and _show_dataset(ctx, source, terminal, explain=explain, as_json=as_json):
+    sources = sources_of(source, given)
+    if isinstance(sources, str) and source and _show_dataset(ctx, source, terminal, explain=explain, as_json=as_json):
         return
     from shardkit.extras import require_extra
 
@@ -47,7 +48,7 @@ def plan(
 
     limit = RejectLimit.parse(max_rejected)
     arguments = arguments_from(given, source)
-    planned = plan(source, **arguments, listener=terminal)
+    planned = plan(sources, **arguments, listener=terminal)
     from shardkit.cli.printing.plan_json import plan_json
     from shardkit.cli.printing.summary import exceeds, plan_summary
 

@@ -36,7 +36,7 @@ _LAYOUT_OPTIONS = {
     "box table": "box-table",
     "lists": "list",
     "numbered lists": "list",
-    "shardkit": "shardkit",
+    "shardkit dataset": "shardkit",
 }
 
 
@@ -47,6 +47,7 @@ class UserCall:
     Attributes:
         source: SOURCE as the user wrote it.
         options: The options that are not the defaults, each with its value: ``(("--split-by", "stratified"),)``.
+        also: Further datasets that are converted together with `source`.
         is_explicit: Whether the user chose how the source is read, by `--layout` or `--classes`: then a reading that
             looks wrong is not refused.
         dataset: DATASET of `append`; None for `convert` and `plan`.
@@ -56,13 +57,16 @@ class UserCall:
     options: tuple[tuple[str, ...], ...] = field(default=())
     is_explicit: bool = False
     dataset: str | None = None
+    also: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, source: str, source_options: SourceOptions, options: ConvertOptions) -> "UserCall":
         """Return the call with these options."""
         given = {**_given(options), **_given(source_options)}  # both have group_by
         is_explicit = source_options.layout is not None or options.classes is not None
-        return cls(source, tuple(pair for pairs in given.values() for pair in pairs), is_explicit)
+        given.pop("also", None)
+        pairs = tuple(pair for some in given.values() for pair in some)
+        return cls(source, pairs, is_explicit, source_options.also)
 
     def command(
         self, meaning: str, changed: Mapping[str, str | None] | None = None, *, source: str | None = None
@@ -80,7 +84,7 @@ class UserCall:
         if self.dataset is not None and changed.get("--splits", "") is None:
             added.append(("--splits", "own"))  # without the option the dataset's shares count
         words = tuple(word for pair in (*kept, *added) for word in pair)
-        return Command(source or self.source, words, meaning, self.dataset)
+        return Command(source or self.source, words, meaning, self.dataset, () if source else self.also)
 
     def confirmation(self, layout: str, meaning: str) -> Command:
         """Return the command that reads the source in the same way without asking.

@@ -20,17 +20,22 @@ class Command:
         options: The options it needs, such as ``("--layout", "class-folders")``.
         meaning: What the command takes the source for, such as ``each folder is a class``.
         dataset: The dataset that the source is appended to; None for `convert`.
+        also: Further datasets that are converted together with `source`.
     """
 
     source: str
     options: tuple[str, ...]
     meaning: str
     dataset: str | None = None
+    also: tuple[str, ...] = ()
 
     @property
     def line(self) -> str:
         """The command, quoted for a shell."""
-        words = ["convert", self.source, "OUT"] if self.dataset is None else ["append", self.dataset, self.source]
+        if self.dataset is None:
+            words = ["convert", self.source, *self.also, "OUT"]
+        else:
+            words = ["append", self.dataset, self.source]
         return printable(shlex.join(["shardkit", *words, *self.options]))
 
 

@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from shardkit.archives.member_tree import ArchiveFolder, archive_root
 from shardkit.archives.tar_folder import TarFolder
 from shardkit.archives.zip_folder import ZipFolder
-from shardkit.dataset.manifest import dataset_folder, find_dataset
+from shardkit.dataset.manifest import find_dataset
 from shardkit.errors import CallError, DataError
 from shardkit.option_values import Layout
 from shardkit.sources.datasets.opening import open_dataset, refuse_unfinished
@@ -82,7 +82,7 @@ _ACCEPTED: dict[Layout, set[str]] = {
     "yolo": {"root"},
     "webdataset": {"label_columns"},
     "hf-parquet": {"image_column", *_OF_TABLES},
-    "shardkit": {"where", "drop", "labels"},
+    "shardkit": {"where", "drop", "labels", "also", "key_prefix"},
     "tfrecord": {"image_feature", "label_feature", "label_type"},
 }
 
@@ -109,9 +109,9 @@ def open_source(
     """
     if options.layout is None and options.class_level > 1:
         options = replace(options, layout="class-folders")
-    if options.layout == "shardkit" or (options.layout is None and find_dataset(url) is not None):
+    if options.layout == "shardkit" or options.also or (options.layout is None and find_dataset(url) is not None):
         _refuse_unaccepted("shardkit", options)
-        return open_dataset(url, options, None if output is None else _path_below(dataset_folder(url), output))
+        return open_dataset(url, options, output)
     globs = tuple(IgnoreGlob(text) for text in options.ignore)
     source = _open_source(url, options, globs, output, work)
     return IgnoringSource(source.folder, source, globs) if globs else source

@@ -30,6 +30,8 @@ class SourceOptions:
         where: Condition on the examples of a dataset, which are kept if it is true; see shardkit.dataset.conditions.
         drop: Keys of a dataset's examples that are left out.
         labels: Corrected labels of a dataset's examples.
+        also: Further datasets that are read together with the source, which is one.
+        key_prefix: Whether the keys of datasets get the name of their dataset's folder.
     """
 
     layout: Layout | None = None
@@ -50,3 +52,5 @@ class SourceOptions:
     where: str | None = None
     drop: DropList | None = None
     labels: Corrections | None = None
+    also: tuple[str, ...] = ()
+    key_prefix: bool = False

@@ -10,7 +10,7 @@ from shardkit.images.stored.placement import place
 from shardkit.inventory.checking_records import image_of_record, read_stored_record
 from shardkit.inventory.columns import MASK_PATH
 from shardkit.reject_reasons import DAMAGED
-from shardkit.sources.datasets.columns import IMAGE_START
+from shardkit.sources.datasets.columns import IMAGE_START, KEY_PREFIX
 from shardkit.sources.listing import OFFSET, PATH
 from shardkit.storage import Folder
 from shardkit.storage.retry import retried
@@ -39,13 +39,14 @@ def read_stored_example(source: Folder, row: dict[str, Any]) -> StoredExample:
     image_end = row[IMAGE_START.name] + len(image)
     where = f"{row[PATH.name]}: record at byte {row[OFFSET.name]}"
     mask = None
+    stored_key = row["key"][row[KEY_PREFIX.name] :].encode()
     try:
         # Parsing a record takes as long as everything else together, and shardkit writes the key in one way.
-        key = example.encode_entry("key", example.bytes_feature([row["key"].encode()]))
+        key = example.encode_entry("key", example.bytes_feature([stored_key]))
         is_it = record.find(key, image_end) >= 0
         if not is_it or MASK_PATH in row:
             values = example.decode(record)
-            is_it = values.get("key") == [row["key"].encode()] and values.get(IMAGE) == [image]
+            is_it = values.get("key") == [stored_key] and values.get(IMAGE) == [image]
             mask = bytes(values[MASK][0]) if MASK_PATH in row else None  # type: ignore[arg-type]
     except (RecordError, KeyError, IndexError) as error:
         message = f"{where}: {error!r}; restore the dataset {source.url} from a copy"

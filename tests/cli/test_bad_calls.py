@@ -232,11 +232,21 @@ def test_files_and_patterns_as_source_are_refused_with_the_commands_for_their_fo
     assert not (tmp_path / "OUT").exists()
 
 
-@pytest.mark.parametrize("command", ["convert", "plan"])
-def test_a_dataset_is_no_source(command, dataset, tmp_path):
-    result = call(command, dataset, *([tmp_path / "out"] if command == "convert" else ["--shards", "4"]))
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--drop", "keys.txt"], "--drop keys.txt: its only key is not in"),
+        (["--labels", "keys.txt"], "lacks the column 'key'"),
+        (["--where", "size > 3"], "there is no column 'size'"),
+        (["--ignore", "*.png"], "use --where or --drop"),
+    ],
+)
+def test_changes_of_a_dataset_that_do_not_fit_it(options, said, dataset, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "keys.txt").write_text("nope\n")
+    result = call("convert", dataset, tmp_path / "out", *options)
     assert result.exit_code == 2
-    assert f"{dataset} is a dataset" in result.stderr
+    assert said in result.stderr
     assert is_one_sentence(result.stderr)
     assert not (tmp_path / "out").exists()
 

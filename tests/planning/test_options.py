@@ -80,9 +80,9 @@ ADDED = {
     "subsampling": "4:2:0",
     "strip_metadata": True,
     "appended_to": "0" * 64,
-    "where": "height >= 64",
-    "drop": "1 key, sha256 0",
-    "labels": "1 key, sha256 0",
+    "where": "height > 3",
+    "drop": "2 keys, sha256 ab",
+    "labels": "1 key, sha256 cd",
 }
 NEEDED = {"fit": {"size": (1, 2)}, "mask_padding": {"size": (1, 2), "fit": "pad"}}
 

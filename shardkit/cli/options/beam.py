@@ -41,11 +41,17 @@ class BeamOptionsCommand(click.Command):
             rest = super().parse_args(ctx, own)
         except click.NoSuchOption as error:
             raise _unknown_option(error.option_name, self) from None
+        ctx.params["beam_options"] = self.take_paths(ctx, ctx.params["beam_options"])
         if ctx.params["beam_options"] and not ctx.ignore_unknown_options:
             paths = [ctx.params[param.name] for param in self.params if _is_path(param) and param.name]
             raise _superfluous([*paths, *ctx.params["beam_options"]], self)
         ctx.params["beam_options"] += after
         return rest
+
+    def take_paths(self, ctx: click.Context, extra: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the arguments after the paths that are not further paths; a command may take these from `extra`."""
+        del ctx
+        return extra
 
 
 def path_names(command: click.Command) -> list[str]:
@@ -90,4 +96,6 @@ def _superfluous(paths: Sequence[str], command: click.Command) -> CallError:
     what = " and ".join(wanted)
     msg = f"{command.name} takes {what}; found {len(paths)} paths: {', '.join(map(repr, paths[:4]))}"
     msg += ", …" if len(paths) > 4 else ""
+    if wanted[0] == "SOURCE":
+        msg += "; several sources must all be datasets that shardkit wrote"
     return CallError(f"{msg}; quote a path that has blanks, and write Beam's own options after `{SEPARATOR}`")

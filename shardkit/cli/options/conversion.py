@@ -79,6 +79,7 @@ _OPTIONS = (
     ),
     _option("--drop", "File of keys, one per line: leave these examples of a dataset out.", metavar="FILE"),
     _option("--labels", "CSV file with the columns key and label: correct the labels of a dataset.", metavar="FILE"),
+    _option("--key-prefix", "With several datasets: put the name of its folder before each key.", is_flag=True),
     _option(
         "--classes",
         "File of label names, one per line, in label order.  "

@@ -23,6 +23,7 @@ OPTION_GROUPS = {
         "--where",
         "--drop",
         "--labels",
+        "--key-prefix",
         "--classes",
     ),
     "Splits": ("--splits", "--splits-of", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),

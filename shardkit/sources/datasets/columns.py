@@ -33,9 +33,10 @@ from shardkit.sources.listing import (
 RECORD_BYTES = pa.field("record_bytes", pa.int32())  # length of the record's data, without the frame
 IMAGE_START = pa.field("image_start", pa.int32())  # offset of the image in that data; `source_bytes` is its length
 # Of the raw file, for the new index.
+KEY_PREFIX = pa.field("key_prefix", pa.int32())  # characters of the key that are not in the record
 RAW_CHANGES = pa.field("raw_changes", pa.string())
 RAW_SHA256 = pa.field("raw_sha256", pa.binary(32))  # null where `content_sha256` has it
-LOCATION = (PATH, OFFSET, RECORD_BYTES, IMAGE_START, RAW_CHANGES, RAW_SHA256)
+LOCATION = (PATH, OFFSET, RECORD_BYTES, IMAGE_START, KEY_PREFIX, RAW_CHANGES, RAW_SHA256)
 
 _SOURCE = "source/"  # begins the name of a feature whose column has a reserved name; see inventory.columns.stored_name
 _BOXES = f"{names.OBJECTS}bbox"

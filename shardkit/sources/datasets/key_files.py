@@ -95,11 +95,8 @@ class Corrections:
         if isinstance(given, (str, os.PathLike)):
             name = os.fspath(given)
             labels = _read_labels(name)
-        elif isinstance(given, Mapping):
-            name, labels = "FILE", dict(given)
         else:
-            msg = f"labels must be the path of a CSV file or a mapping of keys to labels; found {given!r}"
-            raise CallError(msg)
+            name, labels = "FILE", dict(given)
         if not labels:
             msg = f"--labels {name}: there is no label; write the header key,label and a line for each example"
             raise CallError(msg)

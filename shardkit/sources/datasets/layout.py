@@ -12,6 +12,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from shardkit.archives.tar_members import buffered
 from shardkit.dataset import example
@@ -29,7 +30,7 @@ from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
 from shardkit.sources.datasets import columns
 from shardkit.sources.datasets.changes import RowChanges
 from shardkit.sources.listing import GROUP, OFFSET, PATH, Listing, Source
-from shardkit.storage import Folder, os_errors_as
+from shardkit.storage import Entry, Folder, os_errors_as
 
 _INDEX_COLUMNS = [
     *("offset", "length", "key", "label", "label_name", "labels", "height", "width", "format", "image_start"),
@@ -39,16 +40,37 @@ REMOVED, LEFT_OUT = "removed by --drop", "left out by --where"  # kinds of skipp
 
 
 @dataclass(frozen=True, slots=True)
+class Member:
+    """One of the datasets of a source.
+
+    Attributes:
+        url: Its folder.
+        digest: The digest of its manifest.
+        class_names: Its classes, in label order.
+        has_decoded: Whether its images were decoded before they were stored, so that they need not be again.
+        key_prefix: What its keys get at their start: '' or the name of its folder and a slash.
+    """
+
+    url: str
+    digest: str
+    class_names: tuple[str, ...]
+    has_decoded: bool
+    key_prefix: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class DatasetPart:
     """A part of the source: one shard.
 
     Attributes:
+        member: Number of its dataset.
         shard: The shard, with paths below the source's folder.
         split: Its split.
         mtime_ns: Modification time of the TFRecord file.
         changes: The rows that the user removes or corrects.
     """
 
+    member: int
     shard: Shard
     split: str
     mtime_ns: int
@@ -57,15 +79,14 @@ class DatasetPart:
 
 @dataclass(frozen=True, slots=True)
 class ShardkitDataset(Source):
-    """A dataset as a source.
+    """A dataset, or several datasets with the same features, as a source.
 
     Attributes:
-        folder: The dataset's folder.
-        digest: The digest of its manifest.
-        features: Its features.
-        class_names: Its classes, in label order.
-        shards: Its shards.
-        has_decoded: Whether its images were decoded before they were stored, so that they need not be again.
+        folder: The dataset's folder, or a folder that all datasets are in.
+        members: The datasets.
+        features: Their features.
+        class_names: Their classes, in label order: those of the first dataset, then the new ones of the others.
+        shards: Their shards.
         has_made_splits: Whether `--splits` made its splits, or there is only "train": they may be divided anew.
         keeps_splits: Whether they are listed.
         keeps_groups: Whether the groups of its indexes are listed.
@@ -74,11 +95,10 @@ class ShardkitDataset(Source):
     """
 
     folder: Folder
-    digest: str
+    members: tuple[Member, ...]
     features: dict[str, Feature]
     class_names: tuple[str, ...]
     shards: tuple[DatasetPart, ...]
-    has_decoded: bool
     has_made_splits: bool
     keeps_splits: bool = True
     keeps_groups: bool = True
@@ -98,17 +118,17 @@ class ShardkitDataset(Source):
     @property
     def is_checked(self) -> bool:
         """See Source."""
-        return self.has_decoded
+        return all(member.has_decoded for member in self.members)
 
     @property
     def origin(self) -> str:
         """See Source."""
-        return sha256_hex(canonical_json(["shardkit", self.digest]))
+        return sha256_hex(canonical_json(["shardkit", *(member.digest for member in self.members)]))
 
     @property
     def layout(self) -> str:
         """See Source."""
-        return "shardkit"
+        return "shardkit dataset"
 
     def describe(self) -> str:
         """See Source."""
@@ -116,8 +136,11 @@ class ShardkitDataset(Source):
         for part in self.shards:
             counts[part.split] = counts.get(part.split, 0) + part.shard.num_examples
         splits = ", ".join(f"{count:,} of {split}" for split, count in counts.items())
-        checked = "" if self.is_checked else "; its images have not been decoded yet (it was made with --check header)"
-        return f"{self.folder.url}: read as a shardkit dataset ({splits}){checked}"
+        urls = ", ".join(member.url for member in self.members)
+        what = "a shardkit dataset" if len(self.members) == 1 else f"{len(self.members)} shardkit datasets"
+        unchecked = [member.url for member in self.members if not member.has_decoded]
+        note = f"; images of {', '.join(unchecked)} are not decoded yet (made with --check header)" if unchecked else ""
+        return f"{urls}: read as {what} ({splits}){note}"
 
     def parts(self) -> list[DatasetPart]:
         """Return one part for each shard."""
@@ -133,10 +156,11 @@ class ShardkitDataset(Source):
         Raises:
             SourceChangedError: The dataset has been replaced, or one of its shards has been written again.
         """
-        found = find_dataset(self.folder.url)
-        if found is None or found.digest != self.digest:
-            msg = f"{self.folder.url}: the dataset was replaced while it was read; {CONVERT_AGAIN}"
-            raise SourceChangedError(msg)
+        for member in self.members:
+            found = find_dataset(member.url)
+            if found is None or found.digest != member.digest:
+                msg = f"{member.url}: the dataset was replaced while it was read; {CONVERT_AGAIN}"
+                raise SourceChangedError(msg)
         mtimes = {path: mtime_ns for path, _, mtime_ns in shard_files(self.folder, [one.shard for one in self.shards])}
         changed = next((one.shard.path for one in self.shards if mtimes[one.shard.path] != one.mtime_ns), None)
         if changed is not None:
@@ -163,10 +187,16 @@ class ShardkitDataset(Source):
             yield last
 
     def _corrected(self, part: DatasetPart, index: pa.Table) -> pa.Table:
-        """Return an index whose texts are plain, and whose labels are the corrected ones."""
+        """Return an index whose texts are plain, and whose keys and labels are those of the whole source."""
+        member = self.members[part.member]
         for name in ("label_name", "format", "changes"):
             at = index.schema.get_field_index(name)
             index = index.set_column(at, name, index[name].cast(pa.string()))
+        if member.key_prefix:
+            keys = pc.binary_join_element_wise(member.key_prefix, index["key"], "")
+            index = index.set_column(index.schema.get_field_index("key"), "key", keys)
+        if member.class_names != self.class_names[: len(member.class_names)]:
+            index = self._renumbered(index, member)
         rows = list(part.changes.corrections())
         if not rows:
             return index
@@ -180,9 +210,18 @@ class ShardkitDataset(Source):
             index = index.set_column(at, name, pa.array(values, index.schema.field(at).type))
         return index
 
+    def _renumbered(self, index: pa.Table, member: Member) -> pa.Table:
+        """Return an index with the source's numbers of classes in place of its dataset's."""
+        number_of = pa.array([self.class_names.index(name) for name in member.class_names], pa.int32())
+        index = index.set_column(index.schema.get_field_index("label"), "label", number_of.take(index["label"]))
+        several = index["labels"].combine_chunks()
+        values = number_of.take(several.values)
+        renumbered = pa.ListArray.from_arrays(several.offsets, values, mask=several.is_null())
+        return index.set_column(index.schema.get_field_index("labels"), "labels", renumbered)
+
     def _listed(self, part: DatasetPart, index: pa.Table) -> pa.Table:
         """Return the rows of a listing; what only records have is null."""
-        num = len(index)
+        num, member = len(index), self.members[part.member]
         has_gps = None
         if part.shard.num_with_gps in {0, part.shard.num_examples}:  # otherwise the images tell
             has_gps = part.shard.num_with_gps > 0
@@ -196,11 +235,12 @@ class ShardkitDataset(Source):
             OFFSET.name: index["offset"],
             columns.RECORD_BYTES.name: index["length"],
             columns.IMAGE_START.name: index["image_start"],
+            columns.KEY_PREFIX.name: pa.repeat(len(member.key_prefix), num),
             columns.RAW_CHANGES.name: index["changes"],
             GROUP.name: index["group"],
-            (CONTENT_SHA256 if self.is_checked else columns.RAW_SHA256).name: index["content_sha256"],
+            (CONTENT_SHA256 if member.has_decoded else columns.RAW_SHA256).name: index["content_sha256"],
         }
-        if self.is_checked:
+        if member.has_decoded:
             known |= {name: index[name] for name in (FORMAT.name, "width", "height")}
             known |= {
                 "orientation": pa.repeat(1, num),
@@ -219,23 +259,24 @@ class ShardkitDataset(Source):
             for start in range(0, len(table), batch_rows):
                 rows = table.slice(start, batch_rows).to_pylist()
                 for row in rows:
-                    self._annotate(file, part.shard.path, row)
+                    self._annotate(file, part, row)
                 yield Listing(self.schema, columns=pa.Table.from_pylist(rows, self.schema))
 
-    def _annotate(self, file: BinaryIO, path: str, row: dict[str, Any]) -> None:
+    def _annotate(self, file: BinaryIO, part: DatasetPart, row: dict[str, Any]) -> None:
         """Fill in the annotations of a row; reject it if its record is damaged."""
+        path, member = part.shard.path, self.members[part.member]
         offset, num_bytes = row[OFFSET.name], row[columns.RECORD_BYTES.name]
         file.seek(offset)
         try:
             values = example.decode(record_data(file.read(num_bytes + OVERHEAD_BYTES), path, offset, num_bytes))
         except RecordError as error:
-            row |= {"reason": DAMAGED, "message": f"{error}; restore the dataset {self.folder.url} from a copy"}
+            row |= {"reason": DAMAGED, "message": f"{error}; restore the dataset {member.url} from a copy"}
             return
         try:
-            row |= columns.annotations(values, self.features, self.class_names, row["key"])
+            row |= columns.annotations(values, self.features, member.class_names, row["key"])
         except (KeyError, IndexError, ValueError) as error:
             message = f"{path}: record at byte {offset}: its features are not those of the manifest ({error!r})"
-            row |= {"reason": BAD_ANNOTATION, "message": f"{message}; run `shardkit verify` on {self.folder.url}"}
+            row |= {"reason": BAD_ANNOTATION, "message": f"{message}; run `shardkit verify` on {member.url}"}
 
 
 def shard_files(folder: Folder, shards: list[Shard]) -> Iterator[tuple[str, int, int]]:
@@ -244,7 +285,7 @@ def shard_files(folder: Folder, shards: list[Shard]) -> Iterator[tuple[str, int,
     Raises:
         DataError: A file is missing.
     """
-    found = {}
+    found: dict[str, Entry] = {}
     for parent in dict.fromkeys(posixpath.dirname(shard.path) for shard in shards):
         with os_errors_as("list the dataset", f"{folder.url}/{parent}".rstrip("/")):
             found |= {posixpath.join(parent, entry.name): entry for entry in folder.scan(parent)}

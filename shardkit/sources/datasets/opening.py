@@ -1,71 +1,129 @@
 """Open a dataset as a source: compare its files with its manifest, and find the examples that the user changes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
-
-import pyarrow as pa
 
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.features import CLASS_LABEL, LABEL
-from shardkit.dataset.manifest import Manifest, Shard, read_manifest
+from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
-from shardkit.dataset.shard_indexes import parse_columns, read_indexes
+from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.errors import CONVERT_AGAIN, CallError, DataError
-from shardkit.naming import INDEX_ENDING, MANIFEST, is_shard_file, records_of_index
-from shardkit.sources.datasets.changes import RowChanges, find_changes, label_names, refuse_unknown_classes
-from shardkit.sources.datasets.layout import DatasetPart, ShardkitDataset, shard_files, size_problem
+from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, records_of_index
+from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
+from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset, shard_files, size_problem
+from shardkit.sources.datasets.several import (
+    common_folder,
+    keys_of,
+    members_of,
+    refuse_other_features,
+    refuse_repeated_keys,
+)
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.walking import join
 from shardkit.storage import Folder
 
 
-def open_dataset(url: str, options: SourceOptions, output_below: str | None = None) -> ShardkitDataset:
-    """Open a dataset as a source.
+def open_dataset(url: str, options: SourceOptions, output: Folder | None = None) -> ShardkitDataset:
+    """Open a dataset, or several, as a source.
 
     Args:
         url: Its folder or its manifest.json.
-        options: Options of the source.
-        output_below: Path of the output below the dataset's folder; None if it is elsewhere.
+        options: Options of the source, with the other datasets.
+        output: The output folder; None if there is none.
 
     Raises:
-        CallError: The output is inside the dataset, the condition is wrong, or a key or label that is to be removed or
-            corrected does not exist.
-        DataError: The dataset is damaged.
-        MachineError: It cannot be read.
+        CallError: The output is inside a dataset, the datasets do not fit each other, the condition is wrong, or a key
+            or label that is to be removed or corrected does not exist.
+        DataError: A dataset is damaged.
+        MachineError: A dataset cannot be read.
     """
-    manifest = read_manifest(url)
-    root = manifest.root
-    if output_below is not None:
-        msg = f"{root.url}/{output_below}: OUTPUT is inside the dataset that is converted; choose another folder"
+    manifests = [read_manifest(one) for one in (url, *options.also)]
+    for manifest in manifests:
+        _refuse_output(manifest.root, output)
+    if options.layout not in {None, "shardkit"}:
+        msg = f"--layout {options.layout} reads one source, and {len(manifests)} datasets were given; leave it out"
         raise CallError(msg)
     if options.ignore:
         msg = "--ignore leaves out files, and a dataset has records; use --where or --drop"
         raise CallError(msg)
     if options.where is not None:
         Condition(options.where)
-    found = {path: (num_bytes, mtime_ns) for path, num_bytes, mtime_ns in shard_files(root, _shards(manifest))}
-    for shard in _shards(manifest):
-        if problem := size_problem(f"{root.url}/{shard.path}", found[shard.path][0], shard):
-            raise DataError(f"{problem}; restore it or {CONVERT_AGAIN}")
-    changes = _changes(manifest, options)
+    folder, paths = common_folder([manifest.root for manifest in manifests])
+    members = members_of(manifests, with_prefix=options.key_prefix)
+    refuse_other_features(manifests)
+    if options.labels is not None and manifests[0].features.get(LABEL) != CLASS_LABEL:
+        msg = (
+            f"--labels corrects the class of images that have exactly one, and {manifests[0].root.url} is a dataset of "
+            "other annotations; correct them in its source, and convert that again"
+        )
+        raise CallError(msg)
     parts = [
-        DatasetPart(shard, split, found[shard.path][1], changes.get(shard.path, RowChanges()))
-        for split, shard in manifest.shards()
-        if shard.num_examples
+        part
+        for number, (manifest, path) in enumerate(zip(manifests, paths, strict=True))
+        for part in _parts(number, manifest, path)
     ]
-    made = manifest.options
+    if len(manifests) > 1:
+        refuse_repeated_keys(folder, parts, members)
+    classes = tuple(dict.fromkeys(name for member in members for name in member.class_names))
+    made = [manifest.options for manifest in manifests]
     return ShardkitDataset(
-        folder=root,
-        digest=manifest.digest,
-        features=dict(manifest.features),
-        class_names=tuple(manifest.classes),
-        shards=tuple(parts),
-        has_decoded=made.get("check") == "decode",
-        has_made_splits=set(manifest.splits) == {"train"} or _are_made(made),
+        folder=folder,
+        members=members,
+        features=dict(manifests[0].features),
+        class_names=classes,
+        shards=tuple(_with_changes(folder, parts, members, classes, options)),
+        has_made_splits=all(set(one.splits) == {"train"} or _are_made(one.options) for one in manifests),
         # Otherwise it is a pattern for the keys, which makes other groups.
-        keeps_groups=options.group_by in {None, made.get("group_by")},
+        keeps_groups=options.group_by is None or all(options.group_by == one.get("group_by") for one in made),
         where=options.where,
         new_labels=label_names(options.labels),
     )
+
+
+def _refuse_output(root: Folder, output: Folder | None) -> None:
+    inside = root.resolve("").rstrip("/") + "/"
+    if output is not None and f"{output.resolve('')}/".startswith(inside):
+        msg = f"{output.url}: OUTPUT is {root.url}, which is converted, or inside it; choose another folder"
+        raise CallError(msg)
+
+
+def _parts(number: int, manifest: Manifest, path: str) -> Iterator[DatasetPart]:
+    """Yield the shards of a dataset that are not empty, after comparing their sizes with the manifest.
+
+    Args:
+        number: Number of the dataset.
+        manifest: Its manifest.
+        path: Its path below the source's folder.
+    """
+    root = manifest.root
+    files = shard_files(root, [shard for _, shard in manifest.shards()])
+    for (split, shard), (name, num_bytes, mtime_ns) in zip(manifest.shards(), files, strict=True):
+        if problem := size_problem(f"{root.url}/{name}", num_bytes, shard):
+            msg = f"{problem}; restore it or {CONVERT_AGAIN}"
+            raise DataError(msg)
+        if shard.num_examples:
+            index = shard.index.model_copy(update={"path": join(path, shard.index.path)})
+            located = shard.model_copy(update={"path": join(path, shard.path), "index": index})
+            yield DatasetPart(number, located, split, mtime_ns)
+
+
+def _with_changes(
+    folder: Folder,
+    parts: Sequence[DatasetPart],
+    members: Sequence[Member],
+    classes: Sequence[str],
+    options: SourceOptions,
+) -> Sequence[DatasetPart]:
+    """Return the parts with the rows that are removed or corrected."""
+    where = ", ".join(member.url for member in members)
+    if options.labels is not None:
+        refuse_unknown_classes(options.labels, options.classes or classes, are_given=options.classes is not None)
+    if options.labels is None and options.drop is None:
+        return parts
+    changes = find_changes(keys_of(folder, parts, members), options.drop, options.labels, where)
+    return [replace(part, changes=one) for part, one in zip(parts, changes, strict=True)]
 
 
 def refuse_unfinished(folder: Folder) -> None:
@@ -74,6 +132,8 @@ def refuse_unfinished(folder: Folder) -> None:
     Raises:
         DataError: It is such a folder.
     """
+    if all(folder.stat(name) is None for name in (WORK_FOLDER, DATASET_INFO)):
+        return  # a source of a million files is not listed for this
     names = [entry.name for entry in folder.scan() if not entry.is_folder]
     shards = {name for name in names if is_shard_file(name)}
     index = next((name for name in sorted(shards) if name.endswith(INDEX_ENDING)), None)
@@ -85,31 +145,3 @@ def refuse_unfinished(folder: Folder) -> None:
 def _are_made(options: Mapping[str, Any]) -> bool:
     """Return whether `--splits` made all splits, so that none of them was the first source's own."""
     return options.get("splits") is not None and not options.get("splits_of")
-
-
-def _shards(manifest: Manifest) -> list[Shard]:
-    return [shard for _, shard in manifest.shards()]
-
-
-def _changes(manifest: Manifest, options: SourceOptions) -> dict[str, RowChanges]:
-    """Return the rows that are removed or corrected, by the path of their shard."""
-    if options.labels is not None:
-        if manifest.features.get(LABEL) != CLASS_LABEL:
-            msg = (
-                f"--labels corrects the class of images that have exactly one, and {manifest.root.url} is a dataset of "
-                "other annotations; correct them in its source, and convert that again"
-            )
-            raise CallError(msg)
-        refuse_unknown_classes(
-            options.labels, options.classes or manifest.classes, are_given=options.classes is not None
-        )
-    if options.labels is None and options.drop is None:
-        return {}
-    shards = [shard for shard in _shards(manifest) if shard.num_examples]
-    found = find_changes(_keys(manifest.root, shards), options.drop, options.labels, manifest.root.url)
-    return {shard.path: one for shard, one in zip(shards, found, strict=True)}
-
-
-def _keys(root: Folder, shards: list[Shard]) -> Iterator[pa.ChunkedArray]:
-    for shard, raw in zip(shards, read_indexes(root, shards), strict=True):
-        yield parse_columns(root, shard, raw, ["key"])["key"]

@@ -9,7 +9,6 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from shardkit.call_arguments import option_values
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError, MachineError, SourceChangedError
@@ -20,40 +19,11 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
-from shardkit.testing import convert_without_beam, files_of, picture, plan_without_beam, write_class_folders, write_tree
+from shardkit.testing import files_of, picture, plan_without_beam, write_class_folders, write_tree
+
+from .converting import convert, examples, index_rows, shards
 
 SPLITS = {"train": 0.6, "test": 0.4}
-
-
-def convert(source, output, **options):
-    """Convert as `shardkit.convert` does with these arguments, without Beam; the manifest."""
-    import inspect
-
-    from shardkit import api
-
-    defaults = {name: one.default for name, one in inspect.signature(api.convert).parameters.items()}
-    source_options, converting = option_values({**defaults, **options})
-    return convert_without_beam(str(source), str(output), converting, source_options=source_options)
-
-
-def examples(path):
-    """{key: (split, its features)} of a dataset."""
-    found = {}
-    for split in read_manifest(str(path)).splits:
-        for one in Examples(str(path), split):
-            values = {name: np.asarray(one[name]).tolist() for name in one if name != "key"}
-            found[one.key] = split, {**values, "names": list(one.label_names)}
-    return found
-
-
-def shards(path):
-    return {name: data for name, data in files_of(open_folder(str(path))).items() if name.endswith(".tfrecord")}
-
-
-def index_rows(path):
-    """The rows of all indexes, in order, without the summaries."""
-    files = sorted(path.glob("*.index.parquet"))
-    return [parse_index(one.read_bytes(), where=one.name)[0].to_pylist() for one in files]
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +60,7 @@ def test_other_shards_hold_the_same_examples(old, tmp_path):
     assert [shard.num_examples for _, shard in made.shards()] == [22, 21]
     assert examples(tmp_path / "new") == examples(old)
     before = read_manifest(str(old))
-    assert (made.features, made.classes, made.source.layout) == (before.features, before.classes, "shardkit")
+    assert (made.features, made.classes, made.source.layout) == (before.features, before.classes, "shardkit dataset")
     assert (made.source.num_files, made.rejected.num_examples) == (43, 0)
 
 
@@ -231,9 +201,11 @@ def sources_with_annotations(root):
     }
     options = {"nothing": {"unlabelled": True}, "numbers": {"label_columns": ["target"], "label_type": "number"}}
     tables = {"columns": "table.parquet", "several": "table.jsonl", "numbers": "table.csv"}
+    made = {}
     for kind, files in kinds.items():
         folder = write_tree(root / kind, files)
-        yield kind, folder / tables.get(kind, ""), options.get(kind, {})
+        made[kind] = folder / tables.get(kind, ""), options.get(kind, {})
+    return made
 
 
 def parquet(columns):
@@ -242,27 +214,28 @@ def parquet(columns):
     return out.getvalue()
 
 
-def test_all_annotations_come_along_with_their_types(tmp_path):
-    kinds = list(sources_with_annotations(tmp_path))
-    assert len(kinds) == 6
-    for kind, source, options in kinds:
-        before = convert(source, tmp_path / "old" / kind, **options)
-        opened = open_source(str(tmp_path / "old" / kind))
-        assert features_of(opened.schema) == before.features, kind
-        made = convert(tmp_path / "old" / kind, tmp_path / "new" / kind, shards=2)
-        assert (made.features, made.classes) == (before.features, before.classes), kind
-        assert examples(tmp_path / "new" / kind) == examples(tmp_path / "old" / kind), kind
-        # Cropped with their annotations, as if this were the first conversion.
-        convert(source, tmp_path / "raw cropped" / kind, size="6x6", shards=1, **options)
-        convert(tmp_path / "old" / kind, tmp_path / "cropped" / kind, size="6x6", shards=1)
-        if kind != "boxes":
-            assert shards(tmp_path / "cropped" / kind) == shards(tmp_path / "raw cropped" / kind), kind
-            continue
-        wanted, found = examples(tmp_path / "raw cropped" / kind), examples(tmp_path / "cropped" / kind)
-        for key, (_, values) in wanted.items():  # the stored boxes are rounded to float32
-            boxes = values.pop("objects/bbox")
-            assert np.allclose(found[key][1].pop("objects/bbox"), boxes, atol=1e-6)
-        assert found == wanted
+SLOW = ("several", "numbers", "nothing")
+KINDS = ["boxes", "columns", "masks", *(pytest.param(one, marks=pytest.mark.slow) for one in SLOW)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_all_annotations_come_along_with_their_types(kind, tmp_path):
+    source, options = sources_with_annotations(tmp_path)[kind]
+    before = convert(source, tmp_path / "old", **options)
+    assert features_of(open_source(str(tmp_path / "old")).schema) == before.features
+    made = convert(tmp_path / "old", tmp_path / "new", shards=2)
+    assert (made.features, made.classes) == (before.features, before.classes)
+    assert examples(tmp_path / "new") == examples(tmp_path / "old")
+    # Cropped with their annotations, as if this were the first conversion.
+    convert(source, tmp_path / "raw cropped", size="6x6", shards=1, **options)
+    convert(tmp_path / "old", tmp_path / "cropped", size="6x6", shards=1)
+    if kind != "boxes":
+        assert shards(tmp_path / "cropped") == shards(tmp_path / "raw cropped")
+        return
+    wanted, found = examples(tmp_path / "raw cropped"), examples(tmp_path / "cropped")
+    for key, (_, values) in wanted.items():  # the stored boxes are rounded to float32
+        assert np.allclose(found[key][1].pop("objects/bbox"), values.pop("objects/bbox"), atol=1e-6)
+    assert found == wanted
 
 
 def test_a_damaged_record_is_rejected_with_its_place(old, tmp_path):
@@ -307,7 +280,7 @@ def test_a_dataset_with_other_files_than_its_manifest_is_refused(old, tmp_path, 
         shard.write_bytes(shard.read_bytes()[:-1])
     else:
         shutil.copy(damaged / "train-00000-of-00003.index.parquet", damaged / "train-00001-of-00003.index.parquet")
-    with pytest.raises(DataError, match="train-00001-of-00003.*restore it"):
+    with pytest.raises(DataError, match=r"train-00001-of-00003.*restore it"):
         convert(damaged, tmp_path / "new")
 
 
@@ -316,7 +289,7 @@ def test_a_dataset_that_is_replaced_meanwhile_is_found(old, raw, tmp_path):
     source = open_source(str(tmp_path / "old"))
     source.refuse_changed()
     (tmp_path / "old/train-00001-of-00003.tfrecord").touch()
-    with pytest.raises(SourceChangedError, match="train-00001-of-00003.tfrecord: the shard was written"):
+    with pytest.raises(SourceChangedError, match=r"train-00001-of-00003.tfrecord: the shard was written"):
         source.refuse_changed()
     shutil.rmtree(tmp_path / "old")
     convert(raw, tmp_path / "old", seed=3)

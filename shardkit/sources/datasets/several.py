@@ -1,0 +1,121 @@
+"""Fit several datasets together: a folder that all are in, their features, classes and keys."""
+
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shardkit.dataset.index import key_hashes
+from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.shard_indexes import parse_columns, read_indexes
+from shardkit.errors import CallError
+from shardkit.naming import counted
+from shardkit.sources.datasets.changes import some
+from shardkit.sources.datasets.layout import DatasetPart, Member
+from shardkit.storage import Folder, open_folder
+
+
+def common_folder(roots: Sequence[Folder]) -> tuple[Folder, list[str]]:
+    """Return the folder that some folders are in, and their paths below it; of one folder itself and ''.
+
+    Raises:
+        CallError: They are in different file systems, or one is given twice.
+    """
+    if len(roots) == 1:
+        return roots[0], [""]
+    urls = [root.url.rstrip("/") for root in roots]
+    if repeated := next((url for url in urls if urls.count(url) > 1), None):
+        msg = f"{repeated}: the dataset is given twice; give each once"
+        raise CallError(msg)
+    schemes = {url.rpartition("://")[0] for url in urls}
+    paths = [url.rpartition("://")[2] for url in urls]
+    shared = posixpath.commonpath(paths) if len(schemes) == 1 else ""
+    if not shared:
+        msg = f"{' and '.join(urls)} are in different stores; copy one of them next to the other"
+        raise CallError(msg)
+    scheme = next(iter(schemes))
+    return open_folder(f"{scheme}://{shared}" if scheme else shared), [
+        posixpath.relpath(path, shared) for path in paths
+    ]
+
+
+def members_of(manifests: Sequence[Manifest], *, with_prefix: bool) -> tuple[Member, ...]:
+    """Return the datasets of a source.
+
+    Args:
+        manifests: Their manifests.
+        with_prefix: Whether keys get the name of their dataset's folder.
+
+    Raises:
+        CallError: Two folders have the same name, and keys get it.
+    """
+    names = [posixpath.basename(one.root.url.rstrip("/")) for one in manifests]
+    if with_prefix and (repeated := next((name for name in names if names.count(name) > 1), None)):
+        msg = f"--key-prefix: two folders are called {repeated!r}; rename one, so that their keys differ"
+        raise CallError(msg)
+    return tuple(
+        Member(
+            url=one.root.url,
+            digest=one.digest,
+            class_names=tuple(one.classes),
+            has_decoded=one.options.get("check") == "decode",
+            key_prefix=f"{name}/" if with_prefix else "",
+        )
+        for one, name in zip(manifests, names, strict=True)
+    )
+
+
+def refuse_other_features(manifests: Sequence[Manifest]) -> None:
+    """Refuse datasets whose examples do not have the same features.
+
+    Raises:
+        CallError: A dataset lacks a feature, or has another type of it.
+    """
+    first = manifests[0]
+    for other in manifests[1:]:
+        names = sorted({*first.features, *other.features})
+        if differing := next((name for name in names if first.features.get(name) != other.features.get(name)), None):
+            has = " and ".join(f"{one.root.url} has {_described(one, differing)}" for one in (first, other))
+            msg = f"the datasets differ in the feature {differing!r}: {has}; convert their sources so that they agree"
+            raise CallError(msg)
+
+
+def _described(manifest: Manifest, name: str) -> str:
+    feature = manifest.features.get(name)
+    return "none" if feature is None else f"{feature.dtype} ({feature.role}, shape {list(feature.shape)})"
+
+
+def keys_of(folder: Folder, parts: Sequence[DatasetPart], members: Sequence[Member]) -> Iterator[pa.ChunkedArray]:
+    """Yield the keys of each shard, with the prefix of its dataset."""
+    shards = [part.shard for part in parts]
+    for part, raw in zip(parts, read_indexes(folder, shards), strict=True):
+        keys = parse_columns(folder, part.shard, raw, ["key"])["key"]
+        prefix = members[part.member].key_prefix
+        yield pc.binary_join_element_wise(prefix, keys, "") if prefix else keys
+
+
+def refuse_repeated_keys(folder: Folder, parts: Sequence[DatasetPart], members: Sequence[Member]) -> None:
+    """Refuse datasets that have a key in common.
+
+    Raises:
+        CallError: There is such a key; the message has the remedy.
+    """
+    hashes = [key_hashes(keys.to_pylist()) for keys in keys_of(folder, parts, members)]
+    every = np.sort(np.concatenate(hashes))
+    repeated = np.unique(every[1:][every[1:] == every[:-1]])
+    if not len(repeated):
+        return
+    found = sorted(set(_keys_with(keys_of(folder, parts, members), repeated)))
+    msg = (
+        f"{counted(len(repeated), 'key')} {'is' if len(repeated) == 1 else 'are'} in several datasets: {some(found)}; "
+    )
+    raise CallError(msg + "add --key-prefix, which puts the name of its dataset's folder before each key")
+
+
+def _keys_with(keys_of_shards: Iterable[pa.ChunkedArray], hashes: npt.NDArray[np.int64]) -> Iterator[str]:
+    for keys in keys_of_shards:
+        is_wanted = np.isin(key_hashes(keys.to_pylist()), hashes)
+        yield from keys.filter(pa.array(is_wanted)).to_pylist()
