@@ -15,7 +15,6 @@ from shardkit.extras import require_extra
 from shardkit.option_values import LabelType, Layout
 
 if TYPE_CHECKING:
-    from shardkit.planning.options import ConvertOptions
     from shardkit.sources import SourceOptions
     from shardkit.writing.appending.append import AppendOutcome
     from shardkit.writing.progress import ProgressListener
@@ -112,7 +111,8 @@ def append(
     """
     given = dict(locals())
     require_extra("convert", "appending")
-    from shardkit.dataset.manifest import pinned, read_manifest
+    from shardkit.dataset.manifest import read_manifest
+    from shardkit.dataset.pinning import pinned
 
     dataset_url, source_url = location("DATASET", dataset), source_location(source)
     if pinned(dataset_url)[1] is not None:
@@ -155,9 +155,7 @@ def _options(given: Mapping[str, Any]) -> "tuple[SourceOptions, dict[str, Any]]"
             raise CallError(msg)
         del named["splits"]
     source_options, parsed = option_values({**defaults, **named})
-    changed = {
-        field: getattr(parsed, field) for argument, field in _OVERRULED.items() if given[argument] is not None
-    }
+    changed = {field: getattr(parsed, field) for argument, field in _OVERRULED.items() if given[argument] is not None}
     if given["splits"] is not None and given["splits_of"] is None:
         changed["splits_of"] = ()
     return source_options, changed

@@ -48,9 +48,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
 
     root, digest = dataset_folder(dataset), pinned(dataset)[1]
     terminal = Terminal(quiet=given["quiet"], log_format=given["log_format"], rejected_word="problems")
-    manifest, problems = _verified(
-        root, digest, terminal, given["beam_options"], given["workers"], deep=deep
-    )
+    manifest, problems = _verified(root, digest, terminal, given["beam_options"], given["workers"], deep=deep)
     if leaks and manifest is not None:
         with terminal.phase("comparing", None):
             leaked = leak_problems(read_manifest(dataset), problems)

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from pydantic import PrivateAttr, SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic import Field, PrivateAttr, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from shardkit import naming
 from shardkit.dataset.features import Feature
@@ -72,7 +72,7 @@ class Manifest(Part):
     files: list[File]
     software: dict[str, str]
     digest: Sha256
-    generations: list[Generation] = []
+    generations: list[Generation] = Field(default_factory=list)
 
     _root: Folder | None = PrivateAttr(default=None)
 

@@ -68,9 +68,7 @@ def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str]) -> list[
     Raises:
         CallError: A number would mean two classes.
     """
-    if wrong := [
-        number for number, (old, new) in enumerate(zip(earlier.classes, given, strict=False)) if old != new
-    ]:
+    if wrong := [number for number, (old, new) in enumerate(zip(earlier.classes, given, strict=False)) if old != new]:
         number = wrong[0]
         msg = (
             f"the pixels of masks are class numbers, and {number} is {earlier.classes[number]!r} in the dataset and "

@@ -3,7 +3,7 @@
 It is a pure function of the inventory, the options and the versions of libraries.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -23,8 +23,8 @@ from shardkit.inventory.schema import INVENTORY_SCHEMA, REJECTED_SCHEMA, Reject
 from shardkit.inventory.table import plain_type
 from shardkit.planning.assign_shards import assign_shards, sort_by
 from shardkit.planning.checks.all_checks import collect_findings
-from shardkit.planning.checks.finding import Finding
 from shardkit.planning.checks.earlier import check_earlier
+from shardkit.planning.checks.finding import Finding
 from shardkit.planning.checks.repeated import check_repeated
 from shardkit.planning.choosing import choose_examples, planned_table
 from shardkit.planning.earlier_examples import EarlierExamples

@@ -41,9 +41,7 @@ class DatasetProblem:
         return f"{where}: {self.found}"
 
 
-def read_checked_manifest(
-    root: Folder, digest: str | None = None
-) -> tuple[Manifest | None, list[DatasetProblem]]:
+def read_checked_manifest(root: Folder, digest: str | None = None) -> tuple[Manifest | None, list[DatasetProblem]]:
     """Read the manifest; return it, None if it cannot be read, and its problems.
 
     Args:

@@ -18,8 +18,8 @@ from shardkit.hashing import sha256_hex
 from shardkit.inventory import columns
 from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
-from shardkit.planning.options_text import PLAN_VERSION_KEY
 from shardkit.planning.choosing import nothing_left
+from shardkit.planning.options_text import PLAN_VERSION_KEY
 from shardkit.planning.plan import PLAN_VERSION, Plan
 from shardkit.storage import Folder
 from shardkit.writing.output.finished_shards import READING_THREADS

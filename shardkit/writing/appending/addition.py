@@ -140,9 +140,7 @@ class Addition:
             return
         keys = good["key"].take(pa.array(existing)).to_pylist()
         contents = good["content_sha256"].take(pa.array(existing)).to_pylist()
-        changed = [
-            key for key, content in zip(keys, contents, strict=True) if content not in {None, search.keys[key]}
-        ]
+        changed = [key for key, content in zip(keys, contents, strict=True) if content not in {None, search.keys[key]}]
         what = f"the key of an image is its path in SOURCE, and {self.root.url} has"
         if changed:
             msg = (

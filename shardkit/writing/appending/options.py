@@ -51,9 +51,7 @@ def with_dataset_classes(source_options: SourceOptions, manifest: Manifest) -> S
     return replace(source_options, classes=tuple(manifest.classes))
 
 
-def append_call(
-    dataset: str, source: str, source_options: SourceOptions, changed: Mapping[str, Any]
-) -> UserCall:
+def append_call(dataset: str, source: str, source_options: SourceOptions, changed: Mapping[str, Any]) -> UserCall:
     """Return the user's call, for the commands in errors.
 
     Args:

@@ -9,6 +9,7 @@ import pytest
 import shardkit
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
 from shardkit.storage import LocalFolder
 from shardkit.testing import (
@@ -21,6 +22,8 @@ from shardkit.testing import (
 from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.leaks import leak_problems
 from shardkit.verification.shards import other_names, unfinished_appends
+from shardkit.writing.conversion import Conversion
+from shardkit.writing.executor import SequentialExecutor
 
 from ...cli.calling import call, digests
 
@@ -155,7 +158,9 @@ def test_a_pinned_digest_is_the_dataset_from_before(converted, appended):
 def test_a_second_append_is_a_second_generation_and_every_digest_stays_readable(dataset, new, tmp_path):
     lengths = {read_manifest(str(dataset)).digest: 20}
     for number in (1, 2):
-        source = write_class_folders(tmp_path / str(number), {f"ant/{number}": 3, f"dog/{number}": number}, width=8 + number)
+        source = write_class_folders(
+            tmp_path / str(number), {f"ant/{number}": 3, f"dog/{number}": number}, width=8 + number
+        )
         outcome = append_without_beam(str(dataset), str(source))
         assert outcome.folder == f"append-000{number}"
         lengths[outcome.manifest.digest] = len(rows(dataset))
@@ -253,23 +258,28 @@ def test_other_features_are_refused(table, sentence, dataset, tmp_path):
 
 
 def test_whole_numbers_in_a_table_are_numbers_of_the_datasets_classes(dataset, tmp_path):
-    write_tree(tmp_path / "new", {"a.png": picture(900), "b.png": picture(901), "t.csv": b"image,label\na.png,1\nb.png,0\n"})
+    write_tree(
+        tmp_path / "new", {"a.png": picture(900), "b.png": picture(901), "t.csv": b"image,label\na.png,1\nb.png,0\n"}
+    )
     append_without_beam(str(dataset), str(tmp_path / "new" / "t.csv"))
     found = rows(dataset)
     assert (found["a.png"][1], found["b.png"][1]) == ("bee", "ant")
 
 
 def test_an_append_of_another_source_is_finished_or_discarded_first(dataset, new, tmp_path, monkeypatch):
-    with monkeypatch.context() as patched, pytest.raises(RuntimeError, match="killed"):
+    with monkeypatch.context() as patched:
         patched.setattr("shardkit.writing.appending.append.Append._publish", fail)
-        append_without_beam(str(dataset), str(new))
+        with pytest.raises(RuntimeError, match="killed"):
+            append_without_beam(str(dataset), str(new))
     assert read_manifest(str(dataset)).generations == []
     assert unfinished_appends(LocalFolder(str(dataset))) == ["append-0001"]
     said = call("verify", dataset)
     assert said.exit_code == 0
     assert "append-0001/ is of an append that runs or was interrupted" in said.stderr
     other = write_class_folders(tmp_path / "other", {"dog": 3, "bee/x": 1}, width=9)
-    with pytest.raises(DataError, match=r"append-0001: holds an append that is not published and differs: .*--overwrite"):
+    with pytest.raises(
+        DataError, match=r"append-0001: holds an append that is not published and differs: .*--overwrite"
+    ):
         append_without_beam(str(dataset), str(other))
     outcome = append_without_beam(str(dataset), str(other), overwrite=True)
     assert outcome.manifest.classes == ["ant", "bee", "dog"]
@@ -285,11 +295,11 @@ def test_a_conversion_that_replaces_the_dataset_removes_its_generations(appended
     with pytest.raises(DataError, match="holds a dataset converted differently"):
         convert_without_beam(str(source), str(dataset))
     (dataset / "append-0001" / "notes.txt").write_text("mine")
-    foreign = "holds 'append-0001', which is not part of a dataset that shardkit wrote"
-    convert = ["convert", source, dataset, "--overwrite"]
-    assert foreign in call(*convert).stderr
+    again = Conversion(str(source), str(dataset), ConvertOptions(), SequentialExecutor(), overwrite=True)
+    with pytest.raises(CallError, match="holds 'append-0001', which is not part of a dataset that shardkit wrote"):
+        again.run()
     (dataset / "append-0001" / "notes.txt").unlink()
-    assert call(*convert).exit_code == 0
+    again.run()
     assert not {"append-0001", "manifests"} & {path.name for path in dataset.iterdir()}
     assert problems(dataset) == []
 
@@ -317,14 +327,13 @@ def test_verify_finds_a_changed_byte_of_every_new_file(path, sentence, appended,
 def test_verify_names_files_in_a_generation_that_do_not_belong_there(appended, tmp_path):
     dataset = shutil.copytree(appended, tmp_path / "out")
     (dataset / "append-0001" / "train-00007-of-00009.tfrecord").write_bytes(b"")
-    assert problems(dataset) == [
-        "append-0001/train-00007-of-00009.tfrecord: is not part of this dataset: the manifest does not list it; remove it"
-    ]
+    (found,) = problems(dataset)
+    assert found.startswith("append-0001/train-00007-of-00009.tfrecord: is not part of this dataset")
 
 
 def test_a_missing_old_shard_stops_an_append_before_anything_is_read(dataset, new):
     (dataset / "train-00001-of-00002.tfrecord").unlink()
-    with pytest.raises(DataError, match="train-00001-of-00002.tfrecord: is missing"):
+    with pytest.raises(DataError, match=r"train-00001-of-00002\.tfrecord: is missing"):
         append_without_beam(str(dataset), str(new))
 
 
