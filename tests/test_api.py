@@ -56,7 +56,8 @@ def test_append_has_the_arguments_of_its_command_and_the_defaults_of_convert():
 
 def test_appending_in_python_is_the_command(source, tmp_path):
     new = write_class_folders(tmp_path / "new", {"ant/new": 3, "cat": 6}, width=9)
-    convert_without_beam(str(source), str(tmp_path / "a"), seed=5, splits={"train": Fraction(4, 5), "test": Fraction(1, 5)})
+    splits = {"train": Fraction(4, 5), "test": Fraction(1, 5)}
+    convert_without_beam(str(source), str(tmp_path / "a"), seed=5, splits=splits)
     shutil.copytree(tmp_path / "a", tmp_path / "b")
     own = {"splits": {"train": 0.5, "test": 0.5}, "shards": {"train": 1, "test": 2}, "shard_size": "20MiB"}
     words = ["--splits", "train=0.5,test=0.5", "--shards", "train=1,test=2", "--shard-size", "20MiB"]

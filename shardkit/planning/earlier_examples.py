@@ -151,6 +151,18 @@ def num_repeated(good: Rows, earlier: EarlierExamples) -> int:
     return len({good["content_sha256"][row].as_py() for row in twin_rows(good, earlier)})
 
 
+def num_shared_groups(groups: pa.ChunkedArray | None, earlier: EarlierExamples) -> int:
+    """Return the number of different groups among the rows that the dataset has.
+
+    Args:
+        groups: Group of each row; None without groups.
+        earlier: The dataset.
+    """
+    if groups is None or not earlier.groups:
+        return 0
+    return len(set(groups.take(pa.array(rows_with(groups, earlier.groups))).to_pylist()))
+
+
 def forced_splits(
     good: Rows,
     earlier: EarlierExamples,

@@ -1,6 +1,7 @@
 """Append small sources to small datasets: what is written, what is refused, and what every reader sees."""
 
 import json
+import pickle
 import shutil
 from fractions import Fraction
 
@@ -157,6 +158,8 @@ def test_a_pinned_digest_is_the_dataset_from_before(converted, appended):
 
 def test_a_second_append_is_a_second_generation_and_every_digest_stays_readable(dataset, new, tmp_path):
     lengths = {read_manifest(str(dataset)).digest: 20}
+    opened = shardkit.open(str(dataset), "train")
+    pickled = pickle.dumps(opened)
     for number in (1, 2):
         source = write_class_folders(
             tmp_path / str(number), {f"ant/{number}": 3, f"dog/{number}": number}, width=8 + number
@@ -170,6 +173,8 @@ def test_a_second_append_is_a_second_generation_and_every_digest_stays_readable(
         assert len(rows(f"{dataset}@sha256:{digest}")) == length
         assert problems(dataset, digest) == []
     assert len(read_manifest(str(dataset)).generations) == 3
+    # As in a worker of a DataLoader that starts later than its trainer.
+    assert [one["key"] for one in pickle.loads(pickled)] == [one["key"] for one in opened]  # noqa: S301 - our own
 
 
 def test_a_source_that_the_dataset_has_is_not_appended_again(appended, source, new):
