@@ -47,7 +47,7 @@ def problems_of(path, *, deep=False):
         return problems
     for file in manifest.files:
         problems += verifying.file_problems(root, file)
-    problems += verifying.leftover_files(root, manifest)
+    problems += leftover_files(root, manifest)
     for name, split in manifest.splits.items():
         checks = [
             verifying.check_shard(

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from shardkit import naming
 from shardkit.dataset.manifest import Manifest, Shard, read_manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
-from shardkit.errors import CallError, DataError, StaleRunError
+from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
@@ -132,6 +132,10 @@ class Append:
         except CallError as error:
             _remove_unused(root, folder)
             raise (error if self.call.dataset is None else for_append(error, self.call.dataset)) from None
+        except ShardkitError:
+            if not open_folder(f"{root.url}/{folder}").scan():
+                root.remove_tree(folder)
+            raise
         with self.listener.phase("publishing", None):
             manifest = self._publish(root, run, folder)
         return AppendOutcome(manifest, folder, self.log.seconds, outcome.finished_before, findings=outcome.findings)

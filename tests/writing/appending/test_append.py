@@ -21,8 +21,8 @@ from shardkit.testing import (
     write_tree,
 )
 from shardkit.verification.dataset import verify_dataset
+from shardkit.verification.folder_contents import other_names, unfinished_appends
 from shardkit.verification.leaks import leak_problems
-from shardkit.verification.shards import other_names, unfinished_appends
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.executor import SequentialExecutor
 
