@@ -120,21 +120,18 @@ def append(
         raise CallError(msg)
     manifest = read_manifest(dataset_url)
     source_options, changed = _options(given)
-    from shardkit.pipelines.executor import BeamExecutor
-    from shardkit.pipelines.options import runner_config
-    from shardkit.pipelines.readiness import refuse_unready
+    from shardkit.executors import make_executor
     from shardkit.writing.appending.append import Append
     from shardkit.writing.appending.options import append_call, generation_options, with_dataset_classes
     from shardkit.writing.progress import Silent
     from shardkit.writing.reject_limit import RejectLimit
 
-    runner = runner_config(beam_options, workers)
-    refuse_unready(runner, (listener or Silent()).say, SOURCE=source_url, DATASET=dataset_url)
+    say = (listener or Silent()).say
     return Append(
         manifest,
         source_url,
         generation_options(manifest, changed),
-        BeamExecutor(runner),
+        make_executor(beam_options, workers, say, SOURCE=source_url, DATASET=dataset_url),
         source_options=with_dataset_classes(source_options, manifest),
         limit=RejectLimit.parse(str(max_rejected)),
         skip_existing=skip_existing,

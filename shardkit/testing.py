@@ -23,12 +23,12 @@ from shardkit.writing import shard
 from shardkit.writing.appending.append import Append, AppendOutcome
 from shardkit.writing.appending.options import append_call, generation_options, with_dataset_classes
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.executor import SequentialExecutor
 from shardkit.writing.output.run_token import claimed
 from shardkit.writing.output.work_folder import work_folder
 from shardkit.writing.progress import Silent
 from shardkit.writing.reject_limit import RejectLimit
 from shardkit.writing.source_plan import plan_inventory, take_inventory
+from shardkit.writing.threads import ThreadExecutor
 
 _EXPLICIT = UserCall(is_explicit=True)
 
@@ -111,8 +111,8 @@ def inventory_table(
 
 
 def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
-    """Return the plan of a small source, made in this thread. One class is enough."""
-    executor, listener = SequentialExecutor(), Silent()
+    """Return the plan of a small source, made without Beam. One class is enough."""
+    executor, listener = ThreadExecutor(1), Silent()
     with work_folder(None) as work, claimed(work) as run:
         inventory = take_inventory(source, work, run, options, executor, listener, call=_EXPLICIT)
     return plan_inventory(inventory, options, listener, _EXPLICIT)
@@ -131,7 +131,7 @@ def convert_without_beam(
     source_options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
     **changed: Any,
 ) -> Manifest:
-    """Convert a small source in this thread; the files are those of ``shardkit convert``, except the log.
+    """Convert a small source without Beam; the files are those of ``shardkit convert``, except the log.
 
     Any number of images may be bad, and one class is enough.
 
@@ -147,7 +147,7 @@ def convert_without_beam(
             source_url,
             output_url,
             options or ConvertOptions(**changed),
-            SequentialExecutor(),
+            ThreadExecutor(1),
             source_options=source_options,
             limit=RejectLimit.parse("100%"),
             call=_EXPLICIT,
@@ -183,7 +183,7 @@ def append_without_beam(
         manifest,
         source_url,
         generation_options(manifest, changed),
-        SequentialExecutor(),
+        ThreadExecutor(1),
         source_options=with_dataset_classes(source_options, manifest),
         limit=RejectLimit.parse("100%"),
         skip_existing=skip_existing,

@@ -14,6 +14,7 @@ from shardkit import software
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, MachineError, ShardkitError, StaleRunError
 from shardkit.inventory.columns import features_of
+from shardkit.inventory.parts import PARTS
 from shardkit.naming import MANIFEST, WORK_FOLDER
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
@@ -131,8 +132,10 @@ class Conversion:
             except StaleRunError:
                 raise
             except ShardkitError:
-                # Keep an existing dataset as it was, and keep the list of rejects that the message names.
-                if output.stat(MANIFEST) is not None and output.stat(REJECTED_IN_WORK) is None:
+                # Keep an existing dataset as it was, what the next run can go on with, and the list of rejects that the
+                # message names.
+                is_resumable = output.stat(MANIFEST) is None and bool(output.scan(PARTS))
+                if not is_resumable and output.stat(REJECTED_IN_WORK) is None:
                     run.finish()
                 raise
             self.log.write(output)

@@ -10,7 +10,7 @@ from shardkit import read_manifest, reader
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import append_without_beam, convert_without_beam, write_class_folders
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.executor import SequentialExecutor
+from shardkit.writing.threads import ThreadExecutor
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def test_reading_goes_on_while_the_dataset_grows_and_ends_when_it_is_replaced(pi
     append_without_beam(str(dataset), str(sources[1]))
     found += keys(batches, 20)
     assert found == [list(wanted.batch_keys(step)) for step in range(len(found))]
-    Conversion(str(sources[0]), str(dataset), ConvertOptions(seed=1), SequentialExecutor(), overwrite=True).run()
+    Conversion(str(sources[0]), str(dataset), ConvertOptions(seed=1), ThreadExecutor(1), overwrite=True).run()
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"while the dataset was read|converted again"):
         keys(batches, 60)
 

@@ -24,7 +24,7 @@ from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.folder_contents import other_names, unfinished_appends
 from shardkit.verification.leaks import leak_problems
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.executor import SequentialExecutor
+from shardkit.writing.threads import ThreadExecutor
 
 from ...cli.calling import call, digests
 
@@ -300,7 +300,7 @@ def test_a_conversion_that_replaces_the_dataset_removes_its_generations(appended
     with pytest.raises(DataError, match="holds a dataset converted differently"):
         convert_without_beam(str(source), str(dataset))
     (dataset / "append-0001" / "notes.txt").write_text("mine")
-    again = Conversion(str(source), str(dataset), ConvertOptions(), SequentialExecutor(), overwrite=True)
+    again = Conversion(str(source), str(dataset), ConvertOptions(), ThreadExecutor(1), overwrite=True)
     with pytest.raises(CallError, match="holds 'append-0001', which is not part of a dataset that shardkit wrote"):
         again.run()
     (dataset / "append-0001" / "notes.txt").unlink()
