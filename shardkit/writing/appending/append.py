@@ -93,6 +93,9 @@ class Append:
             MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
         """
         root = self.manifest.root
+        if "appended_to" in self.manifest.options:
+            msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
+            raise CallError(msg)
         if root.resolve("") == open_folder(self.source_url).resolve(""):
             msg = f"{root.url}: SOURCE is the dataset itself; give the folder of the new images"
             raise CallError(msg)

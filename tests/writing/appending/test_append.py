@@ -187,6 +187,11 @@ def test_a_source_that_the_dataset_has_is_not_appended_again(appended, source, n
     assert not (appended / ".shardkit").exists()
 
 
+def test_nothing_is_appended_to_a_single_generation(appended, new):
+    with pytest.raises(CallError, match="append-0001: this is one generation of the dataset in the folder above it"):
+        append_without_beam(str(appended / "append-0001"), str(new))
+
+
 def test_the_same_conversion_finds_the_dataset_that_has_grown_since(appended, source):
     before = digests(appended)
     again = convert_without_beam(str(source), str(appended), splits=SPLITS, shards=2, seed=4, resize=6)
