@@ -105,7 +105,7 @@ class Append:
             except StaleRunError:
                 raise
             finally:
-                with contextlib.suppress(StaleRunError):
+                with contextlib.suppress(StaleRunError, OSError):  # neither may hide the original error
                     run.check()
                     run.finish()  # a dataset has no work folder; that of the generation stays if it is not finished
 
