@@ -50,6 +50,12 @@ def test_a_duplicate_of_an_old_example_lands_in_its_split(split_by):
         assert set(found.values()) == {"train", "test", name}
 
 
+def test_where_the_dataset_itself_has_a_leak_the_training_split_is_followed():
+    leaking = {CONTENTS[4]: {name: Twin(f"old/{name}.png", "ant") for name in ("test", "train")}}
+    _, found, rejected = planned(EarlierExamples(contents=leaking), splits=HALVES)
+    assert (found["04"], rejected) == ("train", {})
+
+
 def test_duplicates_are_left_out_where_the_dataset_drops_them_and_kept_where_it_ignores_them():
     earlier = EarlierExamples(contents=twins("test", 4, 5))
     plan, found, rejected = planned(earlier, dedupe="drop")
