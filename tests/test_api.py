@@ -1,19 +1,22 @@
 """`shardkit.convert` and `shardkit.plan`: the commands as functions."""
 
 import inspect
+import shutil
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 import shardkit
-from shardkit import api
+from shardkit import api, appending
 from shardkit.call_arguments import option_values
+from shardkit.cli.append import append as append_command
 from shardkit.cli.convert import convert as convert_command
 from shardkit.cli.plan import plan as plan_command
 from shardkit.errors import CallError, DataError
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
-from shardkit.testing import write_class_folders
+from shardkit.testing import convert_without_beam, write_class_folders
 from shardkit.writing.progress import Silent
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED
 
@@ -38,6 +41,43 @@ def test_a_function_has_the_arguments_of_its_command(function, command):
     if function is api.plan:
         options -= {"max_rejected", "explain", "as_json"}  # they only change what the command prints
     assert arguments_of(function).keys() == options | {"listener"}
+
+
+def test_append_has_the_arguments_of_its_command_and_the_defaults_of_convert():
+    options = {option.name for option in append_command.params} - {"quiet", "log_format"}
+    given, of_convert = arguments_of(appending.append), arguments_of(api.convert)
+    assert given.keys() == options | {"listener"}
+    dataset_decides = {"shard_size", "input_pipelines"}
+    shared = (given.keys() & of_convert.keys()) - dataset_decides
+    assert {name: given[name] for name in shared} == {name: of_convert[name] for name in shared}
+    assert {name: given[name] for name in dataset_decides} == dict.fromkeys(dataset_decides)
+    assert given.keys() - of_convert.keys() == {"dataset", "skip_existing"}
+
+
+def test_appending_in_python_is_the_command(source, tmp_path):
+    new = write_class_folders(tmp_path / "new", {"ant/new": 3, "cat": 6}, width=9)
+    splits = {"train": Fraction(4, 5), "test": Fraction(1, 5)}
+    convert_without_beam(str(source), str(tmp_path / "a"), seed=5, splits=splits)
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    own = {"splits": {"train": 0.5, "test": 0.5}, "shards": {"train": 1, "test": 2}, "shard_size": "20MiB"}
+    words = ["--splits", "train=0.5,test=0.5", "--shards", "train=1,test=2", "--shard-size", "20MiB"]
+    outcome = shardkit.append(tmp_path / "a", new, **own)
+    said = call("append", tmp_path / "b", new, *words)
+    assert said.exit_code == 0, said.output
+    logs = ("run-log.jsonl", "append-0001/run-log.jsonl")
+    assert digests(tmp_path / "a", but=logs) == digests(tmp_path / "b", but=logs)
+    assert (outcome.folder, outcome.unchanged) == ("append-0001", False)
+    first, second = outcome.manifest.generations
+    assert second.options["seed"] == first.options["seed"] == 5
+    assert second.options["shard_bytes"] == 20 << 20
+    assert f"stays readable as {tmp_path / 'b'}@sha256:{second.previous}" in said.stdout
+    assert "1 new class: 'cat' is label 2" in said.stdout
+    again = call("append", tmp_path / "b", new)
+    assert "already has the images of" in again.stderr
+    with pytest.raises(CallError, match="leave out @sha256"):
+        shardkit.append(f"{tmp_path / 'a'}@sha256:{second.previous}", new)
+    with pytest.raises(CallError, match="--splits own keeps all splits of SOURCE"):
+        shardkit.append(tmp_path / "a", new, splits="own", splits_of="train")
 
 
 def test_the_defaults_are_those_of_the_option_values():

@@ -43,8 +43,8 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.dataset.pinning import pinned
+    from shardkit.verification.folder_contents import other_names, unfinished_appends
     from shardkit.verification.leaks import leak_problems
-    from shardkit.verification.shards import other_names, unfinished_appends
 
     root, digest = dataset_folder(dataset), pinned(dataset)[1]
     terminal = Terminal(quiet=given["quiet"], log_format=given["log_format"], rejected_word="problems")

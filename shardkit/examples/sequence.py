@@ -22,8 +22,9 @@ from shardkit.arguments.checks import optional, text
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.index import SCHEMA
 from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.pinning import pinned
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
-from shardkit.errors import CallError, RecordError, UnknownNameError
+from shardkit.errors import CallError, ManifestError, RecordError, UnknownNameError
 from shardkit.examples.example import Example, Schema
 from shardkit.examples.reading import read_data
 from shardkit.storage import OpenFiles
@@ -208,8 +209,11 @@ def _reopened(
     call: tuple[str, str, str | None, tuple[str, ...], int | None], digest: str, chosen: range | npt.NDArray[np.int64]
 ) -> Examples:
     dataset, split, where, columns, num_shards = call
-    examples = Examples(dataset, split, where, columns=columns, num_shards=num_shards)
-    if examples.manifest.digest != digest:
-        msg = f"{examples.manifest.root.url}: the dataset was replaced after these examples were opened; open it again"
-        raise CallError(msg)
+    path = f"{pinned(dataset)[0]}@sha256:{digest}"  # the dataset may have grown since
+    try:
+        examples = Examples(path, split, where, columns=columns, num_shards=num_shards)
+    except ManifestError:
+        root = read_manifest(dataset).root  # if there is none any more, this says so
+        msg = f"{root.url}: the dataset was replaced after these examples were opened; open it again"
+        raise CallError(msg) from None
     return examples._with(chosen)  # noqa: SLF001 - the other half of __reduce__

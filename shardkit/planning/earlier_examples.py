@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from shardkit.errors import CallError
 from shardkit.inventory.schema import REJECTED_SCHEMA
+from shardkit.naming import split_order
 from shardkit.planning.rows import Rows
 from shardkit.reject_reasons import DUPLICATE
 
@@ -148,7 +149,22 @@ def twin_rows(good: Rows, earlier: EarlierExamples) -> dict[int, Mapping[str, Tw
 
 def num_repeated(good: Rows, earlier: EarlierExamples) -> int:
     """Return the number of different files among the rows that the dataset has."""
-    return len({good["content_sha256"][row].as_py() for row in twin_rows(good, earlier)})
+    if not earlier.contents:
+        return 0
+    contents = good["content_sha256"]
+    return len(pc.unique(contents.take(pa.array(rows_with(contents, earlier.contents)))))
+
+
+def num_shared_groups(groups: pa.ChunkedArray | None, earlier: EarlierExamples) -> int:
+    """Return the number of different groups among the rows that the dataset has.
+
+    Args:
+        groups: Group of each row; None without groups.
+        earlier: The dataset.
+    """
+    if groups is None or not earlier.groups:
+        return 0
+    return len(set(groups.take(pa.array(rows_with(groups, earlier.groups))).to_pylist()))
 
 
 def forced_splits(
@@ -172,11 +188,11 @@ def forced_splits(
     """
     forced: dict[int, str] = {}
     if with_duplicates:
-        forced = {row: min(splits) for row, splits in twin_rows(good, earlier).items()}
+        forced = {row: _first(splits) for row, splits in twin_rows(good, earlier).items()}
     if groups is not None and earlier.groups:
         rows = rows_with(groups, earlier.groups)
         names = groups.take(pa.array(rows)).to_pylist()
-        forced |= {int(row): min(earlier.groups[name]) for row, name in zip(rows, names, strict=True)}
+        forced |= {int(row): _first(earlier.groups[name]) for row, name in zip(rows, names, strict=True)}
         decided = set(rows.tolist())
     else:
         decided = set()
@@ -188,6 +204,11 @@ def forced_splits(
             split_of_group.setdefault(int(atomic_groups[row]), forced[row])
     member = np.isin(atomic_groups, np.array(list(split_of_group), np.int64))
     return forced | {int(row): split_of_group[int(atomic_groups[row])] for row in np.flatnonzero(member)}
+
+
+def _first(splits: Collection[str]) -> str:
+    """Return the split to follow if the dataset itself has a leak: training before evaluation."""
+    return split_order(set(splits))[0]
 
 
 def drop_leaks(

@@ -27,7 +27,7 @@ from shardkit.planning.checks.earlier import check_earlier
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.checks.repeated import check_repeated
 from shardkit.planning.choosing import choose_examples, planned_table
-from shardkit.planning.earlier_examples import EarlierExamples
+from shardkit.planning.earlier_examples import EarlierExamples, num_shared_groups
 from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.measure_balance import measure_balance
 from shardkit.planning.options import ConvertOptions
@@ -201,7 +201,7 @@ def make_plan(
     groups, num_groups = relations.groups, relations.num_groups
     if earlier is not None:
         repeated += tuple(check_earlier(good, relations, earlier, [names[split] for split in split_of.tolist()]))
-        num_groups = None if num_groups is None else num_groups - len(earlier.groups)
+        num_groups = None if num_groups is None else num_groups - num_shared_groups(groups, earlier)
     num_duplicates = chosen.num_duplicates
     del relations, chosen
     # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.

@@ -11,6 +11,7 @@ from typing import Protocol
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.storage import Folder
 from shardkit.verification.examples import ExampleSpec
+from shardkit.verification.folder_contents import leftover_files
 from shardkit.verification.shards import (
     DatasetProblem,
     ShardCheck,
@@ -18,7 +19,6 @@ from shardkit.verification.shards import (
     class_count_problems,
     earlier_manifest_problems,
     file_problems,
-    leftover_files,
     read_checked_manifest,
 )
 

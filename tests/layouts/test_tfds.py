@@ -7,6 +7,7 @@ import pytest
 import tensorflow_datasets as tfds
 
 from shardkit import read_manifest
+from shardkit.testing import append_without_beam, convert_without_beam, write_class_folders
 
 from .reading_back import examples
 
@@ -57,3 +58,16 @@ def _class_labels(features):
         elif isinstance(feature, tfds.features.Sequence):
             inner = feature.feature
             yield from _class_labels(inner if isinstance(inner, tfds.features.FeaturesDict) else {"": inner})
+
+
+def test_the_generations_of_a_dataset_are_read_as_one(tmp_path):
+    old = write_class_folders(tmp_path / "old", {"ant": 6, "bee": 3})
+    new = write_class_folders(tmp_path / "new", {"ant/new": 2, "cat": 4}, width=9)
+    dataset = tmp_path / "out"
+    convert_without_beam(str(old), str(dataset), shards=2)
+    append_without_beam(str(dataset), str(new))
+    builder = tfds.builder_from_directories([dataset / "append-0001", dataset])
+    found = {one["key"].decode(): int(one["label"]) for one in tfds.as_numpy(builder.as_dataset("train"))}
+    assert found == {key: int(one["label"]) for key, one in examples(dataset).items()}
+    assert len(found) == 15
+    assert builder.info.features["label"].names == ["ant", "bee", "cat"]

@@ -1,5 +1,6 @@
 import contextlib
 import os
+import shutil
 import subprocess
 import sys
 
@@ -51,6 +52,24 @@ def test_a_dataset_in_an_object_store_has_the_bytes_of_one_on_disk_and_is_checke
     assert call("info", f"{output}/manifest.json").exit_code == 0
     assert "nothing to do" in convert(source, output, *OPTIONS)
     assert contents(output) == wanted
+
+
+@pytest.mark.slow  # the same steps as in a local folder, with other requests
+def test_an_append_in_an_object_store_writes_the_bytes_of_one_on_disk(dataset, s3_bucket, tmp_path):
+    new = write_class_folders(tmp_path / "new", {"ant/new": 3, "cat": 6}, width=9)
+    local, remote = shutil.copytree(dataset, tmp_path / "local"), f"{s3_bucket}/grown"
+    upload(dataset, remote)
+    for one in (local, remote):
+        said = call("append", one, new)
+        assert said.exit_code == 0, said.stderr
+    logs = {"run-log.jsonl", "append-0001/run-log.jsonl"}
+    wanted = {path: data for path, data in contents(local).items() if path not in logs}
+    assert {path: data for path, data in contents(remote).items() if path not in logs} == wanted
+    (kept,) = (path.name for path in (local / "manifests").iterdir())
+    pinned = f"{remote}@sha256:{kept.removesuffix('.json')}"
+    assert call("verify", pinned).stdout.startswith(f"{remote}: no problems: 14 examples in 4 shards")
+    assert "nothing to do" in call("append", remote, new).stderr
+    assert call("verify", remote, "--leaks").stdout.startswith(f"{remote}: no problems: 23 examples")
 
 
 @pytest.mark.parametrize("check", ["decode", pytest.param("header", marks=pytest.mark.slow)])

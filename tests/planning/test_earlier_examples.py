@@ -50,6 +50,12 @@ def test_a_duplicate_of_an_old_example_lands_in_its_split(split_by):
         assert set(found.values()) == {"train", "test", name}
 
 
+def test_where_the_dataset_itself_has_a_leak_the_training_split_is_followed():
+    leaking = {CONTENTS[4]: {name: Twin(f"old/{name}.png", "ant") for name in ("test", "train")}}
+    _, found, rejected = planned(EarlierExamples(contents=leaking), splits=HALVES)
+    assert (found["04"], rejected) == ("train", {})
+
+
 def test_duplicates_are_left_out_where_the_dataset_drops_them_and_kept_where_it_ignores_them():
     earlier = EarlierExamples(contents=twins("test", 4, 5))
     plan, found, rejected = planned(earlier, dedupe="drop")
@@ -101,7 +107,7 @@ def test_known_keys_are_left_out_and_do_not_count_as_duplicates():
     plan, found, rejected = planned(EarlierExamples(keys={"00.png", "01.png"}, contents=twins("train", 0, 1)))
     assert rejected == {"00.png": "the dataset has this key", "01.png": "the dataset has this key"}
     assert (plan.source.duplicates, len(found)) == (0, 38)
-    with pytest.raises(DataError, match="none of the 40 images is good; the first, 00.png: the dataset has this key"):
+    with pytest.raises(DataError, match=r"none of the 40 images is good; the first, 00\.png: the dataset has this key"):
         planned(EarlierExamples(keys={f"{i:02d}.png" for i in range(40)}))
 
 

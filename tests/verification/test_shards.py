@@ -14,6 +14,7 @@ from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of, picture, write_tree
 from shardkit.verification import shards as verifying
 from shardkit.verification.examples import ExampleSpec
+from shardkit.verification.folder_contents import leftover_files
 
 # A blank of the manifest becomes another, an `n` a `u`, a point an `e`: damages that stay JSON, or nearly.
 FLIPS = [0x01, 0x1B, 0x4B, 0x80]
@@ -47,7 +48,7 @@ def problems_of(path, *, deep=False):
         return problems
     for file in manifest.files:
         problems += verifying.file_problems(root, file)
-    problems += verifying.leftover_files(root, manifest)
+    problems += leftover_files(root, manifest)
     for name, split in manifest.splits.items():
         checks = [
             verifying.check_shard(

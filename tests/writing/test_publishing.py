@@ -131,11 +131,9 @@ def test_late_rejects_are_counted_and_listed(dataset, tmp_path):
 def test_finished_shards_are_proved_by_their_indexes(dataset):
     shards = proved(dataset)
     assert [shard.name for shard in shards] == NAMES
-    assert [dict(zip(shard.labels.tolist(), shard.label_counts.tolist(), strict=True)) for shard in shards][2] == {
-        0: 1,
-        1: 2,
-    }
-    assert [shard.shard for shard in shards] == [shard for _, shard in read_manifest(str(dataset)).shards()]
+    third = shards[2].counted
+    assert dict(zip(third.labels.tolist(), third.label_counts.tolist(), strict=True)) == {0: 1, 1: 2}
+    assert [shard.counted.shard for shard in shards] == [shard for _, shard in read_manifest(str(dataset)).shards()]
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,12 @@ def append_summary(outcome: "AppendOutcome", dataset: str) -> Group:
     manifest = outcome.manifest
     rows = rows_of(manifest)
     parts: list[Table | Paragraph | str] = ["", *generations_part(manifest), "In total:", splits_table(rows, "bytes")]
-    lines = ["", *balance_lines(rows, manifest.features), *_new_classes_lines(outcome), classes_line(manifest.classes)]
+    lines = [
+        "",
+        *balance_lines(rows, manifest.features, of_generations=bool(manifest.generations)),
+        *_new_classes_lines(outcome),
+        classes_line(manifest.classes),
+    ]
     if not outcome.unchanged:
         generation = manifest.history[-1]
         lines += ties_lines(None, generation.source.duplicates)

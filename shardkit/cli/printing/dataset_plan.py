@@ -18,7 +18,10 @@ from shardkit.statistics.indexes import index_statistics
 def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
     """Return what is printed: options that are not the default, splits, and the reasons for the number of shards."""
     rows = rows_of(manifest)
-    lines = [*balance_lines(rows, manifest.features), rejected_line(manifest)]
+    lines = [
+        *balance_lines(rows, manifest.features, of_generations=bool(manifest.generations)),
+        rejected_line(manifest),
+    ]
     lines += ties_lines(manifest.source.groups, manifest.source.duplicates)
     lines += [f"options: {options_text(manifest.options) or 'the defaults'}"]
     if explain:

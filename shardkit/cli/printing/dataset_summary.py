@@ -37,11 +37,14 @@ def info_summary(manifest: Manifest) -> Group:
     rows = rows_of(manifest)
     where = [Paragraph(f"records: {records}")] if (records := manifest.records_place) else []
     parts: list[Part] = [Paragraph(head), *where, "", splits_table(rows, "bytes")]
-    parts += map(Paragraph, ["", *lines] if (lines := balance_lines(rows, features)) else [])
+    parts += map(
+        Paragraph,
+        ["", *lines] if (lines := balance_lines(rows, features, of_generations=bool(manifest.generations))) else [],
+    )
     parts += [*_classes_part(manifest), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
     lines = [_changes_line(statistics), *gps_lines(manifest), rejected_line(manifest)]
     lines += [*ties_lines(source.groups, source.duplicates), f"digest: {manifest.digest}"]
-    parts += ["", *generations_part(manifest)] if manifest.generations else []
+    parts += generations_part(manifest)
     return Group(*parts, *map(Paragraph, lines))
 
 

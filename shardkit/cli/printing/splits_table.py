@@ -59,12 +59,16 @@ def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
     return made
 
 
-def balance_lines(rows: Sequence[SplitRow], features: Mapping[str, Feature]) -> list[str]:
+def balance_lines(
+    rows: Sequence[SplitRow], features: Mapping[str, Feature], *, of_generations: bool = False
+) -> list[str]:
     """Return lines that say in words how even the shards of a split are.
 
     Args:
         rows: The splits.
         features: Features of the examples.
+        of_generations: Whether the shards are those of several generations: then the balance does not say how evenly
+            numbers are spread over them.
     """
     splits = {row.name: row.balance for row in rows}
     if not splits:
@@ -72,7 +76,8 @@ def balance_lines(rows: Sequence[SplitRow], features: Mapping[str, Feature]) -> 
     counts = {name: balance.class_spread for name, balance in splits.items()}
     worst = max(counts, key=lambda name: counts[name])
     answer = "yes" if counts[worst] <= 1 else f"no, up to {counts[worst]:,} apart in {worst}"
-    lines = [f"{what}: {answer}"] if (what := _balanced(features)) else []
+    what = "" if of_generations and features.get(LABEL, CLASS_LABEL) != CLASS_LABEL else _balanced(features)
+    lines = [f"{what}: {answer}"] if what else []
     if all(len(row.shard_counts) <= 1 for row in rows):
         return lines
     bytes_spread = max(balance.bytes_spread for balance in splits.values())

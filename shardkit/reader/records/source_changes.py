@@ -4,8 +4,8 @@ A conversion with `--overwrite` removes the manifest before it changes a shard. 
 the table was made from, all records read are those of the table. Without this check, training would read records of
 other shards: TensorFlow opens a file by its name, and every shard has an intact record at its first byte.
 
-An append replaces the manifest and changes no shard, so that reading goes on: it keeps the manifest from before it under
-its digest, which a conversion with `--overwrite` removes.
+An append replaces the manifest and changes no shard, so that reading goes on: it keeps the manifest from before it
+under its digest, which a conversion with `--overwrite` removes.
 """
 
 import re

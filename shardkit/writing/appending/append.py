@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from shardkit import naming
 from shardkit.dataset.manifest import Manifest, Shard, read_manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
-from shardkit.errors import CallError, DataError, StaleRunError
+from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
@@ -93,6 +93,9 @@ class Append:
             MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
         """
         root = self.manifest.root
+        if "appended_to" in self.manifest.options:
+            msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
+            raise CallError(msg)
         if root.resolve("") == open_folder(self.source_url).resolve(""):
             msg = f"{root.url}: SOURCE is the dataset itself; give the folder of the new images"
             raise CallError(msg)
@@ -102,7 +105,7 @@ class Append:
             except StaleRunError:
                 raise
             finally:
-                with contextlib.suppress(StaleRunError):
+                with contextlib.suppress(StaleRunError, OSError):  # neither may hide the original error
                     run.check()
                     run.finish()  # a dataset has no work folder; that of the generation stays if it is not finished
 
@@ -132,6 +135,10 @@ class Append:
         except CallError as error:
             _remove_unused(root, folder)
             raise (error if self.call.dataset is None else for_append(error, self.call.dataset)) from None
+        except ShardkitError:
+            if not open_folder(f"{root.url}/{folder}").scan():
+                root.remove_tree(folder)
+            raise
         with self.listener.phase("publishing", None):
             manifest = self._publish(root, run, folder)
         return AppendOutcome(manifest, folder, self.log.seconds, outcome.finished_before, findings=outcome.findings)

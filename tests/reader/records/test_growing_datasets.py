@@ -1,0 +1,66 @@
+"""A dataset that grows while it is read: running and pinned input functions go on, a replaced dataset stops them."""
+
+import itertools
+import shutil
+
+import pytest
+import tensorflow as tf
+
+from shardkit import read_manifest, reader
+from shardkit.planning.options import ConvertOptions
+from shardkit.testing import append_without_beam, convert_without_beam, write_class_folders
+from shardkit.writing.conversion import Conversion
+from shardkit.writing.threads import ThreadExecutor
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory):
+    root = tmp_path_factory.mktemp("sources")
+    old = write_class_folders(root / "old", {"ant": 8, "bee": 5})
+    return old, write_class_folders(root / "new", {"bee/new": 2, "cat": 9}, width=9)
+
+
+@pytest.fixture
+def dataset(sources, tmp_path):
+    # With the characters of a glob in its path: whether the old manifest was kept is found out by one.
+    output = tmp_path / "OUT [1] *?"
+    convert_without_beam(str(sources[0]), str(output), shards=2)
+    return output
+
+
+def keys(batches, number):
+    return [[key.decode() for key in batch["key"].numpy()] for batch in itertools.islice(batches, number)]
+
+
+@pytest.mark.parametrize("pins", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_reading_goes_on_while_the_dataset_grows_and_ends_when_it_is_replaced(pins, dataset, sources):
+    digest = read_manifest(str(dataset)).digest
+    name = f"{dataset}@sha256:{digest}" if pins else str(dataset)
+    batches = iter(reader.make_dataset(name, "train", global_batch_size=4, image_size=None))
+    wanted = reader.make_dataset_fn(name, "train", global_batch_size=4)
+    found = keys(batches, 2)
+    append_without_beam(str(dataset), str(sources[1]))
+    found += keys(batches, 20)
+    assert found == [list(wanted.batch_keys(step)) for step in range(len(found))]
+    Conversion(str(sources[0]), str(dataset), ConvertOptions(seed=1), ThreadExecutor(1), overwrite=True).run()
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"while the dataset was read|converted again"):
+        keys(batches, 60)
+
+
+def test_a_pin_gives_the_old_batches_and_its_absence_all_examples(dataset, sources, tmp_path):
+    digest = read_manifest(str(dataset)).digest
+    before = reader.make_dataset_fn(str(dataset), "train", global_batch_size=4)
+    append_without_beam(str(dataset), str(sources[1]))
+    for path in (dataset, shutil.copytree(dataset, tmp_path / "copy")):
+        pinned = reader.make_dataset_fn(f"{path}@sha256:{digest}", "train", global_batch_size=4)
+        assert pinned.num_examples == 13
+        assert [pinned.batch_keys(step) for step in range(9)] == [before.batch_keys(step) for step in range(9)]
+        assert pinned.class_names == ["ant", "bee"]
+    grown = reader.make_dataset_fn(str(dataset), "train", global_batch_size=4)
+    assert (grown.num_examples, grown.class_names) == (24, ["ant", "bee", "cat"])
+    epoch = {key for step in range(6) for key in grown.batch_keys(step)}
+    assert len(epoch) == 24
+    # A function that was made before the append reads its own examples.
+    assert before.num_examples == 13
+    images = next(iter(reader.make_dataset(str(dataset), "train", global_batch_size=24, image_size=(8, 8))))[0]
+    assert images.shape == (24, 8, 8, 3)
