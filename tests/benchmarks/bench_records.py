@@ -25,9 +25,8 @@ def contenders_of(paths: dict[str, Path], python: str, *options: object) -> list
 
     def contender(name: str, reader: str, *more: object) -> Contender:
         command = [python, CONTENDERS / "records_without_tensorflow.py", reader, paths[reader], *options, *more]
-        return Contender(
-            name, [str(word) for word in command], target="at most 1" if more or reader != "shardkit" else ""
-        )
+        target = "at most 1" if reader in {"grain", "webdataset"} else ""
+        return Contender(name, [str(word) for word in command], target=target)
 
     threads = ("--threads", GRAIN_THREADS)
     return [
