@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from shardkit.inventory.inventory import Inventory
 from shardkit.inventory.parts import BLOCK_ROWS
 from shardkit.inventory.schema import INVENTORY_SCHEMA
-from shardkit.inventory.table import compact, concat_sorted, release_unused
+from shardkit.inventory.table import compact, concat_sorted, map_columns, release_unused
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 
@@ -40,7 +40,7 @@ def _block(part: pa.Table) -> pa.Table:
     with pa.ipc.new_file(sink, part.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(part, max_chunksize=len(part) // 2 + 1)
     stored = sink.getvalue()
-    block = compact(pa.ipc.open_file(stored).read_all().combine_chunks())
+    block = map_columns(compact(pa.ipc.open_file(stored).read_all().combine_chunks()))
     release_unused()
     return block
 
