@@ -93,7 +93,7 @@ def look(job: LookJob, beam_version: str) -> WorkerReport:
         beam_version: Version of Beam in this process.
     """
     started = time.monotonic()
-    source = seen_again(functools.partial(SourceView.of, job.source_url), job.source)
+    source = seen_again(functools.partial(SourceView.of, job.source_url), job.source) or SourceView()
     probe, error = f"{job.folder}/probe-{secrets.token_hex(8)}", ""
     try:
         error = _try_output(job, probe)

@@ -13,7 +13,7 @@ A lap gives one example to every shard.
 Laps alone leave bytes 0.2-5 % apart, plain round robin by class 4-13 % (simulated, log-normal sizes).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -115,9 +115,7 @@ def _assign_whole_laps(rows: slice, sizes: Sizes, shards: npt.NDArray[np.int32],
             loads[targets] += lap_size
 
 
-def _assign_shared_laps(
-    rows: _Ints, classes: Codes, sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints
-) -> None:
+def _assign_shared_laps(rows: _Ints, classes: Codes, sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
     """Assign rows sorted by class, fewer than num_shards of each class; update shards and loads in place.
 
     Every lap but the last uses each shard once, so counts stay within one. A class spans at most two laps.

@@ -15,9 +15,7 @@ Sizes = npt.NDArray[np.integer[Any]]  # bytes, of any integer type
 _BLOCK_ROWS = 1 << 20  # rows whose classes are counted at once
 
 
-def measure_balance(
-    labels: Codes, sizes: Sizes, shards: npt.NDArray[np.int32], num_shards: int
-) -> Balance:
+def measure_balance(labels: Codes, sizes: Sizes, shards: npt.NDArray[np.int32], num_shards: int) -> Balance:
     """Measure the balance of a split, in memory linear in n (without a table of class by shard).
 
     Args:

@@ -1,7 +1,7 @@
 """Count, group and gather by row numbers, block by block.
 
-NumPy's `bincount`, `argsort` and indexing by 32-bit numbers make 64-bit copies of the whole column: 8 to 12 bytes a row on top of the plan, which at a
-hundred million rows is a gigabyte.
+NumPy's `bincount`, `argsort` and indexing by 32-bit numbers make 64-bit copies of the whole column: 8 to 12 bytes a row
+on top of the plan, which at a hundred million rows is a gigabyte.
 """
 
 from typing import Any, TypeVar
@@ -27,7 +27,7 @@ def count_codes(codes: npt.NDArray[np.signedinteger[Any]], num_codes: int) -> np
     return counts
 
 
-def gather(values: npt.NDArray[T], rows: npt.NDArray[np.integer[Any]], dtype: npt.DTypeLike = None) -> npt.NDArray[T]:
+def gather(values: npt.NDArray[T], rows: npt.NDArray[np.integer[Any]], dtype: npt.DTypeLike | None = None) -> npt.NDArray[T]:
     """Return the values of some rows, optionally in another type that holds them all."""
     gathered = np.empty(len(rows), values.dtype if dtype is None else dtype)
     for start in range(0, len(rows), _BLOCK_ROWS):

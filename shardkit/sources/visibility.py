@@ -86,7 +86,7 @@ def refuse_other_counts(source: Source, part: Any, counted_by_driver: Sequence[i
             raise MachineError(msg)
 
 
-def seen_again(look: Callable[[], T], wanted: T) -> T:
+def seen_again(look: Callable[[], T | None], wanted: T) -> T | None:
     """Return what `look` finds; look again, a few times, if it is not `wanted`: network file systems cache folders."""
     here = look()
     for pause in PAUSES_SECONDS:

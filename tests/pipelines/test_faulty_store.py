@@ -1,4 +1,4 @@
-"""Conversions from and to an S3 store that fails: the right bytes, or a sentence with exit code 3, in a limited time."""
+"""Conversions from and to an S3 store that fails: the right bytes, or a sentence and exit code 3, in a limited time."""
 
 import json
 import time

@@ -28,9 +28,10 @@ def inventory(num_files: int, num_classes: int, *, checked: bool) -> pa.Table:
     shares = 1 / np.sqrt(np.arange(1, num_classes + 1))
     labels = np.sort(rng.choice(num_classes, num_files, p=shares / shares.sum()).astype(np.int32))
     names = pa.array([f"class_{i:05d}" for i in range(num_classes)])
-    blocks = []
-    for start in range(0, num_files, BLOCK_ROWS):
-        blocks.append(_block(_part(start, labels[start : start + BLOCK_ROWS], names, rng, checked=checked)))
+    blocks = [
+        _block(_part(start, labels[start : start + BLOCK_ROWS], names, rng, checked=checked))
+        for start in range(0, num_files, BLOCK_ROWS)
+    ]
     return concat_sorted(blocks)
 
 
