@@ -27,7 +27,9 @@ def count_codes(codes: npt.NDArray[np.signedinteger[Any]], num_codes: int) -> np
     return counts
 
 
-def gather(values: npt.NDArray[T], rows: npt.NDArray[np.integer[Any]], dtype: npt.DTypeLike | None = None) -> npt.NDArray[T]:
+def gather(
+    values: npt.NDArray[T], rows: npt.NDArray[np.integer[Any]], dtype: npt.DTypeLike | None = None
+) -> npt.NDArray[T]:
     """Return the values of some rows, optionally in another type that holds them all."""
     gathered = np.empty(len(rows), values.dtype if dtype is None else dtype)
     for start in range(0, len(rows), _BLOCK_ROWS):
