@@ -31,6 +31,11 @@ class BeamExecutor:
         """See Executor."""
         return not self.runner.in_process
 
+    @property
+    def temp_location(self) -> str | None:
+        """See Executor."""
+        return self.runner.temp_location
+
     def take_inventory(self, job: InventoryJob, groups: Sequence[tuple[int, PartGroup]], phase: Phase) -> None:
         """See Executor."""
         pipeline = self.runner.pipeline()

@@ -3,7 +3,6 @@
 import contextlib
 import threading
 import time
-from collections.abc import Callable
 from typing import Any
 
 from apache_beam import Pipeline
@@ -13,11 +12,8 @@ from shardkit.pipelines.engine_log import EngineLog, engine_log
 from shardkit.pipelines.job_link import job_link
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.stopping import stop_job
-from shardkit.writing.progress import Phase, Show
+from shardkit.writing.progress import Phase, Show, show_once, show_while
 
-POLL_SECONDS = 0.5
-# Counting lists folders: 0.1 s for a million images, more on object stores. It may take 1 % of the time.
-POLL_SHARE = 100
 SILENT_SECONDS = 60.0  # an engine takes 10 s to start a job; Beam itself waits for a worker for 3 minutes
 
 
@@ -46,9 +42,9 @@ def _run_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> No
     thread = threading.Thread(target=run, name="pipeline", daemon=True)
     with phase.listener.phase(phase.name, phase.total) as show:
         thread.start()
-        _show_until(lambda pause: not _ended(thread, pause), show, phase)
+        show_while(lambda pause: not _ended(thread, pause), show, phase)
         if not failures:
-            _poll(show, phase)  # the final numbers
+            show_once(show, phase)  # the final numbers
     if failures:
         raise failures[0]
 
@@ -63,7 +59,7 @@ def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> N
 
     with engine_log() as log, phase.listener.phase(phase.name, phase.total) as show:
         poll = threading.Thread(
-            target=_show_until,
+            target=show_while,
             args=(lambda pause: not done.wait(pause), _Listening(show, runner, phase, log), phase),
             name="progress",
             daemon=True,
@@ -79,7 +75,7 @@ def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> N
         finally:
             done.set()
             poll.join()
-        _poll(show, phase)  # the final numbers
+        show_once(show, phase)  # the final numbers
 
 
 def _stop(pipeline: Pipeline, phase: Phase) -> None:
@@ -121,20 +117,3 @@ class _Listening:
 def _ended(thread: threading.Thread, pause: float) -> bool:
     thread.join(pause)
     return not thread.is_alive()
-
-
-def _show_until(goes_on: Callable[[float], bool], show: Show, phase: Phase) -> None:
-    next_poll = 0.0
-    while goes_on(POLL_SECONDS):
-        if phase.watch is not None:
-            with contextlib.suppress(Exception):  # a read may fail where the job does not
-                phase.watch()
-        if (started := time.monotonic()) >= next_poll:
-            _poll(show, phase)
-            ended = time.monotonic()
-            next_poll = ended + POLL_SHARE * (ended - started)
-
-
-def _poll(show: Show, phase: Phase) -> None:
-    with contextlib.suppress(Exception):  # a listing may fail where the job does not
-        phase.poll(show)

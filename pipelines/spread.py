@@ -11,7 +11,7 @@ class Spread(beam.PTransform):  # type: ignore[misc] # Beam is untyped; not froz
     """(key, value) pairs with different keys to (key, [value]), spread over the workers.
 
     Grouping hashes the keys, which gives 4 workers 2, 8, 4 and 2 of 16 shards. Reshuffle gives each 4, on Flink by a
-    rebalance. It has five transforms more, and each costs the in-process runner 20 ms at its start. Threads of one
+    rebalance. It has five transforms more, and each costs Beam's own runner 20 ms at its start. Threads of one
     process take the next element when they are free, so grouping is enough there.
     """
 

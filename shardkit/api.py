@@ -121,7 +121,7 @@ def convert(
         strip_metadata: Whether EXIF (with GPS positions), XMP, comments and thumbnails are removed; the pixels and
             colour profiles stay.
         name: Name of the dataset.
-        workers: Number of threads of the in-process runner; None for one per core.
+        workers: Number of threads in this process; None for one per core.
         beam_options: Options of Apache Beam, such as ``["--runner=FlinkRunner", "--flink_master=flink:8081"]``.
         listener: Receives messages and progress; None for no output.
 
@@ -140,20 +140,17 @@ def convert(
     require_extra("convert", "converting")
     source_url, output_url = source_location(source), location("OUTPUT", output)
     source_options, options = option_values(given)
-    from shardkit.pipelines.executor import BeamExecutor
-    from shardkit.pipelines.options import runner_config
-    from shardkit.pipelines.readiness import refuse_unready
+    from shardkit.executors import make_executor
     from shardkit.writing.conversion import Conversion
     from shardkit.writing.progress import Silent
     from shardkit.writing.reject_limit import RejectLimit
 
-    runner = runner_config(beam_options, workers)
-    refuse_unready(runner, (listener or Silent()).say, SOURCE=source_url, OUTPUT=output_url)
+    say = (listener or Silent()).say
     return Conversion(
         source_url,
         output_url,
         options,
-        BeamExecutor(runner),
+        make_executor(beam_options, workers, say, SOURCE=source_url, OUTPUT=output_url),
         source_options=source_options,
         limit=RejectLimit.parse(str(max_rejected)),
         overwrite=overwrite,
@@ -255,19 +252,9 @@ def plan(
     require_extra("convert", "planning")
     source_url = source_location(source)
     source_options, options = option_values(given)
-    from shardkit.pipelines.executor import BeamExecutor
-    from shardkit.pipelines.options import runner_config
-    from shardkit.pipelines.readiness import refuse_unready
+    from shardkit.executors import make_executor
     from shardkit.writing.progress import Silent
     from shardkit.writing.source_plan import plan_source
 
-    runner = runner_config(beam_options, workers)
-    refuse_unready(runner, (listener or Silent()).say, SOURCE=source_url)
-    return plan_source(
-        source_url,
-        source_options,
-        options,
-        BeamExecutor(runner),
-        listener or Silent(),
-        temp_location=runner.temp_location,
-    )
+    executor = make_executor(beam_options, workers, (listener or Silent()).say, SOURCE=source_url)
+    return plan_source(source_url, source_options, options, executor, listener or Silent())

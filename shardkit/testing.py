@@ -21,12 +21,12 @@ from shardkit.sources import Source, SourceOptions
 from shardkit.storage import Folder
 from shardkit.writing import shard
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.executor import SequentialExecutor
 from shardkit.writing.output.run_token import claimed
 from shardkit.writing.output.work_folder import work_folder
 from shardkit.writing.progress import Silent
 from shardkit.writing.reject_limit import RejectLimit
 from shardkit.writing.source_plan import plan_inventory, take_inventory
+from shardkit.writing.threads import ThreadExecutor
 
 _EXPLICIT = UserCall(is_explicit=True)
 
@@ -109,8 +109,8 @@ def inventory_table(
 
 
 def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
-    """Return the plan of a small source, made in this thread. One class is enough."""
-    executor, listener = SequentialExecutor(), Silent()
+    """Return the plan of a small source, made without Beam. One class is enough."""
+    executor, listener = ThreadExecutor(1), Silent()
     with work_folder(None) as work, claimed(work) as run:
         inventory = take_inventory(source, work, run, options, executor, listener, call=_EXPLICIT)
     return plan_inventory(inventory, options, listener, _EXPLICIT)
@@ -129,7 +129,7 @@ def convert_without_beam(
     source_options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
     **changed: Any,
 ) -> Manifest:
-    """Convert a small source in this thread; the files are those of ``shardkit convert``, except the log.
+    """Convert a small source without Beam; the files are those of ``shardkit convert``, except the log.
 
     Any number of images may be bad, and one class is enough.
 
@@ -145,7 +145,7 @@ def convert_without_beam(
             source_url,
             output_url,
             options or ConvertOptions(**changed),
-            SequentialExecutor(),
+            ThreadExecutor(1),
             source_options=source_options,
             limit=RejectLimit.parse("100%"),
             call=_EXPLICIT,

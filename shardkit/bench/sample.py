@@ -1,7 +1,6 @@
 """A small copy of a dataset, converted again by the converter itself: what it gives is what a conversion gives."""
 
-from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,13 +15,11 @@ from shardkit.examples.sequence import Examples
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.option_values import Layout
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.plan_file import ShardTask
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import SourceOptions
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.executor import SequentialExecutor, WriteJob
-from shardkit.writing.progress import Phase
 from shardkit.writing.reject_limit import RejectLimit
+from shardkit.writing.threads import ThreadExecutor
 
 MAX_BYTES = 200 << 20  # 200 MiB
 MAX_PIXELS = 300 * 10**6  # about 6 seconds of decoding and encoding on one core
@@ -115,7 +112,7 @@ def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], thr
             str(output),
             # A fixed number of shards in all copies; contents were checked when the dataset was made.
             ConvertOptions(check="header", shards=min(SHARDS, sample.num_images), **options),
-            _ThreadExecutor(threads),
+            ThreadExecutor(threads),
             source_options=SourceOptions(layout=sample.layout),
             limit=RejectLimit.parse("100%"),
             call=UserCall(is_explicit=True),  # one class is enough
@@ -141,20 +138,3 @@ def _layout(examples: Examples) -> Layout | None:
     if MASK in features:
         return "masks"
     return "box-table" if OBJECT_LABELS in features else "unlabelled"
-
-
-class _ThreadExecutor(SequentialExecutor):
-    """Writes several shards at a time: Pillow's codecs run without the interpreter's lock."""
-
-    def __init__(self, threads: int) -> None:
-        self._threads = threads
-
-    def write_shards(self, job: WriteJob, tasks: Sequence[ShardTask], phase: Phase) -> None:
-        """See Executor."""
-        del phase
-        pool = ThreadPoolExecutor(self._threads)
-        try:
-            for _ in pool.map(job.write, tasks):
-                pass
-        finally:
-            pool.shutdown(cancel_futures=True)  # after Ctrl-C, what has not begun does not begin

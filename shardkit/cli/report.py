@@ -98,9 +98,7 @@ def _page_of_source(
 
     require_extra("convert", "a report about a source")
     from shardkit.call_arguments import option_values, source_location
-    from shardkit.pipelines.executor import BeamExecutor
-    from shardkit.pipelines.options import runner_config
-    from shardkit.pipelines.readiness import refuse_unready
+    from shardkit.executors import make_executor
     from shardkit.planning.user_call import UserCall
     from shardkit.report.page.html import make_page
     from shardkit.report.source_collection import SourceCollection
@@ -109,13 +107,8 @@ def _page_of_source(
     arguments = arguments_from(given, source)
     url = source_location(source)
     source_options, convert_options = option_values(arguments)
-    runner = runner_config(arguments["beam_options"], arguments["workers"])
-    refuse_unready(runner, terminal.say, SOURCE=url)
-    executor = BeamExecutor(runner)
-    with planned_source(url, source_options, convert_options, executor, terminal, runner.temp_location) as (
-        opened,
-        plan,
-    ):
+    executor = make_executor(arguments["beam_options"], arguments["workers"], terminal.say, SOURCE=url)
+    with planned_source(url, source_options, convert_options, executor, terminal) as (opened, plan):
         call = UserCall.of(url, source_options, convert_options)
         return make_page(SourceCollection(opened, plan, call), options, terminal)
 

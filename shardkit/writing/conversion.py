@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from shardkit import software
 from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, MachineError, ShardkitError, StaleRunError
+from shardkit.inventory.parts import PARTS
 from shardkit.naming import MANIFEST, WORK_FOLDER
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
@@ -124,9 +125,11 @@ class Conversion:
             except StaleRunError:
                 raise
             except ShardkitError:
-                # Keep an existing dataset as it was, and keep the list of rejects that the message names.
+                # Keep an existing dataset as it was, what the next run can go on with, and the list of rejects that the
+                # message names.
                 with contextlib.suppress(OSError):  # an unreachable output must not hide the original error
-                    if output.stat(MANIFEST) is not None and output.stat(REJECTED_IN_WORK) is None:
+                    is_resumable = output.stat(MANIFEST) is None and bool(output.scan(PARTS))
+                    if not is_resumable and output.stat(REJECTED_IN_WORK) is None:
                         run.finish()
                 raise
             self.log.write(output)

@@ -1,7 +1,7 @@
-"""The interface of what runs the two parallel steps of a conversion, and an executor that runs them in this thread.
+"""The interface of what runs the two parallel steps of a conversion.
 
-`pipelines` has the executor that runs them on Beam. Results and errors travel as files in the work folder, so an
-executor returns nothing and raises only for failures of the engine itself.
+`threads` has the executor that runs them in this process, `pipelines` the one that runs them on Beam. Results and
+errors travel as files in the work folder, so an executor returns nothing and raises only for failures of the engine.
 """
 
 from collections.abc import Sequence
@@ -10,7 +10,6 @@ from typing import Protocol
 
 from shardkit.planning.plan_file import ShardTask
 from shardkit.storage import Folder
-from shardkit.writing import inventory_tasks
 from shardkit.writing.inventory_tasks import InventoryJob
 from shardkit.writing.output.run_token import RunToken
 from shardkit.writing.part_groups import PartGroup
@@ -50,6 +49,11 @@ class Executor(Protocol):
         """Whether workers may run on other hosts, or with other libraries, than the driver."""
         ...
 
+    @property
+    def temp_location(self) -> str | None:
+        """A folder that all workers reach, for what is not part of an output; None for a local one."""
+        ...
+
     def take_inventory(self, job: InventoryJob, groups: Sequence[tuple[int, PartGroup]], phase: Phase) -> None:
         """List and check the groups of a source's parts; see `inventory_tasks`.
 
@@ -65,26 +69,3 @@ class Executor(Protocol):
             MachineError: The engine failed.
         """
         ...
-
-
-class SequentialExecutor:
-    """Runs both steps in the calling thread, without progress: for tests and for small sources."""
-
-    is_remote = False
-
-    def take_inventory(self, job: InventoryJob, groups: Sequence[tuple[int, PartGroup]], phase: Phase) -> None:
-        """See Executor."""
-        batches = [batch for index, group in groups for batch in inventory_tasks.list_groups(index, [group], job)]
-        if job.listing_check is not None:
-            summaries = [job.listing_check.summary(listing.table()) for _, listing in batches]
-            if inventory_tasks.is_refused(summaries, job):
-                return
-        names = [
-            name for batch_id, listing in batches for name in inventory_tasks.check_listing(batch_id, listing, job)
-        ]
-        inventory_tasks.write_part_names(names, job)
-
-    def write_shards(self, job: WriteJob, tasks: Sequence[ShardTask], phase: Phase) -> None:
-        """See Executor."""
-        for task in tasks:
-            job.write(task)

@@ -113,10 +113,9 @@ def plan_source(
     options: ConvertOptions,
     executor: Executor,
     listener: ProgressListener,
-    temp_location: str | None = None,
 ) -> Plan:
     """Plan the conversion of a source without an output folder; see planned_source."""
-    with planned_source(source_url, source_options, options, executor, listener, temp_location) as (_, plan):
+    with planned_source(source_url, source_options, options, executor, listener) as (_, plan):
         return plan
 
 
@@ -127,7 +126,6 @@ def planned_source(
     options: ConvertOptions,
     executor: Executor,
     listener: ProgressListener,
-    temp_location: str | None = None,
 ) -> Iterator[tuple[Source, Plan]]:
     """Plan the conversion of a source without an output folder; its images can be read inside the block.
 
@@ -139,7 +137,6 @@ def planned_source(
         options: Options of the conversion.
         executor: Runs the inventory.
         listener: Receives messages and progress.
-        temp_location: A folder that all workers reach; None for a local one.
 
     Raises:
         CallError: The options do not fit the source.
@@ -147,7 +144,7 @@ def planned_source(
         MachineError: The disk, the network or the engine failed.
     """
     call = UserCall.of(source_url, source_options, options)
-    with work_folder(temp_location) as work:
+    with work_folder(executor.temp_location) as work:
         source = open_source(source_url, source_options, work=work)
         listener.say(source.describe())
         with claimed(work) as run:

@@ -55,6 +55,7 @@ def test_options_that_do_not_fit_are_refused_before_an_image_is_read(
     assert sentence in result.stderr
     assert is_one_sentence(result.stderr)
     assert unreadable_images == []
+    assert not list((tmp_path / "out").rglob("*")), "`info` would call it an interrupted conversion"
 
 
 def test_the_fixture_notices_an_image_that_is_read(source, unreadable_images):

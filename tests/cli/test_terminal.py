@@ -10,8 +10,8 @@ import threading
 import pytest
 
 from shardkit.cli.progress import displays
-from shardkit.pipelines import progress
 from shardkit.testing import write_class_folders
+from shardkit.writing import progress
 
 from .calling import TIMEOUT_SECONDS, call, environment, run
 
@@ -67,7 +67,9 @@ def test_whoever_closed_the_outputs_gets_a_dataset_and_0(closed, tmp_path):
 
 
 def test_on_a_terminal_a_live_bar_is_drawn_and_taken_away_and_the_result_is_on_standard_output(slow_source, tmp_path):
-    code, out, sent = run_on_terminal("convert", slow_source, tmp_path / "out", "--shards", "20", "--resize", "200")
+    # Enlarged, so that each phase is seen in the middle.
+    words = ["--shards", "20", "--size", "900x900", "--workers", "1"]
+    code, out, sent = run_on_terminal("convert", slow_source, tmp_path / "out", *words)
     assert code == 0
     for phase in (b"checking", b"writing"):
         assert phase in sent

@@ -18,6 +18,7 @@ from ..cli.calling import call, convert, digests, run, start
 from .flink_cluster import Cluster
 
 JAR = "SHARDKIT_FLINK_JOB_SERVER_JAR"
+pytestmark = pytest.mark.timeout(1200)  # a round takes minutes
 ROUNDS = int(os.environ.get("SHARDKIT_FLINK_ROUNDS", "4"))
 NAMED_SECONDS = 60
 pytestmark = [

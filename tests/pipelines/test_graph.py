@@ -40,6 +40,7 @@ from shardkit.writing.worker_checks.driver_view import DriverView
 
 from ..cli.calling import call
 
+ON_BEAM = ["--", "--direct_num_workers=2"]  # without options of Beam, threads do the work
 IMAGE_SIDE = 80  # pixels: noise of that size takes 15 kB
 NUM_IMAGES = 40
 
@@ -70,7 +71,7 @@ def shuffled(monkeypatch):
 @pytest.mark.parametrize("check", ["decode", "header"])
 def test_no_image_bytes_cross_a_shuffle_while_converting(check, photographs, shuffled, tmp_path):
     num_bytes = sum(path.stat().st_size for path in photographs.rglob("*.jpg"))
-    result = call("convert", photographs, tmp_path / "out", "--shards", "4", "--check", check)
+    result = call("convert", photographs, tmp_path / "out", "--shards", "4", "--check", check, *ON_BEAM)
     assert result.exit_code == 0, result.output
     assert len(shuffled) >= 3, "parts, names and shards pass by"
     assert 0 < sum(shuffled) < num_bytes / 10
@@ -79,7 +80,7 @@ def test_no_image_bytes_cross_a_shuffle_while_converting(check, photographs, shu
 def test_no_image_bytes_cross_a_shuffle_while_verifying(photographs, shuffled, tmp_path):
     assert call("convert", photographs, tmp_path / "out", "--shards", "4").exit_code == 0
     shuffled.clear()
-    assert call("verify", tmp_path / "out", "--deep", "--", "--direct_num_workers=2").exit_code == 0
+    assert call("verify", tmp_path / "out", "--deep", *ON_BEAM).exit_code == 0
     assert 0 < sum(shuffled) < 4000
 
 

@@ -8,7 +8,7 @@ from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import write_class_folders
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.executor import SequentialExecutor
+from shardkit.writing.threads import ThreadExecutor
 
 from ..cli.calling import call, convert, digests
 from .crashing import PowerCut, convert_until, counted_changes, finished_shards, interrupt, nothing_left
@@ -19,7 +19,7 @@ SMALL = {"splits": {"train": Fraction(3, 5), "validation": Fraction(2, 5)}, "sha
 def convert_here(source, output, *, overwrite=False, **options):
     """Convert in this thread: Beam has no part in what is written when, and would take most of the time."""
     made = ConvertOptions(**options)
-    Conversion(str(source), str(output), made, SequentialExecutor(), overwrite=overwrite).run()
+    Conversion(str(source), str(output), made, ThreadExecutor(1), overwrite=overwrite).run()
 
 
 def test_after_a_power_cut_at_any_write_the_same_conversion_makes_it_good(tmp_path, monkeypatch):

@@ -25,6 +25,6 @@ def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(in_process, monk
         polled_twice.set()
         return 1
 
-    monkeypatch.setattr("shardkit.pipelines.progress.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("shardkit.writing.progress.POLL_SECONDS", 0.01)
     run_with_progress(RunnerConfig(), None, Phase(Silent(), "writing", 1, count))
     assert len(polls) >= 3

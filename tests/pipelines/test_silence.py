@@ -48,7 +48,7 @@ class Pipeline:
 def run(count, seconds, monkeypatch):
     """The messages while a job runs for some seconds, with the number of images after each poll."""
     monkeypatch.setattr(progress, "SILENT_SECONDS", 0.2)
-    monkeypatch.setattr(progress, "POLL_SECONDS", 0.02)
+    monkeypatch.setattr("shardkit.writing.progress.POLL_SECONDS", 0.02)
     listener = Saying()
     phase = Phase(listener, "checking", None, count)
     progress.run_with_progress(FLINK, Pipeline(lambda: time.sleep(seconds)), phase)

@@ -17,9 +17,9 @@ from shardkit.report.source_collection import SourceCollection
 from shardkit.sources import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, picture, write_tree
-from shardkit.writing.executor import SequentialExecutor
 from shardkit.writing.progress import Silent
 from shardkit.writing.source_plan import planned_source
+from shardkit.writing.threads import ThreadExecutor
 
 from ..cli.calling import SAMPLE_DATA
 
@@ -66,7 +66,7 @@ def page_of_dataset(source, folder, name):
 
 def page_of_source(source):
     options = SourceOptions(), ConvertOptions()
-    with planned_source(str(source), *options, SequentialExecutor(), Silent()) as (opened, plan):
+    with planned_source(str(source), *options, ThreadExecutor(1), Silent()) as (opened, plan):
         return make_page(SourceCollection(opened, plan, UserCall.of(str(source), *options)), ReportOptions())[0]
 
 

@@ -14,6 +14,7 @@ from shardkit.planning.checks.files import check_own_splits, check_unread
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.checks.misread_source import find_wrong_reading
 from shardkit.planning.checks.positions import check_positions
+from shardkit.planning.checks.turned import check_turned
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import own_splits
@@ -53,6 +54,7 @@ def collect_findings(
         *repeated,
         *check_unread(rejected, len(table), inventory.skipped),
         *check_positions(good, options),
+        *check_turned(good),
         *check_own_splits(table, splits, len(good), options, call),
     )
 

@@ -1,0 +1,38 @@
+"""The executor of a call: threads of this process, or a runner of Beam if the call has options of Beam."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from shardkit.option_values import number_of_workers
+
+if TYPE_CHECKING:
+    from shardkit.writing.executor import Executor
+    from shardkit.writing.progress import Level
+
+
+def make_executor(
+    beam_options: Sequence[str], workers: int | None, say: "Callable[[str, Level], None]", **places: str
+) -> "Executor":
+    """Return the executor of a call.
+
+    Args:
+        beam_options: Options of Beam.
+        workers: Number of threads in this process; None for one per core.
+        say: Receives what may make the job fail.
+        **places: Paths and URLs that driver and workers share, by the names for messages: SOURCE, OUTPUT.
+
+    Raises:
+        CallError: An option is unknown, does not fit the engine, or is out of range.
+        MachineError: The engine does not answer.
+    """
+    if not beam_options:
+        from shardkit.writing.threads import ThreadExecutor
+
+        return ThreadExecutor(number_of_workers(workers))
+    from shardkit.pipelines.executor import BeamExecutor
+    from shardkit.pipelines.options import runner_config
+    from shardkit.pipelines.readiness import refuse_unready
+
+    runner = runner_config(beam_options, workers)
+    refuse_unready(runner, say, **places)
+    return BeamExecutor(runner)
