@@ -193,6 +193,7 @@ def test_errors_of_a_disk_are_none_of_a_store():
     for error in (OSError(errno.EIO, "Input/output error"), FileNotFoundError(2, "gone"), MachineError("said")):
         raise_store_failure("/data/a", error)
         raise_store_failure("s3://bucket/a", error)
+        raise_store_failure("gs://bucket/a", error)
     with pytest.raises(StoreError, match=re.escape("gs://bucket/a: Permission denied; check the credentials")):
         raise_store_failure("gs://bucket/a", OSError(errno.EIO, "Permission denied", "gs://bucket/a"))
 
