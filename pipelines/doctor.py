@@ -19,6 +19,7 @@ from typing import Any
 import apache_beam as beam
 
 from shardkit import naming
+from shardkit.doctor.source_view import SourceView
 from shardkit.doctor.worker_report import DRIVER_FILE, LookJob, WorkerReport, as_payload, look, merged, of_payload
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.engine_log import engine_log
@@ -89,7 +90,9 @@ def look_job(source_url: str, output_url: str) -> Iterator[LookJob]:
     with os_errors_as("write into the output", output.url):
         there = [path for path in ("", naming.WORK_FOLDER) if output.stat(path) is not None]
         output.create()
-        job = LookJob(source_url, output, f"{naming.WORK_FOLDER}/doctor-{secrets.token_hex(8)}", secrets.token_hex(16))
+        # After OUTPUT was made, which may lie in SOURCE.
+        view, folder = SourceView.of(source_url), f"{naming.WORK_FOLDER}/doctor-{secrets.token_hex(8)}"
+        job = LookJob(source_url, view, output, folder, secrets.token_hex(16))
         with output.atomic_write(f"{job.folder}/{DRIVER_FILE}") as file:
             file.write(job.token.encode())
     try:

@@ -83,12 +83,11 @@ def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "
     """Run the tiny job, print the table of hosts, and return the checks."""
     from shardkit.cli.printing.hosts import hosts_table
     from shardkit.doctor.silence import likely_causes
-    from shardkit.doctor.source_view import SourceView
     from shardkit.doctor.worker_report import all_versions
     from shardkit.doctor.workers import check_workers
     from shardkit.pipelines.doctor import NoAnswerError, look_job, worker_reports
 
-    versions, view = all_versions(runner.engine.beam_version), SourceView.of(source)
+    versions = all_versions(runner.engine.beam_version)
     seconds = DATAFLOW_SECONDS if runner.engine.kind == "dataflow" else ANSWER_SECONDS
     terminal.say(f"asking the workers, for {seconds:.0f} s at most …")
     with look_job(source, output) as job:
@@ -98,8 +97,8 @@ def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "
             for cause in likely_causes(runner.engine):
                 terminal.show(f"possible cause: {cause}")
             raise
-    terminal.show("", hosts_table(reports, versions, view, probes), "")
-    return list(check_workers(reports, versions, view, probes))
+    terminal.show("", hosts_table(reports, versions, job.source, probes), "")
+    return list(check_workers(reports, versions, job.source, probes))
 
 
 def _show(check: "Check", terminal: "Terminal") -> None:

@@ -15,6 +15,7 @@ from typing import Any
 from shardkit import software
 from shardkit.doctor.source_view import SourceView
 from shardkit.errors import ShardkitError
+from shardkit.sources.visibility import seen_again
 from shardkit.storage import Folder
 
 DRIVER_FILE = "driver"  # name of the file that the driver writes
@@ -27,12 +28,14 @@ class LookJob:
 
     Attributes:
         source_url: The source.
+        source: What the driver sees of it.
         output: The output folder.
         folder: Path in it of the folder that the driver made for this call.
         token: Content of the file DRIVER_FILE, random in that folder.
     """
 
     source_url: str
+    source: SourceView
     output: Folder
     folder: str
     token: str
@@ -90,7 +93,7 @@ def look(job: LookJob, beam_version: str) -> WorkerReport:
         beam_version: Version of Beam in this process.
     """
     started = time.monotonic()
-    source = SourceView.of(job.source_url)
+    source = seen_again(functools.partial(SourceView.of, job.source_url), job.source) or SourceView()
     probe, error = f"{job.folder}/probe-{secrets.token_hex(8)}", ""
     try:
         error = _try_output(job, probe)

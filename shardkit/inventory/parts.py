@@ -20,7 +20,7 @@ from shardkit.errors import DataError
 from shardkit.hashing import canonical_json
 from shardkit.inventory.digests import columns_digest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
-from shardkit.inventory.table import compact, concat_sorted, release_unused
+from shardkit.inventory.table import compact, concat_sorted, map_columns, release_unused
 from shardkit.option_values import Check
 from shardkit.sources.listing import Listing
 from shardkit.storage import Folder
@@ -34,7 +34,8 @@ _REJECTED_ENDING = ".rejected"
 _TOTALS_KEY = b"shardkit.facts"
 _HOST_KEY = b"shardkit.host"  # that checked the part, for errors
 READING_THREADS = 32  # an object store takes 50 ms for a part, and 10 million images have 78,000 of them
-BLOCK_ROWS = 1 << 16  # that become one table in memory
+# That become one table in memory. Each has as many mappings as columns, and Linux allows a process 65,530.
+BLOCK_ROWS = 1 << 18
 _PART_VERSION = b"3"
 
 
@@ -184,7 +185,7 @@ def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingT
 
 def _compact_block(parts_of_block: list[pa.Table]) -> pa.Table:
     """Return parts as one compact table: the columns of a part of 128 rows take 9 kB more than their values."""
-    block = compact(pa.concat_tables(parts_of_block, promote_options="permissive").combine_chunks())
+    block = map_columns(compact(pa.concat_tables(parts_of_block, promote_options="permissive").combine_chunks()))
     parts_of_block.clear()
     release_unused()
     return block

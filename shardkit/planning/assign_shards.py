@@ -13,13 +13,14 @@ A lap gives one example to every shard.
 Laps alone leave bytes 0.2-5 % apart, plain round robin by class 4-13 % (simulated, log-normal sizes).
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from shardkit.errors import CallError
-from shardkit.planning.measure_balance import Sizes, run_starts
+from shardkit.planning.measure_balance import Codes, Sizes, run_starts
+from shardkit.planning.row_groups import count_codes, gather, group_rows
 
 _Ints = npt.NDArray[np.int64]
 
@@ -31,14 +32,14 @@ _BLOCK_ROWS = 1 << 20  # rows whose whole laps are sorted at once
 _MAX_CANDIDATES = 4096  # examples of the light shard tried for one swap; the best of these is close enough
 
 
-def assign_shards(labels: npt.NDArray[np.int32], sizes: Sizes, num_shards: int) -> npt.NDArray[np.int32]:
+def assign_shards(labels: Codes, sizes: Sizes, num_shards: int) -> npt.NDArray[np.int32]:
     """Assign the examples of a split to its shards.
 
     The numbers of examples in the shards differ by at most 1, and so do those of every class. Bytes differ by at most
     1 % from about 1,000 examples per shard on, unless one example outweighs all others.
 
     Args:
-        labels: int32[n], ascending; -1 (unlabelled) is a class of its own. Sort the examples of a class by a uniform
+        labels: int[n], ascending; -1 (unlabelled) is a class of its own. Sort the examples of a class by a uniform
             hash.
         sizes: int[n], source bytes of each example, 0 or more.
         num_shards: Number of shards, at least 1.
@@ -86,17 +87,12 @@ def sort_by(
         codes: int32[n], the code of rows[i].
         hashes: uint64[num_rows], the hash of every row by its number.
     """
-    order = np.argsort(codes, kind="stable")
-    rows[:] = rows[order]
-    codes = codes[order]
+    order = group_rows(codes, int(codes.max(initial=0)) + 1, first=-1)
+    rows[:] = gather(rows, order)
+    codes = gather(codes, order)
     del order
     for some in np.split(rows, run_starts(codes)[1:]):
         some[:] = some[np.argsort(hashes[some], kind="stable")]
-
-
-def _narrow(numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.signedinteger[Any]]:
-    """Return row numbers in half the memory if 32 bits can hold them."""
-    return numbers.astype(np.int32) if len(numbers) < 1 << 31 else numbers
 
 
 def _lightest_first(loads: _Ints) -> npt.NDArray[np.intp]:
@@ -119,9 +115,7 @@ def _assign_whole_laps(rows: slice, sizes: Sizes, shards: npt.NDArray[np.int32],
             loads[targets] += lap_size
 
 
-def _assign_shared_laps(
-    rows: _Ints, classes: npt.NDArray[np.int32], sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints
-) -> None:
+def _assign_shared_laps(rows: _Ints, classes: Codes, sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
     """Assign rows sorted by class, fewer than num_shards of each class; update shards and loads in place.
 
     Every lap but the last uses each shard once, so counts stay within one. A class spans at most two laps.
@@ -153,7 +147,7 @@ class _Exchange(NamedTuple):
     moved: int
 
 
-def _swap(classes: npt.NDArray[np.int32], sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
+def _swap(classes: Codes, sizes: Sizes, shards: npt.NDArray[np.int32], loads: _Ints) -> None:
     """Swap examples between shards until bytes are within the tolerance; update shards and loads in place.
 
     In each round the i-th heaviest shard is paired with the i-th lightest, or with a later one after a round in which
@@ -164,14 +158,17 @@ def _swap(classes: npt.NDArray[np.int32], sizes: Sizes, shards: npt.NDArray[np.i
     # One number for class and size, class first. The span is so wide that two numbers of different classes differ by
     # more than any size.
     span = 2 * int(sizes.max()) + 1
-    rows = _narrow(np.argsort(shards, kind="stable"))
-    codes = np.empty(len(rows), np.int64)
-    ends = np.cumsum(np.bincount(shards, minlength=len(loads)))[:-1]
-    codes_of, rows_of = np.split(codes, ends), np.split(rows, ends)  # views, sorted by code in each shard
-    for of_shard, numbers in zip(codes_of, rows_of, strict=True):
-        unsorted = classes[numbers].astype(np.int64) * span + sizes[numbers]
-        by_code = np.argsort(unsorted, kind="stable")
-        of_shard[:], numbers[:] = unsorted[by_code], numbers[by_code]
+    rows = group_rows(shards, len(loads))
+    ends = np.cumsum(count_codes(shards, len(loads)))[:-1]
+    rows_of = np.split(rows, ends)  # views, sorted by code in each shard
+
+    def codes_of(shard: np.intp) -> _Ints:
+        # Computed again for each swap: those of all shards would take 8 bytes a row.
+        numbers = rows_of[shard]
+        return classes[numbers].astype(np.int64) * span + sizes[numbers]
+
+    for shard in np.arange(len(loads)):
+        rows_of[shard][:] = rows_of[shard][np.argsort(codes_of(shard), kind="stable")]
 
     num_pairs, offset = len(loads) // 2, 0
     for _ in range(_MAX_ROUNDS):
@@ -184,20 +181,22 @@ def _swap(classes: npt.NDArray[np.int32], sizes: Sizes, shards: npt.NDArray[np.i
             if gap * _INVERSE_TOLERANCE <= loads[light]:
                 continue
             good_enough = int(loads[light]) // _INVERSE_TOLERANCE
-            exchange = _best_exchange(codes_of[heavy], codes_of[light], gap, span, good_enough)
+            heavy_codes, light_codes = codes_of(heavy), codes_of(light)
+            exchange = _best_exchange(heavy_codes, light_codes, gap, span, good_enough)
             if exchange is None:
                 stuck |= heavy == heaviest[0] or light == lightest[0]
                 continue
-            heavy_code, heavy_row = codes_of[heavy][exchange.heavy_at], rows_of[heavy][exchange.heavy_at]
-            light_code, light_row = codes_of[light][exchange.light_at], rows_of[light][exchange.light_at]
-            _replace(codes_of[heavy], rows_of[heavy], exchange.heavy_at, light_code, light_row)
-            _replace(codes_of[light], rows_of[light], exchange.light_at, heavy_code, heavy_row)
+            heavy_code, heavy_row = heavy_codes[exchange.heavy_at], rows_of[heavy][exchange.heavy_at]
+            light_code, light_row = light_codes[exchange.light_at], rows_of[light][exchange.light_at]
+            _replace(heavy_codes, rows_of[heavy], exchange.heavy_at, light_code, light_row)
+            _replace(light_codes, rows_of[light], exchange.light_at, heavy_code, heavy_row)
             loads[heavy] -= exchange.moved
             loads[light] += exchange.moved
         offset = offset + 1 if stuck else 0
         if _within_tolerance(loads) or offset >= min(num_pairs, _MAX_PARTNERS):
             break
-    shards[rows] = np.repeat(np.arange(len(loads), dtype=np.int32), [len(part) for part in rows_of])
+    for number, part in enumerate(rows_of):
+        shards[part] = number
 
 
 def _within_tolerance(loads: _Ints) -> bool:

@@ -7,19 +7,19 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.dataset.manifest import Balance
+from shardkit.planning.row_groups import count_codes
 
+Codes = npt.NDArray[np.signedinteger[Any]]  # classes, of any integer type
 Sizes = npt.NDArray[np.integer[Any]]  # bytes, of any integer type
 
 _BLOCK_ROWS = 1 << 20  # rows whose classes are counted at once
 
 
-def measure_balance(
-    labels: npt.NDArray[np.int32], sizes: Sizes, shards: npt.NDArray[np.int32], num_shards: int
-) -> Balance:
+def measure_balance(labels: Codes, sizes: Sizes, shards: npt.NDArray[np.int32], num_shards: int) -> Balance:
     """Measure the balance of a split, in memory linear in n (without a table of class by shard).
 
     Args:
-        labels: int32[n], class of each example.
+        labels: int[n], class of each example.
         sizes: int[n], bytes of each example.
         shards: int32[n], shard of each example, in [0, num_shards).
         num_shards: Number of shards, at least 1; shards without examples count as empty.
@@ -29,7 +29,7 @@ def measure_balance(
     """
     if not len(labels):
         return Balance(count_spread=0, class_spread=0, bytes_spread=0.0)
-    counts = np.bincount(shards, minlength=num_shards)
+    counts = count_codes(shards, num_shards)
     loads = np.zeros(num_shards, np.int64)
     np.add.at(loads, shards, sizes)
     lightest, heaviest = int(loads.min()), int(loads.max())
@@ -41,7 +41,7 @@ def measure_balance(
     )
 
 
-def _class_spread(labels: npt.NDArray[np.int32], shards: npt.NDArray[np.int32], num_shards: int) -> int:
+def _class_spread(labels: Codes, shards: npt.NDArray[np.int32], num_shards: int) -> int:
     if (labels[1:] < labels[:-1]).any():
         order = np.argsort(labels, kind="stable")
         labels, shards = labels[order], shards[order]

@@ -32,6 +32,7 @@ from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.measure_balance import measure_balance
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import PLAN_VERSION_KEY
+from shardkit.planning.row_groups import count_codes, gather, group_rows
 from shardkit.planning.rows import Rows
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.planning.user_call import UserCall
@@ -206,8 +207,8 @@ def make_plan(
     del relations, chosen
     # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.
     hashes = hash64_column(good.lazy_column("key"), seed=options.seed, purpose="position")
-    order = np.argsort(split_of, kind="stable").astype(np.uint32 if len(good) < 1 << 32 else np.uint64)
-    ends = np.cumsum(np.bincount(split_of, minlength=len(names))).tolist()
+    order = group_rows(split_of, len(names)).astype(np.uint32 if len(good) < 1 << 32 else np.uint64)
+    ends = np.cumsum(count_codes(split_of, len(names))).tolist()
     del split_of
     splits = []
     for name, start, end in zip(names, [0, *ends], ends, strict=False):
@@ -255,8 +256,11 @@ def _plan_split(
 ) -> SplitPlan:
     """Assign the examples of one split to shards, and sort its rows in place into the order of writing."""
     # Sorted by class and hash, so that assigning needs no copies in another order.
-    sort_by(rows, labels.strata[rows], hashes)
-    strata, sizes = labels.strata[rows], good["source_bytes"].to_numpy()[rows]
+    sort_by(rows, gather(labels.strata, rows), hashes)
+    # Two bytes a row less where there are few classes.
+    is_narrow = labels.strata.max(initial=0) <= np.iinfo(np.int16).max
+    strata = gather(labels.strata, rows, np.int16 if is_narrow else np.int32)
+    sizes = gather(good["source_bytes"].to_numpy(), rows)
     num_bytes = int(sizes.sum(dtype=np.int64))
     chosen = choose_num_shards(
         split=name,
@@ -273,7 +277,7 @@ def _plan_split(
         name=name,
         num_bytes=num_bytes,
         class_counts=labels.counts(rows),
-        shard_counts=np.bincount(shards, minlength=chosen.num_shards).tolist(),
+        shard_counts=count_codes(shards, chosen.num_shards).tolist(),
         balance=balance,
         reasons=chosen.reasons,
     )

@@ -66,7 +66,7 @@ class UserCall:
         is_explicit = source_options.layout is not None or options.classes is not None
         given.pop("also", None)
         pairs = tuple(pair for some in given.values() for pair in some)
-        return cls(source, pairs, is_explicit, source_options.also)
+        return cls(source, pairs, is_explicit, also=source_options.also)
 
     def command(
         self, meaning: str, changed: Mapping[str, str | None] | None = None, *, source: str | None = None

@@ -8,7 +8,7 @@ import os
 import platform
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class FolderView(NamedTuple):
-    """What a host sees directly in a local folder, without files that operating systems leave behind.
+    """What a host sees directly in a folder, without files that operating systems leave behind.
 
     Attributes:
         num_entries: Number of files and folders.
@@ -34,14 +34,19 @@ class FolderView(NamedTuple):
     num_entries: int
     names_sum: int
 
+    @classmethod
+    def of_names(cls, names: Iterable[str]) -> "FolderView":
+        """Return the view of entries with these names; names that systems leave behind do not count."""
+        sums = [zlib.crc32(os.fsencode(name)) for name in names if not is_ignored(name)]
+        return cls(len(sums), sum(sums))
+
 
 def view_folder(folder: Folder, path: str = "") -> FolderView | None:
     """Return what this host sees in a folder; None in object stores and archives: there is nothing to compare."""
     folder = unfiltered(folder)
     if not isinstance(folder, LocalFolder):
         return None
-    sums = [zlib.crc32(os.fsencode(name)) for name in _names(join(folder.path, path))]
-    return FolderView(len(sums), sum(sums))
+    return FolderView.of_names(_names(join(folder.path, path)))
 
 
 def count_entries(folder: Folder, path: str) -> int | None:

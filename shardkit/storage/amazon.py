@@ -4,8 +4,8 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-# An answer that takes longer than this without a byte is asked for again. The client's own limit of 3 s is too short for
-# stores that copy a large object before they answer, and for long listings.
+# An answer that takes longer than this without a byte is asked for again. The client's own limit of 3 s is too short
+# for stores that copy a large object before they answer, and for long listings.
 ANSWER_SECONDS = 20.0
 CONNECT_SECONDS = 10.0
 # With pauses of up to 1, 2, 4 and 8 s between them: by itself pyarrow asks 30 times in 6 s, which does not wait long
@@ -46,7 +46,8 @@ FAULTS = (
     Fault(
         r"ExpiredToken|TokenRefreshRequired|InvalidToken|INVALID_ACCESS_KEY_ID|SIGNATURE_DOES_NOT_MATCH"
         r"|INVALID_CLIENT_TOKEN_ID|UNRECOGNIZED_CLIENT|MISSING_AUTHENTICATION_TOKEN|NOT_INITIALIZED"
-        r"|\(HTTP status 400\) during \w+ operation: (?:No response body\.?)?$",  # the code is in the body that is missing
+        # Without a body, which has the code.
+        r"|\(HTTP status 400\) during \w+ operation: (?:No response body\.?)?$",
         "the credentials have expired or are not valid",
         "renew them (AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN, or the profile)",
     ),
@@ -94,7 +95,7 @@ _AWS_ERROR = re.compile(
     r"AWS Error (?P<code>\w+)(?: \((?P<status>[^)]*)\))? during (?P<operation>\w+) operation: (?P<message>.*)",
     re.DOTALL,
 )
-_NOISE = re.compile(r"Unable to parse ExceptionName: \w+ Message: | \(Request ID: [^)]*\)|No response body\.?|^\w+: ")
+_NOISE = re.compile(r"Unable to parse ExceptionName: \w+ Message: | \(Request ID: [^)]*\)|No response body\.?")
 # What the policy of a user must allow, by the beginning of the operation's name.
 _PERMISSIONS = {
     "List": "s3:ListBucket",

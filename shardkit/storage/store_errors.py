@@ -51,7 +51,8 @@ def raise_store_failure(url: str, error: OSError) -> None:
             # The cause tells `is_transient` whether to try again.
             cause = error if explained.fault.is_transient else PermissionError(errno.EACCES, str(error))
             raise StoreError(f"{url}: {explained.text}, {AGAIN}") from cause
-    elif url.startswith("gs://"):
+    elif url.startswith("gs://") and (error.errno is None or str(error.filename).startswith("gs://")):
+        # Others are of the local disk, to which an object is written first.
         raise StoreError(f"{url}: {error.strerror or error}; {_GOOGLE_REMEDY}, {AGAIN}") from error
 
 

@@ -16,11 +16,12 @@ from shardkit.doctor.worker_report import (
     of_payload,
 )
 from shardkit.doctor.workers import check_workers, other_versions
+from shardkit.sources.visibility import view_folder
 from shardkit.storage import open_folder
 from shardkit.testing import write_class_folders
 
 VERSIONS = {"python": "3.11.7", "beam": "2.77.0", "pillow": "12.3.0", "numpy": "2.1.0"}
-VIEW = SourceView(4, "digest")
+VIEW = SourceView(4, 10)
 GOOD = WorkerReport("a", 1, VERSIONS, VIEW, probe="p")
 
 
@@ -31,8 +32,8 @@ def found(*reports, probes=("p",)):
 @pytest.mark.parametrize(
     ("changed", "sentence"),
     [
-        ({"source": SourceView(0, "other")}, "host a: SOURCE: 0 entries, the driver sees 4"),
-        ({"source": SourceView(4, "other")}, "host a: SOURCE: other names than the driver sees"),
+        ({"source": SourceView(0, 0)}, "host a: SOURCE: 0 entries, the driver sees 4"),
+        ({"source": SourceView(4, 11)}, "host a: SOURCE: other names than the driver sees"),
         ({"source": SourceView(error="Permission denied")}, "host a: SOURCE: Permission denied"),
         ({"output_error": "Read-only file system", "probe": ""}, "host a: OUTPUT: Read-only file system"),
         ({"probe": "elsewhere"}, "host a: the driver does not see what it wrote into OUTPUT"),
@@ -51,7 +52,7 @@ def test_patch_versions_of_python_and_beam_may_differ_and_of_nothing_else():
 
 
 def test_the_same_fault_of_several_processes_of_a_host_is_told_once():
-    bad = dataclasses.replace(GOOD, source=SourceView(0, ""))
+    bad = dataclasses.replace(GOOD, source=SourceView())
     assert len(found(bad, dataclasses.replace(bad, process=2), dataclasses.replace(bad, host="b"))) == 2
 
 
@@ -73,7 +74,7 @@ def job(tmp_path):
     source = write_class_folders(tmp_path / "source", {"ant": 1, "bee": 1})
     output = open_folder(str(tmp_path / "out"))
     output.create()
-    made = LookJob(str(source), output, "work/doctor", str(tmp_path))
+    made = LookJob(str(source), SourceView.of(str(source)), output, "work/doctor", str(tmp_path))
     with output.atomic_write(f"{made.folder}/{DRIVER_FILE}") as file:
         file.write(made.token.encode())
     return made
@@ -103,3 +104,14 @@ def test_what_is_not_there_is_an_error_and_not_an_empty_folder(tmp_path):
     (tmp_path / "table.csv").write_text("a,b\n")
     assert SourceView.of(str(tmp_path / "table.csv")) == SourceView(4)
     assert SourceView.of("hdfs://host/path").error
+
+
+def test_doctor_and_convert_see_a_folder_by_the_same_rule(tmp_path):
+    """What systems leave behind on one host is no difference."""
+    source = write_class_folders(tmp_path / "source", {"ant": 1, "bee": 1})
+    seen = SourceView.of(str(source))
+    assert (seen.num_entries, seen.names_sum) == view_folder(open_folder(str(source)))
+    (source / ".DS_Store").touch()
+    assert seen.difference(SourceView.of(str(source))) == ""
+    (source / "ant").rename(source / "cat")
+    assert seen.difference(SourceView.of(str(source))) == "other names than the driver sees"

@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from shardkit.inventory.table import compact, concat_sorted, plain_type
+from shardkit.inventory.table import compact, concat_sorted, map_columns, plain_type
 
 # Keys of several bytes a letter, empty texts, nulls, numbers of all widths, a column that only one part has values in.
 ROWS = [
@@ -56,3 +56,14 @@ def test_hashes_with_and_without_nulls_are_joined():
 
 
 NULLS = [(str(i), pa.array([value], pa.binary(4))) for i, value in enumerate([None, b"1234", None])]
+
+
+def test_columns_in_mappings_of_their_own_have_the_same_values():
+    table = compact(pa.Table.from_pylist(ROWS, SCHEMA)).append_column("none", pa.nulls(len(ROWS)))
+    before = pa.total_allocated_bytes()
+    mapped = map_columns(table)
+    assert mapped.equals(table)
+    assert mapped.schema == table.schema
+    assert pa.total_allocated_bytes() - before < table.nbytes // 2, "the values lie in Arrow's allocator"
+    nested = pa.table({"boxes": pa.array([[[1.5, 2.0]], None, []], pa.list_(pa.list_(pa.float64())))})
+    assert map_columns(nested).equals(nested)

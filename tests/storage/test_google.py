@@ -4,6 +4,7 @@ import errno
 
 import pytest
 
+from shardkit.errors import StoreError
 from shardkit.storage import TEMPORARY, google, open_folder, remote
 from shardkit.storage.google import shorten_errors, with_retry_limit
 
@@ -145,7 +146,7 @@ def test_an_upload_that_always_fails_leaves_what_was_there_before(bucket, monkey
 def test_a_tree_that_cannot_be_removed_is_an_error(bucket):
     write_objects(bucket, "tree/a")
     bucket.server.fail("DELETE ", status=403)
-    with pytest.raises(PermissionError, match=r"testing@example.com does not have access"):
+    with pytest.raises(StoreError, match=r"testing@example.com does not have access"):
         open_folder(bucket.url).remove_tree("tree")
 
 

@@ -9,6 +9,9 @@ import pytest
 from shardkit.errors import MachineError, StoreError
 from shardkit.storage import amazon, open_folder, os_errors_as, raise_store_failure, retry, unreadable
 from shardkit.storage.retry import is_transient, retried
+from shardkit.writing.output import run_token
+
+from ..pages import CHECKOUT
 
 DATA = bytes(range(256)) * 64
 
@@ -49,7 +52,7 @@ ACTIONS = {
             "list-type",
             403,
             "AccessDenied",
-            "Access Denied); allow it to the credentials in use (s3:ListBucket)",
+            "Access Denied); allow it to the credentials in use (s3:List",
         ),
         ("write", "PUT", 403, "AccessDenied", "(s3:PutObject)"),
         ("write", " copy", 403, "AccessDenied", "(s3:GetObject and s3:PutObject)"),
@@ -153,7 +156,7 @@ def test_an_answer_may_take_longer_than_the_three_seconds_of_the_client(folder, 
 
 
 def test_the_limits_travel_to_workers(folder, s3_server):
-    copy = pickle.loads(pickle.dumps(folder))
+    copy = pickle.loads(pickle.dumps(folder))  # noqa: S301 - our own
     before = s3_server.num_failed()
     s3_server.fail("GET", status=503, code="SlowDown")
     with pytest.raises(StoreError):
@@ -190,6 +193,7 @@ def test_errors_of_a_disk_are_none_of_a_store():
     for error in (OSError(errno.EIO, "Input/output error"), FileNotFoundError(2, "gone"), MachineError("said")):
         raise_store_failure("/data/a", error)
         raise_store_failure("s3://bucket/a", error)
+        raise_store_failure("gs://bucket/a", error)
     with pytest.raises(StoreError, match=re.escape("gs://bucket/a: Permission denied; check the credentials")):
         raise_store_failure("gs://bucket/a", OSError(errno.EIO, "Permission denied", "gs://bucket/a"))
 
@@ -217,3 +221,13 @@ def test_every_class_of_faults_is_one_that_an_error_has():
         "AWS Error NETWORK_CONNECTION during GetObject operation: curlCode: 28, Timeout was reached",
     ]
     assert [amazon.explain(error).fault for error in errors] == list(amazon.FAULTS)
+
+
+def test_the_page_has_a_remedy_for_every_class_of_faults():
+    text = (CHECKOUT / "pipelines/README.md").read_text(encoding="utf-8").partition("\n## Object stores\n")[2]
+    rows = [line.split(" | ") for line in text.partition("\n## ")[0].splitlines() if line.startswith("| ")][2:]
+    assert [row[0].removeprefix("| ") for row in rows] == [fault.said for fault in amazon.FAULTS]
+    assert all(len(row) == 2 for row in rows)
+    assert f"{amazon.MAX_ATTEMPTS} times, with pauses" in text
+    assert f"{amazon.ANSWER_SECONDS:.0f} s for its first byte" in text
+    assert f"the {run_token.STALE_SECONDS:.0f} s of a run" in text

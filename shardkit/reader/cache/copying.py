@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from shardkit.dataset.manifest import Shard
-from shardkit.errors import CONVERT_AGAIN, DataError, MachineError
+from shardkit.errors import CONVERT_AGAIN, DataError, MachineError, StoreError
 from shardkit.storage import COPY_BYTES, Folder, write_fully
 
 # A request to an object store takes about 50 ms whatever its size: 16 requests of 8 MiB at a time make that negligible
@@ -94,6 +94,8 @@ def _result(chunk: "Future[bytes]", url: str) -> bytes:
     except (FileNotFoundError, NotADirectoryError):
         msg = f"{url}: the shard is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg) from None
+    except StoreError:  # it names the shard and the remedy
+        raise
     except OSError as error:
         msg = f"{url}: cannot copy the shard: {error.strerror or error}"
         raise MachineError(msg) from error

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from shardkit.inventory.inventory import Inventory
 from shardkit.inventory.parts import BLOCK_ROWS
 from shardkit.inventory.schema import INVENTORY_SCHEMA
-from shardkit.inventory.table import compact, concat_sorted, release_unused
+from shardkit.inventory.table import compact, concat_sorted, map_columns, release_unused
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 
@@ -28,9 +28,10 @@ def inventory(num_files: int, num_classes: int, *, checked: bool) -> pa.Table:
     shares = 1 / np.sqrt(np.arange(1, num_classes + 1))
     labels = np.sort(rng.choice(num_classes, num_files, p=shares / shares.sum()).astype(np.int32))
     names = pa.array([f"class_{i:05d}" for i in range(num_classes)])
-    blocks = []
-    for start in range(0, num_files, BLOCK_ROWS):
-        blocks.append(_block(_part(start, labels[start : start + BLOCK_ROWS], names, rng, checked=checked)))
+    blocks = [
+        _block(_part(start, labels[start : start + BLOCK_ROWS], names, rng, checked=checked))
+        for start in range(0, num_files, BLOCK_ROWS)
+    ]
     return concat_sorted(blocks)
 
 
@@ -40,7 +41,7 @@ def _block(part: pa.Table) -> pa.Table:
     with pa.ipc.new_file(sink, part.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
         writer.write_table(part, max_chunksize=len(part) // 2 + 1)
     stored = sink.getvalue()
-    block = compact(pa.ipc.open_file(stored).read_all().combine_chunks())
+    block = map_columns(compact(pa.ipc.open_file(stored).read_all().combine_chunks()))
     release_unused()
     return block
 

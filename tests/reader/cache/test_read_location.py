@@ -6,9 +6,10 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from shardkit import read_manifest, reader
-from shardkit.errors import CallError
+from shardkit.errors import CallError, MachineError
 from shardkit.reader.cache.read_location import check_remote_reading
 from shardkit.reader.table.records import load_table
 from shardkit.storage import open_folder
@@ -114,3 +115,45 @@ def test_slow_ways_to_read_are_warned_of_with_the_remedy(url, in_blocks, variabl
     for message, part in zip(caplog.messages, said, strict=True):
         assert message.startswith(url)
         assert part in message
+
+
+def test_a_dataset_in_s3_is_trained_on_from_an_empty_cache_although_the_store_fails_now_and_then(
+    noise, s3_bucket, s3_server, tmp_path
+):
+    upload(noise, f"{s3_bucket}/noise")
+    s3_server.fail("GET .*tfrecord", times=1, status=503, code="SlowDown")
+    s3_server.fail("GET .*tfrecord", times=1, cuts=True)
+    s3_server.fail("HEAD .*parquet", times=1, resets=True)
+    before = s3_server.num_failed()
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"])
+    options = {**OPTIONS, "training": True, "cache": str(tmp_path / "cache")}
+    train_fn = reader.make_dataset_fn(f"{s3_bucket}/noise", "train", **options)
+    steps = iter(strategy.distribute_datasets_from_function(train_fn))
+    with strategy.scope():
+        weights = tf.Variable(tf.zeros([8 * 8 * 3, 3]))
+
+    @tf.function
+    def train(batch):
+        def one_replica(images, labels):
+            with tf.GradientTape() as tape:
+                logits = tf.reshape(tf.cast(images, tf.float32) / 255, [-1, 8 * 8 * 3]) @ weights
+                loss = tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(labels, logits))
+            weights.assign_sub(0.01 * tape.gradient(loss, weights))
+            return loss
+
+        return strategy.run(one_replica, args=batch)
+
+    losses = [float(strategy.reduce("MEAN", train(next(steps)), axis=None)) for _ in range(3)]
+    assert s3_server.num_failed() - before == 3
+    assert losses[0] == pytest.approx(np.log(3), abs=1e-4)
+    assert np.isfinite(losses).all()
+    assert np.abs(weights.numpy()).max() > 0
+    assert len(list((tmp_path / "cache").glob("*.tfrecord"))) == 3
+
+
+def test_a_store_that_refuses_a_shard_is_named_and_leaves_no_copy(noise, s3_bucket, s3_server, tmp_path):
+    upload(noise, f"{s3_bucket}/noise")
+    s3_server.fail("GET .*tfrecord", status=403, code="AccessDenied")
+    with pytest.raises(MachineError, match=r"s3://.*tfrecord: .*access denied .*s3:GetObject"):
+        batches(f"{s3_bucket}/noise", cache=str(tmp_path / "cache"))
+    assert not list((tmp_path / "cache").glob("*.tfrecord"))

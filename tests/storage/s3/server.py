@@ -2,8 +2,8 @@
 
     python tests/storage/s3/server.py
 
-prints its URL and ends with its standard input. It is moto's server, in a process of its own: pyarrow waits for answers in
-a destructor, where it holds the lock that a thread of the same process would need.
+prints its URL and ends with its standard input. It is moto's server, in a process of its own: pyarrow waits for answers
+in a destructor, where it holds the lock that a thread of the same process would need.
 
 `POST /-/faults` sets the faults (see Faults), `GET /-/counts` returns the number of requests that were made to fail.
 """
