@@ -224,6 +224,28 @@ def test_without_contents_keys_are_known_and_duplicates_are_not(source, tmp_path
         append_without_beam(str(output), str(again))
 
 
+def test_groups_of_the_dataset_keep_their_split(tmp_path):
+    def patients(name, first, *, copies):
+        names = [f"{'ant' if i % 2 else 'bee'}/p{i}_{name}{j}.png" for i in range(10) for j in range(copies)]
+        return write_tree(tmp_path / name, {one: picture(number) for number, one in enumerate(names, first)})
+
+    options = {"group_by": r"/(p\d)_", "split_by": "stratified", "splits": SPLITS}
+    convert_without_beam(str(patients("old", 0, copies=2)), str(tmp_path / "out"), **options)
+    before = rows(tmp_path / "out")
+    outcome = append_without_beam(
+        str(tmp_path / "out"),
+        str(patients("new", 500, copies=3)),
+        splits=dict.fromkeys(("train", "validation"), Fraction(1, 2)),
+    )
+    split_of = {key.split("/")[1][:2]: split for key, (split, _) in before.items()}
+    found = rows(tmp_path / "out")
+    assert {split_of[key.split("/")[1][:2]] == split for key, (split, _) in found.items()} == {True}
+    assert len(found) == 50
+    assert leak_problems(outcome.manifest) == []
+    assert outcome.manifest.source.groups == 10
+    assert outcome.manifest.generations[1].source.groups == 0
+
+
 def test_a_single_new_class_may_be_appended_but_not_a_folder_around_the_classes(dataset, tmp_path):
     wrapped = write_class_folders(tmp_path / "wrapped", {"batch/ant": 2, "batch/bee": 2})
     with pytest.raises(CallError, match="the folder 'batch' would become a new class, but 'ant' in it is a class"):
