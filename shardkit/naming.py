@@ -12,6 +12,7 @@ REJECTED = "rejected.parquet"
 RUN_LOG = "run-log.jsonl"
 WORK_FOLDER = ".shardkit"
 DATASET_FILES = frozenset({MANIFEST, RUN_LOG})  # a folder with both is a dataset of shardkit
+INDEXES = "indexes"  # folder of the indexes of adopted TFRecords
 RECORDS_ENDING = ".tfrecord"
 INDEX_ENDING = ".index.parquet"
 

@@ -1,6 +1,7 @@
 """Adopt TFRecord files: scan each once, decide features, keys and classes, write the indexes, then the manifest."""
 
 import dataclasses
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -11,7 +12,6 @@ from shardkit import naming
 from shardkit.adoption.class_names import ClassNames, Labels, name_classes, range_line
 from shardkit.adoption.features import AdoptedFeatures, adopted_features, merge_counts
 from shardkit.adoption.files import (
-    INDEXES,
     assign_splits,
     check_heads,
     dataset_place,
@@ -22,10 +22,11 @@ from shardkit.adoption.first_records import adoptable_layout, read_if_there, rea
 from shardkit.adoption.keys import KeyChoice, choose_keys
 from shardkit.adoption.publishing import Adoption, publish
 from shardkit.adoption.scan_files import RecordsFile, ScanJob, Scanner, read_scan, scan_names
-from shardkit.adoption.scanning import Scan
+from shardkit.adoption.scanning import Scan, needed_features
+from shardkit.dataset.foreign.file_names import missing_shards
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.foreign.record_layout import RecordLayout
-from shardkit.dataset.foreign.tfds_folder import labels_file, read_labels
+from shardkit.dataset.foreign.tfds_folder import DATASET_INFO, labels_file, read_labels, shard_lengths
 from shardkit.dataset.index import indexed_labels
 from shardkit.dataset.manifest import find_dataset
 from shardkit.errors import CallError, DataError
@@ -34,6 +35,7 @@ from shardkit.storage import TEMPORARY, Folder
 
 _PROBLEMS_SHOWN = 5
 _LABELLED = {"class", "classes", "objects"}
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +105,8 @@ def adopt_files(
         sample_records(found.records, files), options.overrides, tfds, url=printable(found.records.url)
     )
     layout = dataclasses.replace(layout, key=options.key_feature or layout.key)
-    say("\n".join(_layout_lines(layout, split_line)))
+    lines = _layout_lines(layout, split_line)
+    say("\n".join([*lines, *(f"warning   there are only {missing}" for missing in missing_shards(found.sizes))]))
     scanner.scan_files(ScanJob(found.records, work, layout), files)
     scans = scan_names(work, len(files))
     merged = _merge(found.records, files, work, scans, layout, options)
@@ -112,7 +115,7 @@ def adopt_files(
     adoption = Adoption(
         root=root,
         records_root=records_root,
-        name=options.name or root.url.rstrip("/").rpartition("/")[2] or "dataset",
+        name=options.name or _name_of(root.url),
         files=files,
         sha256=merged.sha256,
         adopted=merged.adopted,
@@ -121,6 +124,12 @@ def adopt_files(
     )
     publish(adoption, work, scans)
     return root.url
+
+
+def _name_of(url: str) -> str:
+    """Return the name of the last folder; of a version of TFDS, ``mnist/3.0.1``, that of the folder above."""
+    parts = [part for part in url.split("/") if part and not _VERSION.fullmatch(part)]
+    return parts[-1] if parts else "dataset"
 
 
 def _refuse_occupied(root: Folder, *, overwrite: bool) -> None:
@@ -144,11 +153,11 @@ def _refuse_occupied(root: Folder, *, overwrite: bool) -> None:
             "manifest and the indexes elsewhere"
         )
         raise CallError(msg)
-    others = [entry.name for entry in root.scan(INDEXES) if not _is_ours(root, entry.name)]
+    others = [entry.name for entry in root.scan(naming.INDEXES) if not _is_ours(root, entry.name)]
     if others:
         msg = (
-            f"{root.url}/{INDEXES} holds files that shardkit did not write, such as {printable(others[0])}; add --into "
-            "DATASET to write the manifest and the indexes elsewhere"
+            f"{root.url}/{naming.INDEXES} holds files that shardkit did not write, such as {printable(others[0])}; "
+            "add --into DATASET to write the manifest and the indexes elsewhere"
         )
         raise CallError(msg)
 
@@ -157,7 +166,7 @@ def _is_ours(root: Folder, name: str) -> bool:
     if name.startswith(TEMPORARY):
         return True
     is_digest = len(name) == 16 and all(char in "0123456789abcdef" for char in name)
-    return is_digest and root.stat(f"{INDEXES}/{name}").is_folder  # type: ignore[union-attr] # it was just listed
+    return is_digest and root.stat(f"{naming.INDEXES}/{name}").is_folder  # type: ignore[union-attr] # it was just listed
 
 
 def _merge(
@@ -176,12 +185,16 @@ def _merge(
     problems: list[str] = []
     num_problems = num_records = num_rotated = num_bad_boxes = num_zero = 0
     counts, texts, sha256 = [], dict[int, str](), []
+    uneven = set[str]()
     lowest, highest, where = 1 << 31, -1, ""
+    info = read_if_there(records, DATASET_INFO)
+    announced = {} if info is None else shard_lengths(info, records.url)
     for file, name in zip(files, scans, strict=True):
         scan = read_scan(work, name)
         num_problems += len(scan.problems)
         problems += [f"{printable(file.path)}, record {at}: {found}" for at, found in scan.problems[:_PROBLEMS_SHOWN]]
-        _check_unchanged(records, file, scan)
+        uneven |= set(scan.uneven)
+        _check_whole(records, file, scan, announced.get(file.path))
         counts.append((file.path, scan.features))
         texts = scan.class_texts | texts
         sha256.append(scan.sha256)
@@ -195,16 +208,24 @@ def _merge(
                 where = f"{printable(file.path)}, record {_first_with(scan, highest)}"
     if problems:
         raise _refused(records, problems, num_problems)
-    merged = merge_counts(counts)
+    merged = merge_counts(counts, needed_features(layout))
     key = layout.key if layout.key in merged and merged[layout.key].kind == "bytes" else options.key_feature
     columns = ((file.path, read_scan(work, name).rows["key_text"]) for file, name in zip(files, scans, strict=True))
     choice = choose_keys(key, columns, is_required=options.key_feature is not None)
-    adopted = adopted_features(layout, merged, num_records, choice.feature)
+    adopted = adopted_features(layout, merged, num_records, choice.feature, uneven)
     return _Merged(adopted, choice, Labels(lowest, highest, where), num_zero, texts, num_rotated, num_bad_boxes, sha256)
 
 
-def _check_unchanged(records: Folder, file: RecordsFile, scan: Scan) -> None:
-    if scan.num_bytes != file.num_bytes and not scan.problems:
+def _check_whole(records: Folder, file: RecordsFile, scan: Scan, announced: int | None) -> None:
+    if scan.problems:
+        return
+    if announced is not None and announced != len(scan.rows):
+        msg = (
+            f"{records.url}/{printable(file.path)}: the file has {counted(len(scan.rows), 'record')}, and "
+            f"{DATASET_INFO} announces {announced:,}; restore the file, or move {DATASET_INFO} away to adopt it anyway"
+        )
+        raise DataError(msg)
+    if scan.num_bytes != file.num_bytes:
         msg = (
             f"{records.url}/{printable(file.path)}: the file had {file.num_bytes} bytes and now has {scan.num_bytes}; "
             "somebody is writing it: adopt it when it is finished"

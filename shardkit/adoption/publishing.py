@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from shardkit import naming, software
 from shardkit.adoption.features import AdoptedFeatures
-from shardkit.adoption.files import INDEXES
 from shardkit.adoption.keys import KeyChoice, keys_of
 from shardkit.adoption.scan_files import RecordsFile, read_scan
 from shardkit.adoption.scanning import Scan
@@ -84,7 +83,7 @@ def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
     """
     root, digest = adoption.root, adoption.digest
     root.create()
-    folder = f"{INDEXES}/{digest[:_FOLDER_DIGITS]}"
+    folder = f"{naming.INDEXES}/{digest[:_FOLDER_DIGITS]}"
     written = [
         _write_index(adoption, file, read_scan(work, name), folder, digest)
         for file, name in zip(adoption.files, scans, strict=True)
@@ -119,9 +118,9 @@ def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
     )
     with root.atomic_write(naming.MANIFEST) as file:
         file.write(manifest.to_bytes())
-    for entry in root.scan(INDEXES):
-        if f"{INDEXES}/{entry.name}" != folder:
-            root.remove_tree(f"{INDEXES}/{entry.name}")
+    for entry in root.scan(naming.INDEXES):
+        if f"{naming.INDEXES}/{entry.name}" != folder:
+            root.remove_tree(f"{naming.INDEXES}/{entry.name}")
     return manifest
 
 

@@ -92,6 +92,7 @@ def serialize_scan(scan: Scan) -> bytes:
         "num_rotated": scan.num_rotated,
         "num_bad_boxes": scan.num_bad_boxes,
         "num_with_gps": scan.num_with_gps,
+        "uneven": scan.uneven,
         "problems": scan.problems,
     }
     out = io.BytesIO()

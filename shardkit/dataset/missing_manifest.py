@@ -21,6 +21,8 @@ def explain_missing_manifest(root: Folder) -> str:
     with contextlib.suppress(OSError):  # no explanation if the folder cannot be listed
         if root.stat(naming.WORK_FOLDER) is not None:
             return f"{plain}, and this one was interrupted: run the same `shardkit convert` again to finish it"
+        if root.scan(naming.INDEXES):
+            return f"{plain}, and here an adoption was interrupted: run the same `shardkit adopt` again to finish it"
         given = root.stat("")
         if given is not None and not given.is_folder:
             return _explain_file(root)
@@ -29,7 +31,10 @@ def explain_missing_manifest(root: Folder) -> str:
             if child.is_folder and root.stat(f"{child.name}/{naming.MANIFEST}") is not None:
                 return f"this is the parent folder of a dataset: give {root.url}/{child.name}"
         if any(child.name.endswith(naming.RECORDS_ENDING) for child in children):
-            return f"{plain}, and this folder has TFRecord files only: restore its manifest, or {CONVERT_AGAIN}"
+            return (
+                f"{plain}, and this folder has TFRecord files only: restore its manifest, or {CONVERT_AGAIN}; if "
+                f"others wrote them, `shardkit adopt {root.url}` makes one"
+            )
         if _has_image(root, "", _MAX_DEPTH):
             return f"this is a folder of images: convert it first, with `shardkit convert {root.url} OUT`, and give OUT"
     return plain
