@@ -13,6 +13,7 @@ RUN_LOG = "run-log.jsonl"
 WORK_FOLDER = ".shardkit"
 DATASET_FILES = frozenset({MANIFEST, RUN_LOG})  # a folder with both is a dataset of shardkit
 INDEXES = "indexes"  # folder of the indexes of adopted TFRecords
+_INDEX_FOLDER_DIGITS = 16
 RECORDS_ENDING = ".tfrecord"
 INDEX_ENDING = ".index.parquet"
 
@@ -79,6 +80,16 @@ class ShardName:
                 return name
         msg = f"{file_name!r} is not a shard's name such as 'train-00003-of-00064.tfrecord'"
         raise ManifestError(msg)
+
+
+def index_folder(digest: str) -> str:
+    """Return the name of the folder of an adoption's indexes in INDEXES."""
+    return digest[:_INDEX_FOLDER_DIGITS]
+
+
+def is_index_folder(name: str) -> bool:
+    """Return whether a folder in INDEXES has the name of an adoption's indexes."""
+    return len(name) == _INDEX_FOLDER_DIGITS and all(char in "0123456789abcdef" for char in name)
 
 
 def is_shard_file(file_name: str) -> bool:

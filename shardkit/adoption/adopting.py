@@ -165,8 +165,7 @@ def _refuse_occupied(root: Folder, *, overwrite: bool) -> None:
 def _is_ours(root: Folder, name: str) -> bool:
     if name.startswith(TEMPORARY):
         return True
-    is_digest = len(name) == 16 and all(char in "0123456789abcdef" for char in name)
-    return is_digest and root.stat(f"{naming.INDEXES}/{name}").is_folder  # type: ignore[union-attr] # it was just listed
+    return naming.is_index_folder(name) and root.stat(f"{naming.INDEXES}/{name}").is_folder  # type: ignore[union-attr] # it was just listed
 
 
 def _merge(

@@ -23,8 +23,6 @@ from shardkit.dataset.manifest import ADOPTED, Balance, Index, Manifest, Rejecte
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import Folder
 
-_FOLDER_DIGITS = 16  # of the digest, in the name of the folder of indexes
-
 
 @dataclass(frozen=True, slots=True)
 class Adoption:
@@ -83,7 +81,7 @@ def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
     """
     root, digest = adoption.root, adoption.digest
     root.create()
-    folder = f"{naming.INDEXES}/{digest[:_FOLDER_DIGITS]}"
+    folder = f"{naming.INDEXES}/{naming.index_folder(digest)}"
     written = [
         _write_index(adoption, file, read_scan(work, name), folder, digest)
         for file, name in zip(adoption.files, scans, strict=True)

@@ -21,11 +21,11 @@ def explain_missing_manifest(root: Folder) -> str:
     with contextlib.suppress(OSError):  # no explanation if the folder cannot be listed
         if root.stat(naming.WORK_FOLDER) is not None:
             return f"{plain}, and this one was interrupted: run the same `shardkit convert` again to finish it"
-        if root.scan(naming.INDEXES):
-            return f"{plain}, and here an adoption was interrupted: run the same `shardkit adopt` again to finish it"
         given = root.stat("")
         if given is not None and not given.is_folder:
             return _explain_file(root)
+        if any(naming.is_index_folder(child.name) for child in root.scan(naming.INDEXES)):
+            return f"{plain}, and here an adoption was interrupted: run the same `shardkit adopt` again to finish it"
         children = root.scan()
         for child in children[:_MAX_CHILDREN]:
             if child.is_folder and root.stat(f"{child.name}/{naming.MANIFEST}") is not None:

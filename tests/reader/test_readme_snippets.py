@@ -45,6 +45,7 @@ HOLDS = {
     "from-tfds": "len(list(pathlib.Path('EXPORTED').glob('*/*/*.jpg'))) == 240",
     "convert-in-python": "not outcome.unchanged and outcome.manifest.splits['train'].num_examples > 150",
     "manifest": "len(manifest.classes) == 4",
+    "adopt-in-python": "shardkit.open('ADOPTED', 'train')[0]['image'] == shardkit.open('OUT', 'train')[0]['image']",
     "open": "example.label_names == ['star'] and by_key['image'] == example['image']",
     "without-shardkit": "row['label_name'] in {'circle', 'square', 'star', 'triangle'}",
 }
@@ -55,6 +56,7 @@ PRINTED = {
     "convert-in-python": "240 4",
     "describe": "train: 192 examples, 3 steps of 64, 4 classes, full order",
     "manifest": "192 3",
+    "adopt-in-python": "../OUT 192",
     "without-shardkit": "192",
     "numpy": "(32, 64, 64, 3) float32 (32,)",
     "jax": "(64, 64, 64, 3)",
