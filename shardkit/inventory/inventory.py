@@ -32,4 +32,5 @@ class Inventory:
     @classmethod
     def of(cls, source: Source, table: pa.Table, totals: ListingTotals) -> "Inventory":
         """Return the inventory of a source from all of its rows and the totals of its listings."""
+        source.check_classes(totals.classes)
         return cls(table, source.layout, totals.skipped, source.classes or totals.class_names())

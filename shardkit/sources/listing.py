@@ -2,7 +2,7 @@
 
 import abc
 import os
-from collections.abc import Iterable, Iterator, MutableMapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, MutableMapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any, NamedTuple, cast
@@ -253,6 +253,14 @@ class Source(abc.ABC):
     def classes(self) -> tuple[str, ...] | None:
         """Class names in label order, if the format defines them; None: as listed, else sorted."""
         return None
+
+    def check_classes(self, classes: Mapping[int, str]) -> None:
+        """Check the class names by number that all listings together gave.
+
+        Raises:
+            DataError: They contradict each other.
+        """
+        del classes
 
     @property
     @abc.abstractmethod

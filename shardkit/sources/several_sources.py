@@ -5,6 +5,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
+from shardkit.dataset.foreign.file_names import is_tfrecord_name
 from shardkit.errors import CallError
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
@@ -33,6 +34,9 @@ def pattern_refusal(source: str) -> CallError | None:
         if open_folder(source).stat("") is not None:
             return None
     folder = scheme + separator + ("/".join(parts[:first]) or ("/" if path.startswith("/") else "."))
+    if is_tfrecord_name(_PATTERN.sub("0", parts[-1])):
+        commands = [Command(folder, (), "all TFRecord files in it; --ignore leaves some out")]
+        return refusal(f"{source} is a pattern; SOURCE is one file, or a folder", commands)
     return refusal(
         f"{source} is a pattern; SOURCE is one folder, table, list, label file or archive", _commands(folder)
     )

@@ -9,6 +9,7 @@ objects/bbox, objects/label, objects/…
 from collections.abc import Sequence
 
 from shardkit.dataset.foreign.found_features import FoundFeatures, Kind, Sampled, listed
+from shardkit.dataset.foreign.image_feature import HEIGHTS, WIDTHS
 from shardkit.dataset.foreign.record_layout import BoxFeatures
 from shardkit.errors import DataError
 from shardkit.naming import printable
@@ -17,7 +18,7 @@ MODELS_OBJECTS = "image/object/"
 _MODELS_SIDES = tuple(f"{MODELS_OBJECTS}bbox/{side}" for side in ("ymin", "xmin", "ymax", "xmax"))
 _BOX = "bbox"
 _LABELS = ("label", "class/label", "class/text", "bbox/label")  # the last in build_imagenet_data.py
-_MAX_FRACTION = 1.5  # boxes may leave the image by rounding or on purpose; pixels are far above
+MAX_FRACTION = 1.5  # boxes may leave the image by rounding or on purpose; pixels are far above
 _TAKEN = {"bbox", "label", "label_name", "name"}  # fields that every object has
 
 
@@ -65,7 +66,7 @@ def find_boxes(found: FoundFeatures, sampled: Sequence[Sampled], label: str, nam
             counts = " and ".join(f"{len(one)} of {side}" for side, one in zip(sides, values, strict=True))
             msg = f"{where} has {num} values of {label} and {counts}; each object needs a class and a box"
             raise DataError(msg)
-        far = [one for side in values for one in side if isinstance(one, bytes) or not abs(one) <= _MAX_FRACTION]
+        far = [one for side in values for one in side if isinstance(one, bytes) or not abs(one) <= MAX_FRACTION]
         if far:
             msg = (
                 f"{where}: a box of {sides[0].rpartition('/')[0]} has a side at {far[0]!r}, and sides are read as "
@@ -84,4 +85,5 @@ def find_boxes(found: FoundFeatures, sampled: Sequence[Sampled], label: str, nam
         one_each = all(len(features.get(name, [])) == len(features.get(label, [])) for _, features in sampled)
         if one_each and (feature.kind != "bytes" or feature.is_text):
             extra.append((name, field, feature.kind))
-    return BoxFeatures(sides, tuple(extra))
+    size = [next((name for name in names_ if name in found), None) for names_ in (HEIGHTS, WIDTHS)]
+    return BoxFeatures(sides, tuple(extra), tuple(name for name in size if name) if all(size) else ())

@@ -125,6 +125,8 @@ def _shown(value: bytes | int | float) -> str:  # noqa: PYI041
     if _is_text(value):
         text = value.decode()
         return repr(text if len(text) <= 60 else text[:60] + "…")
+    if is_image(value):
+        return f"an image of {len(value):,} bytes"
     return f"{len(value):,} bytes {value[:_SHOWN_BYTES]!r}" + ("…" if len(value) > _SHOWN_BYTES else "")
 
 

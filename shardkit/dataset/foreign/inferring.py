@@ -125,7 +125,9 @@ def _others(
     for name, feature in others.items():
         if name in used or name in {image.height, image.width, image.channels}:
             continue
-        if feature.kind == "empty":
+        if not name or name.isspace():
+            left_out.append((name, "it has no name"))
+        elif feature.kind == "empty":
             left_out.append((name, "no values in the first records"))
         elif name in _OF_THE_FILE:
             left_out.append((name, "of the old image file"))

@@ -10,6 +10,7 @@ Never a guess between two: if several features may be the labels, the error name
 """
 
 from collections.abc import Sequence
+from typing import Literal
 
 from shardkit.dataset.foreign.box_features import MODELS_OBJECTS, object_labels
 from shardkit.dataset.foreign.found_features import FoundFeature, FoundFeatures, Sampled, listed
@@ -60,7 +61,8 @@ def find_label(
         raise UnknownNameError(msg)
     of_objects = object_labels(found)
     name = wanted or _only(_candidates(found, sampled, of_objects, tfds), found)
-    return _described(found[name], sampled, label_type, found, is_of_object=name in of_objects)
+    is_list = name == "labels" or (tfds is not None and name in tfds.multi_labels)
+    return _described(found[name], sampled, label_type, found, is_of_object=name in of_objects, is_list=is_list)
 
 
 def _candidates(
@@ -73,7 +75,8 @@ def _candidates(
         if declared:
             return ["label"] if declared.count("label") and not of_objects else declared
     if _MODELS_CLASS in found:
-        return [_MODELS_CLASS]  # boxes, if there are some, are of this class
+        # ImageNet's boxes are of this class; those of Open Images (create_oid_tf_record.py) have classes of their own.
+        return [_MODELS_CLASS, *of_objects[:1]] if any("/class/" in name for name in of_objects) else [_MODELS_CLASS]
     plain = {name.lower(): name for name in found if found[name].kind != "empty" and not found[name].holds_images}
     usual = [plain[name] for name in _USUAL if name in plain]
     candidates = list(dict.fromkeys([*of_objects, *usual]))
@@ -123,9 +126,10 @@ def _described(
     found: FoundFeatures,
     *,
     is_of_object: bool,
+    is_list: bool,
 ) -> LabelFeature:
     name, shown = feature.name, printable(feature.name)
-    first_line: int = 1 if name.startswith(("image/class/", MODELS_OBJECTS)) else 0
+    first_line = _first_line(name, sampled, found)
     if feature.kind == "empty":
         msg = f"the feature {shown!r} has no values in the first {len(sampled)} records; found:{listed(found)}"
         raise DataError(msg)
@@ -137,14 +141,14 @@ def _described(
             msg = f"the feature {shown!r} holds fractions, and classes are names or whole numbers; found:"
             raise DataError(msg + listed(found))
         names = names_of(name, found, sampled)
-        return LabelFeature(name, "objects", feature.kind == "bytes", names, first_line=1 if first_line else 0)
+        return LabelFeature(name, "objects", feature.kind == "bytes", names, first_line=first_line)
     if label_type == "number" or (feature.kind == "float" and label_type == "auto"):
         return _targets(feature, sampled, label_type)
     if feature.kind == "float" and not _are_whole(name, sampled):
         msg = f"the feature {shown!r} holds fractions, which are no classes; leave out --label-type class"
         raise CallError(msg)
-    kind: LabelKind = "class" if feature.most <= 1 and name != "labels" else "classes"
-    if kind == "classes" and feature.fewest == feature.most > 1 and _are_indicators(name, sampled):
+    kind: LabelKind = "class" if feature.most <= 1 and not is_list else "classes"
+    if kind == "classes" and not is_list and feature.fewest == feature.most > 1 and _are_indicators(name, sampled):
         msg = (
             f"the feature {shown!r} holds {feature.most} zeros and ones in each record: an indicator of each class, "
             "or a list of their numbers. Write the numbers of the classes that apply, or name another feature with "
@@ -156,8 +160,19 @@ def _described(
         kind,
         feature.kind == "bytes",
         names_of(name, found, sampled),
-        first_line=1 if first_line else 0,
+        first_line=first_line,
     )
+
+
+def _first_line(name: str, sampled: Sequence[Sampled], found: FoundFeatures) -> Literal[0, 1]:
+    """Return the number that the first line of `--classes` stands for.
+
+    In tensorflow/models, ImageNet's script and the label maps of object detection count from 1. research/slim's other
+    scripts use the same names of features (dataset_utils.image_to_tfexample), store no names, and count from 0.
+    """
+    from_one = name.startswith(MODELS_OBJECTS) or (name == _MODELS_CLASS and any(n in found for n in _NAMES_OF[name]))
+    holds_zero = any(0 in features.get(name, []) for _, features in sampled)
+    return 1 if from_one and not holds_zero else 0
 
 
 def _targets(feature: FoundFeature, sampled: Sequence[Sampled], label_type: LabelType) -> LabelFeature:

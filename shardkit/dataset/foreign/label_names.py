@@ -1,5 +1,6 @@
 """Map the numbers of labels to names of classes."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -27,7 +28,9 @@ class LabelNames:
     def describe(self) -> str:
         """Return one line for the user, with the first and the last number and their names."""
         last = self.first + len(self.names) - 1
-        ends = f"{self.first} is {printable(self.names[0])!r}, {last} is {printable(self.names[-1])!r}"
+        ends = f"{self.first} is {printable(self.names[0])!r}"
+        if last > self.first:
+            ends += f", {last} is {printable(self.names[-1])!r}"
         return f"{counted(len(self.names), 'name')} from {self.origin}: {ends}"
 
     def name_of(self, number: int, where: str) -> str:
@@ -43,15 +46,33 @@ class LabelNames:
         if 0 <= at < len(self.names):
             return self.names[at]
         last = self.first + len(self.names) - 1
-        msg = f"{where} has the label {number}, and {self.origin} names {self.first} to {last}"
+        of = f"{self.first} to {last}" if last > self.first else f"only {self.first}"
+        msg = f"{where} has the label {number}, and {self.origin} names {of}"
         if number == last + 1 and self.first == 0:
             remedy = (
-                "if the labels count from 1, put a line for 0 above the first name (a class without images) and give "
-                "the list with --classes"
+                "add the name that is missing; if the labels count from 1, put a line for 0 above the first name (a "
+                "class without images). --classes takes the list"
             )
         else:
             remedy = "give the list of these records with --classes, or leave it out to keep the numbers as names"
         raise DataError(f"{msg}; {remedy}")
+
+
+_NUMBERED = re.compile(r"(?P<number>[0-9]+):(?P<name>.*\S)\s*")
+
+
+def numbered_names(lines: Sequence[str], origin: str) -> LabelNames | None:
+    """Return the names in lines such as "0:daisy"; None if there are other lines, or numbers are left out.
+
+    Source: tensorflow/models, research/slim/datasets/dataset_utils.py, write_label_file.
+    """
+    matches = [_NUMBERED.fullmatch(line) for line in lines]
+    found = [(int(match["number"]), match["name"]) for match in matches if match]
+    if not found or len(found) < len(lines) or len({name for _, name in found}) < len(found):
+        return None
+    first = found[0][0]
+    is_consecutive = [number for number, _ in found] == list(range(first, first + len(found)))
+    return LabelNames(tuple(name for _, name in found), first, origin) if is_consecutive else None
 
 
 def lines_as_names(classes: Sequence[str], first_line: int) -> LabelNames:
@@ -72,4 +93,4 @@ def lines_as_names(classes: Sequence[str], first_line: int) -> LabelNames:
         msg = f"--classes: lines {first} and {second} are both {printable(twice)!r}, and they name different numbers"
         raise CallError(f"{msg}; give each number a name of its own")
     first = 0 if len(names) == _IMAGENET_CLASSES + 1 else first_line
-    return LabelNames(names, first, f"--classes, counted from {first}")
+    return LabelNames(names, first, "--classes")

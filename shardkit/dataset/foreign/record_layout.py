@@ -59,10 +59,12 @@ class BoxFeatures:
     Attributes:
         sides: Features of ymin, xmin, ymax and xmax; or one feature with these four of each box after each other.
         extra: (feature, field of an object, kind) of further values, one for each box.
+        size: Features of the height and width in pixels of the picture that was annotated; () if there are none.
     """
 
     sides: tuple[str, ...]
     extra: tuple[tuple[str, str, Kind], ...] = ()
+    size: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

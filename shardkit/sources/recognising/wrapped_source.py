@@ -1,6 +1,6 @@
 """A source that adds something to a source of any layout: a sentence, or a part that counts what is left out."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -41,6 +41,10 @@ class WrappedSource(Source):
     def describe(self) -> str:
         """See Source."""
         return self.inner.describe()
+
+    def check_classes(self, classes: Mapping[int, str]) -> None:
+        """See Source."""
+        self.inner.check_classes(classes)
 
     def parts(self) -> Sequence[Any]:
         """See Source."""

@@ -21,19 +21,21 @@ def picture(kind: str, shade: int = 0, height: int = 8, width: int = 12) -> byte
     from PIL import Image
 
     file = io.BytesIO()
-    Image.new("RGB", (width, height), (shade % 256, 128, 255 - shade % 256)).save(file, kind)
+    Image.new("RGB", (width, height), (shade * 23 % 256, 128, 255 - shade * 23 % 256)).save(file, kind)
     return file.getvalue()
 
 
 def example(features: Mapping[str, Any]) -> bytes:
     """Return a serialized tf.train.Example of texts, bytes, whole numbers, fractions, or lists of one of these."""
-    return encode({name: _feature(value) for name, value in features.items()})
+    return encode({name: _feature(value, name) for name, value in features.items()})
 
 
-def _feature(value: Any) -> bytes:
+def _feature(value: Any, name: str) -> bytes:
     values = value if isinstance(value, list) else [value]
-    if not values:
-        return bytes_feature([])
+    if not values:  # an empty list has a kind, too
+        if name.endswith("/text"):
+            return bytes_feature([])
+        return float_feature([]) if name.endswith(("min", "max", "area")) else int64_feature(())
     if isinstance(values[0], str | bytes):
         return bytes_feature([one.encode() if isinstance(one, str) else one for one in values])
     return float_feature(values) if isinstance(values[0], float) else int64_feature(tuple(values))

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from shardkit.dataset.foreign.inferring import LayoutOverrides, infer_layout
-from shardkit.dataset.foreign.tfds_folder import read_tfds_features
+from shardkit.dataset.foreign.tfds_folder import read_tfds_features, shard_lengths
 from shardkit.errors import CallError, DataError, UnknownNameError
 
 from .records import coco, imagenet, jpeg, melanoma, picture, sampled, tfrecorder
@@ -124,3 +124,28 @@ def test_boxes_of_tfds_in_another_order_are_refused() -> None:
     )
     with pytest.raises(DataError, match="'bbox' are XYWH"):
         read_tfds_features(spec, None, "/data")
+
+
+@pytest.mark.parametrize(
+    "content", ["[1]", '{"pythonClassName": 1, "featuresDict": 3}', '{"pythonClassName": "x", "sequence": []}', "{"]
+)
+def test_odd_files_of_tfds_are_refused_or_not_used(content: str) -> None:
+    if content == "[1]":  # another program's file of this name
+        assert read_tfds_features(content.encode(), None, "/data") is None
+        return
+    with pytest.raises(DataError, match="restore it, or move it away"):
+        read_tfds_features(content.encode(), b'{"supervisedKeys": 7}', "/data")
+
+
+def test_dataset_info_announces_the_records_of_each_file() -> None:
+    info = b"""{"name": "mnist", "fileFormat": "tfrecord", "splits": [
+        {"name": "train", "shardLengths": ["5", "4"],
+         "filepathTemplate": "{DATASET}-{SPLIT}.{FILEFORMAT}-{SHARD_X_OF_Y}"},
+        {"name": "test", "shardLengths": ["2"]}]}"""
+    assert shard_lengths(info, "/data") == {
+        "mnist-train.tfrecord-00000-of-00002": 5,
+        "mnist-train.tfrecord-00001-of-00002": 4,
+        "mnist-test.tfrecord-00000-of-00001": 2,
+    }
+    with pytest.raises(DataError, match="not what TFDS writes"):
+        shard_lengths(b'{"splits": [{"shardLengths": ["many"]}]}', "/data")

@@ -10,7 +10,7 @@ from shardkit.dataset.foreign.compression import Compression, compression_of, in
 from shardkit.dataset.foreign.file_names import is_tfrecord_name, split_of_file, stems
 from shardkit.dataset.foreign.found_features import Sampled
 from shardkit.dataset.foreign.frames import frames
-from shardkit.dataset.foreign.values import read_features
+from shardkit.dataset.foreign.values import Features, read_features
 from shardkit.errors import DataError, RecordError
 from shardkit.naming import split_of_folder
 from shardkit.sources.listing import ending, unicode_problem
@@ -20,6 +20,8 @@ from shardkit.storage import Entry, Folder, os_errors_as
 _HEAD_BYTES = 64 << 10  # 64 KiB
 _FIRST_RECORDS = 64  # of the first file, which decide what the features mean
 _FIRST_BYTES = 32 << 20  # 32 MiB of them
+WHOLE_FILES = 64  # of which sampled records are kept whole; of others long values are cut, to bound memory
+_CUT_BYTES = 4 << 10  # 4 KiB
 _READING_THREADS = 32  # an object store takes 50 ms for a file
 
 
@@ -134,12 +136,28 @@ def find_files(folder: Folder, excluded: str | None, name: str | None) -> FoundF
 def sample(folder: Folder, files: Sequence[TfrecordFile]) -> dict[str, list[Sampled]]:
     """Return the first records of each file by path: 64 of the first one, and one of each other.
 
+    Records of files behind the first WHOLE_FILES have long values cut.
+
     Raises:
         DataError: None of the first records of a file can be read.
     """
     with ThreadPoolExecutor(_READING_THREADS) as pool:
-        read = pool.map(lambda i: _sample_file(folder, files[i], 1 if i else _FIRST_RECORDS), range(len(files)))
+        read = pool.map(lambda i: _sample_numbered(folder, files[i], i), range(len(files)))
         return {file.path: found for file, found in zip(files, read, strict=True)}
+
+
+def _sample_numbered(folder: Folder, file: TfrecordFile, index: int) -> list[Sampled]:
+    found = _sample_file(folder, file, 1 if index else _FIRST_RECORDS)
+    return found if index < WHOLE_FILES else [Sampled(where, _cut(features)) for where, features in found]
+
+
+def _cut(features: Features) -> Features:
+    return {
+        name: [value[:_CUT_BYTES] for value in values if isinstance(value, bytes)]
+        if values and isinstance(values[0], bytes)
+        else values
+        for name, values in features.items()
+    }
 
 
 def _sample_file(folder: Folder, file: TfrecordFile, num: int) -> list[Sampled]:

@@ -10,7 +10,7 @@ the work folder. While the conversion runs, this takes the disk space of the ima
 """
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, cast
 
@@ -22,7 +22,7 @@ from shardkit.dataset.foreign.label_names import LabelNames
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.foreign.values import Features, locate_bytes, read_features
 from shardkit.errors import DataError, RecordError
-from shardkit.naming import WORK_FOLDER
+from shardkit.naming import WORK_FOLDER, printable
 from shardkit.reject_reasons import DAMAGED, TRUNCATED
 from shardkit.sources.detection.rows import counted
 from shardkit.sources.listing import (
@@ -57,6 +57,7 @@ class Tfrecords(Source):
         files: The files.
         record_layout: Which feature is what.
         names: Names of the labels' numbers; None if there are none, or a feature has them.
+        group: Feature of the groups, such as a patient's number; None for none.
         is_spooled: Whether images are written into the work folder.
         is_file: Whether SOURCE is the only file itself.
         other_files: Number of files next to them by ending.
@@ -68,6 +69,7 @@ class Tfrecords(Source):
     files: tuple[TfrecordFile, ...]
     record_layout: RecordLayout
     names: LabelNames | None
+    group: str | None
     is_spooled: bool
     is_file: bool
     other_files: tuple[tuple[str, int], ...]
@@ -76,7 +78,7 @@ class Tfrecords(Source):
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        return pa.schema([*LISTING_SCHEMA, PATH, OFFSET, *record_fields(self.record_layout)])
+        return pa.schema([*LISTING_SCHEMA, PATH, OFFSET, *record_fields(self.record_layout, self.group)])
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -105,7 +107,20 @@ class Tfrecords(Source):
             f"{', ' + ' and '.join(kinds) if kinds else ''}; {how}"
         )
         names = [f"names     {self.names.describe()}"] if self.names else []
-        return "\n  ".join([head, *self.record_layout.describe(), *names, *self.remarks])
+        groups = [f"group     {printable(self.group)}"] if self.group else []
+        return "\n  ".join([head, *self.record_layout.describe(), *groups, *names, *self.remarks])
+
+    def check_classes(self, classes: Mapping[int, str]) -> None:
+        """See Source; two numbers of one name are two classes that would silently become one."""
+        number_of: dict[str, int] = {}
+        for number, name in sorted(classes.items()):
+            if number_of.setdefault(name, number) != number:
+                label = self.record_layout.label
+                msg = (
+                    f"{self.files_folder.url}: the labels {number_of[name]} and {number} are both {name!r} in "
+                    f"{label.names!r}; give a name for each number with --classes"
+                )
+                raise DataError(msg)
 
     def parts(self) -> list[TfrecordFile]:
         """Return one part for each file."""
@@ -119,7 +134,7 @@ class Tfrecords(Source):
                 number of records than its dataset announces, or names of classes contradict each other.
         """
         skipped = dict(self.other_files) if part == self.files[0] else {}
-        reader = RecordReader(part.path, part.stem, part.split, self.record_layout, self.names)
+        reader = RecordReader(part.path, part.stem, part.split, self.record_layout, self.names, self.group)
         if not self.is_spooled:
             yield from self._batches(part, reader, _in_place(part, self.record_layout), batch_rows, skipped)
             return
@@ -130,7 +145,7 @@ class Tfrecords(Source):
             # As columns, which are small: no row may be given away before the file is complete.
             listings = [
                 Listing(self.schema, columns=one.table(), skipped=one.skipped, classes=one.classes)
-                for one in self._batches(part, reader, _Spooling(blob, cast("BinaryIO", spool)), batch_rows, skipped)
+                for one in self._batches(part, reader, _Spooling(blob, spool), batch_rows, skipped)
             ]
         yield from listings
 
@@ -175,7 +190,7 @@ def _row(frame: Frame, part: TfrecordFile, reader: RecordReader, place: _Place, 
     try:
         row = row._replace(split=reader.split_of(features))
         image = image_bytes(reader.layout, features)
-        label_name, more = reader.annotation(frame.number, features)
+        label_name, more = reader.annotation(frame.number, features, image)
         path, offset = place(frame, features, image)
     except BadRecord as error:
         return row._replace(reason=error.reason, message=str(error))

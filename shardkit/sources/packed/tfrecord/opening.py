@@ -6,7 +6,7 @@ from dataclasses import replace
 from shardkit.dataset.foreign.file_names import missing_shards
 from shardkit.dataset.foreign.found_features import Sampled, find_features, listed
 from shardkit.dataset.foreign.inferring import LayoutOverrides, infer_layout
-from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
+from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names, numbered_names
 from shardkit.dataset.foreign.record_layout import LabelFeature, RecordLayout
 from shardkit.dataset.foreign.tfds_folder import (
     DATASET_INFO,
@@ -21,13 +21,14 @@ from shardkit.dataset.foreign.tfds_folder import (
 from shardkit.errors import DataError
 from shardkit.naming import counted, printable
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.packed.tfrecord.files import FoundFiles, TfrecordFile, find_files, sample
+from shardkit.sources.packed.tfrecord.files import WHOLE_FILES, FoundFiles, TfrecordFile, find_files, sample
 from shardkit.sources.packed.tfrecord.layout import Tfrecords
 from shardkit.sources.walking import children
 from shardkit.storage import Folder, os_errors_as
 
 # TFRecorder numbers text labels by TensorFlow Transform's vocabulary and stores it there (beam_pipeline.py).
 _VOCABULARIES, _VOCABULARY = "transform_fn/assets", "vocab_"
+_SLIM_LABELS = "labels.txt"  # of tensorflow/models, research/slim: "0:daisy"
 _FILES_NAMED = 3
 
 
@@ -55,18 +56,20 @@ def open_tfrecord(
     found = find_files(folder, excluded, name)
     tfds = _tfds(folder)
     samples = sample(folder, found.files)
-    sampled = [one for file in found.files for one in samples[file.path]]
+    find_features([one for several in samples.values() for one in several])  # refuses a feature of two kinds
+    sampled = [one for file in found.files[:WHOLE_FILES] for one in samples[file.path]]
     overrides = LayoutOverrides(options.image_feature, options.label_feature, options.label_type, options.classes)
     has_splits = any(file.split for file in found.files)
     try:
         layout = infer_layout(sampled, overrides, tfds=tfds, has_splits=has_splits)
     except DataError as error:
         msg = f"{folder.url}: {error}"
-        raise type(error)(msg) from None
+        raise DataError(msg) from None
     _refuse_mixed(folder, found.files, samples, layout)
     names = _names(folder, layout.label, sampled, options)
     if names is not None:
         layout = replace(layout, label=replace(layout.label, names=None))
+    group = next((one.name for one in layout.columns if one.name == options.group_by and not one.is_list), None)
     is_spooled = layout.image.form != "encoded" or any(file.compression for file in found.files)
     announced = _announced(folder)
     files = tuple(replace(file, num_records=announced.get(file.path)) for file in found.files)
@@ -76,6 +79,7 @@ def open_tfrecord(
         files,
         layout,
         names,
+        group,
         is_spooled,
         name is not None,
         found.skipped,
@@ -147,6 +151,10 @@ def _names(
         path = next(iter(files))
     if path in files and (names := read_labels(_read(folder, path) or b"", f"{folder.url}/{path}")):
         return LabelNames(names, 0, path)
+    if label.names is None and (content := _read(folder, _SLIM_LABELS)) is not None:
+        lines = read_labels(content, f"{folder.url}/{_SLIM_LABELS}")
+        if numbered := numbered_names(lines, _SLIM_LABELS):
+            return numbered
     vocabularies = [one.name for one in children(folder, _VOCABULARIES) if one.name.startswith(_VOCABULARY)]
     if len(vocabularies) == 1 and label.names is None:
         path = f"{_VOCABULARIES}/{vocabularies[0]}"
@@ -168,9 +176,9 @@ def _remarks(
             }
             first = texts[numbers[0]]
             shown = first.decode("utf-8", "replace") if isinstance(first, bytes) else str(first)
-            remarks.append(f"names     in the order of their numbers; {numbers[0]} is {printable(shown)!r}")
+            remarks.append(f"names     in the order of their numbers; {numbers[0]!s} is {printable(shown)!r}")
         elif numbers:
-            known = f"{counted(len(sampled), 'sampled record')} hold {numbers[0]} to {numbers[-1]}"
+            known = f"{counted(len(sampled), 'sampled record')} hold {numbers[0]!s} to {numbers[-1]!s}"
             remarks.append(f"names     the numbers themselves, {known}; --classes FILE names them")
     if found.empty:
         remarks.append(f"note      {counted(len(found.empty), 'file')} without records, such as {found.empty[0]}")

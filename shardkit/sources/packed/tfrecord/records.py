@@ -1,21 +1,18 @@
 """Turn a record into a row of the listing."""
 
 import io
-import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 
 from shardkit.dataset.foreign.image_feature import pixels_of
-from shardkit.dataset.foreign.label_names import NO_LABEL_NUMBER, LabelNames
-from shardkit.dataset.foreign.record_layout import BoxFeatures, Column, LabelFeature, RecordLayout
+from shardkit.dataset.foreign.label_names import LabelNames
+from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.foreign.values import Features
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import (
-    BAD_ANNOTATION,
     BAD_LABEL,
     BAD_SPLIT,
     BAD_VALUE,
@@ -27,22 +24,35 @@ from shardkit.reject_reasons import (
 from shardkit.sources.listing import (
     ANNOTATED_HEIGHT,
     ANNOTATED_WIDTH,
+    GROUP,
     LABEL_NAMES,
-    MAX_OBJECTS,
     BadRecord,
     feature_field,
     objects_field,
     target_field,
 )
+from shardkit.sources.packed.tfrecord.feature_values import (
+    class_name,
+    column_value,
+    only_value,
+    targets,
+    text_of,
+    whole_number,
+)
+from shardkit.sources.packed.tfrecord.objects import annotated_size, read_objects
 from shardkit.sources.tables.split_names import is_discard, split_of_text
 
 _TYPES = {"int64": pa.int64(), "float": pa.float32(), "bytes": pa.string()}
 _MAX_NAME = 200  # characters of a file name in a key; longer ones are no names
-_MAX_FRACTION = 1.5  # a side of a box; see foreign.box_features
 
 
-def record_fields(layout: RecordLayout) -> list[pa.Field]:
-    """Return the columns that the listing of such records adds for labels and features."""
+def record_fields(layout: RecordLayout, group: str | None) -> list[pa.Field]:
+    """Return the columns that the listing of such records adds for labels, groups and features.
+
+    Args:
+        layout: Which feature is what.
+        group: Feature of the groups; None for none.
+    """
     label = layout.label
     fields: list[pa.Field] = []
     if layout.boxes:
@@ -52,6 +62,8 @@ def record_fields(layout: RecordLayout) -> list[pa.Field]:
         fields = [LABEL_NAMES]
     elif label.kind == "numbers":
         fields = [target_field(label.num_targets)]
+    if group is not None:
+        fields.append(GROUP)
     for one in layout.columns:
         type_ = _TYPES[one.kind]
         fields.append(feature_field(one.name, pa.list_(type_) if one.is_list else type_))
@@ -97,6 +109,7 @@ class RecordReader:
         split: The split of all records; None if the file has none.
         layout: Which feature is what.
         names: Names of the labels' numbers; None if other features name them, or nothing does.
+        group: Feature of the groups; None for none.
         classes: Names of the numbers found so far, from a feature with names.
     """
 
@@ -105,6 +118,7 @@ class RecordReader:
     split: str | None
     layout: RecordLayout
     names: LabelNames | None
+    group: str | None
     classes: dict[int, str] = field(default_factory=dict)
     _number_of: dict[str, int] = field(default_factory=dict)
 
@@ -130,13 +144,18 @@ class RecordReader:
         name = self.layout.split
         if name is None:
             return self.split
-        text = _text(name, _only(name, features, BAD_SPLIT), BAD_SPLIT)
+        text = text_of(name, only_value(name, features, BAD_SPLIT), BAD_SPLIT)
         if is_discard(text):
             raise BadRecord(BAD_SPLIT, f"the feature {name!r} says {text}; --ignore leaves out files only")
         return split_of_text(text)
 
-    def annotation(self, number: int, features: Features) -> tuple[str | None, list[Any]]:
+    def annotation(self, number: int, features: Features, image: bytes) -> tuple[str | None, list[Any]]:
         """Return a record's class, if it has exactly one, and the values of `record_fields`.
+
+        Args:
+            number: The record's number.
+            features: Its features.
+            image: Its image as a file.
 
         Raises:
             BadRecord: A value cannot be read.
@@ -147,9 +166,10 @@ class RecordReader:
         label_name: str | None = None
         values: list[Any] = []
         if boxes:
-            values = [self._objects(boxes, features, where), 0, 0]
+            objects = read_objects(boxes, self._label_names(features, where), features)
+            values = [objects, *annotated_size(boxes, features, image, objects)]
         elif label.kind == "numbers":
-            values = [_targets(label, features)]
+            values = [targets(label, features)]
         else:
             found = self._label_names(features, where)
             if label.kind == "classes":
@@ -161,17 +181,20 @@ class RecordReader:
                 if not found:
                     raise BadRecord(NO_LABEL, f"{shown} no value; give the image a label, or remove the record")
                 raise BadRecord(BAD_LABEL, f"{shown} {len(found)} values where the first records have one")
-        return label_name, values + [_column(one, features) for one in self.layout.columns]
+        if self.group is not None:
+            found_group = features.get(self.group, [])
+            values.append(text_of(self.group, found_group[0], BAD_VALUE) or None if len(found_group) == 1 else None)
+        return label_name, values + [column_value(one, features) for one in self.layout.columns]
 
     def _label_names(self, features: Features, where: str) -> list[str]:
         label = self.layout.label
         values = features.get(label.name, [])
         if label.is_text:
-            return [_class_name(label.name, value) for value in values]
-        numbers = [_number(label.name, value) for value in values]
+            return [class_name(label.name, value) for value in values]
+        numbers = [whole_number(label.name, value) for value in values]
         if label.names is None:
             return [self.names.name_of(one, where) if self.names else str(one) for one in numbers]
-        texts = [_class_name(label.names, value) for value in features.get(label.names, [])]
+        texts = [class_name(label.names, value) for value in features.get(label.names, [])]
         if len(texts) != len(numbers):
             msg = f"{len(numbers)} labels in {label.name!r} have {len(texts)} names in {label.names!r}"
             raise BadRecord(BAD_LABEL, f"{msg}; write a name for each")
@@ -191,104 +214,3 @@ class RecordReader:
             "number with --classes"
         )
         raise DataError(msg)
-
-    def _objects(self, boxes: BoxFeatures, features: Features, where: str) -> list[dict[str, Any]]:
-        names = self._label_names(features, where)
-        sides = [features.get(side, []) for side in boxes.sides]
-        if len(sides) == 1:
-            sides = [sides[0][i::4] for i in range(4)] if len(sides[0]) % 4 == 0 else [[]]
-        if any(len(side) != len(names) for side in sides):
-            counts = ", ".join(f"{len(features.get(side, []))} values of {side!r}" for side in boxes.sides)
-            msg = f"{len(names)} objects have {counts}; write a class and a box for each"
-            raise BadRecord(BAD_ANNOTATION, msg)
-        if len(names) > MAX_OBJECTS:
-            msg = f"it has {len(names):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles"
-            raise BadRecord(BAD_ANNOTATION, msg)
-        for side in sides:
-            for one in side:
-                if isinstance(one, bytes) or not abs(one) <= _MAX_FRACTION:
-                    msg = f"a box has a side at {one!r}, and sides are fractions of the image's; divide pixels by them"
-                    raise BadRecord(BAD_ANNOTATION, msg)
-        extra = [(name, _one_each(feature, features, len(names))) for feature, name, _ in boxes.extra]
-        return [
-            {
-                "bbox": [float(side[i]) for side in sides],
-                "label_name": name,
-                "name": f"object {i}",
-                **{key: found[i] for key, found in extra},
-            }
-            for i, name in enumerate(names)
-        ]
-
-
-def _one_each(name: str, features: Features, num: int) -> Sequence[Any]:
-    values = features.get(name, [])
-    if len(values) != num:
-        msg = f"{num} objects have {len(values)} values of {name!r}; write one for each"
-        raise BadRecord(BAD_ANNOTATION, msg)
-    return [_text(name, one, BAD_ANNOTATION) if isinstance(one, bytes) else one for one in values]
-
-
-def _only(name: str, features: Features, reason: str) -> bytes | int | float:
-    values = features.get(name, [])
-    if len(values) != 1:
-        msg = f"the feature {printable(name)!r} has {len(values)} values where the first records have one"
-        raise BadRecord(reason, msg)
-    return values[0]
-
-
-def _text(name: str, value: bytes | int | float, reason: str) -> str:  # noqa: PYI041
-    try:
-        return value.decode() if isinstance(value, bytes) else str(value)
-    except UnicodeDecodeError:
-        msg = f"the feature {printable(name)!r} holds {value!r:.60}, which is not UTF-8"
-        raise BadRecord(reason, msg) from None
-
-
-def _class_name(name: str, value: bytes | int | float) -> str:  # noqa: PYI041
-    if not isinstance(value, bytes):
-        msg = f"the feature {printable(name)!r} holds the number {value} where the first records have text"
-        raise BadRecord(BAD_LABEL, msg)
-    text = _text(name, value, BAD_LABEL)
-    if not text or text.isspace():
-        msg = f"the feature {printable(name)!r} is blank; give the image a label, or remove the record"
-        raise BadRecord(NO_LABEL, msg)
-    return text
-
-
-def _number(name: str, value: bytes | int | float) -> int:  # noqa: PYI041
-    if isinstance(value, bytes) or value != value or value in {math.inf, -math.inf} or int(value) != value:
-        msg = f"the feature {printable(name)!r} holds {value!r:.60} where the first records have whole numbers"
-        raise BadRecord(BAD_LABEL, msg)
-    if value == NO_LABEL_NUMBER:
-        msg = f"the feature {printable(name)!r} holds -1, which TFDS writes for no label; remove the record"
-        raise BadRecord(NO_LABEL, msg)
-    return int(value)
-
-
-def _targets(label: LabelFeature, features: Features) -> list[float]:
-    values = features.get(label.name, [])
-    bad = [one for one in values if isinstance(one, bytes) or not math.isfinite(one)]
-    if len(values) != label.num_targets or bad:
-        found = f"{bad[0]!r:.60}" if bad else f"{len(values)} numbers where the first records have {label.num_targets}"
-        msg = f"the feature {printable(label.name)!r} holds {found}"
-        raise BadRecord(BAD_LABEL if values else NO_LABEL, msg)
-    return [float(one) for one in values]
-
-
-def _column(column: Column, features: Features) -> Any:
-    """Return the value of a feature that comes along; a missing text is '', a missing float32 NaN, as in tables."""
-    name = column.name
-    values = [_text(name, one, BAD_VALUE) if isinstance(one, bytes) else one for one in features.get(name, [])]
-    wanted = {"int64": int, "float": float, "bytes": str}[column.kind]
-    if odd := [one for one in values if not isinstance(one, wanted)]:
-        msg = f"the feature {printable(column.name)!r} holds {odd[0]!r:.60} where the first records have {column.kind}"
-        raise BadRecord(BAD_VALUE, msg)
-    if column.is_list:
-        return values
-    if not values and column.kind != "int64":
-        return "" if column.kind == "bytes" else math.nan
-    if len(values) != 1:
-        msg = f"the feature {printable(column.name)!r} has {len(values)} values where the first records have one"
-        raise BadRecord(BAD_VALUE, msg)
-    return values[0]
