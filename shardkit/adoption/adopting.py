@@ -4,13 +4,12 @@ import dataclasses
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
 from shardkit import naming
-from shardkit.adoption.class_names import ClassNames, Labels, name_classes, range_line
-from shardkit.adoption.features import AdoptedFeatures, adopted_features, merge_counts
+from shardkit.adoption.class_names import ClassNames, Labels, name_classes
+from shardkit.adoption.features import adopted_features, merge_counts
 from shardkit.adoption.files import (
     assign_splits,
     check_heads,
@@ -19,10 +18,11 @@ from shardkit.adoption.files import (
     records_files,
 )
 from shardkit.adoption.first_records import adoptable_layout, read_if_there, read_tfds, sample_records
-from shardkit.adoption.keys import KeyChoice, choose_keys
+from shardkit.adoption.keys import choose_keys
+from shardkit.adoption.messages import Merged, found_lines, layout_lines
 from shardkit.adoption.publishing import Adoption, publish
 from shardkit.adoption.scan_files import RecordsFile, ScanJob, Scanner, read_scan, scan_names
-from shardkit.adoption.scanning import Scan, needed_features
+from shardkit.adoption.scanning import UNCLEAR, Scan, needed_features
 from shardkit.dataset.foreign.file_names import missing_shards
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.foreign.record_layout import RecordLayout
@@ -61,19 +61,6 @@ class AdoptOptions:
     overwrite: bool = False
 
 
-class _Merged(NamedTuple):
-    """What the scans of all files found."""
-
-    adopted: AdoptedFeatures
-    keys: KeyChoice
-    labels: Labels
-    num_zero: int
-    texts: Mapping[int, str]
-    num_rotated: int
-    num_bad_boxes: int
-    sha256: Sequence[str]
-
-
 def adopt_files(
     given: Sequence[str], options: AdoptOptions, scanner: Scanner, work: Folder, say: Callable[[str], None]
 ) -> str:
@@ -105,13 +92,13 @@ def adopt_files(
         sample_records(found.records, files), options.overrides, tfds, url=printable(found.records.url)
     )
     layout = dataclasses.replace(layout, key=options.key_feature or layout.key)
-    lines = _layout_lines(layout, split_line)
+    lines = layout_lines(layout, split_line)
     say("\n".join([*lines, *(f"warning   there are only {missing}" for missing in missing_shards(found.sizes))]))
     scanner.scan_files(ScanJob(found.records, work, layout), files)
     scans = scan_names(work, len(files))
     merged = _merge(found.records, files, work, scans, layout, options)
     classes = _classes(found.records, layout, merged, options)
-    say("\n".join(_found_lines(merged, classes, layout)))
+    say("\n".join(found_lines(merged, classes, layout)))
     adoption = Adoption(
         root=root,
         records_root=records_root,
@@ -175,7 +162,7 @@ def _merge(
     scans: Sequence[str],
     layout: RecordLayout,
     options: AdoptOptions,
-) -> _Merged:
+) -> Merged:
     """Read all scans one by one, and decide features and keys.
 
     Raises:
@@ -195,7 +182,8 @@ def _merge(
         uneven |= set(scan.uneven)
         _check_whole(records, file, scan, announced.get(file.path))
         counts.append((file.path, scan.features))
-        texts = scan.class_texts | texts
+        for label, text in scan.class_texts.items():
+            texts[label] = text if texts.setdefault(label, text) == text else UNCLEAR
         sha256.append(scan.sha256)
         num_records, num_rotated = num_records + len(scan.rows), num_rotated + scan.num_rotated
         num_bad_boxes += scan.num_bad_boxes
@@ -212,7 +200,7 @@ def _merge(
     columns = ((file.path, read_scan(work, name).rows["key_text"]) for file, name in zip(files, scans, strict=True))
     choice = choose_keys(key, columns, is_required=options.key_feature is not None)
     adopted = adopted_features(layout, merged, num_records, choice.feature, uneven)
-    return _Merged(adopted, choice, Labels(lowest, highest, where), num_zero, texts, num_rotated, num_bad_boxes, sha256)
+    return Merged(adopted, choice, Labels(lowest, highest, where), num_zero, texts, num_rotated, num_bad_boxes, sha256)
 
 
 def _check_whole(records: Folder, file: RecordsFile, scan: Scan, announced: int | None) -> None:
@@ -249,7 +237,7 @@ def _refused(records: Folder, problems: Sequence[str], num_problems: int) -> Dat
     )
 
 
-def _classes(records: Folder, layout: RecordLayout, merged: _Merged, options: AdoptOptions) -> ClassNames:
+def _classes(records: Folder, layout: RecordLayout, merged: Merged, options: AdoptOptions) -> ClassNames:
     if layout.label.kind not in _LABELLED:
         if options.classes is not None:
             msg = f"--classes names classes, and {printable(layout.label.name)!r} holds numbers for regression"
@@ -265,36 +253,3 @@ def _classes(records: Folder, layout: RecordLayout, merged: _Merged, options: Ad
         texts=merged.texts,
         texts_origin=f"from {printable(layout.label.names or '')} in the records",
     )
-
-
-def _layout_lines(layout: RecordLayout, split_line: str) -> list[str]:
-    shown = dataclasses.replace(layout, key=None, columns=(), left_out=())
-    return [f"records of {layout.family}", *shown.describe(), f"splits    {split_line}"]
-
-
-def _found_lines(merged: _Merged, classes: ClassNames, layout: RecordLayout) -> list[str]:
-    lines = []
-    if classes.names:
-        lines += [
-            f"labels    {range_line(merged.labels, classes.names, merged.num_zero)}",
-            f"classes   {classes.origin}",
-        ]
-    key = merged.keys
-    if key.feature is not None:
-        lines.append(f"key       {printable(key.feature)}")
-    else:
-        lines.append("key       file and record number" + (f", because {key.why_numbered}" if key.why_numbered else ""))
-    others = sorted(name for name in merged.adopted.features if name in {column.name for column in layout.columns})
-    if others:
-        lines.append(f"stored    {', '.join(map(printable, others))}")
-    for why in dict.fromkeys(why for _, why in merged.adopted.left_out):
-        names = ", ".join(printable(name) for name, reason in merged.adopted.left_out if reason == why)
-        lines.append(f"left out  {names}: {why}")
-    if merged.num_rotated:
-        lines.append(
-            f"note      {counted(merged.num_rotated, 'image')} with an EXIF orientation: pixels are given as "
-            "stored, as tf.io.decode_image does"
-        )
-    if merged.num_bad_boxes:
-        lines.append(f"note      {counted(merged.num_bad_boxes, 'box')} without area or beyond the image's edges")
-    return lines

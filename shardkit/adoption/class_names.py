@@ -50,7 +50,7 @@ def name_classes(
         lines: Lines of the user's file; None for none.
         first_line: Number that its first line stands for.
         tfds_names: Names in the files of a TFDS dataset; None if there are none.
-        texts: Names that the records give to numbers; empty if they give none.
+        texts: Names that the records give to numbers; an empty one if they differ, none if they give none.
         texts_origin: Feature with these names, for messages.
 
     Raises:
@@ -62,6 +62,8 @@ def name_classes(
     if tfds_names:
         return _listed(LabelNames(tfds_names, 0, "TFDS's labels file"), labels)
     numbers = range(labels.highest + 1)
+    if not all(texts.values()):
+        return ClassNames([str(number) for number in numbers], "numbers, because the records name some in several ways")
     if texts:
         return ClassNames(_different({number: texts.get(number, str(number)) for number in numbers}), texts_origin)
     return ClassNames([str(number) for number in numbers], "numbers; --classes FILE names them")

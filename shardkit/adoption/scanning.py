@@ -22,6 +22,7 @@ from shardkit.images.gps import has_gps
 from shardkit.naming import printable
 
 MAX_PROBLEMS = 20  # of a file; the scan goes on behind a record whose frame is intact
+UNCLEAR = ""  # the name of a class that has several, or none
 READ_BYTES = 1 << 20  # 1 MiB
 _FORMATS = {"JPEG", "PNG"}
 _NOT_DECODED = "jpeg_process"  # arithmetic coding and the lossless process, which TensorFlow cannot decode
@@ -68,7 +69,7 @@ class Scan:
         num_bytes: Size of the file in bytes.
         sha256: SHA-256 of the file, in hexadecimal.
         features: Its features by name.
-        class_texts: Names that the records give to class numbers.
+        class_texts: Names that the records give to class numbers; UNCLEAR if they differ.
         num_rotated: Number of images whose EXIF orientation is not upright.
         num_bad_boxes: Number of boxes that are not within the image or have no area.
         num_with_gps: Number of images whose metadata holds a GPS position.
@@ -231,8 +232,9 @@ def _labels(features: Mapping[str, list[Any]], layout: RecordLayout, scan: Scan)
         texts = features.get(layout.label.names, [])
         if len(texts) == len(values):
             for value, text in zip(values, texts, strict=True):
-                if value not in scan.class_texts:
-                    scan.class_texts[value] = text.decode("utf-8", "replace").strip()
+                name = text.decode("utf-8", "replace").strip()
+                if scan.class_texts.setdefault(value, name) != name:
+                    scan.class_texts[value] = UNCLEAR
     return (values[0], None) if kind == "class" else (None, sorted(set(values)))
 
 

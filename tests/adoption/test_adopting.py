@@ -18,7 +18,6 @@ from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.threads import ThreadChecker
 
 from ..dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, picture, write
-from .models_records import coco_example
 
 
 @pytest.fixture
@@ -87,7 +86,7 @@ def test_a_byte_that_changes_after_the_adoption_is_found(old):
 
 
 def test_boxes_of_others_are_read_as_boxes(tmp_path):
-    records = [coco_example(i, [(18, "dog"), (1, "person")][: i % 3]) for i in range(6)]
+    records = [example(coco(i, [(18, "dog"), (1, "person")][: i % 3])) for i in range(6)]
     (tmp_path / "val.record").write_bytes(framed(records))
     manifest = shardkit.adopt(tmp_path / "val.record")
     assert problems(tmp_path) == []
@@ -110,8 +109,10 @@ def test_a_field_of_objects_with_fewer_values_than_labels_is_left_out(tmp_path):
 
 
 def test_an_empty_list_of_another_kind_is_refused_as_tensorflow_does(tmp_path):
-    write(tmp_path / "val.record", [coco(0), coco(1, [])])  # the boxes of the second are an empty list of bytes
-    with pytest.raises(DataError, match=r"record 1: its feature 'image/object/\S+' is an empty list of bytes"):
+    odd = {**coco(1, []), "image/object/bbox/xmin": []}
+    data = example(coco(0)), example(odd).replace(b"bbox/xmin\x12\x02\x12\x00", b"bbox/xmin\x12\x02\x0a\x00")
+    (tmp_path / "val.record").write_bytes(framed(data))
+    with pytest.raises(DataError, match=r"record 1: its feature 'image/object/bbox/xmin' is an empty list of bytes"):
         shardkit.adopt(tmp_path)
 
 
@@ -181,6 +182,13 @@ def test_pixels_and_texts_need_a_conversion(tmp_path):
     write(tmp_path / "a.tfrecord", [{"image": jpeg(i), "label": "cat"} for i in range(3)])
     with pytest.raises(DataError, match=r"are texts, not numbers.*shardkit convert --layout tfrecord"):
         shardkit.adopt(tmp_path)
+
+
+def test_a_number_of_two_names_keeps_its_number(tmp_path):
+    for path, text in (("train-00000-of-00002", "crane"), ("train-00001-of-00002", "heron")):
+        names = [{**imagenet(i, 1 + i % 2, f"n0{1 + i % 2}", text), "image/filename": f"{path}{i}"} for i in range(4)]
+        write(tmp_path / path, [{name: value for name, value in one.items() if "synset" not in name} for one in names])
+    assert shardkit.adopt(tmp_path).classes == ["0", "1", "2"]
 
 
 def test_a_second_adoption_replaces_the_first_only_if_asked(old):

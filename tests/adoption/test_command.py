@@ -8,8 +8,7 @@ import shardkit
 from shardkit.adoption.scan_files import ScanJob
 
 from ..cli.calling import call
-from ..dataset.foreign.records import framed, imagenet, write
-from .models_records import coco_example
+from ..dataset.foreign.records import coco, example, framed, imagenet, write
 
 
 @pytest.fixture
@@ -28,7 +27,7 @@ def test_the_command_says_what_it_found_and_what_comes_next(old, tmp_path):
     said = {first: rest.strip() for first, _, rest in lines}
     assert said["label"].startswith("image/class/label: the class, by number")
     assert said["labels"].startswith("1 to 2, 3 classes; no record has the label 0, so they may count from 1")
-    assert said["classes"].startswith("2 names from --classes, counted from 1: 1 is 'tench', 2 is 'shark'")
+    assert said["classes"].startswith("2 names from --classes: 1 is 'tench', 2 is 'shark'")
     assert said["splits"] == "train (1 file), validation (1 file)"
     assert said["key"] == "image/filename"
     assert "no TFRecord was changed" in result.stdout
@@ -46,7 +45,7 @@ def test_the_command_says_what_it_found_and_what_comes_next(old, tmp_path):
 
 
 def test_boxes_of_adopted_records_are_counted_by_info(tmp_path):
-    (tmp_path / "val.record").write_bytes(framed([coco_example(i, [(1, "person")] * (i % 3)) for i in range(6)]))
+    (tmp_path / "val.record").write_bytes(framed([example(coco(i, [(1, "person")] * (i % 3))) for i in range(6)]))
     assert call("adopt", tmp_path, "--quiet").stderr == ""
     info = " ".join(call("info", tmp_path).stdout.split())
     assert "'person' 4 6 1 1 2" in info  # images, boxes, fewest, median, most

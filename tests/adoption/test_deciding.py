@@ -104,6 +104,7 @@ ZERO, ONE = Labels(0, 2, "a, record 7"), Labels(1, 2, "a, record 7")
         (ZERO, {"tfds_names": ("x", "y", "z")}, ["x", "y", "z"]),
         (ZERO, {"tfds_names": ("x", "y", "z"), "lines": ["a", "b", "c"]}, ["a", "b", "c"]),
         (ZERO, {"texts": {0: "crane", 2: "crane"}}, ["crane (0)", "1", "crane (2)"]),  # as in ImageNet's words
+        (ZERO, {"texts": {0: "crane", 1: "", 2: "heron"}}, ["0", "1", "2"]),  # 1 has two names
         (ONE, {"lines": ["x", "y"], "first_line": 1}, ["0", "x", "y"]),  # labels stay those in the records
     ],
 )
@@ -115,7 +116,7 @@ def test_classes_are_named_by_the_number_in_the_records(labels, given, names):
     ("given", "error", "sentence"),
     [
         ({"lines": ["x", "y"]}, DataError, "a, record 7 has the label 2"),  # from 1, or another list: not guessed
-        ({"tfds_names": ("x",)}, DataError, "TFDS's labels file names 0 to 0"),
+        ({"tfds_names": ("x",)}, DataError, "TFDS's labels file names only 0"),
         ({"lines": ["x", "x", "y"]}, CallError, "lines 1 and 2 are both 'x'"),
     ],
 )

@@ -9,10 +9,9 @@ import numpy as np
 import pytest
 
 import shardkit
-from shardkit.errors import DataError
+from shardkit.errors import CallError, DataError
 
-from ..dataset.foreign.records import example, imagenet, jpeg, tfrecorder, write
-from .models_records import coco_example
+from ..dataset.foreign.records import coco, example, imagenet, jpeg, tfrecorder, write
 
 tf = pytest.importorskip("tensorflow")
 tfds = pytest.importorskip("tensorflow_datasets")
@@ -27,8 +26,7 @@ def write_by_tensorflow(path, records):
     with tf.io.TFRecordWriter(str(path)) as writer:
         for record in records:
             # Parsed and serialized again: in the order of names that TensorFlow chooses.
-            data = record if isinstance(record, bytes) else example(record)
-            writer.write(tf.train.Example.FromString(data).SerializeToString())
+            writer.write(tf.train.Example.FromString(example(record)).SerializeToString())
 
 
 class Pets(tfds.core.GeneratorBasedBuilder):
@@ -76,7 +74,7 @@ def folders(tmp_path_factory):
             root / "imagenet" / f"train-0000{k}-of-00002", [imagenet(i, 1 + i % 3) for i in range(k, NUM, 2)]
         )
         few = [(18, "dog"), (1, "person"), (18, "dog")]
-        records = [coco_example(i, few[: i % 4]) for i in range(k, NUM, 2)]
+        records = [coco(i, few[: i % 4]) for i in range(k, NUM, 2)]
         write_by_tensorflow(root / "coco" / f"coco_train.record-0000{k}-of-00002", records)
     return {"tfds": root / "tfds" / "pets" / "1.0.0", "imagenet": root / "imagenet", "coco": root / "coco"}
 
@@ -189,6 +187,15 @@ def test_numbered_keys_are_the_same_in_the_graph(tmp_path):
         assert [key.decode() for key in batch["key"].numpy()] == dataset_fn.batch_keys(step)
     first_epoch = [*dataset_fn.batch_keys(0), *dataset_fn.batch_keys(1)][:6]
     assert sorted(first_epoch) == [f"{part}/train.tfrec/{i:08d}" for part in ("a", "b") for i in range(3)]
+
+
+def test_records_of_different_names_are_not_mixed(folders, tmp_path):
+    shardkit.adopt(folders["imagenet"], into=tmp_path / "a")
+    write(tmp_path / "old" / "train.tfrecord", [{"image": jpeg(i), "label": i % 2} for i in range(4)])
+    shardkit.adopt(tmp_path / "old", into=tmp_path / "b")
+    mixed = [(str(tmp_path / "a"), 1), (str(tmp_path / "b"), 1)]
+    with pytest.raises(CallError, match="has another name in the records than in"):
+        reader.make_dataset_fn(mixed, "train", global_batch_size=4)
 
 
 def test_records_of_tfrecorder_hold_pixels_and_need_a_conversion(tmp_path):
