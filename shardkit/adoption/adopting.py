@@ -1,6 +1,7 @@
 """Adopt TFRecord files: scan each once, decide features, keys and classes, write the indexes, then the manifest."""
 
 import dataclasses
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,7 +32,7 @@ from shardkit.dataset.index import indexed_labels
 from shardkit.dataset.manifest import find_dataset
 from shardkit.errors import CallError, DataError
 from shardkit.naming import counted, printable
-from shardkit.storage import TEMPORARY, Folder
+from shardkit.storage import TEMPORARY, Folder, LocalFolder, os_errors_as
 
 _PROBLEMS_SHOWN = 5
 _LABELLED = {"class", "classes", "objects"}
@@ -83,6 +84,7 @@ def adopt_files(
     """
     found = find_files(given)
     root, records_root = dataset_place(found.records, options.into)
+    _refuse_read_only(root)
     _refuse_occupied(root, overwrite=options.overwrite)
     splits, split_line = assign_splits([*found.sizes], options.splits)
     files = records_files(found, splits)
@@ -109,7 +111,8 @@ def adopt_files(
         classes=classes.names,
         keys=merged.keys,
     )
-    publish(adoption, work, scans)
+    with os_errors_as("write the manifest and the indexes", root.url):
+        publish(adoption, work, scans)
     return root.url
 
 
@@ -117,6 +120,18 @@ def _name_of(url: str) -> str:
     """Return the name of the last folder; of a version of TFDS, ``mnist/3.0.1``, that of the folder above."""
     parts = [part for part in url.split("/") if part and not _VERSION.fullmatch(part)]
     return parts[-1] if parts else "dataset"
+
+
+def _refuse_read_only(root: Folder) -> None:
+    """Refuse a local folder that cannot be written before terabytes are read."""
+    if not isinstance(root, LocalFolder):
+        return
+    path = root.path
+    while not os.path.exists(path):  # --into may name a new folder in new folders
+        path = os.path.dirname(path)
+    if not os.access(path, os.W_OK):
+        msg = f"{path} is read-only; add --into DATASET to write the manifest and the indexes elsewhere"
+        raise CallError(msg)
 
 
 def _refuse_occupied(root: Folder, *, overwrite: bool) -> None:

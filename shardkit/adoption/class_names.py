@@ -5,7 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
+from shardkit.errors import DataError
 from shardkit.naming import counted, printable
+
+MAX_CLASSES = 1_000_000  # a number above is an id, and every class has a name and counts in the manifest
 
 
 class Labels(NamedTuple):
@@ -55,8 +58,14 @@ def name_classes(
 
     Raises:
         CallError: Two lines of the user's file are equal.
-        DataError: A label has no name; the message names a record that has it.
+        DataError: A label has no name or is no number of a class; the message names a record that has it.
     """
+    if labels.highest >= MAX_CLASSES:
+        msg = (
+            f"{labels.where_highest} has the label {labels.highest:,}, and class numbers are below {MAX_CLASSES:,}; "
+            "name another feature with --label-feature"
+        )
+        raise DataError(msg)
     if lines is not None:
         return _listed(lines_as_names(lines, first_line), labels)
     if tfds_names:
@@ -91,6 +100,8 @@ def range_line(labels: Labels, names: Sequence[str], num_zero: int) -> str:
         names: The classes.
         num_zero: Number of records with label 0.
     """
+    if labels.highest < 0:
+        return "no record has one"
     line = f"{labels.lowest} to {labels.highest}, {counted(len(names), 'class')}"
     if num_zero or labels.highest < 1:
         return line

@@ -85,6 +85,13 @@ def test_a_byte_that_changes_after_the_adoption_is_found(old):
     assert problems(old) == ["train-00001-of-00002: is missing"]
 
 
+def test_a_folder_that_cannot_be_written_is_refused_before_records_are_read(old, monkeypatch):
+    monkeypatch.setattr(os, "access", lambda path, mode: path != str(old))  # root may write everywhere
+    with pytest.raises(CallError, match="is read-only; add --into DATASET"):
+        shardkit.adopt(old)
+    assert shardkit.adopt(old, into=old.parent / "new" / "er").records_root == "../../old"
+
+
 def test_boxes_of_others_are_read_as_boxes(tmp_path):
     records = [example(coco(i, [(18, "dog"), (1, "person")][: i % 3])) for i in range(6)]
     (tmp_path / "val.record").write_bytes(framed(records))

@@ -125,6 +125,12 @@ def test_names_that_do_not_fit_are_refused(given, error, sentence):
         named(ONE, **given)
 
 
+def test_ids_are_no_class_numbers():
+    with pytest.raises(DataError, match="a, record 7 has the label 123,456,789, and class numbers are below 1,000,000"):
+        named(Labels(0, 123456789, "a, record 7"))
+
+
 def test_labels_that_count_from_1_are_shown():
     assert range_line(ONE, ["0", "x", "y"], 0).startswith("1 to 2, 3 classes; no record has the label 0, so they may")
+    assert range_line(Labels(1 << 31, -1, ""), ["a"], 0) == "no record has one"
     assert range_line(ZERO, ["a", "b", "c"], 5) == "0 to 2, 3 classes"
