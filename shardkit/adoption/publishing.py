@@ -113,8 +113,8 @@ def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
             "records_root": adoption.records_root,
         }
     )
-    with root.atomic_write(naming.MANIFEST) as file:
-        file.write(manifest.to_bytes())
+    with root.atomic_write(naming.MANIFEST) as out:
+        out.write(manifest.to_bytes())
     for entry in root.scan(naming.INDEXES):
         if f"{naming.INDEXES}/{entry.name}" != folder:
             root.remove_tree(f"{naming.INDEXES}/{entry.name}")
