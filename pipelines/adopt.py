@@ -47,7 +47,7 @@ def _scan(spread: tuple[int, Iterable[RecordsFile]], job: ScanJob, driver: Drive
             job.scan(file)
         except (OSError, ShardkitError) as error:
             # As data: a runner would repeat the task, and print a traceback.
-            _write_failure(job.work, f"{job.records.url}/{file.path}: {error}")
+            _write_failure(job.work, str(error))
             return
 
 

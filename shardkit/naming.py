@@ -12,6 +12,8 @@ REJECTED = "rejected.parquet"
 RUN_LOG = "run-log.jsonl"
 WORK_FOLDER = ".shardkit"
 DATASET_FILES = frozenset({MANIFEST, RUN_LOG})  # a folder with both is a dataset of shardkit
+INDEXES = "indexes"  # folder of the indexes of adopted TFRecords
+_INDEX_FOLDER_DIGITS = 16
 RECORDS_ENDING = ".tfrecord"
 INDEX_ENDING = ".index.parquet"
 EARLIER_MANIFESTS = "manifests"  # folder of the manifests from before each append, named by their digests
@@ -106,6 +108,16 @@ def earlier_manifest(digest: str) -> str:
 def is_earlier_manifest(file_name: str) -> bool:
     """Return whether a file in the folder EARLIER_MANIFESTS has the name of a manifest."""
     return _EARLIER_MANIFEST.fullmatch(file_name) is not None
+
+
+def index_folder(digest: str) -> str:
+    """Return the name of the folder of an adoption's indexes in INDEXES."""
+    return digest[:_INDEX_FOLDER_DIGITS]
+
+
+def is_index_folder(name: str) -> bool:
+    """Return whether a folder in INDEXES has the name of an adoption's indexes."""
+    return len(name) == _INDEX_FOLDER_DIGITS and all(char in "0123456789abcdef" for char in name)
 
 
 def is_shard_file(file_name: str) -> bool:

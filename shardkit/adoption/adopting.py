@@ -1,17 +1,17 @@
 """Adopt TFRecord files: scan each once, decide features, keys and classes, write the indexes, then the manifest."""
 
 import dataclasses
+import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 
 from shardkit import naming
-from shardkit.adoption.class_names import ClassNames, Labels, name_classes, range_line
-from shardkit.adoption.features import AdoptedFeatures, adopted_features, merge_counts
+from shardkit.adoption.class_names import ClassNames, Labels, name_classes
+from shardkit.adoption.features import adopted_features, merge_counts
 from shardkit.adoption.files import (
-    INDEXES,
     assign_splits,
     check_heads,
     dataset_place,
@@ -19,21 +19,24 @@ from shardkit.adoption.files import (
     records_files,
 )
 from shardkit.adoption.first_records import adoptable_layout, read_if_there, read_tfds, sample_records
-from shardkit.adoption.keys import KeyChoice, choose_keys
+from shardkit.adoption.keys import choose_keys
+from shardkit.adoption.messages import Merged, found_lines, layout_lines
 from shardkit.adoption.publishing import Adoption, publish
 from shardkit.adoption.scan_files import RecordsFile, ScanJob, Scanner, read_scan, scan_names
-from shardkit.adoption.scanning import Scan
+from shardkit.adoption.scanning import UNCLEAR, Scan, needed_features
+from shardkit.dataset.foreign.file_names import missing_shards
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.foreign.record_layout import RecordLayout
-from shardkit.dataset.foreign.tfds_folder import labels_file, read_labels
+from shardkit.dataset.foreign.tfds_folder import DATASET_INFO, labels_file, read_labels, shard_lengths
 from shardkit.dataset.index import indexed_labels
 from shardkit.dataset.manifest import find_dataset
 from shardkit.errors import CallError, DataError
 from shardkit.naming import counted, printable
-from shardkit.storage import TEMPORARY, Folder
+from shardkit.storage import TEMPORARY, Folder, LocalFolder, os_errors_as
 
 _PROBLEMS_SHOWN = 5
 _LABELLED = {"class", "classes", "objects"}
+_VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,19 +62,6 @@ class AdoptOptions:
     overwrite: bool = False
 
 
-class _Merged(NamedTuple):
-    """What the scans of all files found."""
-
-    adopted: AdoptedFeatures
-    keys: KeyChoice
-    labels: Labels
-    num_zero: int
-    texts: Mapping[int, str]
-    num_rotated: int
-    num_bad_boxes: int
-    sha256: Sequence[str]
-
-
 def adopt_files(
     given: Sequence[str], options: AdoptOptions, scanner: Scanner, work: Folder, say: Callable[[str], None]
 ) -> str:
@@ -94,6 +84,7 @@ def adopt_files(
     """
     found = find_files(given)
     root, records_root = dataset_place(found.records, options.into)
+    _refuse_read_only(root)
     _refuse_occupied(root, overwrite=options.overwrite)
     splits, split_line = assign_splits([*found.sizes], options.splits)
     files = records_files(found, splits)
@@ -103,24 +94,44 @@ def adopt_files(
         sample_records(found.records, files), options.overrides, tfds, url=printable(found.records.url)
     )
     layout = dataclasses.replace(layout, key=options.key_feature or layout.key)
-    say("\n".join(_layout_lines(layout, split_line)))
+    lines = layout_lines(layout, split_line)
+    say("\n".join([*lines, *(f"warning   there are only {missing}" for missing in missing_shards(found.sizes))]))
     scanner.scan_files(ScanJob(found.records, work, layout), files)
     scans = scan_names(work, len(files))
     merged = _merge(found.records, files, work, scans, layout, options)
     classes = _classes(found.records, layout, merged, options)
-    say("\n".join(_found_lines(merged, classes, layout)))
+    say("\n".join(found_lines(merged, classes, layout)))
     adoption = Adoption(
         root=root,
         records_root=records_root,
-        name=options.name or root.url.rstrip("/").rpartition("/")[2] or "dataset",
+        name=options.name or _name_of(root.url),
         files=files,
         sha256=merged.sha256,
         adopted=merged.adopted,
         classes=classes.names,
         keys=merged.keys,
     )
-    publish(adoption, work, scans)
+    with os_errors_as("write the manifest and the indexes", root.url):
+        publish(adoption, work, scans)
     return root.url
+
+
+def _name_of(url: str) -> str:
+    """Return the name of the last folder; of a version of TFDS, ``mnist/3.0.1``, that of the folder above."""
+    parts = [part for part in url.split("/") if part and not _VERSION.fullmatch(part)]
+    return parts[-1] if parts else "dataset"
+
+
+def _refuse_read_only(root: Folder) -> None:
+    """Refuse a local folder that cannot be written before terabytes are read."""
+    if not isinstance(root, LocalFolder):
+        return
+    path = root.path
+    while not os.path.exists(path):  # --into may name a new folder in new folders
+        path = os.path.dirname(path)
+    if not os.access(path, os.W_OK):
+        msg = f"{path} is read-only; add --into DATASET to write the manifest and the indexes elsewhere"
+        raise CallError(msg)
 
 
 def _refuse_occupied(root: Folder, *, overwrite: bool) -> None:
@@ -144,11 +155,11 @@ def _refuse_occupied(root: Folder, *, overwrite: bool) -> None:
             "manifest and the indexes elsewhere"
         )
         raise CallError(msg)
-    others = [entry.name for entry in root.scan(INDEXES) if not _is_ours(root, entry.name)]
+    others = [entry.name for entry in root.scan(naming.INDEXES) if not _is_ours(root, entry.name)]
     if others:
         msg = (
-            f"{root.url}/{INDEXES} holds files that shardkit did not write, such as {printable(others[0])}; add --into "
-            "DATASET to write the manifest and the indexes elsewhere"
+            f"{root.url}/{naming.INDEXES} holds files that shardkit did not write, such as {printable(others[0])}; "
+            "add --into DATASET to write the manifest and the indexes elsewhere"
         )
         raise CallError(msg)
 
@@ -156,8 +167,7 @@ def _refuse_occupied(root: Folder, *, overwrite: bool) -> None:
 def _is_ours(root: Folder, name: str) -> bool:
     if name.startswith(TEMPORARY):
         return True
-    is_digest = len(name) == 16 and all(char in "0123456789abcdef" for char in name)
-    return is_digest and root.stat(f"{INDEXES}/{name}").is_folder  # type: ignore[union-attr] # it was just listed
+    return naming.is_index_folder(name) and root.stat(f"{naming.INDEXES}/{name}").is_folder  # type: ignore[union-attr] # it was just listed
 
 
 def _merge(
@@ -167,7 +177,7 @@ def _merge(
     scans: Sequence[str],
     layout: RecordLayout,
     options: AdoptOptions,
-) -> _Merged:
+) -> Merged:
     """Read all scans one by one, and decide features and keys.
 
     Raises:
@@ -176,14 +186,19 @@ def _merge(
     problems: list[str] = []
     num_problems = num_records = num_rotated = num_bad_boxes = num_zero = 0
     counts, texts, sha256 = [], dict[int, str](), []
+    uneven = set[str]()
     lowest, highest, where = 1 << 31, -1, ""
+    info = read_if_there(records, DATASET_INFO)
+    announced = {} if info is None else shard_lengths(info, records.url)
     for file, name in zip(files, scans, strict=True):
         scan = read_scan(work, name)
         num_problems += len(scan.problems)
         problems += [f"{printable(file.path)}, record {at}: {found}" for at, found in scan.problems[:_PROBLEMS_SHOWN]]
-        _check_unchanged(records, file, scan)
+        uneven |= set(scan.uneven)
+        _check_whole(records, file, scan, announced.get(file.path))
         counts.append((file.path, scan.features))
-        texts = scan.class_texts | texts
+        for label, text in scan.class_texts.items():
+            texts[label] = text if texts.setdefault(label, text) == text else UNCLEAR
         sha256.append(scan.sha256)
         num_records, num_rotated = num_records + len(scan.rows), num_rotated + scan.num_rotated
         num_bad_boxes += scan.num_bad_boxes
@@ -195,16 +210,24 @@ def _merge(
                 where = f"{printable(file.path)}, record {_first_with(scan, highest)}"
     if problems:
         raise _refused(records, problems, num_problems)
-    merged = merge_counts(counts)
+    merged = merge_counts(counts, needed_features(layout))
     key = layout.key if layout.key in merged and merged[layout.key].kind == "bytes" else options.key_feature
     columns = ((file.path, read_scan(work, name).rows["key_text"]) for file, name in zip(files, scans, strict=True))
     choice = choose_keys(key, columns, is_required=options.key_feature is not None)
-    adopted = adopted_features(layout, merged, num_records, choice.feature)
-    return _Merged(adopted, choice, Labels(lowest, highest, where), num_zero, texts, num_rotated, num_bad_boxes, sha256)
+    adopted = adopted_features(layout, merged, num_records, choice.feature, uneven)
+    return Merged(adopted, choice, Labels(lowest, highest, where), num_zero, texts, num_rotated, num_bad_boxes, sha256)
 
 
-def _check_unchanged(records: Folder, file: RecordsFile, scan: Scan) -> None:
-    if scan.num_bytes != file.num_bytes and not scan.problems:
+def _check_whole(records: Folder, file: RecordsFile, scan: Scan, announced: int | None) -> None:
+    if scan.problems:
+        return
+    if announced is not None and announced != len(scan.rows):
+        msg = (
+            f"{records.url}/{printable(file.path)}: the file has {counted(len(scan.rows), 'record')}, and "
+            f"{DATASET_INFO} announces {announced:,}; restore the file, or move {DATASET_INFO} away to adopt it anyway"
+        )
+        raise DataError(msg)
+    if scan.num_bytes != file.num_bytes:
         msg = (
             f"{records.url}/{printable(file.path)}: the file had {file.num_bytes} bytes and now has {scan.num_bytes}; "
             "somebody is writing it: adopt it when it is finished"
@@ -229,7 +252,7 @@ def _refused(records: Folder, problems: Sequence[str], num_problems: int) -> Dat
     )
 
 
-def _classes(records: Folder, layout: RecordLayout, merged: _Merged, options: AdoptOptions) -> ClassNames:
+def _classes(records: Folder, layout: RecordLayout, merged: Merged, options: AdoptOptions) -> ClassNames:
     if layout.label.kind not in _LABELLED:
         if options.classes is not None:
             msg = f"--classes names classes, and {printable(layout.label.name)!r} holds numbers for regression"
@@ -245,36 +268,3 @@ def _classes(records: Folder, layout: RecordLayout, merged: _Merged, options: Ad
         texts=merged.texts,
         texts_origin=f"from {printable(layout.label.names or '')} in the records",
     )
-
-
-def _layout_lines(layout: RecordLayout, split_line: str) -> list[str]:
-    shown = dataclasses.replace(layout, key=None, columns=(), left_out=())
-    return [f"records of {layout.family}", *shown.describe(), f"splits    {split_line}"]
-
-
-def _found_lines(merged: _Merged, classes: ClassNames, layout: RecordLayout) -> list[str]:
-    lines = []
-    if classes.names:
-        lines += [
-            f"labels    {range_line(merged.labels, classes.names, merged.num_zero)}",
-            f"classes   {classes.origin}",
-        ]
-    key = merged.keys
-    if key.feature is not None:
-        lines.append(f"key       {printable(key.feature)}")
-    else:
-        lines.append("key       file and record number" + (f", because {key.why_numbered}" if key.why_numbered else ""))
-    others = sorted(name for name in merged.adopted.features if name in {column.name for column in layout.columns})
-    if others:
-        lines.append(f"stored    {', '.join(map(printable, others))}")
-    for why in dict.fromkeys(why for _, why in merged.adopted.left_out):
-        names = ", ".join(printable(name) for name, reason in merged.adopted.left_out if reason == why)
-        lines.append(f"left out  {names}: {why}")
-    if merged.num_rotated:
-        lines.append(
-            f"note      {counted(merged.num_rotated, 'image')} with an EXIF orientation: pixels are given as "
-            "stored, as tf.io.decode_image does"
-        )
-    if merged.num_bad_boxes:
-        lines.append(f"note      {counted(merged.num_bad_boxes, 'box')} without area or beyond the image's edges")
-    return lines

@@ -5,7 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
+from shardkit.errors import DataError
 from shardkit.naming import counted, printable
+
+MAX_CLASSES = 1_000_000  # a number above is an id, and every class has a name and counts in the manifest
 
 
 class Labels(NamedTuple):
@@ -50,18 +53,26 @@ def name_classes(
         lines: Lines of the user's file; None for none.
         first_line: Number that its first line stands for.
         tfds_names: Names in the files of a TFDS dataset; None if there are none.
-        texts: Names that the records give to numbers; empty if they give none.
+        texts: Names that the records give to numbers; an empty one if they differ, none if they give none.
         texts_origin: Feature with these names, for messages.
 
     Raises:
         CallError: Two lines of the user's file are equal.
-        DataError: A label has no name; the message names a record that has it.
+        DataError: A label has no name or is no number of a class; the message names a record that has it.
     """
+    if labels.highest >= MAX_CLASSES:
+        msg = (
+            f"{labels.where_highest} has the label {labels.highest:,}, and class numbers are below {MAX_CLASSES:,}; "
+            "name another feature with --label-feature"
+        )
+        raise DataError(msg)
     if lines is not None:
         return _listed(lines_as_names(lines, first_line), labels)
     if tfds_names:
         return _listed(LabelNames(tfds_names, 0, "TFDS's labels file"), labels)
     numbers = range(labels.highest + 1)
+    if not all(texts.values()):
+        return ClassNames([str(number) for number in numbers], "numbers, because the records name some in several ways")
     if texts:
         return ClassNames(_different({number: texts.get(number, str(number)) for number in numbers}), texts_origin)
     return ClassNames([str(number) for number in numbers], "numbers; --classes FILE names them")
@@ -89,6 +100,8 @@ def range_line(labels: Labels, names: Sequence[str], num_zero: int) -> str:
         names: The classes.
         num_zero: Number of records with label 0.
     """
+    if labels.highest < 0:
+        return "no record has one"
     line = f"{labels.lowest} to {labels.highest}, {counted(len(names), 'class')}"
     if num_zero or labels.highest < 1:
         return line

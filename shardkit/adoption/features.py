@@ -1,6 +1,6 @@
 """Decide which features an adopted dataset has, from what all of its records hold."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from shardkit.adoption.scanning import FeatureCount
@@ -27,14 +27,17 @@ class AdoptedFeatures(NamedTuple):
     left_out: tuple[tuple[str, str], ...]
 
 
-def merge_counts(counts: Iterable[tuple[str, Mapping[str, FeatureCount]]]) -> dict[str, FeatureCount]:
+def merge_counts(
+    counts: Iterable[tuple[str, Mapping[str, FeatureCount]]], needed: Collection[str]
+) -> dict[str, FeatureCount]:
     """Return what the records of all files hold of each feature.
 
     Args:
         counts: (path of a file, what its records hold), file by file.
+        needed: Names of the features without which records cannot be adopted.
 
     Raises:
-        DataError: A feature is of one kind in one file and of another in the next.
+        DataError: A needed feature is of one kind in one file and of another in the next.
     """
     merged: dict[str, FeatureCount] = {}
     first: dict[str, str] = {}
@@ -44,14 +47,15 @@ def merge_counts(counts: Iterable[tuple[str, Mapping[str, FeatureCount]]]) -> di
             if known is None:
                 merged[name], first[name] = count, path
                 continue
-            if "empty" not in {known.kind, count.kind} and known.kind != count.kind:
+            kinds = {known.kind, count.kind} - {"empty"}
+            if len(kinds) > 1 and name in needed:
                 msg = (
                     f"{printable(path)}: the feature {printable(name)!r} is {count.kind}, and {known.kind} in "
                     f"{printable(first[name])}; these files were not written by one program: adopt them apart"
                 )
                 raise DataError(msg)
             merged[name] = FeatureCount(
-                known.kind if known.kind != "empty" else count.kind,
+                "mixed" if len(kinds) > 1 else next(iter(kinds), "empty"),
                 known.num_records + count.num_records,
                 min(known.fewest, count.fewest),
                 max(known.most, count.most),
@@ -61,7 +65,11 @@ def merge_counts(counts: Iterable[tuple[str, Mapping[str, FeatureCount]]]) -> di
 
 
 def adopted_features(
-    layout: RecordLayout, counts: Mapping[str, FeatureCount], num_records: int, key: str | None
+    layout: RecordLayout,
+    counts: Mapping[str, FeatureCount],
+    num_records: int,
+    key: str | None,
+    uneven: Collection[str] = (),
 ) -> AdoptedFeatures:
     """Return the features of the dataset.
 
@@ -70,6 +78,7 @@ def adopted_features(
         counts: What all records hold, see `merge_counts`.
         num_records: Number of all records.
         key: Feature that holds the keys; None if the records are numbered.
+        uneven: Fields of objects that do not have one value for each label everywhere.
     """
     features = dict(own.ALWAYS)
     stored: dict[str, tuple[str, ...]] = {
@@ -86,12 +95,11 @@ def adopted_features(
         boxes = f"{own.OBJECTS}bbox"
         features[boxes], stored[boxes] = own.BOXES, layout.boxes.sides
         used |= set(layout.boxes.sides)
-        objects = counts[layout.label.name]
         for other, field, _ in layout.boxes.extra:
             count = counts.get(other)
             if count is None or count.kind == "empty" or other in used:
                 continue
-            if (count.num_records, count.fewest, count.most) != (num_records, objects.fewest, objects.most):
+            if count.kind == "mixed" or other in uneven:
                 left_out.append((other, "not every record has as many values as labels"))
                 continue
             features[f"{own.OBJECTS}{field}"] = _column(count, is_list=True)
@@ -101,7 +109,9 @@ def adopted_features(
         count = counts.get(column.name)
         if column.name in used or count is None or count.kind == "empty":
             continue
-        if count.num_records < num_records:
+        if count.kind == "mixed":
+            left_out.append((column.name, "its values, or its empty lists, are of several kinds"))
+        elif count.num_records < num_records:
             missing = num_records - count.num_records
             left_out.append((column.name, f"{missing:,} of {num_records:,} records lack it"))
         elif column.name in features:

@@ -19,7 +19,6 @@ _HEAD_BYTES = 1 << 16  # 64 KiB
 _THREADS = 16
 _MAGIC = "*?["
 _SHOWN = 5
-INDEXES = "indexes"  # folder of the indexes in the dataset's folder
 
 
 class Found(NamedTuple):
@@ -97,7 +96,7 @@ def _below(folder: Folder, path: str) -> list[tuple[str, int]]:
     found = []
     for entry in folder.scan(path):
         inner = f"{path}/{entry.name}" if path else entry.name
-        if entry.is_folder and not entry.name.startswith(".") and entry.name != INDEXES:
+        if entry.is_folder and not entry.name.startswith(".") and entry.name != naming.INDEXES:
             found += _below(folder, inner)
         elif not entry.is_folder and is_tfrecord_name(entry.name):
             found.append((inner, entry.num_bytes))

@@ -15,7 +15,6 @@ import pyarrow as pa
 
 from shardkit import naming, software
 from shardkit.adoption.features import AdoptedFeatures
-from shardkit.adoption.files import INDEXES
 from shardkit.adoption.keys import KeyChoice, keys_of
 from shardkit.adoption.scan_files import RecordsFile, read_scan
 from shardkit.adoption.scanning import Scan
@@ -23,8 +22,6 @@ from shardkit.dataset.index import SCHEMA, ShardSummary, indexed_labels, key_has
 from shardkit.dataset.manifest import ADOPTED, Balance, Index, Manifest, Rejected, Shard, Source, Split, seal_manifest
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import Folder
-
-_FOLDER_DIGITS = 16  # of the digest, in the name of the folder of indexes
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,21 +81,20 @@ def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
     """
     root, digest = adoption.root, adoption.digest
     root.create()
-    folder = f"{INDEXES}/{digest[:_FOLDER_DIGITS]}"
-    written = [
-        _write_index(adoption, file, read_scan(work, name), folder, digest)
-        for file, name in zip(adoption.files, scans, strict=True)
-    ]
-    splits = {}
-    for split in dict.fromkeys(file.split for file in adoption.files):
-        splits[split] = _split([one for one, file in zip(written, adoption.files, strict=True) if file.split == split])
-    contents = np.concatenate([one.contents for one in written])
+    folder = f"{naming.INDEXES}/{naming.index_folder(digest)}"
+    totals: dict[str, _Totals] = {}
+    contents = []
+    for file, name in zip(adoption.files, scans, strict=True):
+        written = _write_index(adoption, file, read_scan(work, name), folder, digest)
+        totals.setdefault(file.split, _Totals(len(adoption.classes))).add(written)
+        contents.append(written.contents)
+    images = np.concatenate(contents)
     manifest = seal_manifest(
         {
             "name": adoption.name,
             "features": adoption.adopted.features,
             "classes": list(adoption.classes),
-            "splits": splits,
+            "splits": {split: one.as_split() for split, one in totals.items()},
             "source": Source(
                 fingerprint=sha256_hex(canonical_json(sorted(adoption.sha256))),
                 layout=ADOPTED,
@@ -106,7 +102,7 @@ def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
                 num_bytes=sum(file.num_bytes for file in adoption.files),
                 skipped={},
                 groups=None,
-                duplicates=len(contents) - len(np.unique(contents)),
+                duplicates=len(images) - len(np.unique(images)),
             ),
             "options": {},
             "plan_digest": digest,
@@ -117,11 +113,11 @@ def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
             "records_root": adoption.records_root,
         }
     )
-    with root.atomic_write(naming.MANIFEST) as file:
-        file.write(manifest.to_bytes())
-    for entry in root.scan(INDEXES):
-        if f"{INDEXES}/{entry.name}" != folder:
-            root.remove_tree(f"{INDEXES}/{entry.name}")
+    with root.atomic_write(naming.MANIFEST) as out:
+        out.write(manifest.to_bytes())
+    for entry in root.scan(naming.INDEXES):
+        if f"{naming.INDEXES}/{entry.name}" != folder:
+            root.remove_tree(f"{naming.INDEXES}/{entry.name}")
     return manifest
 
 
@@ -170,18 +166,32 @@ def index_of(file: RecordsFile, scan: Scan, keys: KeyChoice, classes: Sequence[s
     return pa.table(columns, schema=SCHEMA)
 
 
-def _split(written: Sequence[_Written]) -> Split:
-    counts = np.stack([one.class_counts for one in written])
-    examples = np.array([one.shard.num_examples for one in written])
-    num_bytes = np.array([one.shard.num_bytes for one in written])
-    return Split(
-        num_examples=int(examples.sum()),
-        num_bytes=int(num_bytes.sum()),
-        class_counts=counts.sum(axis=0).tolist(),
-        balance=Balance(
-            count_spread=int(np.ptp(examples)),
-            class_spread=int(np.ptp(counts, axis=0).max(initial=0)),
-            bytes_spread=round(float(max(1, num_bytes.max()) / max(1, num_bytes.min()) - 1), 6),
-        ),
-        shards=[one.shard for one in written],
-    )
+class _Totals:
+    """The sums of a split. The class counts of single shards are not kept: thousands of both would fill the memory."""
+
+    def __init__(self, num_classes: int) -> None:
+        self._shards: list[Shard] = []
+        self._least = np.full(num_classes, np.iinfo(np.int64).max)
+        self._most, self._total = np.zeros(num_classes, np.int64), np.zeros(num_classes, np.int64)
+
+    def add(self, written: _Written) -> None:
+        counts = written.class_counts
+        self._shards.append(written.shard)
+        np.minimum(self._least, counts, out=self._least)
+        np.maximum(self._most, counts, out=self._most)
+        self._total += counts
+
+    def as_split(self) -> Split:
+        examples = np.array([shard.num_examples for shard in self._shards])
+        num_bytes = np.array([shard.num_bytes for shard in self._shards])
+        return Split(
+            num_examples=int(examples.sum()),
+            num_bytes=int(num_bytes.sum()),
+            class_counts=self._total.tolist(),
+            balance=Balance(
+                count_spread=int(np.ptp(examples)),
+                class_spread=int((self._most - self._least).max(initial=0)),
+                bytes_spread=round(float(max(1, num_bytes.max()) / max(1, num_bytes.min()) - 1), 6),
+            ),
+            shards=self._shards,
+        )

@@ -7,10 +7,12 @@ labels. Records that are serialized in another way than protobuf's own are parse
 from typing import Any, NamedTuple
 
 from shardkit.dataset.example import decode_features
+from shardkit.dataset.foreign.found_features import Kind
 from shardkit.dataset.foreign.values import locate_bytes, read_features
 
 _FEATURES = _ENTRY = _NAME = _BYTES_LIST = _VALUE = 0x0A
 _FEATURE = 0x12
+_KINDS: dict[int, Kind] = {0x0A: "bytes", 0x12: "float", 0x1A: "int64"}  # by the tag of the list
 _MAX_REMEMBERED = 128  # bytes of an entry
 _MAX_ENTRIES = 1 << 15
 
@@ -20,11 +22,13 @@ class Parsed(NamedTuple):
 
     Attributes:
         features: Values by name; not to be changed. That of the image is in it, too.
+        empty: Kind of the lists without values, by name: TensorFlow refuses an empty list of a wrong kind.
         image_start: Start of the image in the record's data; 0 if it has none.
         image_bytes: Length of the image in bytes.
     """
 
     features: dict[str, list[Any]]
+    empty: dict[str, Kind]
     image_start: int
     image_bytes: int
 
@@ -41,7 +45,7 @@ class RecordParser:
         name = image.encode()
         self._image = image
         self._image_head = bytes((_NAME,)) + _varint_bytes(len(name)) + name + bytes((_FEATURE,))
-        self._known: dict[bytes, dict[str, list[Any]]] = {}
+        self._known: dict[bytes, _Entry] = {}
 
     def parse(self, data: bytes) -> Parsed:
         """Parse a record.
@@ -54,13 +58,14 @@ class RecordParser:
         except (IndexError, _OtherFormError):
             features = read_features(data)
             location = locate_bytes(data, self._image) if features.get(self._image) else (0, 0)
-            return Parsed(features, *location)
+            return Parsed(features, {}, *location)
 
     def _parse(self, data: bytes) -> Parsed:
         stop, at = _read_head(data, 0, _FEATURES)
         if stop != len(data) or at == stop:
             raise _OtherFormError
         features: dict[str, list[Any]] = {}
+        empty: dict[str, Kind] = {}
         image = (0, 0)
         while at < stop:
             start = at
@@ -73,9 +78,13 @@ class RecordParser:
                 image = self._locate(data, at + len(self._image_head), end)
                 features[self._image] = [data[image[0] : image[1]]]
             else:
-                features.update(self._entry(data[start:end]))
+                entry = self._entry(data[start:end])
+                if self._image in entry.features:  # with the value before the name
+                    raise _OtherFormError
+                features.update(entry.features)
+                empty.update(entry.empty)
             at = end
-        return Parsed(features, image[0], image[1] - image[0])
+        return Parsed(features, empty, image[0], image[1] - image[0])
 
     def _locate(self, data: bytes, at: int, end: int) -> tuple[int, int]:
         """Return (start, stop) of the image in an entry, given the position behind its name."""
@@ -88,16 +97,30 @@ class RecordParser:
                 raise _OtherFormError
         return at, end
 
-    def _entry(self, entry: bytes) -> dict[str, list[Any]]:
+    def _entry(self, entry: bytes) -> "_Entry":
         if len(entry) > _MAX_REMEMBERED:
-            return decode_features(entry)
+            return _Entry(decode_features(entry), {})
         found = self._known.get(entry)
         if found is None:
-            found = decode_features(entry)
+            features = decode_features(entry)
+            found = _Entry(
+                features, {name: kind for name, values in features.items() if (kind := _empty(values, entry))}
+            )
             if len(self._known) >= _MAX_ENTRIES:
                 self._known.clear()
             self._known[entry] = found
         return found
+
+
+class _Entry(NamedTuple):
+    features: dict[str, list[Any]]
+    empty: dict[str, Kind]
+
+
+def _empty(values: list[Any], entry: bytes) -> Kind | None:
+    """Return the kind of a list without values; None if it has values or no kind."""
+    ending = entry[-4:]  # field 2 of two bytes: the list's tag, and its length of 0
+    return _KINDS.get(ending[2]) if not values and ending[:2] == b"\x12\x02" and ending[3] == 0 else None
 
 
 class _OtherFormError(Exception):

@@ -12,7 +12,8 @@ import pyarrow.parquet as pq
 from shardkit.adoption.scanning import ROWS, FeatureCount, Scan, scan_file
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.errors import MachineError
-from shardkit.storage import Folder
+from shardkit.naming import printable
+from shardkit.storage import Folder, unreadable
 from shardkit.storage.retry import retried
 
 _FOUND = b"shardkit.scan"
@@ -54,14 +55,18 @@ class ScanJob:
         """Scan a file, and write what was found into the work folder.
 
         Raises:
-            OSError: The file or the work folder cannot be used.
+            MachineError: The file cannot be read.
+            OSError: The work folder cannot be written.
         """
 
         def read() -> Scan:
             with self.records.open(file.path) as opened:
                 return scan_file(opened, self.layout)
 
-        scan = retried(read)
+        try:
+            scan = retried(read)
+        except OSError as error:
+            raise unreadable(f"{self.records.url}/{printable(file.path)}", error) from error
 
         def write() -> None:
             with self.work.atomic_write(_name(file.number, len(scan.rows))) as out:
@@ -92,6 +97,7 @@ def serialize_scan(scan: Scan) -> bytes:
         "num_rotated": scan.num_rotated,
         "num_bad_boxes": scan.num_bad_boxes,
         "num_with_gps": scan.num_with_gps,
+        "uneven": scan.uneven,
         "problems": scan.problems,
     }
     out = io.BytesIO()

@@ -6,7 +6,7 @@ The file is read once, front to back. Nothing is decoded but the headers of the 
 import hashlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import pyarrow as pa
 
@@ -22,9 +22,11 @@ from shardkit.images.gps import has_gps
 from shardkit.naming import printable
 
 MAX_PROBLEMS = 20  # of a file; the scan goes on behind a record whose frame is intact
+UNCLEAR = ""  # the name of a class that has several, or none
 READ_BYTES = 1 << 20  # 1 MiB
 _FORMATS = {"JPEG", "PNG"}
 _NOT_DECODED = "jpeg_process"  # arithmetic coding and the lossless process, which TensorFlow cannot decode
+MixedKind: TypeAlias = Kind | Literal["mixed"]
 _LABELS = pa.list_(pa.int32())
 
 # The columns of an index that one record alone decides, and the text from which its key is made.
@@ -44,14 +46,14 @@ class FeatureCount:
     """What the records of a file hold of one feature.
 
     Attributes:
-        kind: Kind of its values; "empty" if no record has any.
+        kind: Kind of its values or of its empty lists; "empty" if no record says it, "mixed" if records differ.
         num_records: Number of records that have the feature.
         fewest: Smallest number of values of those.
         most: Largest number.
         first: Number of the first record that has it.
     """
 
-    kind: Kind
+    kind: MixedKind
     num_records: int
     fewest: int
     most: int
@@ -67,10 +69,11 @@ class Scan:
         num_bytes: Size of the file in bytes.
         sha256: SHA-256 of the file, in hexadecimal.
         features: Its features by name.
-        class_texts: Names that the records give to class numbers.
+        class_texts: Names that the records give to class numbers; UNCLEAR if they differ.
         num_rotated: Number of images whose EXIF orientation is not upright.
         num_bad_boxes: Number of boxes that are not within the image or have no area.
         num_with_gps: Number of images whose metadata holds a GPS position.
+        uneven: Fields of objects that have, in some record, another number of values than there are labels.
         problems: (number of the record, sentence), at most MAX_PROBLEMS.
     """
 
@@ -82,6 +85,7 @@ class Scan:
     num_rotated: int = 0
     num_bad_boxes: int = 0
     num_with_gps: int = 0
+    uneven: list[str] = field(default_factory=list)
     problems: list[tuple[int, str]] = field(default_factory=list)
 
 
@@ -97,13 +101,13 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
     """
     hashed = _Hashed(file)
     scan = Scan(ROWS.empty_table(), 0, "")
-    parser = RecordParser(layout.image.name)
+    parser, needed = RecordParser(layout.image.name), needed_features(layout)
     columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
     number = -1
     try:
         for number, (offset, data) in enumerate(read_records(hashed, name="")):
             try:
-                row = _row(parser.parse(data), layout, scan, number)
+                row = _row(parser.parse(data), layout, needed, scan, number)
             except RecordError as error:
                 scan.problems.append((number, str(error)))
                 if len(scan.problems) >= MAX_PROBLEMS:
@@ -148,9 +152,14 @@ class _Hashed:
         return b"".join(parts)
 
 
-def _row(parsed: Parsed, layout: RecordLayout, scan: Scan, number: int) -> dict[str, Any]:
+def needed_features(layout: RecordLayout) -> frozenset[str]:
+    """Return the names of the features without which a record cannot be adopted."""
+    return frozenset({layout.image.name, layout.label.name, *(layout.boxes.sides if layout.boxes else ())})
+
+
+def _row(parsed: Parsed, layout: RecordLayout, needed: frozenset[str], scan: Scan, number: int) -> dict[str, Any]:
     features = parsed.features
-    _count(features, scan, number)
+    _count(parsed, needed, scan, number)
     images_found = features.get(layout.image.name, [])
     if len(images_found) != 1 or not isinstance(images_found[0], bytes):
         msg = f"its feature {printable(layout.image.name)!r} has {len(images_found)} values; one image is expected"
@@ -181,18 +190,19 @@ def _row(parsed: Parsed, layout: RecordLayout, scan: Scan, number: int) -> dict[
     }
 
 
-def _count(features: Mapping[str, list[Any]], scan: Scan, number: int) -> None:
-    for name, values in features.items():
-        kind: Kind = kind_of(values[0]) if values else "empty"
+def _count(parsed: Parsed, needed: frozenset[str], scan: Scan, number: int) -> None:
+    for name, values in parsed.features.items():
+        kind: Kind = kind_of(values[0]) if values else parsed.empty.get(name, "empty")
         count = scan.features.get(name)
         if count is None:
             scan.features[name] = FeatureCount(kind, 1, len(values), len(values), number)
             continue
         if kind not in {"empty", count.kind}:
-            if count.kind != "empty":
-                msg = f"its feature {printable(name)!r} is {kind}, in records before it {count.kind}"
+            if count.kind != "empty" and name in needed:
+                what = kind if values else f"an empty list of {kind}"
+                msg = f"its feature {printable(name)!r} is {what}, in records before it {count.kind}"
                 raise ScanError(msg)
-            count.kind = kind
+            count.kind = kind if count.kind == "empty" else "mixed"
         count.num_records += 1
         count.fewest, count.most = min(count.fewest, len(values)), max(count.most, len(values))
 
@@ -222,8 +232,9 @@ def _labels(features: Mapping[str, list[Any]], layout: RecordLayout, scan: Scan)
         texts = features.get(layout.label.names, [])
         if len(texts) == len(values):
             for value, text in zip(values, texts, strict=True):
-                if value not in scan.class_texts:
-                    scan.class_texts[value] = text.decode("utf-8", "replace").strip()
+                name = text.decode("utf-8", "replace").strip()
+                if scan.class_texts.setdefault(value, name) != name:
+                    scan.class_texts[value] = UNCLEAR
     return (values[0], None) if kind == "class" else (None, sorted(set(values)))
 
 
@@ -237,6 +248,9 @@ def _check_boxes(features: Mapping[str, list[Any]], layout: RecordLayout, num_la
             found = "is missing" if side is None else f"has {len(side)} values"
             msg = f"its feature {printable(name)!r} {found}; its {num_labels} labels need {expected}"
             raise ScanError(msg)
+    for name, _, _ in layout.boxes.extra:
+        if len(features.get(name, [])) != num_labels and name not in scan.uneven:
+            scan.uneven.append(name)
     scan.num_bad_boxes += sum(not has_area(box) for box in _boxes([side or [] for side in sides]))
 
 

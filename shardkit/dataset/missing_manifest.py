@@ -24,12 +24,17 @@ def explain_missing_manifest(root: Folder) -> str:
         given = root.stat("")
         if given is not None and not given.is_folder:
             return _explain_file(root)
+        if any(naming.is_index_folder(child.name) for child in root.scan(naming.INDEXES)):
+            return f"{plain}, and here an adoption was interrupted: run the same `shardkit adopt` again to finish it"
         children = root.scan()
         for child in children[:_MAX_CHILDREN]:
             if child.is_folder and root.stat(f"{child.name}/{naming.MANIFEST}") is not None:
                 return f"this is the parent folder of a dataset: give {root.url}/{child.name}"
         if any(child.name.endswith(naming.RECORDS_ENDING) for child in children):
-            return f"{plain}, and this folder has TFRecord files only: restore its manifest, or {CONVERT_AGAIN}"
+            return (
+                f"{plain}, and this folder has TFRecord files only: restore its manifest, or {CONVERT_AGAIN}; if "
+                f"others wrote them, `shardkit adopt {root.url}` makes one"
+            )
         if _has_image(root, "", _MAX_DEPTH):
             return f"this is a folder of images: convert it first, with `shardkit convert {root.url} OUT`, and give OUT"
     return plain

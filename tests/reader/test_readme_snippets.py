@@ -47,6 +47,7 @@ HOLDS = {
     "manifest": "len(manifest.classes) == 4",
     "sampler": "step == 1002 and len(batch) == 32",
     "diff": "found.equal and found.num_same == 240",
+    "adopt-in-python": "shardkit.open('ADOPTED', 'train')[0]['image'] == shardkit.open('OUT', 'train')[0]['image']",
     "open": "example.label_names == ['star'] and by_key['image'] == example['image']",
     "without-shardkit": "row['label_name'] in {'circle', 'square', 'star', 'triangle'}",
 }
@@ -58,6 +59,7 @@ PRINTED = {
     "describe": "train: 192 examples, 3 steps of 64, 4 classes, full order",
     "manifest": "192 3",
     "diff": "True 240 0",
+    "adopt-in-python": "../OUT 192",
     "without-shardkit": "192",
     "numpy": "(32, 64, 64, 3) float32 (32,)",
     "jax": "(64, 64, 64, 3)",
