@@ -10,6 +10,7 @@ the datasets takes minutes.
 import argparse
 import random
 import sys
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from timing import Contender, print_table, process_table, python, turn_about, work_folder
@@ -58,16 +59,13 @@ def main() -> None:
     parser.add_argument("--work", type=Path, help="keep datasets there for the next call; default: a temporary folder")
     given = parser.parse_args()
     with work_folder(given.work) as work:
-        contenders = [
-            Contender(
-                f"shardkit diff, {kind}",
-                python(
-                    "diff_datasets.py",
-                    *datasets(work / f"{kind}-{given.num_examples}", given.num_examples, boxes=boxes),
-                ),
-            )
-            for kind, boxes in (("classes", False), ("boxes", True))
-        ]
+        contenders = []
+        for kind, boxes in (("classes", False), ("boxes", True)):
+            # In a process of its own: the peak of a contender includes that of the process that started it.
+            with ProcessPoolExecutor(1) as pool:
+                folder = work / f"{kind}-{given.num_examples}"
+                paths = pool.submit(datasets, folder, given.num_examples, boxes=boxes).result()
+            contenders.append(Contender(f"shardkit diff, {kind}", python("diff_datasets.py", *paths)))
         runs = turn_about(contenders, given.rounds)
         print_table(f"{given.num_examples:,} examples; medians of {given.rounds}", process_table(contenders, runs))
         peaks = [run.peak_mib for found in runs.values() for run in found]
