@@ -100,7 +100,8 @@ def refuse_foreign(output: Folder) -> None:
         msg = f"{output.url}: is not a folder; choose a new or an empty folder"
         raise CallError(msg)
     entries = output.scan()
-    manifest = _own_manifest(output) if any(entry.name == naming.MANIFEST for entry in entries) else None
+    has_manifest = any(entry.name == naming.MANIFEST and not entry.is_folder for entry in entries)
+    manifest = _own_manifest(output) if has_manifest else None
     if manifest is not None and manifest.is_adopted:
         msg = f"{output.url}: holds the manifest of adopted TFRecords, which no conversion replaces; "
         raise CallError(msg + "choose a new or an empty folder")
