@@ -85,7 +85,7 @@ def adopt_files(
         MachineError: The disk, the network or the runner failed.
     """
     found = find_files(given)
-    _refuse_own(found)
+    _refuse_own(found, is_elsewhere=options.into is not None)
     root, records_root = dataset_place(found.records, options.into)
     _refuse_read_only(root)
     _refuse_occupied(root, overwrite=options.overwrite)
@@ -137,13 +137,18 @@ def _refuse_read_only(root: Folder) -> None:
         raise CallError(msg)
 
 
-def _refuse_own(found: Found) -> None:
-    """Refuse files of a dataset that shardkit wrote: all that an adoption adds is there, and groups would be lost."""
+def _refuse_own(found: Found, *, is_elsewhere: bool) -> None:
+    """Refuse files of a dataset that shardkit wrote: all that an adoption adds is there.
+
+    Elsewhere, it is done if asked, but not of a dataset that grew: files that TFDS reads have its first classes only.
+    """
     folders = {"", *(posixpath.dirname(path) for path in found.sizes)}
     for folder in sorted(folders):
         url = f"{found.records.url.rstrip('/')}/{folder}".rstrip("/")
         manifest = find_dataset(url)
-        if manifest is not None and not manifest.is_adopted:
+        if manifest is None or manifest.is_adopted:
+            continue
+        if manifest.generations or not is_elsewhere:
             msg = (
                 f"{printable(url)} is a dataset that shardkit wrote, with a manifest and indexes; there is nothing to "
                 "adopt. Train on it with shardkit.reader, or give other files"

@@ -161,9 +161,11 @@ def test_no_conversion_removes_adopted_records(with_indexes, overwrite, tmp_path
 def test_a_dataset_of_shardkit_is_not_adopted(tmp_path):
     write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
     convert_without_beam(str(tmp_path / "in"), str(tmp_path / "out"))
-    for given, into in ((tmp_path / "out", None), (tmp_path / "out", tmp_path / "into")):
+    for into in (None, tmp_path / "into"):
         with pytest.raises(CallError, match="there is nothing to adopt"):
-            shardkit.adopt(given, into=into)
+            shardkit.adopt(tmp_path / "out", into=into)
+        write_class_folders(tmp_path / "more", {"cat": 1, "dog": 1})
+        append_without_beam(str(tmp_path / "out"), str(tmp_path / "more"))
     write(tmp_path / "old" / FILE, RECORDS)
     with pytest.raises(CallError, match="its manifest is not replaced"):
         shardkit.adopt(tmp_path / "old", into=tmp_path / "out", overwrite=True)
