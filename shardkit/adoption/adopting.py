@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import posixpath
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from shardkit import naming
 from shardkit.adoption.class_names import ClassNames, Labels, name_classes
 from shardkit.adoption.features import adopted_features, merge_counts
 from shardkit.adoption.files import (
+    Found,
     assign_splits,
     check_heads,
     dataset_place,
@@ -83,6 +85,7 @@ def adopt_files(
         MachineError: The disk, the network or the runner failed.
     """
     found = find_files(given)
+    _refuse_own(found, is_elsewhere=options.into is not None)
     root, records_root = dataset_place(found.records, options.into)
     _refuse_read_only(root)
     _refuse_occupied(root, overwrite=options.overwrite)
@@ -134,14 +137,30 @@ def _refuse_read_only(root: Folder) -> None:
         raise CallError(msg)
 
 
+def _refuse_own(found: Found, *, is_elsewhere: bool) -> None:
+    """Refuse files of a dataset that shardkit wrote: all that an adoption adds is there.
+
+    Elsewhere, it is done if asked, but not of a dataset that grew: files that TFDS reads have its first classes only.
+    """
+    folders = {"", *(posixpath.dirname(path) for path in found.sizes)}
+    for folder in sorted(folders):
+        url = f"{found.records.url.rstrip('/')}/{folder}".rstrip("/")
+        manifest = find_dataset(url)
+        if manifest is None or manifest.is_adopted:
+            continue
+        if manifest.generations or not is_elsewhere:
+            msg = (
+                f"{printable(url)} is a dataset that shardkit wrote, with a manifest and indexes; there is nothing to "
+                "adopt. Train on it with shardkit.reader, or give other files"
+            )
+            raise CallError(msg)
+
+
 def _refuse_occupied(root: Folder, *, overwrite: bool) -> None:
     """Refuse a folder with a manifest or with an `indexes` folder of somebody else."""
     manifest = find_dataset(root.url)
     if manifest is not None and not manifest.is_adopted:
-        msg = (
-            f"{root.url} is a dataset that shardkit wrote, with a manifest and indexes; there is nothing to adopt. "
-            "Train on it with shardkit.reader, or give other files"
-        )
+        msg = f"{root.url} is a dataset that shardkit wrote, and its manifest is not replaced; choose another folder"
         raise CallError(msg)
     if manifest is not None and not overwrite:
         msg = (
@@ -184,7 +203,7 @@ def _merge(
         DataError: Records have problems, or the keys of a named feature are not unique.
     """
     problems: list[str] = []
-    num_problems = num_records = num_rotated = num_bad_boxes = num_zero = 0
+    num_problems = num_records = num_rotated = num_bad_boxes = num_without = num_zero = 0
     counts, texts, sha256 = [], dict[int, str](), []
     uneven = set[str]()
     lowest, highest, where = 1 << 31, -1, ""
@@ -201,7 +220,7 @@ def _merge(
             texts[label] = text if texts.setdefault(label, text) == text else UNCLEAR
         sha256.append(scan.sha256)
         num_records, num_rotated = num_records + len(scan.rows), num_rotated + scan.num_rotated
-        num_bad_boxes += scan.num_bad_boxes
+        num_bad_boxes, num_without = num_bad_boxes + scan.num_bad_boxes, num_without + scan.num_without_labels
         labels = indexed_labels(scan.rows)
         if len(labels):
             lowest, num_zero = min(lowest, int(labels.min())), num_zero + int((labels == 0).sum())
@@ -215,7 +234,17 @@ def _merge(
     columns = ((file.path, read_scan(work, name).rows["key_text"]) for file, name in zip(files, scans, strict=True))
     choice = choose_keys(key, columns, is_required=options.key_feature is not None)
     adopted = adopted_features(layout, merged, num_records, choice.feature, uneven)
-    return Merged(adopted, choice, Labels(lowest, highest, where), num_zero, texts, num_rotated, num_bad_boxes, sha256)
+    return Merged(
+        adopted=adopted,
+        keys=choice,
+        labels=Labels(lowest, highest, where),
+        num_zero=num_zero,
+        texts=texts,
+        num_rotated=num_rotated,
+        num_bad_boxes=num_bad_boxes,
+        num_without_labels=num_without,
+        sha256=sha256,
+    )
 
 
 def _check_whole(records: Folder, file: RecordsFile, scan: Scan, announced: int | None) -> None:

@@ -21,6 +21,7 @@ class Merged(NamedTuple):
     texts: Mapping[int, str]
     num_rotated: int
     num_bad_boxes: int
+    num_without_labels: int
     sha256: Sequence[str]
 
 
@@ -53,6 +54,12 @@ def found_lines(merged: Merged, classes: ClassNames, layout: RecordLayout) -> li
         lines.append(
             f"note      {counted(merged.num_rotated, 'image')} with an EXIF orientation: pixels are given as "
             "stored, as tf.io.decode_image does"
+        )
+    if merged.num_without_labels:
+        what = "objects" if layout.label.kind == "objects" else "classes"
+        lines.append(
+            f"note      {counted(merged.num_without_labels, 'record')} without {printable(layout.label.name)}: images "
+            f"without {what}, as for the reader"
         )
     if merged.num_bad_boxes:
         lines.append(f"note      {counted(merged.num_bad_boxes, 'box')} without area or beyond the image's edges")

@@ -97,6 +97,7 @@ def serialize_scan(scan: Scan) -> bytes:
         "num_rotated": scan.num_rotated,
         "num_bad_boxes": scan.num_bad_boxes,
         "num_with_gps": scan.num_with_gps,
+        "num_without_labels": scan.num_without_labels,
         "uneven": scan.uneven,
         "problems": scan.problems,
     }

@@ -28,6 +28,7 @@ _FORMATS = {"JPEG", "PNG"}
 _NOT_DECODED = "jpeg_process"  # arithmetic coding and the lossless process, which TensorFlow cannot decode
 MixedKind: TypeAlias = Kind | Literal["mixed"]
 _LABELS = pa.list_(pa.int32())
+_LISTS = {"classes", "objects"}  # kinds of labels of which a record may have none
 
 # The columns of an index that one record alone decides, and the text from which its key is made.
 ROWS = pa.schema(
@@ -73,6 +74,7 @@ class Scan:
         num_rotated: Number of images whose EXIF orientation is not upright.
         num_bad_boxes: Number of boxes that are not within the image or have no area.
         num_with_gps: Number of images whose metadata holds a GPS position.
+        num_without_labels: Number of records that lack the list of labels.
         uneven: Fields of objects that have, in some record, another number of values than there are labels.
         problems: (number of the record, sentence), at most MAX_PROBLEMS.
     """
@@ -85,6 +87,7 @@ class Scan:
     num_rotated: int = 0
     num_bad_boxes: int = 0
     num_with_gps: int = 0
+    num_without_labels: int = 0
     uneven: list[str] = field(default_factory=list)
     problems: list[tuple[int, str]] = field(default_factory=list)
 
@@ -117,6 +120,9 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
                 columns[name].append(value)
     except RecordError as error:
         scan.problems.append((number + 1, str(error).removeprefix(f": record {number + 1} ")))
+    if scan.num_without_labels == number + 1 > 0 and not scan.problems:  # it is of another program, not of no objects
+        name = printable(layout.label.name)
+        scan.problems.append((0, f"it has no feature {name!r}, which holds the labels, nor has any record of the file"))
     scan.num_bytes, scan.sha256 = hashed.num_bytes, hashed.digest.hexdigest()
     if not scan.problems:
         scan.rows = pa.table(columns, schema=ROWS)
@@ -212,8 +218,11 @@ def _labels(features: Mapping[str, list[Any]], layout: RecordLayout, scan: Scan)
     name, kind = layout.label.name, layout.label.kind
     values = features.get(name)
     if values is None:
-        msg = f"it has no feature {printable(name)!r}, which holds the labels"
-        raise ScanError(msg)
+        if kind not in _LISTS:
+            msg = f"it has no feature {printable(name)!r}, which holds the labels"
+            raise ScanError(msg)
+        values = []  # many writers leave out empty lists
+        scan.num_without_labels += 1
     if kind == "numbers":
         if len(values) != layout.label.num_targets:
             msg = f"its {printable(name)!r} has {len(values)} values, and those before it {layout.label.num_targets}"
@@ -244,7 +253,7 @@ def _check_boxes(features: Mapping[str, list[Any]], layout: RecordLayout, num_la
     sides = [features.get(name) for name in layout.boxes.sides]
     for name, side in zip(layout.boxes.sides, sides, strict=True):
         expected = num_labels * (4 if len(sides) == 1 else 1)
-        if side is None or len(side) != expected:
+        if len(side or []) != expected:
             found = "is missing" if side is None else f"has {len(side)} values"
             msg = f"its feature {printable(name)!r} {found}; its {num_labels} labels need {expected}"
             raise ScanError(msg)

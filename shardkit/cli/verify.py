@@ -138,7 +138,8 @@ def _print_problems(
     if manifest is None and leaks:
         click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
     if manifest is not None and problems:
-        click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; {CONVERT_AGAIN}")
+        remedy = "restore the files, or adopt them again with --overwrite" if manifest.is_adopted else CONVERT_AGAIN
+        click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; {remedy}")
 
 
 def _say_others(root: "Folder", others: Sequence[str], terminal: "Terminal") -> None:

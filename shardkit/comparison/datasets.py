@@ -105,7 +105,8 @@ class _Comparison:
         self._records = RecordComparison(compared_features(a, b), self._numbers, renumbered)
         identities_a, identities_b = ({identity(*named) for named in manifest.shards()} for manifest in (a, b))
         # Indexes have only the numbers of several labels.
-        skipped = set() if renumbered else identities_a & identities_b
+        self._same_names = a.stored_as == b.stored_as  # equal records hold equal features only then
+        skipped = identities_a & identities_b if self._same_names and not renumbered else set()
         self._a, self._b = compared_shards(a, skipped), compared_shards(b, skipped)
         self.num_skipped = _num_examples(a) - self._a.num_examples
         label = next((name for name in (LABEL, LABELS) if name in a.features), IMAGE)
@@ -211,7 +212,7 @@ class _Comparison:
 
     def _is_same_record(self, a: pa.Table, b: pa.Table) -> Mask:
         """Return bool[n]: whether both rows are the same record of two equal shards."""
-        if self._records.decodes_all:
+        if self._records.decodes_all or not self._same_names:
             return np.zeros(len(a), bool)
         numbers = {shard.sha256: i for i, shard in enumerate([*self._a.shards, *self._b.shards])}
         shard_a, shard_b = (

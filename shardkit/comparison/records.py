@@ -17,6 +17,8 @@ import pyarrow as pa
 from shardkit.comparison.rows import SHARD, Dataset
 from shardkit.dataset import example
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
+from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.stored_names import with_own_names
 from shardkit.dataset.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_problem
 from shardkit.errors import CONVERT_AGAIN, RecordError
 from shardkit.naming import printable
@@ -89,7 +91,7 @@ class RecordComparison:
             rows = order[start : start + BATCH]
             one, other = _Batch(a[0], table_a, rows), _Batch(b[0], table_b, rows)
             undecided = compares_image[rows].copy()
-            if self.decodes_all:
+            if self.decodes_all or a[0].manifest.stored_as != b[0].manifest.stored_as:
                 undecided[:] = True
             elif self.features:
                 around = np.flatnonzero(~undecided)
@@ -139,13 +141,19 @@ def _as_text(values: Sequence[Any]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class _Record:
+    manifest: Manifest
     where: str
     data: bytes
     image: bytes
 
     def values(self, features: Sequence[str]) -> dict[str, list[Any]]:
         """Return the values of some features, all of which must be there."""
-        found: dict[str, list[Any]] = {**example.decode(self.data)}
+        try:
+            stored = example.decode(self.data)
+            found = with_own_names(stored, self.manifest.stored_as, self.manifest.features)
+        except RecordError as error:
+            msg = f"{self.where}: {error}; run `shardkit verify`"
+            raise RecordError(msg) from None
         if missing := [name for name in features if name not in found]:
             msg = f"{self.where}: the record lacks {missing[0]}, which the manifest names; run `shardkit verify`"
             raise RecordError(msg)
@@ -186,7 +194,7 @@ class _Batch:
                 msg = f"{where}: {problem}; restore the shard or {CONVERT_AGAIN}"
                 raise RecordError(msg)
             record = framed[HEADER_BYTES : HEADER_BYTES + length]
-            return _Record(where, record, record[start : start + num_bytes])
+            return _Record(self._dataset.manifest, where, record, record[start : start + num_bytes])
 
         return self._each(read, at)
 

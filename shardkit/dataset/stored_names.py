@@ -51,15 +51,19 @@ def record_key(path: str, number: int) -> str:
     return f"{path}/{number:0{RECORD_DIGITS}d}"
 
 
-def with_own_names(stored: Mapping[str, list[Any]], stored_as: StoredAs) -> dict[str, list[Any]]:
+def with_own_names(
+    stored: Mapping[str, list[Any]], stored_as: StoredAs, features: Mapping[str, Any]
+) -> dict[str, list[Any]]:
     """Return the values of a record by the names of the manifest's features.
 
-    Features without a name in the records are left out, and so are features that the record lacks: those who need
-    them report them. Features that are not in the map keep their names.
+    A list of any length that the record lacks is empty, as for the reader: many writers leave out empty lists. Other
+    features that it lacks are left out, and so are those without a name in the records: those who need them report
+    them. Features that are not in the map keep their names.
 
     Args:
         stored: Values by the names in the record, as `example.decode` returns them.
         stored_as: Names in the records by feature.
+        features: The dataset's features by name; their shapes say which are lists of any length.
 
     Raises:
         RecordError: The sides of the boxes have different numbers of values.
@@ -68,9 +72,12 @@ def with_own_names(stored: Mapping[str, list[Any]], stored_as: StoredAs) -> dict
         return dict(stored)
     taken = {other for names in stored_as.values() for other in names} | stored_as.keys()
     values = {name: found for name, found in stored.items() if name not in taken}
-    for name, names in stored_as.items():
-        if names and all(one in stored for one in names):
-            values[name] = stored[names[0]] if len(names) == 1 else _interleaved([stored[one] for one in names], names)
+    for name, feature in features.items():
+        names = names_in_records(name, stored_as)
+        is_list = None in feature.shape
+        if names and (is_list or all(one in stored for one in names)):
+            lists = [stored.get(one, []) for one in names]
+            values[name] = lists[0] if len(lists) == 1 else _interleaved(lists, names)
     return values
 
 

@@ -172,7 +172,9 @@ class Example(Mapping[str, Any]):
             return values
         from shardkit.examples.adopted import adopted_values
 
-        return adopted_values(values, self._schema.stored_as, self._given_key or "", self.location)
+        return adopted_values(
+            values, self._schema.stored_as, self._schema.features, self._given_key or "", self.location
+        )
 
     def __contains__(self, name: object) -> bool:
         return name in self._schema.features

@@ -14,6 +14,7 @@ from typing import Any
 from shardkit import naming
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.stored_names import names_in_records
 from shardkit.exporting.facts import Facts
 from shardkit.hashing import sha256_hex
 
@@ -116,13 +117,18 @@ def missing_facts(facts: Facts) -> list[str]:
 def _description(manifest: Manifest) -> str:
     splits = ", ".join(f"{name} {split.num_examples:,}" for name, split in manifest.splits.items())
     classes = f" of {naming.counted(len(manifest.classes), 'class')}" if manifest.classes else ""
-    return f"Labelled images{classes} as TFRecord shards written by shardkit; examples: {splits}."
+    by = "" if manifest.is_adopted else " written by shardkit"
+    return f"Labelled images{classes} as TFRecord shards{by}; examples: {splits}."
 
 
 def _distribution(manifest: Manifest) -> list[dict[str, Any]]:
     shards = [shard for _, shard in manifest.shards()]
     raw = manifest.to_bytes()
-    features = ", ".join(f"{name} ({feature.dtype}, {feature.role})" for name, feature in manifest.features.items())
+    features = ", ".join(
+        f"{stored} ({feature.dtype}, {feature.role})"
+        for name, feature in manifest.features.items()
+        for stored in names_in_records(name, manifest.stored_as)
+    )
     return [
         _file(naming.MANIFEST, "application/json", sha256_hex(raw), len(raw)),
         _files("shards", _TFRECORD, [shard.path for shard in shards], f"TFRecord of tf.train.Example: {features}."),

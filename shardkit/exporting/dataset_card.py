@@ -31,8 +31,7 @@ _BODY = """
 | --- | --: | --: | --: |
 {rows}
 
-The examples are TFRecord files of `tf.train.Example`, written by shardkit, with an index for each. Download the folder,
-then read it with one of:
+{files}
 
 ```python
 import shardkit
@@ -40,7 +39,14 @@ import shardkit
 examples = shardkit.open("FOLDER", "{split}")
 print(len(examples), examples[0])
 ```
-
+"""
+_FILES = """\
+The examples are TFRecord files of `tf.train.Example`, written by shardkit, with an index for each. Download the folder,
+then read it with one of:"""
+_ADOPTED_FILES = """\
+The examples are TFRecord files of `tf.train.Example`, for which shardkit made an index each. Download the folder, then
+read it:"""
+_BY_TFDS = """
 ```python
 import tensorflow_datasets as tfds
 
@@ -64,7 +70,9 @@ def dataset_card(manifest: Manifest, facts: Facts) -> bytes:
     description = facts.description or f"Labelled images{_of_classes(manifest)}."
     largest = max(manifest.splits, key=lambda name: manifest.splits[name].num_examples)
     header = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in _header(manifest, facts))
-    body = _BODY.format(title=_escaped(title), description=description, rows=rows, split=largest)
+    # TFDS needs files that adoption does not write.
+    files, body = (_ADOPTED_FILES, _BODY) if manifest.is_adopted else (_FILES, _BODY + _BY_TFDS)
+    body = body.format(title=_escaped(title), description=description, rows=rows, split=largest, files=files)
     return f"---\n{header}---\n{body}".encode()
 
 

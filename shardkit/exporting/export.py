@@ -45,7 +45,8 @@ def export_dataset(manifest: Manifest, target: str, output: Folder, facts: Facts
         facts: What the manifest does not say; only for targets that say it.
 
     Raises:
-        CallError: There is no such target, it does not take these facts, or a file is there that no export wrote.
+        CallError: There is no such target, it does not take these facts, it describes the folder and the TFRecords are
+            outside of it, or a file is there that no export wrote.
         DataError: An index is missing or damaged, or the files there are of another dataset.
         MachineError: A file cannot be read or written.
     """
@@ -58,6 +59,12 @@ def _contents(manifest: Manifest, target: str, facts: Facts) -> Mapping[str, Cal
     """Return a function for each path that makes the content of the file."""
     if target not in TARGETS:
         msg = f"there is no export to {target!r}; the targets are {', '.join(TARGETS)}"
+        raise CallError(msg)
+    if target != "dali-index" and manifest.records_root is not None:
+        msg = (
+            f"{manifest.root.url}: its TFRecords are outside of the folder, in {manifest.records_place}, and {target} "
+            "describes a folder that others download; adopt the TFRecords in their own folder, without --into"
+        )
         raise CallError(msg)
     if target == "croissant":
         return {CROISSANT: lambda: croissant(manifest, facts)}

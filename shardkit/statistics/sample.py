@@ -37,7 +37,9 @@ def _read(manifest: Manifest, feature: str, location: Location) -> dict[str, Any
     try:
         data = root.read_range(location.path, location.start, location.num_bytes)
         features: dict[str, Any] = (
-            with_own_names(decode(data), manifest.stored_as) if manifest.is_adopted else decode_features(data)
+            with_own_names(decode(data), manifest.stored_as, manifest.features)
+            if manifest.is_adopted
+            else decode_features(data)
         )
     except FileNotFoundError:
         msg = f"{where}: the shard is missing; restore it or {CONVERT_AGAIN}"

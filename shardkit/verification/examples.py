@@ -71,7 +71,7 @@ def example_problems(data: bytes, row: dict[str, Any] | None, spec: ExampleSpec,
 
 def _adopted(stored: "_Stored", row: dict[str, Any] | None, spec: ExampleSpec) -> "_Stored":
     """Return the features of a record that others wrote: what it lacks is in its row, else in its image."""
-    own = with_own_names(stored, spec.stored_as)
+    own = with_own_names(stored, spec.stored_as, spec.features)
     values: _Stored = {name: own[name] for name in spec.features if name in own}
     lacking = [name for name in spec.features if not names_in_records(name, spec.stored_as)]
     if not lacking or not values.get(features.IMAGE):

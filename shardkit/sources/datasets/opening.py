@@ -10,7 +10,8 @@ from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.errors import CONVERT_AGAIN, CallError, DataError
-from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, records_of_index
+from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, printable, records_of_index
+from shardkit.sources.commands import Command, refusal
 from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
 from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset, shard_files, size_problem
 from shardkit.sources.datasets.several import (
@@ -34,13 +35,14 @@ def open_dataset(url: str, options: SourceOptions, output: Folder | None = None)
         output: The output folder; None if there is none.
 
     Raises:
-        CallError: The output is inside a dataset, the datasets do not fit each other, the condition is wrong, or a key
-            or label that is to be removed or corrected does not exist.
+        CallError: A dataset holds adopted TFRecords, the output is inside a dataset, the datasets do not fit each
+            other, the condition is wrong, or a key or label that is to be removed or corrected does not exist.
         DataError: A dataset is damaged.
         MachineError: A dataset cannot be read.
     """
     manifests = [read_manifest(one) for one in (url, *options.also)]
     for manifest in manifests:
+        _refuse_adopted(manifest)
         _refuse_output(manifest.root, output)
     if options.layout not in {None, "shardkit"}:
         msg = f"--layout {options.layout} reads one source, and {len(manifests)} datasets were given; leave it out"
@@ -80,6 +82,25 @@ def open_dataset(url: str, options: SourceOptions, output: Folder | None = None)
         where=options.where,
         new_labels=label_names(options.labels),
     )
+
+
+def _refuse_adopted(manifest: Manifest) -> None:
+    """Refuse adopted TFRecords: their records have other names, and no conversion has checked them.
+
+    Raises:
+        CallError: The records are adopted; the message has the command that converts them.
+    """
+    if manifest.is_adopted:
+        problem = (
+            f"{printable(manifest.root.url)}: it holds adopted TFRecords, which are converted from their own files"
+        )
+        raise refusal(problem, [adopted_records(manifest)])
+
+
+def adopted_records(manifest: Manifest) -> Command:
+    """Return the command that converts the TFRecords of an adopted dataset."""
+    records = manifest.records_place or manifest.root.url
+    return Command(records, ("--layout", "tfrecord"), "all TFRecords of the folder; their keys may be other ones")
 
 
 def _refuse_output(root: Folder, output: Folder | None) -> None:

@@ -17,7 +17,8 @@ from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import SourceOptions
-from shardkit.sources.commands import for_append
+from shardkit.sources.commands import for_append, refusal
+from shardkit.sources.datasets.opening import adopted_records
 from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
 from shardkit.writing.appending.addition import Addition, AlreadyAppendedError
@@ -93,6 +94,9 @@ class Append:
             MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
         """
         root = self.manifest.root
+        if self.manifest.is_adopted:
+            problem = f"{root.url}: images are appended to converted datasets, and this one holds adopted TFRecords"
+            raise refusal(problem, [adopted_records(self.manifest)])
         if "appended_to" in self.manifest.options:
             msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
             raise CallError(msg)

@@ -38,12 +38,15 @@ def owned(output: Folder) -> set[str]:
 
     A name alone proves nothing: other programs write `train-00000-of-01024.tfrecord` and `manifest.json` too. A shard
     is ours if a valid manifest, the plan of an interrupted conversion, the list of an interrupted removal or its own
-    index names it. The files next to the shards are ours if there is one of those, or a work folder.
+    index names it. The files next to the shards are ours if there is one of those, or a work folder. Nothing is ours
+    where TFRecords of others were adopted.
     """
     entries = output.scan()
     names = {entry.name for entry in entries if not entry.is_folder}
     shard_files = set(filter(naming.is_shard_file, names))
     manifest = _own_manifest(output) if naming.MANIFEST in names else None
+    if manifest is not None and manifest.is_adopted:  # its shards are files of others
+        return set()
     ours = shard_files & _named(output, manifest)
     for index in sorted(shard_files - ours):
         if index.endswith(naming.INDEX_ENDING) and is_index(output.read(index)):
@@ -97,6 +100,11 @@ def refuse_foreign(output: Folder) -> None:
         msg = f"{output.url}: is not a folder; choose a new or an empty folder"
         raise CallError(msg)
     entries = output.scan()
+    has_manifest = any(entry.name == naming.MANIFEST and not entry.is_folder for entry in entries)
+    manifest = _own_manifest(output) if has_manifest else None
+    if manifest is not None and manifest.is_adopted:
+        msg = f"{output.url}: holds the manifest of adopted TFRecords, which no conversion replaces; "
+        raise CallError(msg + "choose a new or an empty folder")
     ours = owned(output) if entries else set()
     for entry in entries:
         if entry.name not in ours and not (entry.is_folder and entry.name == naming.WORK_FOLDER):

@@ -1,0 +1,188 @@
+"""Adopted TFRecords in commands that convert, append, compare, export or adopt."""
+
+import contextlib
+import pickle
+import shlex
+import shutil
+
+import pytest
+
+import shardkit
+from shardkit.comparison import diff_datasets
+from shardkit.dataset.features import BOXES, CLASS_LABEL
+from shardkit.dataset.manifest import read_manifest
+from shardkit.dataset.stored_names import with_own_names
+from shardkit.errors import CallError, DataError, RecordError
+from shardkit.exporting.export import export_dataset
+from shardkit.sources import SourceOptions
+from shardkit.storage import LocalFolder
+from shardkit.testing import append_without_beam, convert_without_beam, files_of, write_class_folders
+from shardkit.verification.dataset import verify_dataset
+from shardkit.verification.threads import ThreadChecker
+from shardkit.writing.progress import Silent
+
+from ..dataset.foreign.records import coco, jpeg, write
+
+NAMES = {"image/filename", "image/source_id"}  # without them, records are numbered
+TFRECORD = SourceOptions(layout="tfrecord")
+FILE = "train-00000-of-00001"
+
+
+def detected(i, *objects, **changed):
+    """Return a record of objects; one without objects lacks their features, as many writers leave out empty lists."""
+    record = coco(i, objects) | changed
+    return {
+        name: value
+        for name, value in record.items()
+        if name not in NAMES and (objects or not name.startswith("image/object/"))
+    }
+
+
+RECORDS = [detected(0, (18, "dog"), (1, "person")), detected(1), detected(2, (18, "dog"))]
+
+
+def adopted(folder, records=RECORDS, **options):
+    write(folder / FILE, records)
+    return shardkit.adopt(folder, **options)
+
+
+class Said(Silent):
+    def __init__(self):
+        self.text = ""
+
+    def say(self, text, level="info"):
+        self.text += text
+
+
+def problems(dataset):
+    checker = ThreadChecker(1, lambda _: contextlib.nullcontext(lambda *_: None))
+    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), checker, deep=True)[1]]
+
+
+def test_a_record_without_lists_has_empty_ones(tmp_path):
+    into, said = tmp_path / "into", Said()
+    adopted(tmp_path / "old", into=into, listener=said)
+    assert "1 record without image/object/class/label: images without objects" in said.text
+    assert problems(into) == []
+    examples = shardkit.open(str(into), "train")
+    assert [one.labels for one in examples] == [[18, 1], [], [18]]
+    assert examples[1].boxes.shape == (0, 4)
+    assert (examples[1]["objects/area"].shape, examples[1]["height"]) == ((0,), 8)
+    assert examples[1].location.shard == f"../old/{FILE}"
+    assert pickle.loads(pickle.dumps(examples))[1].labels == []  # noqa: S301 - the test's own bytes
+
+
+def test_a_file_in_which_no_record_has_labels_is_of_another_program(tmp_path):
+    write(tmp_path / "old" / "train-00000-of-00002", RECORDS)
+    write(tmp_path / "old" / "train-00001-of-00002", [detected(3)])
+    with pytest.raises(DataError, match=r"train-00001-of-00002, record 0: it has no feature .* nor has any record of"):
+        shardkit.adopt(tmp_path / "old")
+
+
+def test_only_whole_lists_are_taken_for_empty():
+    features = {"label": CLASS_LABEL, "objects/bbox": BOXES}
+    names = {"objects/bbox": ("a", "b", "c", "d"), "label": ("x",)}
+    assert with_own_names({}, names, features) == {"objects/bbox": []}
+    with pytest.raises(RecordError, match="1 in a, 0 in b"):
+        with_own_names({"a": [0.5]}, names, features)
+
+
+def test_a_needed_feature_that_is_missing_is_an_error_with_the_record_once(tmp_path):
+    manifest = adopted(tmp_path / "old")
+    example = shardkit.open(str(tmp_path / "old"), "train")[0]
+    schema = example._schema
+    broken = type(example)(b"", schema, FILE, 7, 0, "key")
+    with pytest.raises(DataError) as caught:
+        broken["image"]
+    assert str(caught.value).count("record 7") == 1
+    assert manifest.root.url in str(caught.value)
+
+
+def test_an_adopted_dataset_equals_its_conversion_and_another_box_is_found(tmp_path):
+    one = adopted(tmp_path / "old")
+    convert_without_beam(str(tmp_path / "old"), str(tmp_path / "new"), source_options=TFRECORD)
+    same = read_manifest(str(tmp_path / "new"))
+    found = diff_datasets(one, same)
+    assert found.num_same == 3
+    assert "'0'" not in found.classes.added
+    assert diff_datasets(same, one).num_same == 3
+    moved = RECORDS[2] | {"image/object/bbox/ymin": [0.25]}
+    other = adopted(tmp_path / "other", [*RECORDS[:2], moved])
+    for a in (one, same):
+        (change,) = diff_datasets(a, other).annotations.first
+        assert (change.key, change.features) == (f"{FILE}/00000002", ("objects/bbox",))
+
+
+def test_equal_files_read_by_other_names_are_compared(tmp_path):
+    records = [{"image": jpeg(i), "age": i + 0.5, "weight": i + (i > 1) + 0.5} for i in range(3)]
+    write(tmp_path / "old" / FILE, records)
+    a, b = (
+        shardkit.adopt(tmp_path / "old", into=tmp_path / name, label_feature=name, label_type="number")
+        for name in ("age", "weight")
+    )
+    assert [(one.key, one.before, one.after) for one in diff_datasets(a, b).label.first] == [
+        (f"{FILE}/00000002", "2.5", "3.5")
+    ]
+
+
+def test_converting_is_refused_with_the_command_that_works(tmp_path):
+    adopted(tmp_path / "my old", into=tmp_path / "into")
+    write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
+    convert_without_beam(str(tmp_path / "in"), str(tmp_path / "ants"))
+    for refused in (
+        lambda: convert_without_beam(str(tmp_path / "into"), str(tmp_path / "new")),
+        lambda: convert_without_beam(
+            str(tmp_path / "ants"), str(tmp_path / "new"), source_options=SourceOptions(also=(str(tmp_path / "into"),))
+        ),
+        lambda: append_without_beam(str(tmp_path / "into"), str(tmp_path / "in")),
+    ):
+        with pytest.raises(CallError, match="holds adopted TFRecords") as caught:
+            refused()
+        command = shlex.split(str(caught.value).splitlines()[-1], comments=True)
+        assert command == ["shardkit", "convert", str(tmp_path / "my old"), "OUT", "--layout", "tfrecord"]
+    assert not (tmp_path / "new" / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("with_indexes", [True, False])
+@pytest.mark.parametrize("overwrite", [True, False])
+def test_no_conversion_removes_adopted_records(with_indexes, overwrite, tmp_path):
+    name = f"{FILE}.tfrecord"  # as shardkit's own are called
+    write(tmp_path / "old" / name, RECORDS)
+    shardkit.adopt(tmp_path / "old")
+    if not with_indexes:
+        shutil.rmtree(tmp_path / "old" / "indexes")
+    before = files_of(LocalFolder(str(tmp_path / "old")))
+    write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
+    with pytest.raises(CallError, match="holds the manifest of adopted TFRecords"):
+        shardkit.convert(tmp_path / "in", tmp_path / "old", overwrite=overwrite)
+    assert files_of(LocalFolder(str(tmp_path / "old"))) == before
+
+
+def test_a_dataset_of_shardkit_is_not_adopted(tmp_path):
+    write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
+    convert_without_beam(str(tmp_path / "in"), str(tmp_path / "out"))
+    for into in (None, tmp_path / "into"):
+        with pytest.raises(CallError, match="there is nothing to adopt"):
+            shardkit.adopt(tmp_path / "out", into=into)
+        write_class_folders(tmp_path / "more", {"cat": 1, "dog": 1})
+        append_without_beam(str(tmp_path / "out"), str(tmp_path / "more"))
+    write(tmp_path / "old" / FILE, RECORDS)
+    with pytest.raises(CallError, match="its manifest is not replaced"):
+        shardkit.adopt(tmp_path / "old", into=tmp_path / "out", overwrite=True)
+    assert problems(tmp_path / "out") == []
+
+
+def test_an_export_describes_the_records_as_they_are(tmp_path):
+    adopted(tmp_path / "old")
+    manifest = read_manifest(str(tmp_path / "old"))
+    for target in ("croissant", "dataset-card", "dali-index"):
+        export_dataset(manifest, target, manifest.root)
+    card, croissant = ((tmp_path / "old" / name).read_text() for name in ("README.md", "croissant.json"))
+    assert "shardkit.open" in card
+    assert "tensorflow_datasets" not in card  # which needs files that adoption does not write
+    assert "written by shardkit" not in card + croissant
+    assert "image/encoded (bytes, image)" in croissant
+    assert problems(tmp_path / "old") == []
+    elsewhere = shardkit.adopt(tmp_path / "old" / FILE, into=tmp_path / "into")
+    with pytest.raises(CallError, match="its TFRecords are outside of the folder"):
+        export_dataset(elsewhere, "croissant", elsewhere.root)
