@@ -60,7 +60,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
         _print_problems(root, manifest, problems, leaks=leaks)
         _say_others(root, others, terminal)
         _say_unfinished(root, unfinished_appends(root), terminal)
-        if manifest is not None:
+        if manifest is not None and digest is None:  # exports of a later state are not old
             _say_old_exports(root, manifest, terminal)
     if problems:
         ctx.exit(1)
@@ -138,7 +138,9 @@ def _print_problems(
     if manifest is None and leaks:
         click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
     if manifest is not None and problems:
-        click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; {CONVERT_AGAIN}")
+        # Converting again would remove what was appended.
+        remedy = "restore these files from a copy" if manifest.generations else CONVERT_AGAIN
+        click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; {remedy}")
 
 
 def _say_others(root: "Folder", others: Sequence[str], terminal: "Terminal") -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardkit import naming
-from shardkit.dataset.manifest import Manifest, Shard, read_manifest
+from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.planning import plan_file
@@ -96,7 +96,7 @@ class Append:
         if "appended_to" in self.manifest.options:
             msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
             raise CallError(msg)
-        if root.resolve("") == open_folder(self.source_url).resolve(""):
+        if root.resolve("") == dataset_folder(self.source_url).resolve(""):
             msg = f"{root.url}: SOURCE is the dataset itself; give the folder of the new images"
             raise CallError(msg)
         with os_errors_as("write into the dataset", root.url), locked(root), claimed(root) as run:
