@@ -1,5 +1,6 @@
 """The command ``shardkit export DATASET --to TARGET``: write metadata files that other tools read."""
 
+import shlex
 from typing import Any
 
 import click
@@ -50,7 +51,7 @@ def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: 
     if digest is not None and read_manifest(folder).digest != digest:
         msg = (
             f"{dataset}: an export describes a dataset with everything that was appended; to export it as it was, "
-            f"first write that to a folder of its own: shardkit convert {dataset} NEW"
+            f"first write that to a folder of its own: shardkit convert {shlex.quote(dataset)} NEW"
         )
         raise CallError(msg)
     done = export_dataset(manifest, target, manifest.root if output is None else open_folder(output), given)

@@ -172,7 +172,8 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
         DataError: There is such a shard.
     """
     # One listing for each folder: a stat per shard takes minutes on object stores.
-    folders = sorted({shard.path.rpartition("/")[0] for _, shard in manifest.shards()})
+    paths = (path for _, shard in manifest.shards() for path in (shard.path, shard.index.path))
+    folders = sorted({path.rpartition("/")[0] for path in paths})
     sizes = {
         f"{folder}/{entry.name}" if folder else entry.name: entry.num_bytes
         for folder in folders
