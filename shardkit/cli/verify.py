@@ -59,7 +59,8 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
     else:
         _print_problems(root, manifest, problems, leaks=leaks)
         _say_others(root, others, terminal)
-        _say_unfinished(root, unfinished_appends(root), terminal)
+        if manifest is not None:
+            _say_unfinished(root, unfinished_appends(root), terminal)
         if manifest is not None and digest is None:  # exports of a later state are not old
             _say_old_exports(root, manifest, terminal)
     if problems:

@@ -136,7 +136,7 @@ class Conversion:
                 # Keep an existing dataset as it was, what the next run can go on with, and the list of rejects that the
                 # message names.
                 with contextlib.suppress(OSError):  # an unreachable output must not hide the original error
-                    is_resumable = output.stat(MANIFEST) is None and bool(output.scan(PARTS))
+                    is_resumable = output.stat(MANIFEST) is None and any(map(output.scan, (PARTS, plan_file.FOLDER)))
                     if not is_resumable and output.stat(REJECTED_IN_WORK) is None:
                         run.finish()
                 raise

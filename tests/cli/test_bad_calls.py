@@ -198,7 +198,7 @@ def test_an_unknown_command_is_refused_with_2_and_the_command_that_was_meant(sou
     for arguments, meant in (
         (["convet", source], "no such command: convet; did you mean convert?"),
         ([source, "OUT"], f"did you mean `shardkit convert {source} OUT`?"),
-        (["frobnicate"], "the commands are bench, convert, "),
+        (["frobnicate"], "the commands are adopt, append, bench, "),
     ):
         result = call(*arguments)
         assert result.exit_code == 2

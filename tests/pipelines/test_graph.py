@@ -1,5 +1,6 @@
 """What passes through Beam: names, paths and rows of an inventory's batch; never an image, never a plan."""
 
+import itertools
 import json
 import threading
 from typing import Any
@@ -229,3 +230,19 @@ def test_errors_of_many_shards_are_one_sentence_and_a_number(photographs, monkey
     monkeypatch.undo()
     assert call("convert", photographs, tmp_path / "out", "--shards", "4").exit_code == 0, "nothing of it is kept"
     assert pa.__version__ in (tmp_path / "out" / "manifest.json").read_text()
+
+
+def test_shards_that_were_finished_before_an_error_are_not_written_again(photographs, monkeypatch, tmp_path):
+    read, calls = writing._read, itertools.count()
+
+    def failing(*given):
+        if next(calls) >= 25:  # in the third of four shards of 10 images
+            message = "photograph.jpg: is a drawing"
+            raise DataError(message)
+        return read(*given)
+
+    words = ["convert", photographs, tmp_path / "out", "--shards", "4", "--workers", "1"]
+    with monkeypatch.context() as patched:
+        patched.setattr(writing, "_read", failing)
+        assert call(*words).exit_code == 1
+    assert "resuming: 2 of 4 shards are already finished" in call(*words).stderr

@@ -7,7 +7,7 @@ import warnings
 from shardkit.naming import split_of_folder
 
 _EVALUATION_SPLITS = {"validation", "test"}
-_PACKAGE = os.path.dirname(os.path.dirname(__file__)) + os.sep
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(__file__))) + os.sep
 
 
 def warn_of_training_on(split: str) -> None:
@@ -27,7 +27,7 @@ def warn_of_training_on(split: str) -> None:
 
 
 def _caller_level() -> int:
-    """Return the `stacklevel` for the function that calls this one, so that the first line outside the reader warns."""
+    """Return the `stacklevel` for the function that calls this one: the first line outside of shardkit warns."""
     frame, level = inspect.currentframe(), 0
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame, level = frame.f_back, level + 1
