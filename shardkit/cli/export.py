@@ -1,5 +1,6 @@
 """The command ``shardkit export DATASET --to TARGET``: write metadata files that other tools read."""
 
+import shlex
 from typing import Any
 
 import click
@@ -38,12 +39,21 @@ def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: 
     """
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import read_manifest
+    from shardkit.dataset.pinning import pinned
+    from shardkit.errors import CallError
     from shardkit.exporting import Facts, export_dataset
     from shardkit.exporting.croissant import missing_facts
     from shardkit.naming import counted, printable
     from shardkit.storage import open_folder
 
     manifest, given = read_manifest(dataset), Facts(**facts)
+    folder, digest = pinned(dataset)
+    if digest is not None and read_manifest(folder).digest != digest:
+        msg = (
+            f"{dataset}: an export describes a dataset with everything that was appended; to export it as it was, "
+            f"first write that to a folder of its own: shardkit convert {shlex.quote(dataset)} NEW"
+        )
+        raise CallError(msg)
     done = export_dataset(manifest, target, manifest.root if output is None else open_folder(output), given)
     if quiet:
         return

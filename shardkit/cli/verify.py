@@ -61,6 +61,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
         _say_others(root, others, terminal)
         if manifest is not None:
             _say_unfinished(root, unfinished_appends(root), terminal)
+        if manifest is not None and digest is None:  # exports of a later state are not old
             _say_old_exports(root, manifest, terminal)
     if problems:
         ctx.exit(1)
@@ -138,7 +139,11 @@ def _print_problems(
     if manifest is None and leaks:
         click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
     if manifest is not None and problems:
-        remedy = "restore the files, or adopt them again with --overwrite" if manifest.is_adopted else CONVERT_AGAIN
+        # Converting again would remove what was appended, and changes nothing of what was adopted.
+        if manifest.is_adopted:
+            remedy = "restore the files, or adopt them again with --overwrite"
+        else:
+            remedy = "restore these files from a copy" if manifest.generations else CONVERT_AGAIN
         click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; {remedy}")
 
 

@@ -81,9 +81,12 @@ def diff_datasets(
         for part in range(num_parts):
             num_same += comparison.compare(part, num_parts)
             show(max(totals) * (part + 1) // num_parts)
+    names = [one.root.url for one in (a, b)]
+    if names[0] == names[1]:
+        names = [f"{one.root.url}@sha256:{one.digest}" for one in (a, b)]
     return DatasetDiff(
-        a=a.root.url,
-        b=b.root.url,
+        a=names[0],
+        b=names[1],
         num_examples=totals,
         num_same=num_same,
         classes=class_diff(a.classes, b.classes),

@@ -8,6 +8,7 @@ from typing import Any
 
 from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.exporting.facts import Facts
 
 DATASET_CARD = "README.md"
@@ -31,7 +32,8 @@ _BODY = """
 | --- | --: | --: | --: |
 {rows}
 
-{files}
+The examples are TFRecord files of `tf.train.Example`, written by {writer}, with an index for each. Download the folder,
+then read it with{one_of}:
 
 ```python
 import shardkit
@@ -40,17 +42,11 @@ examples = shardkit.open("FOLDER", "{split}")
 print(len(examples), examples[0])
 ```
 """
-_FILES = """\
-The examples are TFRecord files of `tf.train.Example`, written by shardkit, with an index for each. Download the folder,
-then read it with one of:"""
-_ADOPTED_FILES = """\
-The examples are TFRecord files of `tf.train.Example`, for which shardkit made an index each. Download the folder, then
-read it:"""
-_BY_TFDS = """
+_TFDS = """
 ```python
 import tensorflow_datasets as tfds
 
-dataset = tfds.builder_from_directory("FOLDER").as_dataset("{split}")
+dataset = tfds.{builder}.as_dataset("{split}")
 ```
 """
 
@@ -70,10 +66,28 @@ def dataset_card(manifest: Manifest, facts: Facts) -> bytes:
     description = facts.description or f"Labelled images{_of_classes(manifest)}."
     largest = max(manifest.splits, key=lambda name: manifest.splits[name].num_examples)
     header = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in _header(manifest, facts))
-    # TFDS needs files that adoption does not write.
-    files, body = (_ADOPTED_FILES, _BODY) if manifest.is_adopted else (_FILES, _BODY + _BY_TFDS)
-    body = body.format(title=_escaped(title), description=description, rows=rows, split=largest, files=files)
-    return f"---\n{header}---\n{body}".encode()
+    builder = _tfds_builder(manifest)
+    body = _BODY.format(
+        title=_escaped(title),
+        description=description,
+        rows=rows,
+        split=largest,
+        writer="others" if manifest.is_adopted else "shardkit",
+        one_of=" one of" if builder else "",
+    )
+    tfds = _TFDS.format(builder=builder, split=largest) if builder else ""
+    return f"---\n{header}---\n{body}{tfds}".encode()
+
+
+def _tfds_builder(manifest: Manifest) -> str | None:
+    """Return the call with which TFDS reads all generations; None if the dataset has no files for TFDS."""
+    if not any(file.path == DATASET_INFO for file in manifest.files):
+        return None
+    if not manifest.generations:
+        return 'builder_from_directory("FOLDER")'
+    # TFDS takes the names of the classes from the first folder: that of the newest generation, which has them all.
+    folders = ["/".join(filter(None, ("FOLDER", one.folder))) for one in reversed(manifest.generations)]
+    return f"builder_from_directories({json.dumps(folders)})"
 
 
 def _escaped(title: str) -> str:

@@ -24,7 +24,6 @@ from shardkit.images.pillow import open_image
 from shardkit.naming import relative_path_problem
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.options_text import options_text
 from shardkit.report.collection import (
     HEADER_BYTES,
     Batch,
@@ -35,6 +34,7 @@ from shardkit.report.collection import (
     Rejects,
     Split,
 )
+from shardkit.report.generations import balance_within, commands
 from shardkit.statistics.indexes import annotations_location
 from shardkit.statistics.sample import read_annotations
 from shardkit.storage import Folder, unreadable
@@ -85,7 +85,7 @@ class DatasetCollection:
                 np.array([shard.num_examples for shard in split.shards], np.int64),
                 np.array([shard.num_bytes for shard in split.shards], np.int64),
                 split.num_bytes,
-                split.balance,
+                balance_within(manifest, name),
             )
             for name, split in manifest.splits.items()
         ]
@@ -233,9 +233,7 @@ def _origin(manifest: Manifest) -> Origin:
         ("Source fingerprint", source.fingerprint),
     ]
     return Origin(
-        "shardkit adopt FILES"
-        if manifest.is_adopted
-        else f"shardkit convert SOURCE OUT {options_text(options)}".strip(),
+        commands(manifest),
         rows,
         [*manifest.software.items()],
         hosts=options.get("pipelines", 1),

@@ -43,7 +43,7 @@ def test_differences_are_listed_with_1(datasets):
         "only in B 2 train 2",
         "only in A 1 train 1",
         "another label 1 dog → cat 1",
-        "none 5",
+        "no difference 5",
         "",
         r"classes only in B: 'o\x07wl'",
         "",

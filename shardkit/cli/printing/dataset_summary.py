@@ -37,10 +37,8 @@ def info_summary(manifest: Manifest) -> Group:
     rows = rows_of(manifest)
     where = [Paragraph(f"records: {records}")] if (records := manifest.records_place) else []
     parts: list[Part] = [Paragraph(head), *where, "", splits_table(rows, "bytes")]
-    parts += map(
-        Paragraph,
-        ["", *lines] if (lines := balance_lines(rows, features, of_generations=bool(manifest.generations))) else [],
-    )
+    lines = balance_lines(rows, features, manifest.generations)
+    parts += map(Paragraph, ["", *lines] if lines else [])
     parts += [*_classes_part(manifest), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
     lines = [_changes_line(statistics), *gps_lines(manifest), rejected_line(manifest)]
     lines += [*ties_lines(source.groups, source.duplicates), f"digest: {manifest.digest}"]

@@ -44,7 +44,7 @@ def _kinds_table(found: DatasetDiff) -> Table:
     for kind, changes in found.kinds.items():
         if changes.num_examples:
             made.add_row(_TITLES[kind], f"{changes.num_examples:,}", _counts(changes))
-    made.add_row("none", f"{found.num_same:,}", "")
+    made.add_row("no difference", f"{found.num_same:,}", "")
     return made
 
 

@@ -8,6 +8,7 @@ from rich.table import Table
 from shardkit.cli.printing.tables import table
 from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature, label_feature
 from shardkit.dataset.manifest import Balance, Manifest
+from shardkit.dataset.manifest_parts import Generation
 from shardkit.planning.sizing import format_size
 
 
@@ -60,28 +61,33 @@ def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
 
 
 def balance_lines(
-    rows: Sequence[SplitRow], features: Mapping[str, Feature], *, of_generations: bool = False
+    rows: Sequence[SplitRow], features: Mapping[str, Feature], generations: Sequence[Generation] = ()
 ) -> list[str]:
     """Return lines that say in words how even the shards of a split are.
 
     Args:
         rows: The splits.
         features: Features of the examples.
-        of_generations: Whether the shards are those of several generations: then the balance does not say how evenly
-            numbers are spread over them.
+        generations: The generations, after an append: then the shards of each are compared with one another only, for
+            those of different generations have different sizes on purpose.
     """
-    splits = {row.name: row.balance for row in rows}
-    if not splits:
+    balances = {row.name: row.balance for row in rows}
+    most_shards = max((len(row.shard_counts) for row in rows), default=0)
+    if generations:
+        parts = [(one.folder or "the first", name, split) for one in generations for name, split in one.splits.items()]
+        balances = {f"{name} of {folder}": split.balance for folder, name, split in parts}
+        most_shards = max(split.num_shards for _, _, split in parts)
+    if not balances:
         return []
-    counts = {name: balance.class_spread for name, balance in splits.items()}
+    counts = {name: balance.class_spread for name, balance in balances.items()}
     worst = max(counts, key=lambda name: counts[name])
     answer = "yes" if counts[worst] <= 1 else f"no, up to {counts[worst]:,} apart in {worst}"
-    what = "" if of_generations and features.get(LABEL, CLASS_LABEL) != CLASS_LABEL else _balanced(features)
-    lines = [f"{what}: {answer}"] if what else []
-    if all(len(row.shard_counts) <= 1 for row in rows):
+    what, within = _balanced(features), "a split of a generation" if generations else "a split"
+    lines = [f"{'in each generation, ' if generations else ''}{what}: {answer}"] if what else []
+    if most_shards <= 1:
         return lines
-    bytes_spread = max(balance.bytes_spread for balance in splits.values())
-    return [*lines, f"shard sizes within a split differ by at most {bytes_spread:.2%}"]
+    bytes_spread = max(balance.bytes_spread for balance in balances.values())
+    return [*lines, f"shard sizes within {within} differ by at most {bytes_spread:.2%}"]
 
 
 def _balanced(features: Mapping[str, Feature]) -> str:

@@ -74,7 +74,7 @@ def _splits_parts(manifest: Manifest) -> list[Table | Text | Paragraph | str]:
         None if wanted is None else {name: Fraction(share) for name, share in wanted.items()},
         manifest.options.get("splits_of", ()),
     )
-    lines = balance_lines(rows, manifest.features, of_generations=bool(manifest.generations))
+    lines = balance_lines(rows, manifest.features, manifest.generations)
     return [splits_table(rows, "bytes"), *shares, *map(Paragraph, ["", *lines] if lines else [])]
 
 

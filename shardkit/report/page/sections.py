@@ -240,7 +240,8 @@ def shards_section(facts: Facts) -> Section:
     heads = ["split", "shards", "images per shard", "bytes per shard", "class spread", "bytes spread"]
     note = (
         "Class spread: by how many images the shards of a split differ in the class where they differ most; 1 is as "
-        "even as can be. Bytes spread: how much larger the largest shard is than the smallest."
+        "even as can be. Bytes spread: how much larger the largest shard is than the smallest. After an append, both "
+        "compare the shards of one generation."
     )
     has = "were written" if facts.is_dataset else "would be written"
     num = sum(len(split.shard_counts) for split in facts.splits)

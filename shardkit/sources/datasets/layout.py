@@ -154,11 +154,12 @@ class ShardkitDataset(Source):
         """See Source.
 
         Raises:
-            SourceChangedError: The dataset has been replaced, or one of its shards has been written again.
+            SourceChangedError: The dataset has been replaced, or one of its shards has been written again. An append
+                changes none of the shards that are read.
         """
         for member in self.members:
             found = find_dataset(member.url)
-            if found is None or found.digest != member.digest:
+            if found is None or member.digest not in {found.digest, *(one.previous for one in found.generations)}:
                 msg = f"{member.url}: the dataset was replaced while it was read; {CONVERT_AGAIN}"
                 raise SourceChangedError(msg)
         mtimes = {path: mtime_ns for path, _, mtime_ns in shard_files(self.folder, [one.shard for one in self.shards])}

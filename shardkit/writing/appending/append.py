@@ -5,11 +5,12 @@ dataset or the new one. The manifest from before is kept under its digest first,
 """
 
 import contextlib
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from shardkit import naming
-from shardkit.dataset.manifest import Manifest, Shard, read_manifest
+from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
 from shardkit.planning import plan_file
@@ -100,7 +101,13 @@ class Append:
         if "appended_to" in self.manifest.options:
             msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
             raise CallError(msg)
-        if root.resolve("") == open_folder(self.source_url).resolve(""):
+        if self.manifest.is_adopted:
+            msg = (
+                f"{root.url}: the records were written by others and adopted as they are, so nothing can be appended; "
+                f"first convert them to a dataset of shardkit's own: shardkit convert {shlex.quote(root.url)} NEW"
+            )
+            raise CallError(msg)
+        if root.resolve("") == dataset_folder(self.source_url).resolve(""):
             msg = f"{root.url}: SOURCE is the dataset itself; give the folder of the new images"
             raise CallError(msg)
         with os_errors_as("write into the dataset", root.url), locked(root), claimed(root) as run:

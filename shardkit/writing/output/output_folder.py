@@ -1,6 +1,7 @@
 """The output folder: what it may contain, which files shardkit wrote, and how an old dataset is removed."""
 
 import json
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 from shardkit import naming, software
@@ -52,10 +53,11 @@ def owned(output: Folder) -> set[str]:
         if index.endswith(naming.INDEX_ENDING) and is_index(output.read(index)):
             ours |= {index, naming.records_of_index(index)} & names
     is_dataset = bool(ours) or any(entry.is_folder and entry.name == naming.WORK_FOLDER for entry in entries)
+    exports = own_exports(output).keys() if is_dataset or manifest is not None else set[str]()
     if is_dataset or manifest is not None:
-        ours |= names & {*_DATASET_FILES, *own_exports(output)}
+        ours |= names & {*_DATASET_FILES, *exports}
     folders = {entry.name for entry in entries if entry.is_folder and _is_own_folder(entry.name)}
-    ours |= {name for name in folders if _holds_only_ours(open_folder(f"{output.url}/{name}"), name)}
+    ours |= {name for name in folders if _foreign_file(open_folder(f"{output.url}/{name}"), name, exports) is None}
     return ours | {name for name in names if name.startswith(TEMPORARY)}
 
 
@@ -63,12 +65,19 @@ def _is_own_folder(name: str) -> bool:
     return name == naming.EARLIER_MANIFESTS or naming.is_generation_folder(name)
 
 
-def _holds_only_ours(folder: Folder, name: str) -> bool:
-    """Return whether everything in a folder of an append was written by shardkit."""
-    if name != naming.EARLIER_MANIFESTS:
-        ours = {*owned(folder), naming.WORK_FOLDER}
-        return all(entry.name in ours for entry in folder.scan())
-    return all(naming.is_earlier_manifest(one.name) or one.name.startswith(TEMPORARY) for one in folder.scan())
+def _foreign_file(folder: Folder, name: str, exports: AbstractSet[str]) -> str | None:
+    """Return the name of a file in a folder of appends that shardkit did not write; None if there is none.
+
+    Args:
+        folder: The folder.
+        name: Its name.
+        exports: Paths of the exported files, from the dataset's folder on.
+    """
+    names = [entry.name for entry in folder.scan()]
+    if name == naming.EARLIER_MANIFESTS:
+        return next((one for one in names if not (naming.is_earlier_manifest(one) or one.startswith(TEMPORARY))), None)
+    ours = {*owned(folder), naming.WORK_FOLDER}
+    return next((one for one in names if one not in ours and f"{name}/{one}" not in exports), None)
 
 
 def _named(output: Folder, manifest: Manifest | None) -> set[str]:
@@ -108,8 +117,12 @@ def refuse_foreign(output: Folder) -> None:
     ours = owned(output) if entries else set()
     for entry in entries:
         if entry.name not in ours and not (entry.is_folder and entry.name == naming.WORK_FOLDER):
+            name = entry.name
+            if entry.is_folder and _is_own_folder(name):
+                folder = open_folder(f"{output.url}/{name}")
+                name = f"{name}/{_foreign_file(folder, name, own_exports(output).keys())}"
             msg = (
-                f"{output.url}: holds {entry.name!r}, which is not part of a dataset that shardkit wrote; "
+                f"{output.url}: holds {name!r}, which is not part of a dataset that shardkit wrote; "
                 "choose a new or an empty folder (shardkit removes only what it wrote)"
             )
             raise CallError(msg)
@@ -167,7 +180,8 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
         DataError: There is such a shard.
     """
     # One listing for each folder: a stat per shard takes minutes on object stores.
-    folders = sorted({shard.path.rpartition("/")[0] for _, shard in manifest.shards()})
+    paths = (path for _, shard in manifest.shards() for path in (shard.path, shard.index.path))
+    folders = sorted({path.rpartition("/")[0] for path in paths})
     sizes = {
         f"{folder}/{entry.name}" if folder else entry.name: entry.num_bytes
         for folder in folders
@@ -178,7 +192,9 @@ def refuse_damaged(output: Folder, manifest: Manifest) -> None:
             found = sizes.get(path)
             if found is None or num_bytes not in {None, found}:
                 what = "is missing" if found is None else f"has {found} bytes, not {num_bytes}"
-                msg = f"{output.url}/{path}: {what}; restore it or {CONVERT_AGAIN}"
+                # Converting again would remove what was appended.
+                remedy = "restore it from a copy" if manifest.generations else f"restore it or {CONVERT_AGAIN}"
+                msg = f"{output.url}/{path}: {what}; {remedy}"
                 raise DataError(msg)
 
 

@@ -10,7 +10,11 @@ import pytest
 import shardkit
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.exporting import export_dataset
+from shardkit.exporting.dataset_card import dataset_card
+from shardkit.exporting.facts import Facts
 from shardkit.planning.options import ConvertOptions
+from shardkit.report.generations import balance_within, commands
 from shardkit.sources import SourceOptions
 from shardkit.storage import LocalFolder
 from shardkit.testing import (
@@ -156,6 +160,37 @@ def test_a_pinned_digest_is_the_dataset_from_before(converted, appended):
         read_manifest(f"{appended}@sha256:abc")
 
 
+def test_a_conversion_of_a_pinned_dataset_has_the_examples_from_before_and_is_not_written_into_it(
+    converted, appended, tmp_path
+):
+    pinned = f"{appended}@sha256:{first_digest(appended)}"
+    convert_without_beam(pinned, str(tmp_path / "old"))
+    assert rows(tmp_path / "old") == rows(converted)
+    with pytest.raises(CallError, match="is converted, or inside it"):
+        Conversion(pinned, str(appended), ConvertOptions(), ThreadExecutor(1), overwrite=True).run()
+
+
+def test_an_export_of_a_pinned_dataset_is_refused_because_it_would_lie_next_to_another_manifest(appended):
+    result = call("export", f"{appended}@sha256:{first_digest(appended)}", "--to", "croissant")
+    assert result.exit_code == 2
+    assert "shardkit convert" in result.stderr
+    assert not (appended / "croissant.json").exists()
+
+
+def test_the_dataset_card_names_the_folders_that_tfds_reads_the_newest_first(appended, converted):
+    grown = dataset_card(read_manifest(str(appended)), Facts()).decode()
+    assert 'tfds.builder_from_directories(["FOLDER/append-0001", "FOLDER"])' in grown
+    assert 'tfds.builder_from_directory("FOLDER")' in dataset_card(read_manifest(str(converted)), Facts()).decode()
+
+
+def test_the_balance_that_is_printed_is_that_within_the_generations(appended):
+    printed = " ".join(call("info", appended).stdout.split())
+    assert "in each generation, every class within 1 image per shard: yes" in printed
+    manifest = read_manifest(str(appended))
+    assert balance_within(manifest, "train").class_spread <= 1 < manifest.splits["train"].balance.class_spread
+    assert commands(manifest).splitlines()[1] == "shardkit append OUT SOURCE_2"
+
+
 def test_a_second_append_is_a_second_generation_and_every_digest_stays_readable(dataset, new, tmp_path):
     lengths = {read_manifest(str(dataset)).digest: 20}
     opened = shardkit.open(str(dataset), "train")
@@ -185,6 +220,18 @@ def test_a_source_that_the_dataset_has_is_not_appended_again(appended, source, n
     assert digests(appended) == before
     assert not (appended / "append-0002").exists()
     assert not (appended / ".shardkit").exists()
+
+
+def test_nothing_is_appended_to_adopted_tfrecords(converted, new, tmp_path):
+    (tmp_path / "adopted").mkdir()
+    for path in converted.glob("*.tfrecord"):
+        shutil.copy(path, tmp_path / "adopted")
+    paths = [str(path) for path in (tmp_path / "adopted").iterdir()]
+    assert call("adopt", *paths).exit_code == 0
+    before = digests(tmp_path / "adopted")
+    with pytest.raises(CallError, match="first convert them to a dataset of shardkit's own"):
+        append_without_beam(str(tmp_path / "adopted"), str(new))
+    assert digests(tmp_path / "adopted") == before
 
 
 def test_nothing_is_appended_to_a_single_generation(appended, new):
@@ -326,13 +373,15 @@ def test_a_conversion_that_replaces_the_dataset_removes_its_generations(appended
     dataset = shutil.copytree(appended, tmp_path / "out")
     with pytest.raises(DataError, match="holds a dataset converted differently"):
         convert_without_beam(str(source), str(dataset))
+    manifest = read_manifest(str(dataset))
+    export_dataset(manifest, "dali-index", manifest.root)  # also into the folder of the append
     (dataset / "append-0001" / "notes.txt").write_text("mine")
     again = Conversion(str(source), str(dataset), ConvertOptions(), ThreadExecutor(1), overwrite=True)
-    with pytest.raises(CallError, match="holds 'append-0001', which is not part of a dataset that shardkit wrote"):
+    with pytest.raises(CallError, match=r"holds 'append-0001/notes\.txt', which is not part of a dataset"):
         again.run()
     (dataset / "append-0001" / "notes.txt").unlink()
     again.run()
-    assert not {"append-0001", "manifests"} & {path.name for path in dataset.iterdir()}
+    assert not {"append-0001", "manifests", "exports.json"} & {path.name for path in dataset.iterdir()}
     assert problems(dataset) == []
 
 
