@@ -5,7 +5,6 @@ dataset or the new one. The manifest from before is kept under its digest first,
 """
 
 import contextlib
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
@@ -100,12 +99,6 @@ class Append:
             raise refusal(problem, [adopted_records(self.manifest)])
         if "appended_to" in self.manifest.options:
             msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
-            raise CallError(msg)
-        if self.manifest.is_adopted:
-            msg = (
-                f"{root.url}: the records were written by others and adopted as they are, so nothing can be appended; "
-                f"first convert them to a dataset of shardkit's own: shardkit convert {shlex.quote(root.url)} NEW"
-            )
             raise CallError(msg)
         if root.resolve("") == dataset_folder(self.source_url).resolve(""):
             msg = f"{root.url}: SOURCE is the dataset itself; give the folder of the new images"
