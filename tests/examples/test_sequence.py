@@ -1,11 +1,11 @@
 import copy as copying
 import json
-import multiprocessing
 import os
 import pickle
 import shutil
+import subprocess
 import sys
-from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +19,7 @@ from shardkit.examples import Example
 from shardkit.storage.open_files import MAX_OPEN_FILES
 from shardkit.testing import convert_without_beam, write_class_folders
 
-from ..cli.calling import SAMPLE_DATA, convert
+from ..cli.calling import SAMPLE_DATA, convert, environment
 
 
 @pytest.fixture(scope="session")
@@ -117,12 +117,34 @@ def _keys_and_sizes(examples):
     return [(example.key, len(example["image"])) for example in examples]
 
 
-def test_a_sequence_works_in_forked_and_spawned_processes_and_is_pickled_small(sample, monkeypatch):
-    part = shardkit.open(sample("shapes"), "train", where="height > 90")[3:9]
-    wanted = _keys_and_sizes(part)  # the parent has a shard open when it forks
+# A process of its own: gRPC, if a test before has loaded it, may abort in a fork that then runs Python.
+FORKING = """
+import multiprocessing, sys
+from concurrent.futures import ProcessPoolExecutor
+import shardkit
+
+def keys_and_sizes(examples):
+    return [(example.key, len(example["image"])) for example in examples]
+
+if __name__ == "__main__":
+    part = shardkit.open(sys.argv[1], "train", where="height > 90")[3:9]
+    wanted = keys_and_sizes(part)  # a shard is open when this process forks
     for method in ("fork", "spawn"):
         with ProcessPoolExecutor(1, multiprocessing.get_context(method)) as pool:
-            assert pool.submit(_keys_and_sizes, part).result() == wanted
+            assert pool.submit(keys_and_sizes, part).result() == wanted, method
+    print(len(wanted))
+"""
+
+
+def test_a_sequence_works_in_forked_and_spawned_processes(sample, tmp_path):
+    (tmp_path / "forking.py").write_text(FORKING)  # a spawned process imports it
+    command = [sys.executable, str(tmp_path / "forking.py"), str(sample("shapes"))]
+    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stdout) == (0, "6\n"), done.stderr
+
+
+def test_a_sequence_is_pickled_small(sample, monkeypatch):
+    part = shardkit.open(sample("shapes"), "train", where="height > 90")[3:9]
     pickled = pickle.dumps(part)
     assert len(pickled) < 1000
     assert _keys_and_sizes(pickle.loads(pickled)) == _keys_and_sizes(part)  # noqa: S301 - our own bytes
