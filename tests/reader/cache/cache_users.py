@@ -90,7 +90,11 @@ def num_bytes(directory):
     counting = lock_file(f"{directory}/lock", fcntl.LOCK_EX)
     try:
         names = re.compile(r"[0-9a-f]{64}\.tfrecord|\.shardkit-tmp-[0-9a-f]{64}")
-        return sum(child.stat().st_size for child in os.scandir(directory) if names.fullmatch(child.name))
+        total = 0
+        for child in os.scandir(directory):
+            with contextlib.suppress(FileNotFoundError):  # another process has renamed its finished copy meanwhile
+                total += child.stat().st_size if names.fullmatch(child.name) else 0
+        return total
     finally:
         os.close(counting)
 
