@@ -6,7 +6,7 @@ labels. Records that are serialized in another way than protobuf's own are parse
 
 from typing import Any, NamedTuple
 
-from shardkit.dataset.example import decode_features
+from shardkit.dataset.example import decode_features, encode_varint, read_varint
 from shardkit.dataset.foreign.found_features import Kind
 from shardkit.dataset.foreign.values import locate_bytes, read_features
 
@@ -44,7 +44,7 @@ class RecordParser:
         """
         name = image.encode()
         self._image = image
-        self._image_head = bytes((_NAME,)) + _varint_bytes(len(name)) + name + bytes((_FEATURE,))
+        self._image_head = bytes((_NAME,)) + encode_varint(len(name)) + name + bytes((_FEATURE,))
         self._known: dict[bytes, _Entry] = {}
 
     def parse(self, data: bytes) -> Parsed:
@@ -55,7 +55,7 @@ class RecordParser:
         """
         try:
             return self._parse(data)
-        except (IndexError, _OtherFormError):
+        except (IndexError, ValueError, _OtherFormError):
             features = read_features(data)
             location = locate_bytes(data, self._image) if features.get(self._image) else (0, 0)
             return Parsed(features, {}, *location)
@@ -88,7 +88,7 @@ class RecordParser:
 
     def _locate(self, data: bytes, at: int, end: int) -> tuple[int, int]:
         """Return (start, stop) of the image in an entry, given the position behind its name."""
-        length, at = _read_varint(data, at)
+        length, at = read_varint(data, at)
         if at + length != end:
             raise _OtherFormError
         for tag in (_BYTES_LIST, _VALUE):
@@ -131,22 +131,5 @@ def _read_head(data: bytes, at: int, tag: int) -> tuple[int, int]:
     """Return the end and the start of a field's body."""
     if data[at] != tag:
         raise _OtherFormError
-    length, at = _read_varint(data, at + 1)
+    length, at = read_varint(data, at + 1)
     return at + length, at
-
-
-def _read_varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while (byte := data[at]) > 0x7F:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        at += 1
-    return value | byte << shift, at + 1
-
-
-def _varint_bytes(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*out, value))

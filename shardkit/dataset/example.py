@@ -23,7 +23,8 @@ _UINT64 = 1 << 64
 _ONE_BYTE = [bytes((value,)) for value in range(0x80)]
 
 
-def _varint(value: int) -> bytes:
+def encode_varint(value: int) -> bytes:
+    """Return a number of at least 0 as protobuf writes it."""
     if value < 0x80:
         return _ONE_BYTE[value]
     if value < 0x4000:
@@ -37,13 +38,13 @@ def _varint(value: int) -> bytes:
 
 
 def _delimited(tag: int, body: bytes) -> bytes:
-    return bytes((tag,)) + _varint(len(body)) + body
+    return bytes((tag,)) + encode_varint(len(body)) + body
 
 
 def bytes_feature(values: Sequence[bytes]) -> bytes:
     """Encode a Feature with a BytesList."""
-    parts = [part for value in values for part in (b"\x0a" + _varint(len(value)), value)]
-    return b"".join([bytes((_BYTES_LIST,)) + _varint(sum(map(len, parts))), *parts])
+    parts = [part for value in values for part in (b"\x0a" + encode_varint(len(value)), value)]
+    return b"".join([bytes((_BYTES_LIST,)) + encode_varint(sum(map(len, parts))), *parts])
 
 
 def int64_feature(values: tuple[int, ...]) -> bytes:
@@ -55,7 +56,7 @@ def _int64_feature(values: tuple[int, ...]) -> bytes:
     if values and not -(1 << 63) <= min(values) <= max(values) < 1 << 63:
         msg = f"an int64 feature holds values from -2**63 to 2**63 - 1; found {values}"
         raise CallError(msg)
-    packed = b"".join(_varint(value % _UINT64) for value in values)
+    packed = b"".join(encode_varint(value % _UINT64) for value in values)
     return _delimited(_INT64_LIST, _delimited(_LENGTH_DELIMITED, packed) if packed else b"")
 
 
@@ -87,13 +88,13 @@ def encode_located(features: Mapping[str, bytes], name: str) -> tuple[bytes, int
     parts, at, end = [b""], 0, 0
     for other, head in _ordered_heads(tuple(features)):
         feature = features[other]
-        length = _varint(len(feature))
-        entry = b"\x0a" + _varint(len(head) + len(length) + len(feature)) + head + length
+        length = encode_varint(len(feature))
+        entry = b"\x0a" + encode_varint(len(head) + len(length) + len(feature)) + head + length
         parts += [entry, feature]
         at += len(entry) + len(feature)
         if other == name:
             end = at
-    parts[0] = b"\x0a" + _varint(at)
+    parts[0] = b"\x0a" + encode_varint(at)
     # One join, so that an image is copied once into its feature and once into the example, not at every level.
     return b"".join(parts), end + len(parts[0])
 
@@ -106,8 +107,8 @@ def _ordered_heads(names: tuple[str, ...]) -> list[tuple[str, bytes]]:
 
 def encode_entry(name: str, feature: bytes) -> bytes:
     """Return the part of an Example that `encode` writes for one feature."""
-    head, length = _delimited(_LENGTH_DELIMITED, name.encode()) + b"\x12", _varint(len(feature))
-    return b"\x0a" + _varint(len(head) + len(length) + len(feature)) + head + length + feature
+    head, length = _delimited(_LENGTH_DELIMITED, name.encode()) + b"\x12", encode_varint(len(feature))
+    return b"\x0a" + encode_varint(len(head) + len(length) + len(feature)) + head + length + feature
 
 
 def decode(data: bytes) -> dict[str, list[bytes] | list[int] | list[float]]:

@@ -6,7 +6,7 @@
 import base64
 import binascii
 
-from shardkit.dataset.example import decode
+from shardkit.dataset.example import decode, read_varint
 from shardkit.errors import RecordError
 
 Features = dict[str, list[bytes] | list[int] | list[float]]
@@ -63,34 +63,25 @@ def _find(data: bytes, start: int, stop: int, tag: int) -> list[tuple[int, int]]
     found = []
     at = start
     while at < stop:
-        key, at = _varint(data, at)
+        key, at = read_varint(data, at)
         wire_type = key & 7
         if wire_type == 2:
-            length, at = _varint(data, at)
+            length, at = read_varint(data, at)
             if key == tag:
                 found.append((at, at + length))
             at += length
         elif wire_type == 0:
-            _, at = _varint(data, at)
+            _, at = read_varint(data, at)
         else:
             at += 8 if wire_type == 1 else 4
     return found
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while (byte := data[at]) > 0x7F:
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        at += 1
-    return value | byte << shift, at + 1
 
 
 def _has_feature_lists(data: bytes) -> bool:
     """Return whether a message has a field 2, as SequenceExample has and Example has not."""
     try:
         return bool(_find(data, 0, len(data), _FEATURE_LISTS))
-    except IndexError:
+    except (IndexError, ValueError):
         return False  # not a message at all, which decoding reports
 
 
