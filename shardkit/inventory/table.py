@@ -7,6 +7,7 @@ them, again for every shard.
 import mmap
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -120,9 +121,14 @@ def _text(chunks: list[pa.StringArray]) -> pa.LargeStringArray:
         if len(chunk):
             starts = np.frombuffer(starts, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
             data[end : ends[i + 1]] = np.frombuffer(text, np.uint8)[starts[0] : starts[-1]] if text else []
-            offsets[row + 1 : row + len(starts)] = end + (starts[1:] - starts[0])
+            offsets[row + 1 : row + len(starts)] = moved_offsets(starts, end)[1:]
             row += len(chunk)
     return pa.LargeStringArray.from_buffers(row, pa.py_buffer(offsets), pa.py_buffer(data))
+
+
+def moved_offsets(starts: npt.NDArray[np.int32], to: int) -> npt.NDArray[np.int64]:
+    """Return the offsets of a chunk's texts after its first text is moved to `to`, which may be above 2 GiB."""
+    return starts.astype(np.int64) + (to - int(starts[0]))
 
 
 def _fixed_size(chunks: list[pa.FixedSizeBinaryArray]) -> pa.FixedSizeBinaryArray:

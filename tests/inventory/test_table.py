@@ -1,9 +1,10 @@
 """The whole inventory as one table: sorted, narrow, one chunk a column, whatever the parts were."""
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
-from shardkit.inventory.table import compact, concat_sorted, map_columns, plain_type
+from shardkit.inventory.table import compact, concat_sorted, map_columns, moved_offsets, plain_type
 
 # Keys of several bytes a letter, empty texts, nulls, numbers of all widths, a column that only one part has values in.
 ROWS = [
@@ -67,3 +68,9 @@ def test_columns_in_mappings_of_their_own_have_the_same_values():
     assert pa.total_allocated_bytes() - before < table.nbytes // 2, "the values lie in Arrow's allocator"
     nested = pa.table({"boxes": pa.array([[[1.5, 2.0]], None, []], pa.list_(pa.list_(pa.float64())))})
     assert map_columns(nested).equals(nested)
+
+
+def test_texts_above_two_gibibytes_in_all_keep_their_offsets():
+    # A whole table of that size takes minutes: tests/benchmarks/bench_plan.py with 100 million files makes one.
+    starts = np.array([7, 10, 2**31 - 1], np.int32)
+    assert moved_offsets(starts, 3 * 2**30).tolist() == [3 * 2**30, 3 * 2**30 + 3, 3 * 2**30 + 2**31 - 8]
