@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -84,16 +83,14 @@ def _verified(
     from shardkit.verification.threads import ThreadChecker
 
     if not beam_options:
-        checker = ThreadChecker(number_of_workers(workers), partial(terminal.phase, "verifying"))
+        checker = ThreadChecker(number_of_workers(workers), terminal)
         return verify_dataset(root, checker, deep=deep, digest=digest)
     refuse_unknown_options(beam_options, root.url)
-    from shardkit.pipelines.options import runner_config
-    from shardkit.pipelines.readiness import refuse_unready
+    from shardkit.pipelines.readiness import ready_runner
     from shardkit.pipelines.verify import BeamChecker
     from shardkit.writing.output.work_folder import work_folder
 
-    runner = runner_config(beam_options, workers)
-    refuse_unready(runner, terminal.say, DATASET=root.url)
+    runner = ready_runner(beam_options, workers, terminal.say, DATASET=root.url)
     with work_folder(runner.temp_location) as work:
         return verify_dataset(root, BeamChecker(runner, work, terminal), deep=deep, digest=digest)
 
