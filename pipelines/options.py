@@ -121,10 +121,10 @@ class RunnerConfig:
 
 
 def _raise_interruption(error: BaseException) -> None:
-    """Raise Ctrl-C, or what a signal's handler raised, again: runners in this thread make a worker's error of it."""
+    """Raise Ctrl-C, or what a signal's handler raised, again: runners in this thread turn it into a worker's error."""
     context = error.__context__
     while context is not None:
-        if not isinstance(context, Exception):
+        if not isinstance(context, Exception | SystemExit | GeneratorExit):
             raise context from error
         context = context.__context__
 

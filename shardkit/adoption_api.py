@@ -49,8 +49,9 @@ def adopt(
             else the file and the record's number.
         name: Name of the dataset; None for that of its folder.
         overwrite: Whether to replace the manifest and the indexes of an earlier adoption.
-        workers: Number of threads of this process; None for one per core.
-        beam_options: Options of Apache Beam to scan the files on a runner; none scans them in this process.
+        workers: Number of threads in this process; None for one per core, or with `beam_options`.
+        beam_options: Options of Apache Beam, ``--runner`` among them, to scan the files on a runner; none to scan them
+            in threads of this process.
         listener: Receives messages and progress; None for no output.
 
     Returns:

@@ -25,7 +25,9 @@ OTHERS_SHOWN = 10
 @click.option("--deep", is_flag=True, help="Also decode every image.")
 @click.option("--leaks", is_flag=True, help="Also check that no group and no image is in more than one split.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-@click.option("--workers", type=int, metavar="N", help="Threads of this process.  [default: all cores]")
+@click.option(
+    "--workers", type=int, metavar="N", help="Threads in this process, without --runner.  [default: all cores]"
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
 @log_format_option
 @click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")

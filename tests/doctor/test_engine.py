@@ -11,6 +11,7 @@ from shardkit.doctor.addresses import is_here
 from shardkit.doctor.check import refuse_failed
 from shardkit.doctor.driver import check_runner
 from shardkit.doctor.engine import Address, Engine, parse_address
+from shardkit.doctor.silence import likely_causes
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.options import RunnerConfig
 
@@ -57,6 +58,13 @@ def checks(*flags, source="gs://bucket/photos", output="gs://bucket/out"):
     """The checks that are not ok, as (status, sentence)."""
     found = check_runner(RunnerConfig(flags).engine, SOURCE=source, OUTPUT=output)
     return [(check.status, check.sentence) for check in found if check.status != "ok"]
+
+
+def test_the_direct_runner_is_a_warning_because_beam_downloads_another_one_for_it():
+    [(status, sentence)] = checks("--runner=DirectRunner")
+    assert status == "warning"
+    assert sentence.endswith("; without options of Beam, threads of this process do its work")
+    assert likely_causes(RunnerConfig(("--runner=DirectRunner",)).engine)[0].startswith("Beam downloads Prism")
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,17 @@ def test_the_cause_of_a_java_trace_is_shown_and_the_rest_is_in_a_file(capsys):
     assert capsys.readouterr() == ("", "")
 
 
+def test_ctrl_c_that_a_runner_in_this_thread_passes_on_as_a_workers_error_is_ctrl_c():
+    def interrupted():
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise RuntimeError("KeyboardInterrupt [while running 'Work']")  # noqa: B904 - as Beam does
+
+    with pytest.raises(KeyboardInterrupt), engine_log() as log:
+        FLINK.run(Pipeline(interrupted), log)
+
+
 def test_the_file_of_a_job_that_succeeds_is_removed():
     logs = []
     with engine_log() as log:
