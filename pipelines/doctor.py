@@ -8,7 +8,6 @@ import base64
 import contextlib
 import logging
 import re
-import secrets
 import signal
 import threading
 import zlib
@@ -18,14 +17,11 @@ from typing import Any
 
 import apache_beam as beam
 
-from shardkit import naming
-from shardkit.doctor.source_view import SourceView
 from shardkit.doctor.worker_report import DRIVER_FILE, LookJob, WorkerReport, as_payload, look, merged, of_payload
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.engine_log import engine_log
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.stopping import stop_job
-from shardkit.storage import LocalFolder, open_folder, os_errors_as
 
 NUM_ELEMENTS = 256  # more than a usual cluster has slots
 REPORTS = "reports.json"
@@ -77,31 +73,6 @@ def reports_in(text: str) -> list[WorkerReport] | None:
     """Return the reports that an engine's error carries; None if there are none."""
     found = _MARKED.search(text)
     return None if found is None else of_payload(zlib.decompress(base64.b64decode(found[1])).decode())
-
-
-@contextlib.contextmanager
-def look_job(source_url: str, output_url: str) -> Iterator[LookJob]:
-    """Make a folder in the output for one call, and remove it at the end with everything that was made for it.
-
-    Raises:
-        MachineError: The driver cannot write into the output.
-    """
-    output = open_folder(output_url)
-    with os_errors_as("write into the output", output.url):
-        there = [path for path in ("", naming.WORK_FOLDER) if output.stat(path) is not None]
-        output.create()
-        # After OUTPUT was made, which may lie in SOURCE.
-        view, folder = SourceView.of(source_url), f"{naming.WORK_FOLDER}/doctor-{secrets.token_hex(8)}"
-        job = LookJob(source_url, view, output, folder, secrets.token_hex(16))
-        with output.atomic_write(f"{job.folder}/{DRIVER_FILE}") as file:
-            file.write(job.token.encode())
-    try:
-        yield job
-    finally:
-        output.remove_tree(job.folder)
-        for path in (naming.WORK_FOLDER, ""):
-            if path not in there and isinstance(output, LocalFolder) and not output.scan(path):
-                output.remove_tree(path)
 
 
 def worker_reports(

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import apache_beam as beam
 
+from shardkit.pipelines.for_each import run_for_each
 from shardkit.pipelines.inventory import TakeInventory
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.pipelines.progress import run_with_progress
-from shardkit.pipelines.write import WriteShards
 from shardkit.planning.plan_file import ShardTask
 from shardkit.writing.executor import WriteJob
 from shardkit.writing.inventory_tasks import InventoryJob
@@ -29,7 +29,7 @@ class BeamExecutor:
     @property
     def is_remote(self) -> bool:
         """See Executor."""
-        return not self.runner.in_process
+        return True
 
     @property
     def temp_location(self) -> str | None:
@@ -42,16 +42,10 @@ class BeamExecutor:
         _ = (
             pipeline
             | "Parts" >> beam.Create(groups, reshuffle=False)  # (index, PartGroup)
-            | "TakeInventory" >> TakeInventory(job, self.is_remote)
+            | "TakeInventory" >> TakeInventory(job)
         )
         run_with_progress(self.runner, pipeline, phase)
 
     def write_shards(self, job: WriteJob, tasks: Sequence[ShardTask], phase: Phase) -> None:
-        """See Executor."""
-        pipeline = self.runner.pipeline()
-        _ = (
-            pipeline
-            | "Shards" >> beam.Create(list(enumerate(tasks)), reshuffle=False)  # (index, ShardTask)
-            | "WriteShards" >> WriteShards(job, self.is_remote)
-        )
-        run_with_progress(self.runner, pipeline, phase)
+        """See Executor. No image passes through a shuffle."""
+        run_for_each(self.runner, "WriteShards", tasks, job.write, phase)

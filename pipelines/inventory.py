@@ -6,7 +6,6 @@ from typing import Any
 
 import apache_beam as beam
 
-from shardkit.pipelines.spread import Spread
 from shardkit.sources import Listing
 from shardkit.writing import inventory_tasks
 from shardkit.writing.inventory_tasks import BatchKey, InventoryJob, NamedPart
@@ -22,13 +21,12 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
     """
 
     job: InventoryJob
-    is_remote: bool = False
 
     def expand(self, groups: Any) -> Any:
         """See PTransform."""
         batches = (
             groups
-            | "SpreadParts" >> Spread(self.is_remote)  # (index, [PartGroup])
+            | "SpreadParts" >> beam.Reshuffle()  # (index, PartGroup)
             | "ListPart" >> beam.FlatMap(_list, self.job)  # (BatchKey, Listing)
         )
         refused: Any = ()
@@ -39,22 +37,18 @@ class TakeInventory(beam.PTransform):  # type: ignore[misc] # Beam is untyped; n
                 | "GatherSummaries" >> beam.GroupByKey()  # (0, [ListingSummary])
                 | "RefuseListing" >> beam.FlatMap(_refuse, self.job)  # True, if refused
             )
-        if self.job.check == "decode" or self.is_remote:
-            # Without it, the worker that listed a folder or a table would check all of it. With --check header there is
-            # little to check for threads of one process; in object stores it is a request for each record of a table.
-            batches |= "SpreadBatches" >> Spread(self.is_remote)  # (BatchKey, [Listing])
-        else:
-            batches |= "AlikeBatches" >> beam.MapTuple(lambda batch_id, listing: (batch_id, [listing]))
         return (
             batches
+            # Without it, the worker that listed a folder or a table would check all of it.
+            | "SpreadBatches" >> beam.Reshuffle()  # (BatchKey, Listing)
             | "CheckBatch" >> beam.FlatMap(_check, self.job, refused)  # (0, NamedPart)
             | "GatherNames" >> beam.GroupByKey()  # (0, all names); with --check header a name is for up to 16,384 files
             | "WriteNames" >> beam.Map(_write_names, self.job)  # None
         )
 
 
-def _list(spread: tuple[int, Iterable[PartGroup]], job: InventoryJob) -> Iterator[tuple[BatchKey, Listing]]:
-    return inventory_tasks.list_groups(*spread, job)
+def _list(numbered: tuple[int, PartGroup], job: InventoryJob) -> Iterator[tuple[BatchKey, Listing]]:
+    return inventory_tasks.list_group(*numbered, job)
 
 
 def _summarise(batch: tuple[BatchKey, Listing], listing_check: ListingCheck) -> tuple[int, ListingSummary]:
@@ -67,12 +61,10 @@ def _refuse(summaries: tuple[int, Iterable[ListingSummary]], job: InventoryJob) 
 
 
 def _check(
-    spread: tuple[BatchKey, Iterable[Listing]], job: InventoryJob, refused: Sequence[bool]
+    batch: tuple[BatchKey, Listing], job: InventoryJob, refused: Sequence[bool]
 ) -> Iterator[tuple[int, NamedPart]]:
-    batch_id, listings = spread
-    for listing in () if refused else listings:
-        for part in inventory_tasks.check_listing(batch_id, listing, job):
-            yield 0, part
+    for part in () if refused else inventory_tasks.check_listing(*batch, job):
+        yield 0, part
 
 
 def _write_names(names: tuple[int, Iterable[NamedPart]], job: InventoryJob) -> None:

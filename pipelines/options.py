@@ -3,7 +3,6 @@
 import argparse
 import difflib
 import functools
-import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NoReturn
@@ -21,8 +20,6 @@ from apache_beam.options.pipeline_options import (
     StandardOptions,
     WorkerOptions,
 )
-from apache_beam.runners.portability.fn_api_runner import FnApiRunner
-from apache_beam.runners.worker import sdk_worker
 
 from shardkit.doctor.addresses import check_addresses
 from shardkit.doctor.cause import cause_line
@@ -31,8 +28,7 @@ from shardkit.doctor.engine import Engine
 from shardkit.doctor.failure import failure_sentence
 from shardkit.doctor.job_server_options import job_server_options, without
 from shardkit.errors import CallError, MachineError
-from shardkit.option_values import number_of_workers
-from shardkit.pipelines.engine_log import EngineLog, engine_log
+from shardkit.pipelines.engine_log import EngineLog
 from shardkit.pipelines.stopping import unique_job_name
 
 
@@ -41,17 +37,10 @@ class RunnerConfig:
     """The runner of pipelines and its options.
 
     Attributes:
-        flags: Options of Beam; without ``--runner``, pipelines run in this process.
-        workers: Number of threads of the in-process runner.
+        flags: Options of Beam; ``--runner`` is one of them.
     """
 
     flags: tuple[str, ...]
-    workers: int
-
-    @property
-    def in_process(self) -> bool:
-        """Whether workers are threads of this process, which see its files and memory."""
-        return self._known.view_as(StandardOptions).runner is None
 
     @property
     def temp_location(self) -> str | None:
@@ -68,7 +57,7 @@ class RunnerConfig:
         )
         setup = known.view_as(SetupOptions)
         return Engine(
-            runner=known.view_as(StandardOptions).runner,
+            runner=known.view_as(StandardOptions).runner or "",
             job_endpoint=portable.job_endpoint,
             flink_master=flink.flink_master,
             flink_version=flink.flink_version,
@@ -88,28 +77,6 @@ class RunnerConfig:
     def _known(self) -> PipelineOptions:
         return _known_options(self.flags)
 
-    def run(
-        self, pipeline: Pipeline, log: EngineLog | None = None, started: Callable[[Any], None] = lambda _: None
-    ) -> None:
-        """Run a pipeline made by `pipeline` to its end.
-
-        Args:
-            pipeline: The pipeline.
-            log: Receives the engine's messages; None for one that is named only if the runner fails.
-            started: Function that is called with Beam's result when the engine has taken the job.
-
-        Raises:
-            CallError: An option of the job server has a wrong value.
-            MachineError: The runner failed; the message has the cause, what it means, and the file with the log.
-        """
-        if self.in_process:
-            _run_here(pipeline, started)
-        elif log is None:
-            with engine_log() as own:
-                _run_on_engine(pipeline, own, started)
-        else:
-            _run_on_engine(pipeline, log, started)
-
     def pipeline(self) -> Pipeline:
         """Return an empty pipeline for this runner.
 
@@ -117,61 +84,69 @@ class RunnerConfig:
             CallError: Beam has no such runner, or the runner lacks an option.
             MachineError: No job service answers.
         """
-        if not self.in_process:
-            refuse_failed(check_addresses(self.engine))
-            try:
-                name = unique_job_name(self._known.view_as(GoogleCloudOptions).job_name)
-                return Pipeline(options=PipelineOptions([*self.flags, f"--job_name={name}"]))
-            except ValueError as error:  # an unknown runner, or an option that it lacks
-                raise CallError(cause_line(str(error))) from error
-        # Not DirectRunner: it prefers Prism, and downloads it without a timeout.
-        flags = [*self.flags, f"--direct_num_workers={self.workers}", "--direct_running_mode=multi_threading"]
-        return Pipeline(runner=FnApiRunner(), options=PipelineOptions(flags))
+        refuse_failed(check_addresses(self.engine))
+        try:
+            name = unique_job_name(self._known.view_as(GoogleCloudOptions).job_name)
+            return Pipeline(options=PipelineOptions([*self.flags, f"--job_name={name}"]))
+        except ValueError as error:  # an unknown runner, or an option that it lacks
+            raise CallError(cause_line(str(error))) from error
+        except (ImportError, AttributeError) as error:  # a class by its path, or a runner whose packages are missing
+            msg = f"--runner={self.engine.runner} cannot be imported: {error}"
+            raise CallError(msg) from error
+
+    def run(self, pipeline: Pipeline, log: EngineLog, started: Callable[[Any], None] = lambda _: None) -> None:
+        """Run a pipeline made by `pipeline` to its end.
+
+        Args:
+            pipeline: The pipeline.
+            log: Receives the engine's messages.
+            started: Function that is called with Beam's result when the engine has taken the job.
+
+        Raises:
+            CallError: An option of the job server has a wrong value.
+            MachineError: The runner failed; the message has the cause, what it means, and the file with the log.
+        """
+        try:
+            pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
+            started(pipeline.result)
+            state = pipeline.result.wait_until_finish()
+        except SystemExit as error:  # argparse, on options that it learned from the job server
+            msg = "the job server refuses the value of one of its options; see the line above"
+            raise CallError(msg) from error
+        except Exception as error:  # a runner may raise anything
+            _raise_interruption(error)
+            raise MachineError(failure_sentence(str(error) or type(error).__name__, log.end(), log.keep())) from error
+        if state not in {None, "DONE"}:
+            raise MachineError(failure_sentence(f"the engine ended the job in state {state}", log.end(), log.keep()))
 
 
-def _run_here(pipeline: Pipeline, started: Callable[[Any], None]) -> None:
-    # A worker's error is reported once, below. Beam's worker also prints its traceback, without logging: replace print
-    # in its module.
-    logging.getLogger("apache_beam").setLevel(logging.CRITICAL)
-    vars(sdk_worker)["print"] = lambda *_, **__: None
-    try:
-        pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
-        started(pipeline.result)
-        state = pipeline.result.wait_until_finish()
-    except Exception as error:  # a runner may raise anything
-        msg = f"the runner failed: {cause_line(str(error)) or type(error).__name__}"
-        raise MachineError(msg) from error
-    if state not in {None, "DONE"}:
-        msg = f"the runner ended the job in state {state}"
-        raise MachineError(msg)
+def _raise_interruption(error: BaseException) -> None:
+    """Raise Ctrl-C, or what a signal's handler raised, again: runners in this thread turn it into a worker's error."""
+    context = error.__context__
+    while context is not None:
+        if not isinstance(context, Exception | SystemExit | GeneratorExit):
+            raise context from error
+        context = context.__context__
 
 
-def _run_on_engine(pipeline: Pipeline, log: EngineLog, started: Callable[[Any], None]) -> None:
-    try:
-        pipeline.result = pipeline.run()  # for stop_job; Pipeline itself sets it in a `with` block only
-        started(pipeline.result)
-        state = pipeline.result.wait_until_finish()
-    except SystemExit as error:  # argparse, on options that it learned from the job server
-        msg = "the job server refuses the value of one of its options; see the line above"
-        raise CallError(msg) from error
-    except Exception as error:  # a runner may raise anything
-        raise MachineError(failure_sentence(str(error) or type(error).__name__, log.end(), log.keep())) from error
-    if state not in {None, "DONE"}:
-        raise MachineError(failure_sentence(f"the engine ended the job in state {state}", log.end(), log.keep()))
-
-
-def runner_config(beam_options: Sequence[str], workers: int | None) -> RunnerConfig:
+def runner_config(beam_options: Sequence[str]) -> RunnerConfig:
     """Return the configuration for a call.
 
     Args:
-        beam_options: Options of Beam.
-        workers: Number of threads of the in-process runner; None for one per core.
+        beam_options: Options of Beam, at least one.
 
     Raises:
-        CallError: An option is unknown to Beam, or `workers` is below 1.
+        CallError: An option is unknown to Beam, or no runner is named.
     """
     refuse_unknown(tuple(beam_options), [])
-    return RunnerConfig(tuple(beam_options), number_of_workers(workers))
+    config = RunnerConfig(tuple(beam_options))
+    if not config.engine.runner:
+        msg = (
+            f"{beam_options[0]} is an option of Apache Beam, and no runner is named; add --runner, such as "
+            "--runner=FlinkRunner, or leave Beam's options out to work in threads of this process"
+        )
+        raise CallError(msg)
+    return config
 
 
 def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:

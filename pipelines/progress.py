@@ -1,4 +1,4 @@
-"""Run a pipeline while its progress is polled: `run()` blocks, so one of the two needs a thread of its own."""
+"""Run a pipeline in the main thread while another thread polls its progress."""
 
 import contextlib
 import threading
@@ -23,33 +23,6 @@ def run_with_progress(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) ->
     Raises:
         MachineError: See RunnerConfig.run.
     """
-    if runner.in_process:
-        _run_in_thread(runner, pipeline, phase)
-    else:
-        _poll_in_thread(runner, pipeline, phase)
-
-
-def _run_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
-    # The main thread polls, so it answers Ctrl-C at once.
-    failures: list[BaseException] = []
-
-    def run() -> None:
-        try:
-            runner.run(pipeline)
-        except BaseException as error:  # noqa: BLE001 - raised again by the waiting thread
-            failures.append(error)
-
-    thread = threading.Thread(target=run, name="pipeline", daemon=True)
-    with phase.listener.phase(phase.name, phase.total) as show:
-        thread.start()
-        show_while(lambda pause: not _ended(thread, pause), show, phase)
-        if not failures:
-            show_once(show, phase)  # the final numbers
-    if failures:
-        raise failures[0]
-
-
-def _poll_in_thread(runner: RunnerConfig, pipeline: Pipeline, phase: Phase) -> None:
     # Runners that start a job server set signal handlers, which Python allows in the main thread only.
     done = threading.Event()
 
@@ -112,8 +85,3 @@ class _Listening:
                 f"`shardkit doctor` try the workers with the same options. Most likely: {causes[0]}",
                 "warning",
             )
-
-
-def _ended(thread: threading.Thread, pause: float) -> bool:
-    thread.join(pause)
-    return not thread.is_alive()

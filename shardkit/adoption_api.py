@@ -49,8 +49,9 @@ def adopt(
             else the file and the record's number.
         name: Name of the dataset; None for that of its folder.
         overwrite: Whether to replace the manifest and the indexes of an earlier adoption.
-        workers: Number of threads of this process; None for one per core.
-        beam_options: Options of Apache Beam to scan the files on a runner; none scans them in this process.
+        workers: Number of threads in this process; None for one per core, or with `beam_options`.
+        beam_options: Options of Apache Beam, ``--runner`` among them, to scan the files on a runner; none to scan them
+            in threads of this process.
         listener: Receives messages and progress; None for no output.
 
     Returns:
@@ -85,16 +86,14 @@ def adopt(
     )
     shown = listener or Silent()
     if not beam_options:
-        scanner = ThreadScanner(number_of_workers(workers), lambda: shown.phase("scanning", None))
+        scanner = ThreadScanner(number_of_workers(workers), shown)
         with work_folder(None) as work:
             root = adopt_files(given, options, scanner, work, shown.say)
         return read_manifest(root)
     from shardkit.pipelines.adopt import BeamScanner
-    from shardkit.pipelines.options import runner_config
-    from shardkit.pipelines.readiness import refuse_unready
+    from shardkit.pipelines.readiness import ready_runner
 
-    runner = runner_config(beam_options, workers)
-    refuse_unready(runner, shown.say, FILES=given[0] if given else "")
+    runner = ready_runner(beam_options, workers, shown.say, FILES=given[0] if given else "")
     with work_folder(runner.temp_location) as work:
         root = adopt_files(given, options, BeamScanner(runner, shown), work, shown.say)
     return read_manifest(root)

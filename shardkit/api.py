@@ -134,7 +134,7 @@ def convert(
         strip_metadata: Whether EXIF (with GPS positions), XMP, comments and thumbnails are removed; the pixels and
             colour profiles stay.
         name: Name of the dataset.
-        workers: Number of threads in this process; None for one per core.
+        workers: Number of threads in this process; None for one per core, or with `beam_options`.
         beam_options: Options of Apache Beam, such as ``["--runner=FlinkRunner", "--flink_master=flink:8081"]``.
         listener: Receives messages and progress; None for no output.
 

@@ -1,4 +1,4 @@
-"""The executor of a call: threads of this process, or a runner of Beam if the call has options of Beam."""
+"""The executor of a call: threads of this process, or a runner of Beam if the call names one."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -17,12 +17,12 @@ def make_executor(
 
     Args:
         beam_options: Options of Beam.
-        workers: Number of threads in this process; None for one per core.
+        workers: Number of threads in this process; None for one per core, or with options of Beam.
         say: Receives what may make the job fail.
         **places: Paths and URLs that driver and workers share, by the names for messages: SOURCE, OUTPUT.
 
     Raises:
-        CallError: An option is unknown, does not fit the engine, or is out of range.
+        CallError: An option is unknown, does not fit the engine or the others, or is out of range.
         MachineError: The engine does not answer.
     """
     if not beam_options:
@@ -30,9 +30,6 @@ def make_executor(
 
         return ThreadExecutor(number_of_workers(workers))
     from shardkit.pipelines.executor import BeamExecutor
-    from shardkit.pipelines.options import runner_config
-    from shardkit.pipelines.readiness import refuse_unready
+    from shardkit.pipelines.readiness import ready_runner
 
-    runner = runner_config(beam_options, workers)
-    refuse_unready(runner, say, **places)
-    return BeamExecutor(runner)
+    return BeamExecutor(ready_runner(beam_options, workers, say, **places))

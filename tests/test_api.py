@@ -151,6 +151,8 @@ def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
         ({"workers": 0}, "--workers must be at least 1"),
         ({"max_rejected": "many"}, "--max-rejected is a count"),
         ({"beam_options": ["--runer=x"]}, "--runner"),
+        ({"beam_options": ["--parallelism=2"]}, "no runner is named; add --runner"),
+        ({"beam_options": ["--runner=PrismRunner"], "workers": 2}, "--workers 2 is for threads of this process"),
     ],
 )
 def test_a_wrong_argument_is_refused_before_anything_is_written(wrong, sentence, source, tmp_path):

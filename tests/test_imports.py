@@ -56,7 +56,7 @@ def test_what_workers_run_loads_neither_tensorflow_nor_beam():
 
 
 def test_the_pipelines_load_no_tensorflow():
-    modules = "shardkit.pipelines.write, shardkit.pipelines.inventory, shardkit.pipelines.executor"
+    modules = "shardkit.pipelines.inventory, shardkit.pipelines.executor"
     found = loaded(f"import {modules}, shardkit.pipelines.verify", ["tensorflow", "keras", "apache_beam"])
     assert found == ["apache_beam"]
 

@@ -15,6 +15,7 @@ from shardkit.errors import MachineError
 from shardkit.naming import printable
 from shardkit.storage import Folder, unreadable
 from shardkit.storage.retry import retried
+from shardkit.writing.progress import Phase, ProgressListener
 
 _FOUND = b"shardkit.scan"
 _PREFIX, _ENDING = "scan-", ".parquet"
@@ -142,7 +143,28 @@ def scan_names(work: Folder, num_files: int) -> list[str]:
     return names
 
 
-def num_scanned(work: Folder) -> dict[int, int]:
+def largest_first(files: Sequence[RecordsFile]) -> list[RecordsFile]:
+    """Return files in the order in which to start them."""
+    return sorted(files, key=lambda file: -file.num_bytes)
+
+
+def scanning_phase(job: ScanJob, files: Sequence[RecordsFile], listener: ProgressListener) -> Phase:
+    """Return the phase of a scan: it counts records, and estimates the number of all from the sizes of the files."""
+
+    def estimate() -> int | None:
+        done = _num_scanned(job.work)
+        num_records = sum(done.values())
+        scanned_bytes = sum(files[number].num_bytes for number in done)
+        if not scanned_bytes or not num_records:
+            return None
+        if len(done) == len(files):
+            return num_records
+        return max(num_records, round(num_records * sum(file.num_bytes for file in files) / scanned_bytes))
+
+    return Phase(listener, "scanning", None, lambda: sum(_num_scanned(job.work).values()), count_total=estimate)
+
+
+def _num_scanned(work: Folder) -> dict[int, int]:
     """Return the number of records of each file that was scanned so far, by the file's number."""
     found = [entry.name for entry in work.scan() if entry.name.startswith(_PREFIX)]
     numbers = [name.removeprefix(_PREFIX).removesuffix(_ENDING).split("-") for name in found]

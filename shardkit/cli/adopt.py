@@ -51,7 +51,9 @@ class _AdoptCommand(click.Command):
 @click.option("--key-feature", metavar="NAME", help="Feature whose texts are the keys.")
 @click.option("--name", help="Name of the dataset.  [default: that of its folder]")
 @click.option("--overwrite", is_flag=True, help="Replace the manifest and the indexes of an earlier adoption.")
-@click.option("--workers", type=int, metavar="N", help="Threads of this process.  [default: all cores]")
+@click.option(
+    "--workers", type=int, metavar="N", help="Threads in this process, without --runner.  [default: all cores]"
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 @log_format_option
 @click.pass_context

@@ -23,35 +23,35 @@ DATAFLOW_SECONDS = 600.0  # Dataflow starts hosts first
 @click.argument("output")
 @click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
 def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
-    """Check a runner and its workers before a long conversion of SOURCE into OUTPUT.
+    """Check this host, and a runner and its workers, before a long conversion of SOURCE into OUTPUT.
 
-    On this host: addresses, versions, the workers' environment, paths, disk and memory. Then a tiny job shows which
-    hosts work, their versions, and whether they see SOURCE and write into OUTPUT. It ends after 60 s (Dataflow:
-    10 min). Nothing is converted, and OUTPUT is left as it was.
+    On this host: addresses, versions, the workers' environment, paths, disk and memory. With a runner, a tiny job then
+    shows which hosts work, their versions, and whether they see SOURCE and write into OUTPUT. It ends after 60 s
+    (Dataflow: 10 min). Nothing is converted, and OUTPUT is left as it was.
 
     Add --runner and the other options of Beam that the conversion will have.
     """
     from shardkit.extras import require_extra
 
     require_extra("convert", "the doctor")
-    refuse_unknown_options(beam_options, source, output)
+    if beam_options:
+        refuse_unknown_options(beam_options, source, output)
     from shardkit.call_arguments import location, source_location
     from shardkit.cli.terminal import Terminal
     from shardkit.doctor.driver import check_runner
     from shardkit.doctor.resources import check_resources
     from shardkit.errors import CallError, MachineError
     from shardkit.naming import counted
-    from shardkit.pipelines.options import runner_config
 
     terminal = Terminal(quiet=False)
     source, output = source_location(source), location("OUTPUT", output)
-    runner = runner_config(beam_options, None)
+    runner = _runner(beam_options)
     checks: list[Check] = []
     # Each step needs what the one before checked: a path that nobody can reach cannot be listed.
     for step in (
-        lambda: check_runner(runner.engine, SOURCE=source, OUTPUT=output),
+        lambda: () if runner is None else check_runner(runner.engine, SOURCE=source, OUTPUT=output),
         lambda: (*check_resources(source, output), *_check_output(output)),
-        lambda: _check_workers(runner, source, output, terminal),
+        lambda: _check_here(source, output) if runner is None else _check_workers(runner, source, output, terminal),
     ):
         for check in step():
             _show(check, terminal)
@@ -64,6 +64,15 @@ def doctor(source: str, output: str, beam_options: tuple[str, ...]) -> None:
     num_warnings = sum(check.status == "warning" for check in checks)
     warned = f"; {counted(num_warnings, 'warning')} above" if num_warnings else ""
     terminal.show(f"ready to convert{warned}")
+
+
+def _runner(beam_options: tuple[str, ...]) -> "RunnerConfig | None":
+    """Return the configuration of the runner; None for threads of this process, which need no Beam."""
+    if not beam_options:
+        return None
+    from shardkit.pipelines.options import runner_config
+
+    return runner_config(beam_options)
 
 
 def _check_output(output: str) -> "Iterator[Check]":
@@ -79,13 +88,25 @@ def _check_output(output: str) -> "Iterator[Check]":
         yield Check("OUTPUT", "failed", str(error), is_call=isinstance(error, CallError))
 
 
+def _check_here(source: str, output: str) -> "list[Check]":
+    """Check that this process sees SOURCE and writes into OUTPUT."""
+    from shardkit.doctor.look_job import look_job
+    from shardkit.doctor.worker_report import look
+    from shardkit.doctor.workers import check_workers
+
+    with look_job(source, output) as job:
+        report = look(job, beam_version="")
+        return list(check_workers([report], report.versions, job.source, {report.probe}))
+
+
 def _check_workers(runner: "RunnerConfig", source: str, output: str, terminal: "Terminal") -> "list[Check]":
     """Run the tiny job, print the table of hosts, and return the checks."""
     from shardkit.cli.printing.hosts import hosts_table
+    from shardkit.doctor.look_job import look_job
     from shardkit.doctor.silence import likely_causes
     from shardkit.doctor.worker_report import all_versions
     from shardkit.doctor.workers import check_workers
-    from shardkit.pipelines.doctor import NoAnswerError, look_job, worker_reports
+    from shardkit.pipelines.doctor import NoAnswerError, worker_reports
 
     versions = all_versions(runner.engine.beam_version)
     seconds = DATAFLOW_SECONDS if runner.engine.kind == "dataflow" else ANSWER_SECONDS

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -26,7 +25,9 @@ OTHERS_SHOWN = 10
 @click.option("--deep", is_flag=True, help="Also decode every image.")
 @click.option("--leaks", is_flag=True, help="Also check that no group and no image is in more than one split.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object instead of text.")
-@click.option("--workers", type=int, metavar="N", help="Threads of this process.  [default: all cores]")
+@click.option(
+    "--workers", type=int, metavar="N", help="Threads in this process, without --runner.  [default: all cores]"
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print problems only.")
 @log_format_option
 @click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]")
@@ -84,16 +85,14 @@ def _verified(
     from shardkit.verification.threads import ThreadChecker
 
     if not beam_options:
-        checker = ThreadChecker(number_of_workers(workers), partial(terminal.phase, "verifying"))
+        checker = ThreadChecker(number_of_workers(workers), terminal)
         return verify_dataset(root, checker, deep=deep, digest=digest)
     refuse_unknown_options(beam_options, root.url)
-    from shardkit.pipelines.options import runner_config
-    from shardkit.pipelines.readiness import refuse_unready
+    from shardkit.pipelines.readiness import ready_runner
     from shardkit.pipelines.verify import BeamChecker
     from shardkit.writing.output.work_folder import work_folder
 
-    runner = runner_config(beam_options, workers)
-    refuse_unready(runner, terminal.say, DATASET=root.url)
+    runner = ready_runner(beam_options, workers, terminal.say, DATASET=root.url)
     with work_folder(runner.temp_location) as work:
         return verify_dataset(root, BeamChecker(runner, work, terminal), deep=deep, digest=digest)
 

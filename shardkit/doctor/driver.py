@@ -18,8 +18,9 @@ def check_runner(engine: Engine, **places: str) -> Iterator[Check]:
         engine: The engine.
         **places: See check_paths.
     """
-    if engine.kind == "in process":
-        return
+    if engine.kind == "direct":
+        found = "Beam downloads Prism for it, without a time limit, and uses a runner in this process if that fails"
+        yield Check("DirectRunner", "warning", found, "without options of Beam, threads of this process do its work")
     yield from check_paths(engine, **places)
     dead = False
     for check in check_addresses(engine):

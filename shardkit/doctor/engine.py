@@ -4,9 +4,10 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-EngineKind = Literal["in process", "flink", "spark", "dataflow", "prism", "portable", "other"]
+EngineKind = Literal["direct", "flink", "spark", "dataflow", "prism", "portable", "other"]
 FLINK_PORT = 8081  # of Flink's REST interface, if an address has none
 _KINDS: dict[str, EngineKind] = {
+    "directrunner": "direct",
     "flinkrunner": "flink",
     "sparkrunner": "spark",
     "dataflowrunner": "dataflow",
@@ -32,7 +33,7 @@ class Engine:
     """Options of Beam for one engine.
 
     Attributes:
-        runner: Name of the runner; None for the in-process runner.
+        runner: Name of the runner.
         job_endpoint: ``--job_endpoint``.
         flink_master: ``--flink_master``.
         flink_version: ``--flink_version``, whose default Beam chooses.
@@ -48,7 +49,7 @@ class Engine:
         beam_version: The driver's version of Beam.
     """
 
-    runner: str | None = None
+    runner: str = ""
     job_endpoint: str | None = None
     flink_master: str = "[auto]"
     flink_version: str = ""
@@ -66,8 +67,6 @@ class Engine:
     @property
     def kind(self) -> EngineKind:
         """The engine that the runner belongs to."""
-        if self.runner is None:
-            return "in process"
         return _KINDS.get(self.runner.rpartition(".")[2].lower(), "other")
 
     @property

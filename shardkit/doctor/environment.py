@@ -18,9 +18,9 @@ _NAME = "environment"
 
 
 def check_environment(engine: Engine) -> Iterator[Check]:
-    """Yield checks of the environment; nothing for the in-process runner."""
+    """Yield checks of the environment; nothing for runners that shardkit does not know, and those without one."""
     kind = engine.environment
-    if engine.kind in {"in process", "other"}:
+    if engine.kind in {"direct", "other"}:
         return
     if engine.kind == "dataflow":
         yield _check_image(engine)

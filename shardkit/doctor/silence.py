@@ -19,6 +19,8 @@ def likely_causes(engine: Engine) -> list[str]:
             "Dataflow starts its hosts first, which takes minutes: wait, and see the job's page",
             "the hosts cannot pull the image, or have no route to it (a network without external addresses)",
         ]
+    if engine.kind == "direct":
+        return ["Beam downloads Prism, without a time limit: leave Beam's options out, or name another runner"]
     causes = []
     if engine.kind in {"flink", "portable"}:
         causes.append("no slot is free: other jobs run, or the cluster has no TaskManager")

@@ -90,7 +90,7 @@ def look(job: LookJob, beam_version: str) -> WorkerReport:
 
     Args:
         job: The job.
-        beam_version: Version of Beam in this process.
+        beam_version: Version of Beam in this process; empty if it is not used.
     """
     started = time.monotonic()
     source = seen_again(functools.partial(SourceView.of, job.source_url), job.source) or SourceView()

@@ -56,6 +56,11 @@ class Checker(Protocol):
         ...
 
 
+def largest_first(shards: Sequence[Shard]) -> list[tuple[int, Shard]]:
+    """Return (index, shard) pairs in the order in which to start them."""
+    return sorted(enumerate(shards), key=lambda numbered: -numbered[1].num_bytes)
+
+
 def _without_shards(manifest: Manifest) -> Manifest:
     return manifest.model_copy(update={"splits": {}, "files": []})
 

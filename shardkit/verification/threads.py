@@ -1,15 +1,13 @@
 """Check the shards of a dataset in threads of this process, without Beam."""
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
-from contextlib import AbstractContextManager
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from shardkit.dataset.manifest import Shard
-from shardkit.verification.dataset import CheckJob
+from shardkit.verification.dataset import CheckJob, largest_first
 from shardkit.verification.shards import ShardCheck
-
-POLL_SECONDS = 0.5
+from shardkit.writing.progress import Phase, ProgressListener
+from shardkit.writing.run_in_threads import run_in_threads
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,31 +16,26 @@ class ThreadChecker:
 
     Attributes:
         num_threads: Number of threads, at least 1.
-        progress: Begins the phase, given its number of images; its value is called with the number checked so far,
-            None, and the number of problems found so far.
+        listener: Receives the progress.
     """
 
     num_threads: int
-    progress: Callable[[int], AbstractContextManager[Callable[[int, None, int], None]]]
+    listener: ProgressListener
 
     def check_shards(self, job: CheckJob, shards: Sequence[Shard]) -> list[ShardCheck]:
         """See Checker."""
-        pool = ThreadPoolExecutor(self.num_threads, thread_name_prefix="verify")
-        try:
-            with self.progress(sum(shard.num_examples for shard in shards)) as show:
-                futures = [pool.submit(job.check, shard) for shard in shards]
-                # Wait in short steps: the main thread answers Ctrl-C between them.
-                while wait(futures, POLL_SECONDS).not_done:
-                    _show(show, futures, shards)
-                _show(show, futures, shards)  # the final numbers
-            return [future.result() for future in futures]
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+        checks: dict[int, ShardCheck] = {}
 
+        def check(numbered: tuple[int, Shard]) -> None:
+            checks[numbered[0]] = job.check(numbered[1])
 
-def _show(
-    show: Callable[[int, None, int], None], futures: Sequence[Future[ShardCheck]], shards: Sequence[Shard]
-) -> None:
-    done = [(future, shard) for future, shard in zip(futures, shards, strict=True) if future.done()]
-    num_problems = sum(len(future.result().problems) for future, _ in done if not future.exception())
-    show(sum(shard.num_examples for _, shard in done), None, num_problems)
+        phase = Phase(
+            self.listener,
+            "verifying",
+            sum(shard.num_examples for shard in shards),
+            lambda: sum(shards[index].num_examples for index in tuple(checks)),
+            count_rejected=lambda: sum(len(check.problems) for check in tuple(checks.values())),
+        )
+        with phase.listener.phase(phase.name, phase.total) as show:
+            run_in_threads(check, largest_first(shards), self.num_threads, show, phase)
+        return [checks[index] for index in range(len(shards))]

@@ -1,6 +1,6 @@
 """The tasks of an inventory: list a source in parallel and check every file once, into parts in the work folder.
 
-An executor calls, on any worker and as often as it likes: `list_groups` for each group of parts, `is_refused` once for
+An executor calls, on any worker and as often as it likes: `list_group` for each group of parts, `is_refused` once for
 all listings, `check_listing` for each listing, `write_part_names` once. The driver calls `part_groups` before and
 `read_part_names` after them. Errors are written to a file: raised by a worker, they would reach the user as the
 runner's failure, wrapped in its own words.
@@ -90,12 +90,12 @@ class InventoryJob:
         return cls(source, output, check, run, is_filled(source.folder, ""), listing_check, driver)
 
 
-def list_groups(index: int, groups: Iterable[PartGroup], job: InventoryJob) -> Iterator[tuple[BatchKey, Listing]]:
+def list_group(index: int, group: PartGroup, job: InventoryJob) -> Iterator[tuple[BatchKey, Listing]]:
     """Yield the batches of a group of parts; every group has a last batch, which may be empty.
 
     Args:
         index: Index of the group.
-        groups: The group; several equal ones if the runner repeated it.
+        group: The group.
         job: The job.
     """
     decodes = job.check == "decode" and not job.source.is_checked
@@ -104,7 +104,7 @@ def list_groups(index: int, groups: Iterable[PartGroup], job: InventoryJob) -> I
         fence.check()
         check_worker(job.driver)
         _refuse_unseen_source(job)
-        listings = merge_listings(_listings(groups, job, fence, batch_rows), batch_rows // 2)
+        listings = merge_listings(_listings(group, job, fence, batch_rows), batch_rows // 2)
         ahead = next(listings, None) or Listing(job.source.schema)
         num_rows = 0
         for number in itertools.count():
@@ -126,18 +126,17 @@ def _write_listed(index: int, num_rows: int, job: InventoryJob, fence: Fence) ->
         retried(lambda: _write(job.output, parts.listed_path(index, num_rows), b"", fence))
 
 
-def _listings(groups: Iterable[PartGroup], job: InventoryJob, fence: Fence, batch_rows: int) -> Iterator[Listing]:
-    for group in groups:
-        for one, num_entries in zip(group.parts, group.num_entries, strict=True):
-            part, source = one, job.source
-            if isinstance(one, FolderSlice):
-                part, source = one.part, slice_source(job.source, one)
-            refuse_unseen_folders(job.source, part, num_entries)
-            if group.is_counted:
-                refuse_other_counts(job.source, part, num_entries)
-            for listing in retried_iterator(partial(source.list_part, part, batch_rows)):
-                fence.check_sometimes()
-                yield listing
+def _listings(group: PartGroup, job: InventoryJob, fence: Fence, batch_rows: int) -> Iterator[Listing]:
+    for one, num_entries in zip(group.parts, group.num_entries, strict=True):
+        part, source = one, job.source
+        if isinstance(one, FolderSlice):
+            part, source = one.part, slice_source(job.source, one)
+        refuse_unseen_folders(job.source, part, num_entries)
+        if group.is_counted:
+            refuse_other_counts(job.source, part, num_entries)
+        for listing in retried_iterator(partial(source.list_part, part, batch_rows)):
+            fence.check_sometimes()
+            yield listing
 
 
 def is_refused(summaries: Iterable[ListingSummary], job: InventoryJob) -> bool:

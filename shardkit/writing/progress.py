@@ -80,7 +80,7 @@ class Phase:
         name: Name of the phase.
         total: Number of images of the phase; None if unknown.
         count: Returns the number of images done so far. It reads the work folder, so workers report nothing.
-        count_total: Returns the total known so far; None if `total` is known.
+        count_total: Returns the total known so far, or None if it is unknown; None if `total` is known.
         count_rejected: Returns the number of images rejected so far; None if the phase rejects none.
         watch: Called every second or so, so that the driver can end the phase; None for nothing.
         stop: Makes the workers stop by themselves; called before the engine is asked to end the job, which may take
@@ -91,7 +91,7 @@ class Phase:
     name: str
     total: int | None
     count: Callable[[], int]
-    count_total: Callable[[], int] | None = None
+    count_total: Callable[[], int | None] | None = None
     count_rejected: Callable[[], int] | None = None
     watch: Callable[[], None] | None = None
     stop: Callable[[], None] | None = None

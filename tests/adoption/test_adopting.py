@@ -18,6 +18,7 @@ from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.storage import LocalFolder, open_folder
 from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.threads import ThreadChecker
+from shardkit.writing.progress import Silent
 
 from ..cli.calling import environment
 from ..dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, picture, write
@@ -38,7 +39,7 @@ def digests(folder):
 
 
 def problems(dataset, *, deep=True):
-    checker = ThreadChecker(2, lambda _: contextlib.nullcontext(lambda *_: None))
+    checker = ThreadChecker(2, Silent())
     return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), checker, deep=deep)[1]]
 
 

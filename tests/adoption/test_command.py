@@ -7,7 +7,7 @@ import pytest
 import shardkit
 from shardkit.adoption.scan_files import ScanJob
 
-from ..cli.calling import call
+from ..cli.calling import IN_PROCESS_RUNNER, call
 from ..dataset.foreign.records import coco, example, framed, imagenet, write
 
 
@@ -76,7 +76,7 @@ def test_a_wrong_call_is_one_sentence_and_writes_nothing(arguments, sentence, ol
 
 def test_beam_writes_the_bytes_of_the_threads(old, tmp_path):
     shardkit.adopt(old, into=tmp_path / "threads", name="x")
-    result = call("adopt", old, "--into", tmp_path / "beam", "--name", "x", "--runner=DirectRunner")
+    result = call("adopt", old, "--into", tmp_path / "beam", "--name", "x", IN_PROCESS_RUNNER)
     assert result.exit_code == 0, result.output
     read = {path.relative_to(tmp_path / "beam"): path.read_bytes() for path in (tmp_path / "beam").rglob("*.*")}
     assert read == {
@@ -90,7 +90,7 @@ def test_a_file_that_a_worker_cannot_read_stops_a_beam_pipeline_with_a_sentence(
         raise PermissionError(13, "Permission denied", file.path)
 
     monkeypatch.setattr(ScanJob, "scan", fail)
-    result = call("adopt", old, "--runner=DirectRunner")
+    result = call("adopt", old, IN_PROCESS_RUNNER)
     assert result.exit_code == 3
     assert "Permission denied" in result.stderr
     assert "Traceback" not in result.stderr

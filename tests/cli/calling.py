@@ -13,6 +13,8 @@ from shardkit.cli import main
 
 CHECKOUT = Path(shardkit.__file__).parent.parent
 SAMPLE_DATA = Path(__file__).parent.parent.parent / "sample_data"
+# Beam's runner for one process, by the path of its class: DirectRunner would download Prism first.
+IN_PROCESS_RUNNER = "--runner=apache_beam.runners.portability.fn_api_runner.FnApiRunner"
 TIMEOUT_SECONDS = 120  # no conversion here takes a tenth of it: what runs longer hangs
 
 

@@ -9,7 +9,7 @@ from shardkit.pipelines import doctor as pipeline
 from shardkit.testing import write_class_folders
 
 from ..engines.conftest import job_service
-from .calling import call, is_one_sentence
+from .calling import IN_PROCESS_RUNNER, call, is_one_sentence
 
 __all__ = ["job_service"]
 
@@ -29,9 +29,11 @@ def worker(folder, before):
     return [OWN_PROCESS, f"--environment_config={sys.executable} {script}"]
 
 
-def test_in_this_process_the_table_has_one_host_and_nothing_is_left(source, tmp_path):
-    result = call("doctor", source, tmp_path / "out")
+@pytest.mark.parametrize("runner", [[], [IN_PROCESS_RUNNER]], ids=["threads", "beam"])
+def test_a_host_that_is_ready_is_told_and_nothing_is_left(runner, source, tmp_path):
+    result = call("doctor", source, tmp_path / "out", *runner)
     assert result.exit_code == 0, result.output
+    assert ("(driver)" in result.stdout) == bool(runner), "a table of hosts"
     assert "1 process on 1 host see SOURCE, write into OUTPUT and have the driver's versions" in result.stdout
     assert result.stdout.splitlines()[-1] == "ready to convert"
     assert not (tmp_path / "out").exists()
@@ -68,7 +70,7 @@ def test_workers_that_share_no_output_are_told_by_the_error_of_the_job(source, t
         return found
 
     monkeypatch.setattr(pipeline, "merged", losing)  # workers share this memory
-    result = call("doctor", source, tmp_path / "out")
+    result = call("doctor", source, tmp_path / "out", IN_PROCESS_RUNNER)
     assert result.exit_code == 3
     assert "the driver does not see what it wrote into OUTPUT" in result.stdout
     assert result.stderr.splitlines()[-1] == "Error: not ready to convert: 1 check failed, see above"

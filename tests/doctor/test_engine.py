@@ -11,6 +11,7 @@ from shardkit.doctor.addresses import is_here
 from shardkit.doctor.check import refuse_failed
 from shardkit.doctor.driver import check_runner
 from shardkit.doctor.engine import Address, Engine, parse_address
+from shardkit.doctor.silence import likely_causes
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.options import RunnerConfig
 
@@ -55,8 +56,15 @@ def flink(request):
 
 def checks(*flags, source="gs://bucket/photos", output="gs://bucket/out"):
     """The checks that are not ok, as (status, sentence)."""
-    found = check_runner(RunnerConfig(flags, 1).engine, SOURCE=source, OUTPUT=output)
+    found = check_runner(RunnerConfig(flags).engine, SOURCE=source, OUTPUT=output)
     return [(check.status, check.sentence) for check in found if check.status != "ok"]
+
+
+def test_the_direct_runner_is_a_warning_because_beam_downloads_another_one_for_it():
+    [(status, sentence)] = checks("--runner=DirectRunner")
+    assert status == "warning"
+    assert sentence.endswith("; without options of Beam, threads of this process do its work")
+    assert likely_causes(RunnerConfig(("--runner=DirectRunner",)).engine)[0].startswith("Beam downloads Prism")
 
 
 @pytest.mark.parametrize(
@@ -89,7 +97,7 @@ def test_addresses_are_read_as_beam_reads_them(text, address):
     ],
 )
 def test_the_environment_is_beams_default(flags, environment):
-    assert RunnerConfig(tuple(flags), 1).engine.environment == environment
+    assert RunnerConfig(tuple(flags)).engine.environment == environment
 
 
 def test_this_host_is_known_by_all_its_names():
@@ -197,7 +205,7 @@ def test_dataflow_refuses_local_paths(places, sentence):
     flags = ("--runner=DataflowRunner", "--project=p", "--region=r", "--temp_location=gs://bucket/temp")
     given = {"SOURCE": places.get("source", "gs://bucket/a"), "OUTPUT": places.get("output", "gs://bucket/b")}
     with pytest.raises(CallError, match=sentence):
-        refuse_failed(check_runner(RunnerConfig(flags, 1).engine, **given))
+        refuse_failed(check_runner(RunnerConfig(flags).engine, **given))
 
 
 def cluster(port, *flags):
@@ -221,7 +229,7 @@ def cluster(port, *flags):
     ],
 )  # fmt: skip
 def test_flinks_version_is_compared_with_the_job_servers(flags, sentence, flink):
-    config = RunnerConfig(tuple(cluster(flink, *flags)), 1)
+    config = RunnerConfig(tuple(cluster(flink, *flags)))
     failed = [check.sentence for check in check_runner(config.engine) if check.status == "failed"]
     if sentence is None:
         assert failed == []
@@ -239,7 +247,7 @@ def test_a_jar_for_another_flink_is_a_warning(flink):
 @pytest.mark.parametrize("flink", [{"config": {"flink-version": "1.18.1"}}], indirect=True)
 def test_a_flink_that_beam_has_no_job_server_for(flink):
     with pytest.raises(CallError, match=r"Beam 2\.\d+\.\d+ has job servers for Flink 1\.\d+, "):
-        refuse_failed(check_runner(RunnerConfig(tuple(cluster(flink)), 1).engine))
+        refuse_failed(check_runner(RunnerConfig(tuple(cluster(flink))).engine))
 
 
 @pytest.mark.parametrize(
@@ -282,5 +290,5 @@ def test_a_jar_that_is_not_there_and_java_that_is_not():
         refuse_failed(check_runner(Engine("FlinkRunner", job_server_jar="/no/such.jar", java="true")))
     with pytest.raises(MachineError, match="there is no no-java, which the job server needs"):
         refuse_failed(
-            check_runner(RunnerConfig(("--runner=FlinkRunner", jar, "--job_server_java_launcher=no-java"), 1).engine)
+            check_runner(RunnerConfig(("--runner=FlinkRunner", jar, "--job_server_java_launcher=no-java")).engine)
         )

@@ -55,5 +55,5 @@ def test_they_do_not_hide_what_beam_knows():
         "--flink_master=flink:8081",
         "--object_reuse",
     )
-    engine = RunnerConfig(flags, 1).engine
+    engine = RunnerConfig(flags).engine
     assert (engine.kind, str(engine.flink), engine.environment) == ("flink", "flink:8081", "DOCKER")

@@ -13,7 +13,7 @@ import pytest
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.testing import write_class_folders
 
-from ..cli.calling import TIMEOUT_SECONDS, call, convert, digests, environment, is_one_sentence, run
+from ..cli.calling import IN_PROCESS_RUNNER, TIMEOUT_SECONDS, call, convert, digests, environment, is_one_sentence, run
 from ..pipelines.crashing import interrupt, start_until
 
 OPTIONS = ["--shards", "3", "--resize", "6"]
@@ -78,10 +78,7 @@ def test_plan_by_a_job_service_prints_what_plan_in_this_process_prints(source, j
 
 @pytest.mark.slow  # as in tests/test_imports.py
 def test_a_write_workers_process_loads_no_tensorflow(tmp_path):
-    script = (
-        "import json, sys; import shardkit.pipelines.write, shardkit.pipelines.executor;"
-        "print(json.dumps(sorted(sys.modules)))"
-    )
+    script = "import json, sys; import shardkit.pipelines.executor; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run(
         [sys.executable, "-c", script], env=environment(), cwd=tmp_path, capture_output=True, text=True, check=True
     )
@@ -107,7 +104,7 @@ def test_a_runner_that_starts_a_job_server_of_its_own_may_set_its_signal_handler
         runs(self, *arguments)
 
     monkeypatch.setattr(RunnerConfig, "run", starting_a_server)
-    convert(source, tmp_path / "out", "--runner=BundleBasedDirectRunner")
+    convert(source, tmp_path / "out", IN_PROCESS_RUNNER)
 
 
 def stragglers(output):

@@ -13,7 +13,7 @@ import pytest
 
 from shardkit.testing import write_class_folders, write_tree
 
-from ..cli.calling import CHECKOUT, call, environment, run
+from ..cli.calling import CHECKOUT, IN_PROCESS_RUNNER, call, environment, run
 
 HOST = f"host {platform.node()}"
 SHARED = "/proc/self/cwd"
@@ -135,8 +135,7 @@ def test_shards_are_spread_over_worker_processes_evenly(driver, tmp_path):
     notes = tmp_path / "notes"
     notes.mkdir()
     write_tree(tmp_path / "site", {"sitecustomize.py": NOTING.format(notes=str(notes)).encode()})
-    runner = "--runner=apache_beam.runners.portability.fn_api_runner.FnApiRunner"
-    options = [runner, "--direct_num_workers=2", "--direct_running_mode=multi_processing"]
+    options = [IN_PROCESS_RUNNER, "--direct_num_workers=2", "--direct_running_mode=multi_processing"]
     paths = os.pathsep.join([str(tmp_path / "site"), str(CHECKOUT)])
     words = ["convert", driver / "photos", driver / "out", "--shards", "16", *options]
     done = run(*words, env=environment(PYTHONPATH=paths), timeout=600)

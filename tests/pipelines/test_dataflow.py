@@ -52,7 +52,7 @@ def dataflow(monkeypatch):
             "--no_auth",
             f"--dataflow_endpoint={server.url}",
         ]
-        yield server, BeamExecutor(runner_config(flags, None))
+        yield server, BeamExecutor(runner_config(flags))
 
 
 def phase(listener):

@@ -3,6 +3,7 @@
 import itertools
 import json
 import threading
+from functools import partial
 from typing import Any
 
 import apache_beam as beam
@@ -19,17 +20,17 @@ from shardkit.errors import DataError
 from shardkit.images import StoredForm
 from shardkit.inventory.inventory import Inventory
 from shardkit.naming import ShardName
+from shardkit.pipelines.first_failure import UntilFirstFailure
+from shardkit.pipelines.for_each import ForEach
 from shardkit.pipelines.inventory import TakeInventory
-from shardkit.pipelines.options import RunnerConfig
-from shardkit.pipelines.verify import VerifyShards
-from shardkit.pipelines.write import WriteShards
+from shardkit.pipelines.verify import check_and_report
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, picture, plan_without_beam, write_options, write_tree
-from shardkit.verification.dataset import CheckJob
+from shardkit.verification.dataset import CheckJob, largest_first
 from shardkit.verification.examples import ExampleSpec
 from shardkit.writing import shard as writing
 from shardkit.writing.executor import WriteJob
@@ -39,9 +40,8 @@ from shardkit.writing.part_groups import part_groups
 from shardkit.writing.shard import WriteOptions
 from shardkit.writing.worker_checks.driver_view import DriverView
 
-from ..cli.calling import call
+from ..cli.calling import IN_PROCESS_RUNNER, call
 
-ON_BEAM = ["--", "--direct_num_workers=2"]  # without options of Beam, threads do the work
 IMAGE_SIDE = 80  # pixels: noise of that size takes 15 kB
 NUM_IMAGES = 40
 
@@ -72,7 +72,7 @@ def shuffled(monkeypatch):
 @pytest.mark.parametrize("check", ["decode", "header"])
 def test_no_image_bytes_cross_a_shuffle_while_converting(check, photographs, shuffled, tmp_path):
     num_bytes = sum(path.stat().st_size for path in photographs.rglob("*.jpg"))
-    result = call("convert", photographs, tmp_path / "out", "--shards", "4", "--check", check, *ON_BEAM)
+    result = call("convert", photographs, tmp_path / "out", "--shards", "4", "--check", check, IN_PROCESS_RUNNER)
     assert result.exit_code == 0, result.output
     assert len(shuffled) >= 3, "parts, names and shards pass by"
     assert 0 < sum(shuffled) < num_bytes / 10
@@ -81,7 +81,7 @@ def test_no_image_bytes_cross_a_shuffle_while_converting(check, photographs, shu
 def test_no_image_bytes_cross_a_shuffle_while_verifying(photographs, shuffled, tmp_path):
     assert call("convert", photographs, tmp_path / "out", "--shards", "4").exit_code == 0
     shuffled.clear()
-    assert call("verify", tmp_path / "out", "--deep", *ON_BEAM).exit_code == 0
+    assert call("verify", tmp_path / "out", "--deep", IN_PROCESS_RUNNER).exit_code == 0
     assert 0 < sum(shuffled) < 4000
 
 
@@ -98,10 +98,9 @@ def test_the_graph_of_writing_is_as_small_for_many_rows_as_for_few(tmp_path):
         output = open_folder(str(tmp_path / "out"))
         output.create()
         plan_file.write_plan(output, plan)
-        pipeline = RunnerConfig((), 1).pipeline()
-        tasks = pipeline | beam.Create(list(enumerate(plan_file.shard_tasks(plan))), reshuffle=False)
+        tasks = beam.Pipeline(FnApiRunner()) | beam.Create(plan_file.shard_tasks(plan), reshuffle=False)
         job = WriteJob(output, output, write_options(plan), RunToken("x", plan.digest))
-        sizes.append(graph_bytes(tasks | WriteShards(job)))
+        sizes.append(graph_bytes(tasks | ForEach(job.write)))
     assert abs(sizes[1] - sizes[0]) < 100
     assert sizes[1] < 30_000
 
@@ -112,13 +111,12 @@ def test_the_graph_of_the_inventory_grows_with_folders_and_not_with_files(tmp_pa
         files = {f"{'a' if i else 'b'}/{i}.png": b"" for i in range(num_files)}
         root = write_tree(tmp_path / str(num_files).zfill(3), files)
         source = open_source(str(root))
-        pipeline = RunnerConfig((), 1).pipeline()
-        parts = pipeline | beam.Create(part_groups(source), reshuffle=False)
+        parts = beam.Pipeline(FnApiRunner()) | beam.Create(part_groups(source), reshuffle=False)
         work = open_folder(str(tmp_path))
         job = InventoryJob.of(source, work, "decode", RunToken("x"))
         sizes.append(graph_bytes(parts | TakeInventory(job)))
     assert abs(sizes[1] - sizes[0]) < 100
-    assert sizes[1] < 30_000
+    assert sizes[1] < 40_000
 
 
 def num_reshuffles(pcoll):
@@ -127,42 +125,39 @@ def num_reshuffles(pcoll):
 
 
 @pytest.mark.parametrize("check", ["decode", "header"])
-def test_remote_runners_rebalance_parts_batches_and_shards(check, tmp_path):
+def test_parts_batches_and_shards_are_rebalanced(check, tmp_path):
     # Grouping hashes the keys: 4 workers got 2, 8, 4 and 2 of 16 shards. See tests/engines for what they get.
     source, folder = (
         open_source(str(write_tree(tmp_path, {"a/1.png": b"", "b/2.png": b""}))),
         open_folder(str(tmp_path)),
     )
     job = InventoryJob.of(source, folder, check, RunToken("x"), is_remote=True)
-    writing_job = WriteJob(folder, folder, WriteOptions((), StoredForm()), RunToken("x"), job.driver)
-    checking_job = CheckJob(folder, "0" * 64, ExampleSpec({}, []), deep=True)
 
     def made(transform):
-        created = RunnerConfig((), 1).pipeline() | beam.Create([(0, None)], reshuffle=False).with_output_types(Any)
+        created = beam.Pipeline(FnApiRunner()) | beam.Create([0], reshuffle=False).with_output_types(Any)
         return created | transform
 
-    assert num_reshuffles(made(TakeInventory(job, is_remote=True))) == 2
-    assert num_reshuffles(made(WriteShards(writing_job, is_remote=True))) == 1
-    assert num_reshuffles(made(VerifyShards(checking_job, folder, job.driver))) == 1
-    assert num_reshuffles(made(WriteShards(writing_job))) == 0
+    assert num_reshuffles(made(TakeInventory(job))) == 2
+    assert num_reshuffles(made(ForEach(print))) == 1
 
 
 def test_the_graph_of_writing_a_hundred_thousand_shards_fits_every_engine(tmp_path):
-    # Measured: 1.1 MB; of each shard its name and a number, whatever the number of images.
+    # Measured: 0.45 MB; of each shard its name and a number, whatever the number of images.
     folder, num_shards = open_folder(str(tmp_path)), 2_000
     tasks = [plan_file.ShardTask(ShardName("train", i, num_shards), i) for i in range(num_shards)]
     job = WriteJob(folder, folder, WriteOptions(("a",), StoredForm()), RunToken("x", "y"), DriverView.of([folder]))
-    created = RunnerConfig((), 1).pipeline() | beam.Create(list(enumerate(tasks)), reshuffle=False)
-    assert graph_bytes(created | WriteShards(job, is_remote=True)) < 30_000 + 15 * num_shards
+    created = beam.Pipeline(FnApiRunner()) | beam.Create(tasks, reshuffle=False)
+    assert graph_bytes(created | ForEach(job.write)) < 30_000 + 8 * num_shards
 
 
 def test_the_graph_of_verifying_carries_no_rows_either(dataset, tmp_path):
     manifest = read_manifest(str(dataset))
-    pipeline = RunnerConfig((), 1).pipeline()
-    shards = pipeline | beam.Create(list(enumerate(shard for _, shard in manifest.shards())), reshuffle=False)
+    shards = largest_first([shard for _, shard in manifest.shards()])
     folder = open_folder(str(tmp_path))
     job = CheckJob(folder, "0" * 64, ExampleSpec(manifest.features, manifest.classes), deep=True)
-    assert graph_bytes(shards | VerifyShards(job, folder)) < 30_000
+    check = UntilFirstFailure(partial(check_and_report, job=job, work=folder), folder, DriverView.of([folder]))
+    created = beam.Pipeline(FnApiRunner()) | beam.Create(shards, reshuffle=False)
+    assert graph_bytes(created | ForEach(check)) < 30_000
 
 
 @pytest.mark.parametrize("workers", [1, 3])
@@ -193,8 +188,8 @@ def test_a_retried_and_a_doubled_task_do_no_harm(photographs, tmp_path):
     plan_file.write_plan(output, plan)
     tasks, run = plan_file.shard_tasks(plan) * 3, Run(output).start(plan.digest)
     with beam.Pipeline(FnApiRunner()) as pipeline:
-        created = pipeline | beam.Create(list(enumerate(tasks)), reshuffle=False)
-        written = created | WriteShards(WriteJob(source.folder, output, write_options(plan), run))
+        created = pipeline | beam.Create(tasks, reshuffle=False)
+        written = created | ForEach(WriteJob(source.folder, output, write_options(plan), run).write)
         assert_that(written, lambda found: None if len(found) == len(tasks) else pytest.fail(found))
     assert sorted(entry.name for entry in output.scan()) == sorted(
         [".shardkit", *(name for task in tasks[:2] for name in (task.name.records, task.name.index))]

@@ -7,7 +7,7 @@ import pytest
 
 from shardkit.testing import write_class_folders
 
-from ..cli.calling import TIMEOUT_SECONDS, convert, digests, environment
+from ..cli.calling import IN_PROCESS_RUNNER, TIMEOUT_SECONDS, convert, digests, environment
 from .crashing import finished_shards, nothing_left, start_until
 
 # Several shards a worker and enough work that a signal finds it in the middle.
@@ -123,7 +123,7 @@ def test_ctrl_c_or_sigterm_of_a_command_that_writes_nothing_leaves_nothing(comma
     words, made = ["plan", large_source], "*.arrow"
     if command == "verify":
         convert(large_source, tmp_path / "out", "--shards", "30", "--workers", "2")
-        words, made = ["verify", tmp_path / "out", "--deep", "--", "--direct_num_workers=2"], "shard-*.json"
+        words, made = ["verify", tmp_path / "out", "--deep", IN_PROCESS_RUNNER], "shard-*.json"
     process = start_until(lambda: len(list(temporary.rglob(made))) >= 2, *words, env=environment(TMPDIR=str(temporary)))
     process.send_signal(number)
     _, err = process.communicate(timeout=TIMEOUT_SECONDS)

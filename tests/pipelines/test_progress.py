@@ -1,20 +1,15 @@
 import threading
 
-import pytest
-
 from shardkit.pipelines.progress import run_with_progress
 from shardkit.writing.progress import Phase, Silent
 
 
-@pytest.mark.parametrize("in_process", [True, False])
-def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(in_process, monkeypatch):
+def test_a_poll_of_the_progress_that_fails_does_not_end_the_job(monkeypatch):
     polled_twice, polls = threading.Event(), []
 
     class RunnerConfig:
         def run(self, *_):
             assert polled_twice.wait(30), "one failure ended the polling"
-
-    RunnerConfig.in_process = in_process
 
     def count():
         polls.append(1)

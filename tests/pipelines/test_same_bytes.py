@@ -6,7 +6,7 @@ import pytest
 
 from shardkit.testing import write_tree
 
-from ..cli.calling import SAMPLE_DATA, convert, digests
+from ..cli.calling import IN_PROCESS_RUNNER, SAMPLE_DATA, convert, digests
 
 OPTIONS = ["--splits", "train=0.7,validation=0.3", "--shards", "3", "--max-rejected", "100%"]
 
@@ -39,17 +39,9 @@ def test_any_number_of_workers_and_any_run_write_the_same_bytes(workers, mixed_s
     assert digests(tmp_path / "out") == wanted
 
 
-@pytest.mark.parametrize(
-    "runner",
-    [
-        # Both in this process, and neither is the one that shardkit takes by itself with its threads.
-        "--runner=BundleBasedDirectRunner",
-        "--runner=apache_beam.runners.portability.fn_api_runner.FnApiRunner",  # a class by its path, as Beam allows
-    ],
-)
-def test_another_runner_given_by_beams_own_option_writes_the_same_bytes(runner, mixed_source, undisturbed, tmp_path):
+def test_a_runner_of_beam_writes_the_same_bytes(mixed_source, undisturbed, tmp_path):
     options, wanted = undisturbed
-    convert(mixed_source, tmp_path / "out", *options, runner)
+    convert(mixed_source, tmp_path / "out", *options, IN_PROCESS_RUNNER)
     assert digests(tmp_path / "out") == wanted
 
 

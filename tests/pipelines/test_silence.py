@@ -14,7 +14,7 @@ from shardkit.pipelines.job_link import job_link
 from shardkit.pipelines.options import RunnerConfig
 from shardkit.writing.progress import Phase, Silent
 
-FLINK = RunnerConfig(("--runner=PortableRunner", "--job_endpoint=x:1", "--environment_type=EXTERNAL"), 1)
+FLINK = RunnerConfig(("--runner=PortableRunner", "--job_endpoint=x:1", "--environment_type=EXTERNAL"))
 TRACE = "java.lang.RuntimeException: outer\n\tat a.B.c(B.java:1)\nCaused by: java.lang.AbstractMethodError: inner\n"
 
 
@@ -80,8 +80,8 @@ def failing(text):
 
 
 def test_the_cause_of_a_java_trace_is_shown_and_the_rest_is_in_a_file(capsys):
-    with pytest.raises(MachineError) as raised:
-        FLINK.run(failing(TRACE))
+    with pytest.raises(MachineError) as raised, engine_log() as log:
+        FLINK.run(failing(TRACE), log)
     said = str(raised.value)
     assert said.startswith(
         "the runner failed: java.lang.AbstractMethodError: inner. Likely: the job server was built for"
@@ -90,6 +90,17 @@ def test_the_cause_of_a_java_trace_is_shown_and_the_rest_is_in_a_file(capsys):
     with open(path, encoding="utf-8") as file:
         assert TRACE in file.read()
     assert capsys.readouterr() == ("", "")
+
+
+def test_ctrl_c_that_a_runner_in_this_thread_passes_on_as_a_workers_error_is_ctrl_c():
+    def interrupted():
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt:
+            raise RuntimeError("KeyboardInterrupt [while running 'Work']")  # noqa: B904 - as Beam does
+
+    with pytest.raises(KeyboardInterrupt), engine_log() as log:
+        FLINK.run(Pipeline(interrupted), log)
 
 
 def test_the_file_of_a_job_that_succeeds_is_removed():
@@ -102,14 +113,16 @@ def test_the_file_of_a_job_that_succeeds_is_removed():
 
 
 def test_a_job_that_ends_in_another_state_and_options_that_the_job_server_refuses():
-    with pytest.raises(MachineError, match="the runner failed: the engine ended the job in state CANCELLED"):
-        FLINK.run(Pipeline(lambda: "CANCELLED"))
+    ended = "the runner failed: the engine ended the job in state CANCELLED"
+    with pytest.raises(MachineError, match=ended), engine_log() as log:
+        FLINK.run(Pipeline(lambda: "CANCELLED"), log)
 
     def refuse():
         raise SystemExit(2)
 
-    with pytest.raises(CallError, match="the job server refuses the value of one of its options"):
-        FLINK.run(Pipeline(refuse))
+    refused = "the job server refuses the value of one of its options"
+    with pytest.raises(CallError, match=refused), engine_log() as log:
+        FLINK.run(Pipeline(refuse), log)
 
 
 def test_the_levels_and_handlers_of_the_users_logging_are_restored():

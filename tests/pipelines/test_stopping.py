@@ -76,7 +76,7 @@ def test_every_job_has_a_name_of_its_own_that_dataflow_takes():
 
 
 def test_a_remote_pipeline_has_such_a_name():
-    runner = RunnerConfig(("--runner=PrismRunner", "--job_name=photos"), 1)
+    runner = RunnerConfig(("--runner=PrismRunner", "--job_name=photos"))
     name = runner.pipeline().options.view_as(GoogleCloudOptions).job_name
     assert re.fullmatch("photos-[0-9a-f]{8}", name)
 
@@ -216,8 +216,6 @@ class Listener(Silent):
 
 class Submitted:
     """A runner whose job was submitted, and which then fails."""
-
-    in_process = False
 
     def __init__(self, error, result):
         self.error, self.result = error, result

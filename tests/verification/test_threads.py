@@ -4,8 +4,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from shardkit.verification import threads
 from shardkit.verification.threads import ThreadChecker
+from shardkit.writing import progress
+from shardkit.writing.progress import Silent
 
 
 class Job:
@@ -21,45 +22,57 @@ class Job:
 
 
 def shards(*counts):
-    return [SimpleNamespace(num_examples=count) for count in counts]
+    return [SimpleNamespace(num_examples=count, num_bytes=100 * count) for count in counts]
 
 
-def test_the_results_are_in_the_order_of_the_shards_and_progress_counts_their_examples(monkeypatch):
-    monkeypatch.setattr(threads, "POLL_SECONDS", 0.01)
-    job, totals, shown, problems = Job(), [], [], []
+class Listener(Silent):
+    """Calls a function for the progress, and notes the totals of the phases."""
 
-    @contextlib.contextmanager
-    def progress(total):
-        totals.append(total)
+    def __init__(self, show):
+        self.show, self.totals = show, []
 
-        def show(done, _, num_problems):
-            shown.append(done)
-            problems.append(num_problems)
-            job.may_go_on.release()
+    def phase(self, name, total):
+        assert name == "verifying"
+        self.totals.append(total)
+        return contextlib.nullcontext(self.show)
 
-        yield show
 
-    checks = ThreadChecker(2, progress).check_shards(job, shards(5, 1, 7))
+@pytest.fixture(autouse=True)
+def soon(monkeypatch):
+    monkeypatch.setattr(progress, "POLL_SECONDS", 0.01)
+    monkeypatch.setattr(progress, "POLL_SHARE", 0)
+
+
+def test_the_results_are_in_the_order_of_the_shards_and_progress_counts_their_examples():
+    job, shown, problems = Job(), [], []
+
+    def show(done, _, num_problems):
+        shown.append(done)
+        problems.append(num_problems)
+        job.may_go_on.release()
+
+    listener = Listener(show)
+    checks = ThreadChecker(2, listener).check_shards(job, shards(5, 1, 7))
     assert [check.num_examples for check in checks] == [5, 1, 7]
-    assert totals == [13]
+    assert job.checked[0] != 1, "the largest shards are begun first"
+    assert listener.totals == [13]
     assert shown[0] == 0
     assert shown == sorted(shown)
     assert set(shown) <= {0, 1, 5, 6, 7, 8, 12, 13}
     assert (shown[-1], problems[0], problems[-1]) == (13, 0, 1)
 
 
-def test_after_ctrl_c_no_further_shard_is_begun(monkeypatch):
-    monkeypatch.setattr(threads, "POLL_SECONDS", 0.01)
+def test_after_ctrl_c_no_further_shard_is_begun():
     job = Job()
 
     def interrupted(*_):
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        ThreadChecker(1, lambda _: contextlib.nullcontext(interrupted)).check_shards(job, shards(1, 2, 3))
+        ThreadChecker(1, Listener(interrupted)).check_shards(job, shards(1, 2, 3))
     for _ in range(3):
         job.may_go_on.release()
     for thread in threading.enumerate():
-        if thread.name.startswith("verify"):
+        if thread.name.startswith("verifying"):
             thread.join(30)
-    assert job.checked in ([], [1])
+    assert job.checked in ([], [3])

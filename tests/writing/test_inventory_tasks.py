@@ -33,7 +33,7 @@ class Workers:
 
     def take(self, run, *, between=lambda: None):
         job = InventoryJob(self.source, self.work, self.check, run.token, is_filled=True)
-        listed = [found for index, group in self.groups for found in inventory_tasks.list_groups(index, [group], job)]
+        listed = [found for index, group in self.groups for found in inventory_tasks.list_group(index, group, job)]
         between()
         checked = [found for batch in listed for found in inventory_tasks.check_listing(*batch, job)]
         inventory_tasks.write_part_names(checked, job)

@@ -83,7 +83,7 @@ def test_after_ctrl_c_no_further_shard_is_begun():
         ThreadExecutor(1).write_shards(job, range(5), Phase(Showing(interrupted), "writing", 5, int))
     job.may_go_on.release(100)
     for thread in threading.enumerate():
-        if thread.name.startswith("convert"):
+        if thread.name.startswith("writing"):
             thread.join(WAIT_SECONDS)
     assert job.begun == [0]
 

@@ -1,7 +1,8 @@
 """Read a command line whose last options may be those of Apache Beam.
 
-Beam's options follow `--`, or any of shardkit's if `--runner` is among them. All other unknown options and superfluous
-paths are shardkit's to answer: passed on to Beam, they would get an answer about Beam.
+If `--runner` is given, unknown options are Beam's. Options after `--` are always Beam's: `--labels` is one of both. All
+other unknown options and superfluous paths are shardkit's to answer: passed on to Beam, they would get an answer about
+Beam.
 """
 
 import difflib
@@ -77,12 +78,11 @@ def _beam_hint(name: str) -> str | None:
         return None
     known = known_options()
     close = difflib.get_close_matches(name, known, n=1)
-    where = f"write Beam's own options after `{SEPARATOR}`, or together with {RUNNER}"
     if close == [RUNNER]:
         return f"did you mean {RUNNER}?"
     if name in known:
-        return f"it is an option of Apache Beam: {where}"
-    return f"did you mean {close[0]}, an option of Apache Beam? {where[0].upper()}{where[1:]}" if close else None
+        return f"it is an option of Apache Beam; add {RUNNER} to use it"
+    return f"did you mean {close[0]}, an option of Apache Beam? Add {RUNNER} to use it" if close else None
 
 
 def _superfluous(paths: Sequence[str], command: click.Command) -> CallError:
@@ -98,4 +98,4 @@ def _superfluous(paths: Sequence[str], command: click.Command) -> CallError:
     msg += ", …" if len(paths) > 4 else ""
     if wanted[0] == "SOURCE":
         msg += "; several sources must all be datasets that shardkit wrote"
-    return CallError(f"{msg}; quote a path that has blanks, and write Beam's own options after `{SEPARATOR}`")
+    return CallError(f"{msg}; quote a path that has blanks")

@@ -130,7 +130,7 @@ _OPTIONS = (
     _option("--subsampling", "Re-encode JPEGs that have more chroma samples than this, with their own tables."),
     _option("--strip-metadata", "Remove EXIF with GPS positions, comments and thumbnails.", is_flag=True),
     _option("--name", "Name of the dataset."),
-    _option("--workers", "Threads in this process.  [default: all cores]", type=int, metavar="N"),
+    _option("--workers", "Threads in this process, without --runner.  [default: all cores]", type=int, metavar="N"),
     click.option("--quiet", "-q", is_flag=True, help="Print errors only."),
     log_format_option,
     click.argument("beam_options", nargs=-1, type=click.UNPROCESSED, metavar="[-- BEAM_OPTIONS]"),

@@ -3,33 +3,18 @@
 python array_record_from_shards.py DATASET OUTPUT
 """
 
-import argparse
-import os
-
 from array_record.python import array_record_module
 from array_record_writer import LABEL
-
-from shardkit.dataset.index import read_index
-from shardkit.dataset.manifest import read_manifest
-from shardkit.dataset.tfrecord import HEADER_BYTES
+from shard_images import dataset_and_output, images_and_labels
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dataset")
-    parser.add_argument("output")
-    given = parser.parse_args()
-    os.makedirs(given.output)
-    manifest = read_manifest(given.dataset)
+    manifest, output = dataset_and_output(__doc__)
     for shard in manifest.split("train").shards:
-        index = read_index(manifest.root, shard.index.path, ["offset", "label", "image_start", "image_bytes"])
-        writer = array_record_module.ArrayRecordWriter(
-            f"{given.output}/{shard.path.removesuffix('.tfrecord')}.array_record", "group_size:1,uncompressed"
-        )
-        with manifest.root.open(shard.path) as file:
-            for row in index.to_pylist():
-                file.seek(row["offset"] + HEADER_BYTES + row["image_start"])
-                writer.write(LABEL.pack(row["label"]) + file.read(row["image_bytes"]))
+        path = f"{output}/{shard.path.removesuffix('.tfrecord')}.array_record"
+        writer = array_record_module.ArrayRecordWriter(path, "group_size:1,uncompressed")
+        for image, label in images_and_labels(manifest, shard):
+            writer.write(LABEL.pack(label) + image)
         writer.close()
 
 

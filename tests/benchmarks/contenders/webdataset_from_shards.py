@@ -1,28 +1,18 @@
-"""The images of a dataset's train split as WebDataset's tar files, as many as it has shards.
+"""The images of a dataset's train split as WebDataset's tar files, one a shard.
 
 python webdataset_from_shards.py DATASET OUTPUT
 """
 
-import argparse
-import os
-
 import webdataset
-
-import shardkit
+from shard_images import dataset_and_output, images_and_labels
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("dataset")
-    parser.add_argument("output")
-    given = parser.parse_args()
-    os.makedirs(given.output)
-    examples = shardkit.open(given.dataset, "train")
-    num_files = len(examples.manifest.split("train").shards)
-    most = -(-len(examples) // num_files)
-    with webdataset.ShardWriter(f"{given.output}/train-%05d.tar", maxcount=most, maxsize=1 << 40, verbose=0) as writer:
-        for number, example in enumerate(examples):
-            writer.write({"__key__": f"{number:08d}", "jpg": example["image"], "cls": example["label"]})
+    manifest, output = dataset_and_output(__doc__)
+    for number, shard in enumerate(manifest.split("train").shards):
+        with webdataset.TarWriter(f"{output}/train-{number:05d}.tar") as writer:
+            for position, (image, label) in enumerate(images_and_labels(manifest, shard)):
+                writer.write({"__key__": f"{number:05d}{position:08d}", "jpg": image, "cls": label})
 
 
 if __name__ == "__main__":
