@@ -176,7 +176,8 @@ def _no_cold(settings: BenchSettings, part: DatasetPart) -> str:
     if not part.is_local:
         return "not measured, because the dataset is in an object store, which this host does not cache"
     if part.part_bytes < MIN_COLD_BYTES:
-        return f"not measurable, because the split is so small ({format_size(part.part_bytes)}) that a measurement reads it more than once"
+        size = format_size(part.part_bytes)
+        return f"not measurable, because the split is so small ({size}) that a measurement reads it more than once"
     page_cache.drop(part.paths)
     left = page_cache.cached_share(part.paths)
     if left is None:

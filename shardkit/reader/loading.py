@@ -7,6 +7,7 @@ from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.cache.read_location import check_remote_reading, with_local_copies
+from shardkit.reader.callbacks.training_dataset import remember_training
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.orders.training_orders import make_order
 from shardkit.reader.remote.placement import choose_placement
@@ -72,6 +73,9 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         input_contexts.check_enough(
             order.num_examples, given.global_batch_size, training=given.training, source=counted
         )
+    if given.training:
+        manifests = source.manifests if isinstance(source, Mixture) else [source]
+        remember_training([manifest.root.url for manifest in manifests])
     return DatasetFn(
         table,
         options,
