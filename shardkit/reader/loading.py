@@ -7,7 +7,6 @@ from shardkit.reader.arguments.images import ImageOptions
 from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.cache.read_location import check_remote_reading, with_local_copies
-from shardkit.reader.callbacks.training_dataset import remember_training
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.orders.training_orders import make_order
 from shardkit.reader.remote.placement import choose_placement
@@ -15,6 +14,7 @@ from shardkit.reader.table.class_weights import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
 from shardkit.reader.table.records import RecordTable, load_table, with_frame_bytes
 from shardkit.reader.table.selection import select
+from shardkit.reader.training_dataset import remember_training
 
 
 def load_dataset_fn(given: ReadArguments) -> DatasetFn:

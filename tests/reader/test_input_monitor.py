@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from shardkit import reader
 from shardkit.errors import CallError
-from shardkit.reader.callbacks import training_dataset
+from shardkit.reader import training_dataset
 from shardkit.reader.callbacks.step_times import StepTimes
 
 from ..cli.calling import environment

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from shardkit.errors import CallError
 from shardkit.reader.callbacks.step_times import StepTimes
-from shardkit.reader.callbacks.training_dataset import training_dataset
+from shardkit.reader.training_dataset import training_dataset
 
 SHARE_LOG = "waiting_for_input"
 RATE_LOG = "images_per_second"
