@@ -41,7 +41,7 @@ BROKEN = (
     (b'"shapes/square/square_007.jpg","square","14"', None),
     (b"shapes\\star\\star_000.jpg,star,15", None),
     (b"./shapes/star/star_001.jpg,star,16", None),
-    (b"shapes/circle/circle_000.jpg,star,17", None),  # a duplicate of the first one, with another label: the plan tells
+    (b"shapes/circle/circle_000.jpg,star,17", None),  # the first image with another label: the plan rejects both
 )
 
 

@@ -3,6 +3,7 @@
 import contextlib
 import os
 import tempfile
+from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +16,7 @@ from shardkit.bench.settings import BenchSettings
 from shardkit.bench.stages import MAX_MEMORY_BYTES, MAX_MEMORY_IMAGES, StageSpec
 from shardkit.bench.trials import ConversionTrial, ReaderTrial, conversion_trials, reader_trials
 from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.shard_indexes import read_indexes
 from shardkit.errors import CallError, MissingExtraError
 from shardkit.extras import require_extra
 from shardkit.naming import counted
@@ -85,6 +87,7 @@ def prepared(settings: BenchSettings, show: Show) -> Iterator[Prepared]:
             f"of {settings.batch_size:,}; give a smaller --batch-size"
         )
         raise CallError(msg)
+    deque(read_indexes(manifest.root, [*part.shards]), maxlen=0)  # a missing or damaged file is named before all else
     with _temporary_folder(settings.temporary) as folder:
         yield _prepare(settings, part, folder, show)
 
@@ -169,11 +172,12 @@ def _split(manifest: Manifest, given: str | None) -> str:
 def _no_cold(settings: BenchSettings, part: DatasetPart) -> str:
     """Return why cold reading cannot be measured, or ""; drops the files from the page cache to find out."""
     if not settings.with_cold:
-        return "--no-cold"
+        return "not measured, because of --no-cold"
     if not part.is_local:
-        return "the dataset is in an object store, which this host does not cache"
+        return "not measured, because the dataset is in an object store, which this host does not cache"
     if part.part_bytes < MIN_COLD_BYTES:
-        return f"the split is so small ({format_size(part.part_bytes)}) that a measurement reads it more than once"
+        size = format_size(part.part_bytes)
+        return f"not measurable, because the split is so small ({size}) that a measurement reads it more than once"
     page_cache.drop(part.paths)
     left = page_cache.cached_share(part.paths)
     if left is None:

@@ -94,6 +94,14 @@ def sample_size(pixels: Any, num_bytes: Any, max_images: int) -> int:
     return min(len(pixels), max_images, max(int(np.count_nonzero(within)), MIN_IMAGES))
 
 
+def num_shards(num_images: int) -> int:
+    """Return the number of shards of a sample's copies: each has at least two images.
+
+    If an image could not be converted, one image a shard would be refused as too few before the real reason is known.
+    """
+    return min(SHARDS, max(1, num_images // 2))
+
+
 def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], threads: int) -> float:
     """Convert the sample with options of a conversion; return the mean size of a record in bytes.
 
@@ -111,7 +119,7 @@ def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], thr
             str(sample.folder),
             str(output),
             # A fixed number of shards in all copies; contents were checked when the dataset was made.
-            ConvertOptions(check="header", shards=min(SHARDS, sample.num_images), **options),
+            ConvertOptions(check="header", shards=num_shards(sample.num_images), **options),
             ThreadExecutor(threads),
             source_options=SourceOptions(layout=sample.layout),
             limit=RejectLimit.parse("100%"),

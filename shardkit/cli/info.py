@@ -20,8 +20,10 @@ def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 -
 
     manifest = read_manifest(dataset)
     if rejected:
-        from shardkit.cli.printing.dataset_summary import rejected_line_of, rejected_rows
+        from shardkit.cli.printing.dataset_summary import earlier_rejects_note, rejected_line_of, rejected_rows
 
+        if note := earlier_rejects_note(manifest):
+            click.echo(note, err=True)
         if as_json:
             click.echo(json.dumps(rejected_rows(manifest), indent=1, ensure_ascii=False))
             return

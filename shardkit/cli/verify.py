@@ -41,6 +41,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
         from shardkit.extras import require_extra
 
         require_extra("convert", "verify --deep, which decodes the images,")
+    from shardkit.cli.printing.old_exports import old_exports_lines
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.dataset.pinning import pinned
@@ -63,7 +64,8 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
         if manifest is not None:
             _say_unfinished(root, unfinished_appends(root), terminal)
         if manifest is not None and digest is None:  # exports of a later state are not old
-            _say_old_exports(root, manifest, terminal)
+            for line in old_exports_lines(root, manifest, dataset):
+                terminal.say(line)
     if problems:
         ctx.exit(1)
     if not as_json and manifest is not None:
@@ -171,18 +173,6 @@ def _say_unfinished(root: "Folder", folders: Sequence[str], terminal: "Terminal"
             f"{root.url}/{folder}/ is of an append that runs or was interrupted, and is not part of the dataset; to "
             "finish it, run the same `shardkit append` again, and to discard it, remove the folder"
         )
-
-
-def _say_old_exports(root: "Folder", manifest: "Manifest", terminal: "Terminal") -> None:
-    """Name exported files that describe another state of the dataset."""
-    from shardkit.dataset.export_list import EXPORTS, own_exports
-    from shardkit.naming import printable
-
-    old = [path for path, one in own_exports(root).items() if path != EXPORTS and one.manifest != manifest.digest]
-    if old:
-        more = f" and {len(old) - OTHERS_SHOWN:,} more" if len(old) > OTHERS_SHOWN else ""
-        names = ", ".join(printable(path) for path in old[:OTHERS_SHOWN])
-        terminal.say(f"{root.url}: exported from an earlier state of the dataset: {names}{more}; export again")
 
 
 def _no_problems(root: "Folder", manifest: "Manifest", *, deep: bool, leaks: bool) -> str:

@@ -64,6 +64,16 @@ def read_export_list(folder: Folder) -> ExportList | None:
         return None
 
 
+def old_exports(folder: Folder, digest: str) -> list[str]:
+    """Return the unchanged exported files of a dataset's folder that describe another state of the dataset.
+
+    Args:
+        folder: The dataset's folder.
+        digest: The digest of its manifest.
+    """
+    return [path for path, one in own_exports(folder).items() if path != EXPORTS and one.manifest != digest]
+
+
 def own_exports(folder: Folder) -> dict[str, Exported]:
     """Return the list itself and the unchanged files of it that are in a dataset's folder, by path."""
     exports = read_export_list(folder)

@@ -5,7 +5,8 @@ FOLDER/<split>/<class>/<key>        the layout of class folders, if every exampl
 FOLDER/<split>/images/<key>         other datasets
 FOLDER/<split>/masks/<key>.png      if there are masks
 FOLDER/<split>/examples.csv         file, key, classes and every other feature of each image
-FOLDER/<split>/boxes.csv            a row for each object, in pixels, if there are boxes
+FOLDER/<split>/boxes.csv            a row for each object, in pixels, if there are boxes; an image without objects has
+                                    one row without coordinates
 """
 
 import csv
@@ -236,6 +237,8 @@ def _box_rows(file: str, example: Example) -> Iterator[list[Any]]:
     height, width = example["height"], example["width"]
     boxes = example.boxes if example.boxes is not None else np.zeros((0, 4), np.float32)
     classes = example.label_names or [""] * len(boxes)
+    if not len(boxes):  # background: a converter of the table reads only images that it names
+        yield [file, width, height, *[""] * 5]
     for (ymin, xmin, ymax, xmax), name in zip(boxes.tolist(), classes, strict=True):
         sides = (xmin * width, ymin * height, xmax * width, ymax * height)
         yield [file, width, height, name, *(f"{side:.4f}".rstrip("0").rstrip(".") for side in sides)]

@@ -11,7 +11,7 @@
 What TFDS reads is part of every dataset: `dataset.tfds_metadata`.
 """
 
-from shardkit.exporting.export import TARGETS, Export, export_dataset
+from shardkit.exporting.export import TARGETS, Export, export_dataset, targets_of
 from shardkit.exporting.facts import Facts
 
-__all__ = ["TARGETS", "Export", "Facts", "export_dataset"]
+__all__ = ["TARGETS", "Export", "Facts", "export_dataset", "targets_of"]

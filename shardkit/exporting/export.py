@@ -1,6 +1,6 @@
 """Write the files of an export: each whole or not at all, and none over a file that a user wrote or changed."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Literal, get_args
 
@@ -78,6 +78,13 @@ def _contents(manifest: Manifest, target: str, facts: Facts) -> Mapping[str, Cal
 
     shards = {dali_path(shard.index.path): shard for _, shard in manifest.shards()}
     return {path: (lambda path=path: index(path)) for path in shards}  # type: ignore[misc] # mypy/issues/12557
+
+
+def targets_of(paths: Iterable[str]) -> list[Target]:
+    """Return the targets that exported files are of, in the order of TARGETS."""
+    target_of: dict[str, Target] = {CROISSANT: "croissant", DATASET_CARD: "dataset-card"}
+    found = {target_of.get(path, "dali-index") for path in paths}
+    return [target for target in TARGETS if target in found]
 
 
 def _refuse_facts(target: str, facts: Facts, taken: tuple[str, ...]) -> None:

@@ -1,9 +1,14 @@
 """Reject repeated keys and, on request, exact duplicates."""
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.inventory.columns import LABEL_NAMES, TARGET
 from shardkit.inventory.schema import REJECTED_SCHEMA
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import Relations
@@ -44,7 +49,10 @@ def drop_duplicates(good: Rows, rejected: pa.Table, relations: Relations) -> tup
 
 
 def reject_repeated_keys(inventory: pa.Table) -> pa.Table:
-    """Return the inventory with every row but the first of a key rejected; only layouts with lines repeat keys."""
+    """Return the inventory with every row but the first of a key rejected; only layouts with lines repeat keys.
+
+    If the rows of a key have different labels, all of them are rejected: nothing tells which label is right.
+    """
     if LINE.name not in inventory.column_names or len(inventory) < 2:
         return inventory
     keys, lines = inventory["key"].combine_chunks(), inventory[LINE.name].combine_chunks()
@@ -54,12 +62,49 @@ def reject_repeated_keys(inventory: pa.Table) -> pa.Table:
         return inventory
     messages = inventory["message"].to_pylist()
     reasons = inventory["reason"].to_pylist()
-    for i in repeated.tolist():
-        reasons[i] = DUPLICATE_KEY
-        messages[i] = f"record {lines[i]} repeats the key of record {lines[i - 1]}; keep one of them"
+    labels = _labels_of(inventory, np.union1d(repeated, repeated - 1))
+    for run in np.split(repeated, np.flatnonzero(np.diff(repeated) > 1) + 1):
+        rows = [int(run[0]) - 1, *run.tolist()]
+        said = "" if reasons[rows[0]] else _different_labels(rows, lines, labels)
+        for i in rows if said else rows[1:]:
+            reasons[i] = DUPLICATE_KEY
+            messages[i] = said or f"record {lines[i]} repeats the key of record {lines[i - 1]}; keep one of them"
     for name, values in (("reason", reasons), ("message", messages)):
         at = inventory.schema.get_field_index(name)
         inventory = inventory.set_column(
             at, name, pa.array(values, pa.string())
         )  # a compacted column of nulls has no type
     return inventory
+
+
+def _labels_of(inventory: pa.Table, rows: npt.NDArray[np.int64]) -> dict[int, Any]:
+    """Return the label of each row: a name, a list of names, or a list of numbers; empty if rows have no label."""
+    name = next((one for one in (LABEL_NAMES, TARGET, "label_name") if one in inventory.column_names), None)
+    return (
+        {} if name is None else dict(zip(rows.tolist(), inventory[name].take(pa.array(rows)).to_pylist(), strict=True))
+    )
+
+
+def _different_labels(rows: list[int], lines: pa.Array, labels: Mapping[int, Any]) -> str:
+    """Return the sentence about records of one image that have different labels; '' if they have the same.
+
+    Args:
+        rows: The rows of one key, in the order of their records.
+        lines: The number of the record of each row.
+        labels: See _labels_of.
+    """
+    first = rows[0]
+    other = next((row for row in rows if labels.get(row) != labels.get(first)), None)
+    if other is None:
+        return ""
+    said = (
+        f"records {lines[first]} and {lines[other]} of this image have different labels, {_shown(labels[first])} and "
+        f"{_shown(labels[other])}; keep the right one"
+    )
+    is_class = isinstance(labels[first], str) and isinstance(labels[other], str)
+    several = "write all labels of an image into one record, such as 'cat;dog', with --label-separator ';'"
+    return f"{said}, or {several}" if is_class else said
+
+
+def _shown(label: Any) -> str:
+    return ", ".join(map(str, label)) if isinstance(label, list) else repr(label)

@@ -5,6 +5,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
 from shardkit.images.stored.options import size_text
+from shardkit.naming import DATASET_LAYOUT
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.splits.splitting import shares_text
 from shardkit.sources.commands import Command
@@ -36,7 +37,7 @@ _LAYOUT_OPTIONS = {
     "box table": "box-table",
     "lists": "list",
     "numbered lists": "list",
-    "shardkit dataset": "shardkit",
+    DATASET_LAYOUT: "shardkit",
 }
 
 

@@ -14,6 +14,7 @@ from shardkit.reader.table.class_weights import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
 from shardkit.reader.table.records import RecordTable, load_table, with_frame_bytes
 from shardkit.reader.table.selection import select
+from shardkit.reader.training_dataset import remember_training
 
 
 def load_dataset_fn(given: ReadArguments) -> DatasetFn:
@@ -72,6 +73,9 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         input_contexts.check_enough(
             order.num_examples, given.global_batch_size, training=given.training, source=counted
         )
+    if given.training:
+        manifests = source.manifests if isinstance(source, Mixture) else [source]
+        remember_training([manifest.root.url for manifest in manifests])
     return DatasetFn(
         table,
         options,

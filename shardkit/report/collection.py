@@ -18,6 +18,19 @@ Numbers = npt.NDArray[np.int64]
 HEADER_BYTES = 128 << 10  # 128 KiB: the headers of a photograph, with EXIF and an ICC profile
 
 
+class Header(NamedTuple):
+    """The beginning of an encoded image.
+
+    Attributes:
+        data: Its first HEADER_BYTES.
+        is_stored: Whether this encoding is what the dataset has, or would have: False for a file whose pixels the
+            conversion changes, such as a photograph that it turns upright.
+    """
+
+    data: bytes
+    is_stored: bool = True
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """Some consecutive examples of one split, as columns.
@@ -204,8 +217,8 @@ class Collection(Protocol):
     def annotations(self, numbers: Numbers, feature: str) -> Iterator[dict[str, Any]]:
         """Yield the features of examples behind the image, as records hold them."""
 
-    def headers(self, numbers: Numbers) -> Iterator[bytes]:
-        """Yield the first HEADER_BYTES of the encoded images of examples."""
+    def headers(self, numbers: Numbers) -> Iterator[Header]:
+        """Yield the headers of the encoded images of examples."""
 
     def rejects(self, per_reason: int) -> Rejects:
         """Return the rejected files, at most `per_reason` of each reason one by one."""

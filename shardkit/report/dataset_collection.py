@@ -1,14 +1,11 @@
 """A dataset as the subject of a report: its indexes, and records of chosen examples."""
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.dataset.rejected_list import read_rejected
@@ -18,23 +15,21 @@ from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.examples.drawing import annotations_of, draw
 from shardkit.examples.example import Example
 from shardkit.examples.reading import read_example
-from shardkit.hashing import hash64
-from shardkit.images import BadImage, inspect
-from shardkit.images.pillow import open_image
-from shardkit.naming import relative_path_problem
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.report.collection import (
     HEADER_BYTES,
     Batch,
+    Header,
     Numbers,
     Origin,
     Picture,
-    RejectedFile,
     Rejects,
     Split,
 )
+from shardkit.report.columns import counts_of, group_hashes, labels_of, prefixes
 from shardkit.report.generations import balance_within, commands
+from shardkit.report.rejected_files import first_rejected, opened_file
 from shardkit.statistics.indexes import annotations_location
 from shardkit.statistics.sample import read_annotations
 from shardkit.storage import Folder, unreadable
@@ -137,15 +132,15 @@ class DatasetCollection:
             places.append(annotations_location(row.shard.path, row.offset, row.length, behind, is_adopted=is_adopted))
         yield from read_annotations(self._manifest, places, feature)
 
-    def headers(self, numbers: Numbers) -> Iterator[bytes]:
-        """Yield the beginnings of the encoded images of examples."""
+    def headers(self, numbers: Numbers) -> Iterator[Header]:
+        """Yield the headers of the encoded images of examples."""
         root = self._manifest.root
 
-        def header(row: _Row) -> bytes:
+        def header(row: _Row) -> Header:
             where = f"{root.url}/{row.shard.path}"
             start = row.offset + FRAME_HEADER_BYTES + row.image_start
             try:
-                return bytes(root.read_range(row.shard.path, start, min(HEADER_BYTES, row.image_bytes)))
+                return Header(bytes(root.read_range(row.shard.path, start, min(HEADER_BYTES, row.image_bytes))))
             except FileNotFoundError:
                 msg = f"{where}: the shard is missing; restore it or {CONVERT_AGAIN}"
                 raise DataError(msg) from None
@@ -174,48 +169,6 @@ class DatasetCollection:
 def title_of(name: str, place: str) -> str:
     """Return the title of a page: the name, or the last part of the place if nobody chose a name."""
     return place.rstrip("/").rpartition("/")[2] or place if name == ConvertOptions().name else name
-
-
-def first_rejected(table: pa.Table, per_reason: int) -> list[RejectedFile]:
-    """Return the first rejected files of each reason, the most frequent reason first.
-
-    Args:
-        table: The rejected files; REJECTED_SCHEMA.
-        per_reason: Maximum number of files of each reason.
-    """
-    counts = pc.value_counts(table["reason"]).to_pylist()
-    found = []
-    for one in sorted(counts, key=lambda one: (-one["counts"], one["values"])):
-        rows = table.filter(pc.equal(table["reason"], one["values"])).slice(0, per_reason).to_pylist()
-        found += [RejectedFile(row["key"], row["reason"], row["message"], row["source_bytes"]) for row in rows]
-    return found
-
-
-def opened_file(folder: Folder, path: str, side: int) -> "Image | None":
-    """Return the picture of a file that was rejected; None if it does not open.
-
-    A path that leaves the folder is not followed: the list of rejected files has what a label file or a dataset says.
-    """
-    if relative_path_problem(path):
-        return None
-    try:
-        return decoded(folder.read(path), side)
-    except OSError:
-        return None
-
-
-def decoded(data: bytes, side: int) -> "Image | None":
-    """Return the picture of an encoded image, upright, as RGB; None if it does not decode."""
-    from PIL import ImageOps
-
-    try:
-        image = open_image(data, inspect(data).format)  # refuses images that are too large to decode
-        image.load()
-        picture = ImageOps.exif_transpose(image).convert("RGB")
-    except (BadImage, OSError, ValueError):
-        return None
-    picture.thumbnail((side, side))
-    return picture
 
 
 def _labels_text(example: Example) -> str:
@@ -261,43 +214,3 @@ def _batch(table: pa.Table, split: int, start: int, *, has_groups: bool) -> Batc
         formats=counts_of(table["format"]),
         changes=counts_of(table["changes"]),
     )
-
-
-def labels_of(
-    single: pa.ChunkedArray | None, several: pa.ChunkedArray | None
-) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int64]]:
-    """Return int32[m], all labels end to end, and int64[n], the number of labels of each example."""
-    if several is not None and several.null_count < len(several):
-        lengths = pc.fill_null(pc.list_value_length(several), 0).to_numpy().astype(np.int64)
-        return pc.list_flatten(several).to_numpy().astype(np.int32), lengths
-    if single is None:
-        return np.zeros(0, np.int32), np.zeros(0, np.int64)
-    is_valid = pc.is_valid(single).to_numpy().astype(np.int64)
-    return single.drop_null().to_numpy().astype(np.int32), is_valid
-
-
-def prefixes(contents: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
-    """Return the first 64 bits of each sha256."""
-    width = contents.type.byte_width // 8
-    words = [
-        np.frombuffer(chunk.buffers()[1], "<u8", len(chunk) * width, chunk.offset * width * 8).reshape(-1, width)[:, 0]
-        for chunk in contents.chunks
-        if len(chunk)
-    ]
-    return np.concatenate(words) if words else np.zeros(0, np.uint64)
-
-
-def group_hashes(groups: pa.ChunkedArray) -> npt.NDArray[np.uint64]:
-    """Return the hash of each example's group, 0 without one."""
-    encoded = groups.combine_chunks().dictionary_encode()
-    hashes = np.append(hash64(encoded.dictionary.to_pylist(), seed=0, purpose="group"), np.uint64(0))
-    found: npt.NDArray[np.uint64] = hashes[pc.fill_null(encoded.indices, len(hashes) - 1).to_numpy()]
-    return found
-
-
-def counts_of(column: pa.ChunkedArray) -> dict[str, int]:
-    """Return how often each text occurs."""
-    found = Counter[str]()
-    for one in pc.value_counts(column).to_pylist():
-        found[one["values"] or ""] += one["counts"]
-    return found

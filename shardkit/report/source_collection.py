@@ -18,22 +18,18 @@ from shardkit.errors import DataError
 from shardkit.examples.drawing import Annotations, draw
 from shardkit.images.boxes import place_objects
 from shardkit.images.masks import check_mask, mask_values, normalise_mask
+from shardkit.images.normalising import FIRST_TRANSPOSED
+from shardkit.images.stored.placement import place
 from shardkit.inventory import columns
 from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image
 from shardkit.inventory.columns import features_of
 from shardkit.inventory.schema import HAS_GPS
 from shardkit.planning.plan import Plan
 from shardkit.planning.user_call import UserCall
-from shardkit.report.collection import HEADER_BYTES, Batch, Numbers, Origin, Picture, Rejects, Split
-from shardkit.report.dataset_collection import (
-    counts_of,
-    first_rejected,
-    group_hashes,
-    labels_of,
-    opened_file,
-    prefixes,
-    title_of,
-)
+from shardkit.report.collection import HEADER_BYTES, Batch, Header, Numbers, Origin, Picture, Rejects, Split
+from shardkit.report.columns import counts_of, group_hashes, labels_of, prefixes
+from shardkit.report.dataset_collection import title_of
+from shardkit.report.rejected_files import first_rejected, opened_file
 from shardkit.software import versions
 from shardkit.sources import Source
 from shardkit.sources.listing import GROUP, MASK_COLOURS, OFFSET
@@ -210,20 +206,21 @@ class SourceCollection:
             return {MASK: [self._mask(row, info)]}
         return {LABEL: row[columns.TARGET]}
 
-    def headers(self, numbers: Numbers) -> Iterator[bytes]:
-        """Yield the beginnings of the files of examples; unreadable files are left out."""
-        folder = self._source.folder
+    def headers(self, numbers: Numbers) -> Iterator[Header]:
+        """Yield the headers of the files of examples; unreadable files are left out."""
+        folder, form = self._source.folder, self._plan.options.stored_form()
 
-        def header(found: tuple[str, dict[str, Any]]) -> bytes:
+        def header(found: tuple[str, dict[str, Any]]) -> Header:
             row = found[1]
             try:
                 start = row.get(OFFSET.name) or 0
-                return bytes(folder.read_range(image_path(row), start, min(HEADER_BYTES, row["source_bytes"])))
+                data = bytes(folder.read_range(image_path(row), start, min(HEADER_BYTES, row["source_bytes"])))
             except OSError:
-                return b""
+                return Header(b"")
+            return Header(data, is_stored=not (row["changes"] or _is_scaled(row, form)))
 
         with ThreadPoolExecutor(_THREADS, thread_name_prefix="headers") as pool:
-            yield from (data for data in pool.map(header, self._rows(numbers)) if data)
+            yield from (one for one in pool.map(header, self._rows(numbers)) if one.data)
 
     def rejects(self, per_reason: int) -> Rejects:
         """Return what the conversion would reject."""
@@ -235,6 +232,13 @@ class SourceCollection:
         return opened_file(self._source.folder, key, side)
 
 
+def _is_scaled(row: Mapping[str, Any], form: images.StoredForm) -> bool:
+    if not row["width"]:  # not known with --check none
+        return False
+    width, height = row["width"], row["height"]
+    return bool(place(*((height, width) if row["orientation"] >= FIRST_TRANSPOSED else (width, height)), form).changes)
+
+
 def _num_gps(plan: Plan) -> int | None:
     if HAS_GPS.name not in plan.examples.column_names:
         return None
@@ -244,7 +248,7 @@ def _num_gps(plan: Plan) -> int | None:
 
 def _upright(table: pa.Table, side: str, other: str) -> npt.NDArray[np.int32]:
     """Return a side of each image after EXIF's orientation."""
-    is_turned = pc.greater_equal(table["orientation"], 5)
+    is_turned = pc.greater_equal(table["orientation"], FIRST_TRANSPOSED)
     sides: npt.NDArray[np.int32] = pc.if_else(is_turned, table[other], table[side]).to_numpy().astype(np.int32)
     return sides
 

@@ -1,3 +1,4 @@
+import shutil
 import sys
 from dataclasses import replace
 
@@ -33,7 +34,7 @@ def test_the_specifications_fit_the_dataset_and_the_sample(pngs):
         assert plan.original.spec.batch_size == 6  # a batch needs as many examples
         [(_, copy)] = plan.conversions
         assert copy.bytes_per_image < plan.original.bytes_per_image
-        assert plan.no_cold == "--no-cold"
+        assert "--no-cold" in plan.no_cold
         assert plan.not_tried["baseline JPEG"] == "the images are PNGs"
 
 
@@ -42,6 +43,25 @@ def test_a_small_split_is_not_read_cold(pngs):
     with prepared(settings, lambda *_: None) as plan:
         assert "so small" in plan.no_cold
         assert (plan.reader, plan.conversions, plan.original) == ([], [], None)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "found"),
+    [
+        ("train-00001-of-00002.tfrecord", None, "the shard is missing"),
+        ("train-00001-of-00002.tfrecord", b"", "the shard has 0 bytes"),
+        ("train-00000-of-00002.index.parquet", None, "the index is missing"),
+    ],
+)
+def test_missing_files_are_an_error_of_the_data_with_a_remedy(name, data, found, pngs, tmp_path):
+    dataset = shutil.copytree(pngs, tmp_path / "dataset")
+    (dataset / name).unlink()
+    if data is not None:
+        (dataset / name).write_bytes(data)
+    done = call("bench", dataset, "--no-advice", "--batch-size", 8)
+    assert done.exit_code == 1
+    assert f"{name}: {found}" in done.stderr
+    assert "restore it or convert again with --overwrite" in done.stderr
 
 
 def test_without_pillow_no_conversion_is_tried(pngs, monkeypatch):

@@ -7,6 +7,7 @@ import shardkit
 from shardkit.bench.dataset_part import choose_part, restricted
 from shardkit.bench.sample import MAX_BYTES, MAX_PIXELS, MIN_IMAGES, convert_sample, sample_size, take_sample
 from shardkit.dataset.manifest import read_manifest
+from shardkit.errors import MachineError
 from shardkit.testing import convert_without_beam
 
 from ..cli.calling import SAMPLE_DATA
@@ -41,6 +42,7 @@ def test_the_copy_of_a_sample_holds_the_bytes_that_a_conversion_gives(photograph
     ("source", "layout", "feature"),
     [
         ("coco", "box-table", "objects/bbox"),
+        ("boxes.csv", "box-table", "objects/bbox"),
         ("masks", "masks", "segmentation_mask"),
         ("multilabel.jsonl", "unlabelled", None),
     ],
@@ -48,12 +50,24 @@ def test_the_copy_of_a_sample_holds_the_bytes_that_a_conversion_gives(photograph
 def test_boxes_and_masks_stay_with_their_images(source, layout, feature, tmp_path):
     dataset = str(tmp_path / "dataset")
     convert_without_beam(str(SAMPLE_DATA / source), dataset)
-    sample = take_sample(part_of(dataset), tmp_path / "sample", 8)
+    sample = take_sample(part_of(dataset), tmp_path / "sample", 24)
     assert sample.layout == layout
     convert_sample(sample, tmp_path / "copy", {}, threads=2)
     manifest = read_manifest(str(tmp_path / "copy"))
     assert feature is None or feature in manifest.features
     assert sum(split.num_examples for split in manifest.splits.values()) == sample.num_images
+
+
+def test_a_small_sample_of_which_images_are_lost_says_so(tmp_path):
+    """Its shards have two images each; with one each, the number of shards would be refused."""
+    dataset = str(tmp_path / "dataset")
+    convert_without_beam(str(SAMPLE_DATA / "coco"), dataset)
+    sample = take_sample(part_of(dataset), tmp_path / "sample", 24)
+    table = tmp_path / "sample/boxes.csv"
+    first = table.read_text().splitlines()[1].split(",")[0]
+    table.write_text("".join(line for line in table.read_text().splitlines(keepends=True) if first not in line))
+    with pytest.raises(MachineError, match=f"images only {sample.num_images - 1} could be converted again"):
+        convert_sample(sample, tmp_path / "copy", {}, threads=2)
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,16 @@ def test_the_command_writes_what_one_thread_writes(old, tmp_path):
     assert found == wanted
 
 
+def test_info_says_where_the_rejected_files_of_the_source_dataset_are(old, tmp_path):
+    """They are not copied: what was rejected is no part of the records that are read."""
+    convert_without_beam(str(old), str(tmp_path / "new"))
+    place = "rejected when the source dataset OLD was made: `shardkit info OLD --rejected`"
+    assert f"rejected: none; files that were {place}" in call("info", tmp_path / "new").stdout
+    listed = call("info", tmp_path / "new", "--rejected", "--json")
+    assert (place in listed.stderr, json.loads(listed.stdout)) == (True, [])
+    assert call("info", old, "--rejected").output == ""
+
+
 def test_several_datasets_are_several_paths(old, tmp_path):
     convert_without_beam(str(write_class_folders(tmp_path / "raw c", {"c": 3, "a": 2})), str(tmp_path / "c"))
     (tmp_path / "keys.txt").write_text("c/a/000.png\n")

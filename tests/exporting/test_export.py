@@ -13,6 +13,7 @@ from shardkit.dataset.tfrecord import read_records
 from shardkit.exporting import TARGETS as ALL_TARGETS
 from shardkit.exporting import Facts, export_dataset
 from shardkit.storage import TEMPORARY, open_folder
+from shardkit.testing import convert_without_beam, write_class_folders
 from shardkit.writing.output.output_folder import owned
 
 from ..cli.calling import call, digests
@@ -97,12 +98,24 @@ def test_an_export_follows_the_dataset(dataset):
     manifest = read_manifest(str(dataset))
     fields = {**manifest.model_dump(exclude={"digest", "format_version"}), "name": "renamed"}
     (dataset / "manifest.json").write_bytes(seal_manifest(fields).to_bytes())
-    assert (
-        "exported from an earlier state of the dataset: croissant.json; export again" in call("verify", dataset).output
-    )
+    said = call("verify", dataset).output
+    assert "exported from an earlier state of the dataset: croissant.json; export again" in said
+    assert f"  shardkit export {dataset} --to croissant\n" in said
+    assert "dali" not in said
     exported(dataset, "croissant")
     assert json.loads((dataset / "croissant.json").read_text())["name"] == "renamed"
     assert "earlier state" not in call("verify", dataset).output
+
+
+def test_append_names_the_exports_to_repeat(tmp_path):
+    write_class_folders(tmp_path / "first", {"ant": 2, "bee": 2})
+    write_class_folders(tmp_path / "second", {"cat": 2, "dog": 2}, width=9)
+    convert_without_beam(str(tmp_path / "first"), str(tmp_path / "out"))
+    for target in ("dali-index", "croissant"):
+        exported(tmp_path / "out", target)
+    said = call("append", tmp_path / "out", tmp_path / "second").output
+    commands = [f"  shardkit export {tmp_path / 'out'} --to {target}" for target in ("croissant", "dali-index")]
+    assert "\n".join(["other facts:", *commands]) in said
 
 
 def test_another_folder_takes_the_files_of_one_dataset(dataset, tmp_path):

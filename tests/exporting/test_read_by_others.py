@@ -77,6 +77,21 @@ def index_rows(dataset):
 @pytest.mark.parametrize("source", ["shapes", "coco", "multilabel.jsonl", "regression.parquet", "masks"])
 def test_mlcroissant_validates_the_description_and_loads_every_example(source, tmp_path):
     convert(SAMPLE_DATA / source, tmp_path / "out", "--quiet")
+    is_read_by_mlcroissant(tmp_path)
+
+
+def test_mlcroissant_loads_every_example_of_a_dataset_that_grew(tmp_path):
+    """Shards of two generations have the same name in two folders, and the new ones have a new class and split."""
+    old = write_class_folders(tmp_path / "old", {"train/ant": 5, "train/bee": 4, "test/ant": 3, "test/bee": 2})
+    convert(old, tmp_path / "out", "--quiet", "--shards", "train=2,test=1")
+    more = write_class_folders(tmp_path / "more", {"train/new/cat": 3, "train/new/ant": 3, "val/cat": 2}, width=9)
+    appended = call("append", tmp_path / "out", more, "--quiet", "--shards", "train=2")
+    assert appended.exit_code == 0, appended.output
+    is_read_by_mlcroissant(tmp_path)
+
+
+def is_read_by_mlcroissant(tmp_path):
+    """Compare what mlcroissant loads with the indexes."""
     facts = [f"--{name}={value}" for name, value in (FACTS | {"creator": "Example"}).items()]
     assert call("export", tmp_path / "out", "--to", "croissant", *facts).exit_code == 0
     found = run(MLCROISSANT, tmp_path / "out" / "croissant.json", output=tmp_path / "found.json")

@@ -114,13 +114,12 @@ def test_hugging_face_metadata(converted):
 
 def test_every_bad_line_is_told_with_its_file_and_line_and_nothing_is_published(tmp_path):
     said = convert(SAMPLES / "broken.csv", tmp_path / "out", exit_code=1)
-    assert "11 of 16 images and records are bad" in said
+    assert "12 of 16 images and records are bad" in said
     assert "  broken.csv, line 11: bad_line: it is not UTF-8 (b'\\xe9'); save the table as UTF-8" in said.splitlines()
-    assert "  shapes/circle/circle_000.jpg: duplicate_key: record 17 repeats the key of record 2" in said
+    assert "  shapes/circle/circle_000.jpg: duplicate_key: records 2 and 17 of this image have different labels" in said
     assert not (tmp_path / "out/manifest.json").exists()
-    convert(SAMPLES / "broken.csv", tmp_path / "out", "--max-rejected", "11")
+    convert(SAMPLES / "broken.csv", tmp_path / "out", "--max-rejected", "12")
     assert sorted(examples(tmp_path / "out")) == [
-        "shapes/circle/circle_000.jpg",
         "shapes/square/square_001.jpg",
         "shapes/square/square_007.jpg",
         "shapes/star/star_000.jpg",

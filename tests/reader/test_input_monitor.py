@@ -11,6 +11,7 @@ import tensorflow as tf
 
 from shardkit import reader
 from shardkit.errors import CallError
+from shardkit.reader import training_dataset
 from shardkit.reader.callbacks.step_times import StepTimes
 
 from ..cli.calling import environment
@@ -58,7 +59,8 @@ def scalars(folder):
     return found
 
 
-def test_with_a_slow_input_training_waits_and_tensorboard_and_history_say_so(train_fn, tmp_path, capsys):
+def test_with_a_slow_input_training_waits_and_all_logs_say_so(train_fn, noise, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(training_dataset, "_trained", {str(noise)})  # other tests of this process read other datasets
     slow = train_fn().map(lambda images, labels: (sleeping(images), labels))
     monitor = reader.InputMonitor()
     board = keras.callbacks.TensorBoard(tmp_path, write_graph=False)
@@ -72,7 +74,7 @@ def test_with_a_slow_input_training_waits_and_tensorboard_and_history_say_so(tra
     assert written["epoch_waiting_for_input"] == pytest.approx(history["waiting_for_input"])
     assert written["epoch_images_per_second"] == pytest.approx(history["images_per_second"], rel=1e-4)
     assert capsys.readouterr().out == f"{monitor.advice}\n"
-    assert "shardkit bench OUT --target " in monitor.advice
+    assert f"shardkit bench {noise} --target " in monitor.advice
 
 
 def test_with_a_slow_model_training_does_not_wait(train_fn):
@@ -147,21 +149,32 @@ def test_another_backend_is_refused(monkeypatch):
             6.3,
             (
                 "Training waited for input 63% of the time (630 images/s); without waiting it would be 1,703 images/s."
-                " Run `shardkit bench OUT --target 1703` to see what would help."
+                " Run `shardkit bench 'my data' --target 1703` to see what would help."
             ),
         ),
         (
             10,
             (
-                "Training waited for input 100% of the time (630 images/s); run `shardkit bench OUT` to see what would "
-                "help."
+                "Training waited for input 100% of the time (630 images/s); run `shardkit bench 'my data'` to see "
+                "what would help."
             ),
         ),
         (0.42, "Training waited for input 4.2% of the time (630 images/s); the input is fast enough."),
     ],
 )
 def test_the_advice_has_the_figures(seconds_waited, advice):
-    assert StepTimes(num_images=6300, seconds=10, seconds_waited=seconds_waited).advice() == advice
+    assert StepTimes(num_images=6300, seconds=10, seconds_waited=seconds_waited).advice("'my data'") == advice
+
+
+def test_the_dataset_is_named_if_this_process_trains_on_only_one(noise, monkeypatch):
+    monkeypatch.setattr(training_dataset, "_trained", set())
+    assert training_dataset.training_dataset() == "DATASET"
+    options = {"global_batch_size": 16, "image_size": (8, 8)}
+    for training in (True, True, False):
+        reader.make_dataset_fn(noise, "train", training=training, **options)
+    assert training_dataset.training_dataset() == str(noise)
+    training_dataset.remember_training(["other"])
+    assert training_dataset.training_dataset() == "DATASET"
 
 
 JAX_PROGRAM = """

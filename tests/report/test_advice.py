@@ -6,7 +6,7 @@ import pytest
 from shardkit.dataset.manifest import Balance
 from shardkit.planning.checks.finding import Finding
 from shardkit.report.advice import all_warnings, classes, contents, speed
-from shardkit.report.collection import Rejects, Split
+from shardkit.report.collection import Header, Rejects, Split
 from shardkit.report.decoding_cost import full_chroma_cost, image_ms, progressive_cost, speedup
 from shardkit.report.facts.counting import Counted, SizeCounts
 from shardkit.report.facts.gathering import Facts, ReportOptions
@@ -179,7 +179,8 @@ def test_many_rejected_files_are_said():
 
 
 def test_headers_of_a_sample_are_counted():
-    found = jpeg_facts([picture(0, kind="JPEG"), picture(1, kind="PNG"), b"", picture(2, kind="JPEG")])
-    assert (found.num_images, found.num_jpegs, found.num_progressive, found.num_gps) == (4, 2, 0, 0)
+    data = [picture(0, kind="JPEG"), picture(1, kind="PNG"), b"", picture(2, kind="JPEG")]
+    found = jpeg_facts([*map(Header, data), Header(data[0], is_stored=False)])
+    assert (found.num_images, found.num_jpegs, found.num_progressive, found.num_gps) == (5, 2, 0, 0)
     assert found.subsampling == {"4:2:0": 2}
     assert found.qualities == {75: 2}

@@ -7,8 +7,9 @@ from rich.table import Table
 
 from shardkit.cli.printing.dataset_summary import ties_lines
 from shardkit.cli.printing.generations import generations_part
-from shardkit.cli.printing.lines import Paragraph
+from shardkit.cli.printing.lines import Paragraph, Verbatim
 from shardkit.cli.printing.next_steps import next_steps
+from shardkit.cli.printing.old_exports import old_exports_lines
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.cli.printing.summary import classes_line, hint_lines
 from shardkit.naming import counted
@@ -45,7 +46,8 @@ def append_summary(outcome: "AppendOutcome", dataset: str) -> Group:
         lines.append(f"{outcome.seconds:.1f} s{before}")
         lines.append(f"the dataset from before stays readable as {dataset}@sha256:{generation.previous}")
     lines += hint_lines(outcome.findings)
-    return Group(*parts, *map(Paragraph, lines), *next_steps(manifest, dataset))
+    exports = map(Verbatim, old_exports_lines(manifest.root, manifest, dataset))
+    return Group(*parts, *map(Paragraph, lines), *exports, *next_steps(manifest, dataset))
 
 
 def _new_classes_lines(outcome: "AppendOutcome") -> list[str]:

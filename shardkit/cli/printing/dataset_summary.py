@@ -16,7 +16,7 @@ from shardkit.dataset.rejected_list import read_rejected
 from shardkit.errors import DataError, MissingExtraError
 from shardkit.extras import require_extra
 from shardkit.images import BadImage
-from shardkit.naming import counted, printable
+from shardkit.naming import DATASET_LAYOUT, counted, printable
 from shardkit.statistics.annotations import QUANTILES, box_statistics, mask_statistics, number_quantiles
 from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics
 from shardkit.statistics.sample import read_annotations
@@ -165,7 +165,15 @@ def rejected_line(manifest: Manifest) -> str:
     """Return a line with the number of rejected images by reason, and of skipped files by type."""
     by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
     line = f"rejected: {by_reason} (listed by `shardkit info --rejected`)" if by_reason else "rejected: none"
-    return line + skipped_text(manifest.source.skipped)
+    note = earlier_rejects_note(manifest)
+    return line + skipped_text(manifest.source.skipped) + (f"; {note}" if note else "")
+
+
+def earlier_rejects_note(manifest: Manifest) -> str:
+    """Return where the rejected files are listed of the dataset that this one was made from; '' if it was not."""
+    if manifest.source.layout != DATASET_LAYOUT:
+        return ""
+    return "files that were rejected when the source dataset OLD was made: `shardkit info OLD --rejected`"
 
 
 def skipped_text(skipped: Mapping[str, int]) -> str:

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 from shardkit.errors import CallError
 from shardkit.reader.callbacks.step_times import StepTimes
+from shardkit.reader.training_dataset import training_dataset
 
 SHARE_LOG = "waiting_for_input"
 RATE_LOG = "images_per_second"
@@ -62,7 +63,7 @@ class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is u
     @property
     def advice(self) -> str:
         """One sentence on what was measured since `fit` began; it is printed when `fit` ends."""
-        return self.times.advice()
+        return self.times.advice(training_dataset())
 
     def on_train_begin(self, logs: Any = None) -> None:
         """Take over the fetching of batches.

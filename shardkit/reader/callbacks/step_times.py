@@ -47,8 +47,12 @@ class StepTimes:
         between = self.seconds - self.seconds_waited
         return self.num_images / between if between > 0 else float("inf")
 
-    def advice(self) -> str:
-        """Return one sentence: what was measured, and what to do."""
+    def advice(self, dataset: str) -> str:
+        """Return one sentence: what was measured, and what to do.
+
+        Args:
+            dataset: The dataset, as a word of a shell command.
+        """
         if self.is_empty:
             return "InputMonitor measured nothing: it needs epochs of at least three steps."
         waited = f"{self.share_waiting:.0%}" if self.share_waiting >= WORTH_A_LOOK else f"{self.share_waiting:.1%}"
@@ -56,8 +60,8 @@ class StepTimes:
         if self.share_waiting < WORTH_A_LOOK:
             return f"{line}; the input is fast enough."
         if self.step_images_per_second == float("inf"):
-            return f"{line}; run `shardkit bench OUT` to see what would help."
+            return f"{line}; run `shardkit bench {dataset}` to see what would help."
         return (
             f"{line}; without waiting it would be {self.step_images_per_second:,.0f} images/s. "
-            f"Run `shardkit bench OUT --target {self.step_images_per_second:.0f}` to see what would help."
+            f"Run `shardkit bench {dataset} --target {self.step_images_per_second:.0f}` to see what would help."
         )

@@ -96,7 +96,7 @@ def unreadable_pictures(num: int, *, is_dataset: bool) -> Iterator[Advice]:
         yield Advice(
             "unreadable",
             "problem",
-            f"{num:,} of the pictures to show cannot be read; their places below say why.",
+            f"{num:,} of the pictures to show cannot be read; the page shows the reasons in their places.",
             "Run `shardkit verify --deep` on the dataset." if is_dataset else "Run the report without --check header.",
             "pictures",
         )

@@ -24,7 +24,7 @@ from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import CONVERT_AGAIN, DataError, RecordError, SourceChangedError
 from shardkit.hashing import canonical_json, sha256_hex
-from shardkit.naming import counted
+from shardkit.naming import DATASET_LAYOUT, counted
 from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
 from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
 from shardkit.sources.datasets import columns
@@ -128,7 +128,7 @@ class ShardkitDataset(Source):
     @property
     def layout(self) -> str:
         """See Source."""
-        return "shardkit dataset"
+        return DATASET_LAYOUT
 
     def describe(self) -> str:
         """See Source."""

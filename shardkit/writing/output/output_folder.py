@@ -112,8 +112,13 @@ def refuse_foreign(output: Folder) -> None:
     has_manifest = any(entry.name == naming.MANIFEST and not entry.is_folder for entry in entries)
     manifest = _own_manifest(output) if has_manifest else None
     if manifest is not None and manifest.is_adopted:
-        msg = f"{output.url}: holds the manifest of adopted TFRecords, which no conversion replaces; "
-        raise CallError(msg + "choose a new or an empty folder")
+        place = manifest.records_place or "in this folder"
+        msg = (
+            f"{output.url}: this is a dataset of adopted TFRecords ({place}), which "
+            "other programs wrote; shardkit never removes or replaces them, also not with --overwrite; choose another "
+            "OUTPUT, a new or an empty folder"
+        )
+        raise CallError(msg)
     ours = owned(output) if entries else set()
     for entry in entries:
         if entry.name not in ours and not (entry.is_folder and entry.name == naming.WORK_FOLDER):

@@ -3,6 +3,8 @@
 import errno
 import gc
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from shardkit.errors import DataError, MachineError
 from shardkit.reader.cache.shard_cache import ShardCache
 
+from ...cli.calling import environment
 from .cache_users import (
     SHARD_BYTES,
     Counted,
@@ -116,16 +119,31 @@ def test_a_failed_fetch_holds_nothing(source, directory):
     assert kept.value
 
 
+# A process of its own: gRPC, if a test before has loaded it, may abort in a fork that then runs Python.
+FORKING = """
+import os, sys
+from shardkit.reader.cache.leases import Lease
+
+lease = Lease(sys.argv[1], sys.argv[2:])
+child = os.fork()
+if child == 0:
+    lease.release()  # as the interpreter does at its end
+    os._exit(0)
+print(os.waitpid(child, 0)[1], flush=True)
+sys.stdin.read()  # holds the lease until the test has looked
+"""
+
+
 def test_a_forked_child_that_ends_does_not_release_what_its_parent_holds(source, directory):
-    cache = ShardCache(str(directory), SHARD_BYTES)
-    held = fetch(cache, source, 0)
-    child = os.fork()
-    if child == 0:
-        held.lease.release()  # as the interpreter does at its end
-        os._exit(0)
-    os.waitpid(child, 0)
-    with pytest.raises(MachineError, match="the cache is full"):
-        fetch(ShardCache(str(directory), SHARD_BYTES), source, 1)
+    use(ShardCache(str(directory), SHARD_BYTES), source, 0)
+    command = [sys.executable, "-c", FORKING, str(directory), source.shards[0].sha256]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment()) as parent:
+        assert parent.stdout.readline() == b"0\n"
+        with pytest.raises(MachineError, match="the cache is full"):
+            use(ShardCache(str(directory), SHARD_BYTES), source, 1)
+        parent.stdin.close()
+        assert parent.wait(60) == 0
+    use(ShardCache(str(directory), SHARD_BYTES), source, 1)
 
 
 def test_the_lease_of_a_killed_process_has_no_effect_and_is_removed(source, directory):

@@ -251,6 +251,11 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ("x,k0,0.jpg\nx,k1,1.jpg\n", {"image_column": "0.jpg", "label_columns": ("k0",)}, "no header line"),
         ("TRAIN,0.jpg,cat,dog\n", {}, "no header line: line 1 holds '0.jpg'"),
         ("TRAIN,gs://b/0,cat,0.1,0.1,,,0.5,0.5,,\n", {}, "no header line: line 1 holds 'TRAIN', .* its 11 columns"),
+        (
+            "# made by me\n# twice\nfile,label\n0.jpg,k0\n",
+            {},
+            "line 1 is a comment, '# made by me'; remove all comment",
+        ),
         ("\nk0,0.jpg,path\n", {}, "no header line: line 2 holds '0.jpg'"),
         ("image,label\na\nb\n", {}, "no records that can be read; line 2: it has 1 field"),
         ("image,label\na.jpg,x\n".encode("utf-16")[:-1], {}, "begins as UTF-16 and is damaged"),

@@ -57,7 +57,9 @@ class CsvFile(TableFile):
         for record in records:
             if record.problem is None and len(record.values) != width:
                 number = len(record.values)
-                yield Record(record.line, (), f"it has {counted(number, 'field')}, the table {width} columns")
+                yield Record(
+                    record.line, (), f"it has {counted(number, 'field')}, the table {counted(width, 'column')}"
+                )
             else:
                 yield record
 
@@ -146,6 +148,12 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
     if first.problem:
         msg = f"{url}: line {first.number} cannot be read: {first.problem}"
         raise DataError(msg)
+    if _is_comment(first.text, known):
+        msg = (
+            f"{url}: line {first.number} is a comment, {shown(first.text.strip())}; remove all comment lines, so that "
+            "the table begins with the line that names its columns"
+        )
+        raise DataError(msg)
     declared = _SEPARATOR_LINE.fullmatch(first.text)
     if declared:  # Excel's way to name the delimiter
         first = next((line for line in lines if line.problem or line.text.strip()), first)
@@ -169,6 +177,12 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
     kind = TsvFile if tabs else CsvFile
     num_skipped = bool(declared) + (not found)
     return kind(folder, path, columns, delimiter, num_skipped, spaced=spaced)
+
+
+def _is_comment(text: str, known: frozenset[str]) -> bool:
+    """Return whether a first line is a comment: ``# made by …``, not ``#file,label``, which names columns."""
+    fields = re.split(r"[,;\t|]", text.strip().lstrip("#"))
+    return text.lstrip().startswith("#") and not any(plain(field) in known for field in fields)
 
 
 def _width(text: str, delimiter: str) -> int:
