@@ -260,13 +260,14 @@ class Example(Mapping[str, Any]):
         return self._decoded(names.IMAGE)
 
     def array(self) -> npt.NDArray[np.uint8]:
-        """Decode the picture: uint8[height, width, 3].
+        """Decode the picture: uint8[height, width, 3], which may be changed.
 
         Raises:
             DataError: The stored image does not decode.
         """
         image = self.image()
-        return np.asarray(image if image.mode == "RGB" else image.convert("RGB"))  # convert would copy RGB, too
+        # `convert` would copy RGB, too. `asarray` would be read-only, which PyTorch warns about.
+        return np.array(image if image.mode == "RGB" else image.convert("RGB"))
 
     def mask(self) -> npt.NDArray[np.int32]:
         """Decode the segmentation mask: int32[height, width], the class number of each pixel.

@@ -1,7 +1,7 @@
 """Find the rows of keys.
 
-Comparing a key with a million others takes 4 ms, sorting them half a second. So the first lookups compare, and a program
-that looks up more keys pays for sorting once: 4 bytes for each example.
+Comparing a key with a million others takes 4 ms, sorting them half a second. The first lookups compare; a program that
+looks up more keys sorts them once, and keeps 4 bytes for each example.
 """
 
 import bisect

@@ -4,6 +4,7 @@ An object store takes tens of milliseconds to answer, however few bytes it is as
 system call and the bookkeeping of each small record.
 """
 
+import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -44,7 +45,7 @@ def runs(files: Numbers, starts: Numbers, stops: Numbers, limits: RunLimits) -> 
     gaps = starts[1:] - stops[:-1]
     splits = np.flatnonzero((files[1:] != files[:-1]) | (gaps < 0) | (gaps > limits.max_gap)) + 1
     bounds = [0, *splits.tolist(), len(starts)]
-    for first, end in zip(bounds, bounds[1:], strict=False):
+    for first, end in itertools.pairwise(bounds):
         at = first
         while at < end:
             # Inside these bounds, records follow one another.

@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -32,7 +34,7 @@ def test_runs_cover_all_records_once_and_keep_their_limits(found, max_bytes):
         assert end == first + 1 or stops[end - 1] - starts[first] <= max_bytes
         gaps = starts[first + 1 : end] - stops[first : end - 1]
         assert ((gaps >= 0) & (gaps <= limits.max_gap)).all()
-    for (first, end), (_, next_end) in zip(given_runs, given_runs[1:], strict=False):  # no run could go on
+    for (first, end), (_, next_end) in itertools.pairwise(given_runs):  # no run could go on
         assert next_end > end
         gap = starts[end] - stops[end - 1]
         follows = files[end] == files[first] and 0 <= gap <= limits.max_gap

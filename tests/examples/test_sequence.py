@@ -45,6 +45,7 @@ def test_the_examples_of_a_split_are_the_files_of_the_source(sample):
         assert example["image"] == path.read_bytes() or example.key in changed
         assert example.label_names == [path.parent.name]
         assert (example["height"], example["width"], 3) == example.array().shape
+        assert example.array().flags.writeable  # PyTorch warns if it is not
     assert not files
 
 
@@ -271,9 +272,11 @@ def test_a_damaged_record_is_named_and_others_are_read(own):
         assert [next(found).key for _ in range(5)] == examples.index["key"][:5].to_pylist()
         with pytest.raises(RecordError, match=f"{place.shard}, record 5 .*{examples.index['key'][5]}.*CRC"):
             next(found)
+    assert f"record 5 ({examples.index['key'][5]}): the CRC" in examples._repr_html_()  # and the others' pictures
+    assert examples._repr_html_().count("data:image/jpeg;base64,") == 5
     path.write_bytes(whole[: place.end - 3])
     for read in (lambda: examples[5], lambda: [*examples]):
-        with pytest.raises(RecordError, match="record 5 .*the file ends inside the record"):
+        with pytest.raises(RecordError, match=r"record 5 .*the file ends inside the record"):
             read()
 
 
