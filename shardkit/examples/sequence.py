@@ -117,21 +117,22 @@ class Examples(Sequence[Example]):
     def __getitem__(self, at: slice) -> "Examples": ...
 
     def __getitem__(self, at: int | str | slice) -> "Example | Examples":
-        if isinstance(at, str):
-            return self._read(self._row_of(at))
         if isinstance(at, slice):
             return self._with(self._chosen[at])
         return self._read(self._row_at(at))
 
-    def __getitems__(self, numbers: Sequence[int]) -> list[Example]:
-        """Return some examples: PyTorch's ``DataLoader`` asks for a whole batch.
+    def __getitems__(self, places: Sequence[int | str]) -> list[Example]:
+        """Return some examples; PyTorch's ``DataLoader`` calls this for each batch.
 
         The disk or the object store works on all of them at once.
+
+        Args:
+            places: Numbers or keys.
         """
+        rows = [self._row_at(at) for at in places]
         if not self._files.is_local:
-            with ThreadPoolExecutor(min(_REQUESTS, max(1, len(numbers)))) as pool:
-                return [*pool.map(self.__getitem__, numbers)]
-        rows = [self._row_at(number) for number in numbers]
+            with ThreadPoolExecutor(min(_REQUESTS, max(1, len(places)))) as pool:
+                return [*pool.map(self._read, rows)]
         for row in rows:
             path = self._paths[bisect.bisect_right(self._starts, row) - 1]
             self._files.will_need(path, self._offset.item(row), self._length.item(row) + OVERHEAD_BYTES)
@@ -196,14 +197,16 @@ class Examples(Sequence[Example]):
         other._chosen = chosen
         return other
 
-    def _row_at(self, number: int) -> int:
+    def _row_at(self, at: int | str) -> int:
+        if isinstance(at, str):
+            return self._row_of(at)
         try:
-            return int(self._chosen[operator.index(number)])
+            return int(self._chosen[operator.index(at)])
         except IndexError:
-            msg = f"there are {len(self):,} examples; found the number {number}"
+            msg = f"there are {len(self):,} examples; found the number {at}"
             raise IndexError(msg) from None
         except TypeError:
-            msg = f"an example has a number or a key, and examples a slice; found {number!r}"
+            msg = f"an example has a number or a key, and examples a slice; found {at!r}"
             raise TypeError(msg) from None
 
     def _is_chosen(self, row: int) -> bool:

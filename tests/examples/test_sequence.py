@@ -79,6 +79,7 @@ def test_an_iteration_over_parts_that_were_chosen_by_number_keeps_their_order(sa
     order = np.random.default_rng(0).permutation(len(examples))
     assert [one.key for one in examples.select(order)] == examples.index["key"].take(order).to_pylist()
     assert [one.key for one in examples.__getitems__(order.tolist())] == examples.index["key"].take(order).to_pylist()
+    assert examples.__getitems__([examples[9].key, 3]) == [examples[9], examples[3]]
     assert examples[::2].__getitems__([1, -1, 1]) == [examples[2], examples[::2][-1], examples[2]]
     with pytest.raises(IndexError, match="found the number 100000"):
         examples.__getitems__([1, 100_000])
