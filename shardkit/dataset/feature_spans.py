@@ -10,10 +10,11 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from shardkit.dataset.example import decode_feature, read_varint
+from shardkit.dataset.example import decode_feature, encode_varint, read_varint
 
 _FIELD_1, _FIELD_2 = 0x0A, 0x12  # tags of fields 1 and 2 with a length
 _ONE_BYTE = 0x7F  # largest number that is stored in one byte
+_MIN_HEAD_BYTES, _MAX_HEAD_BYTES = 4, 22  # two tags, and two lengths of up to ten bytes
 _MAX_CACHED_BYTES = 16  # a single number; keys and images are longer and do not repeat
 
 Span = tuple[int, int]
@@ -92,13 +93,16 @@ def _cached_values(feature: bytes) -> tuple[Any, ...]:
 
 def _single_bytes(data: bytes, start: int, end: int) -> bytes | None:
     """Return the only value of a BytesList, copied once; None if the feature is anything else."""
-    if data[start] != _FIELD_1:  # Feature's BytesList
-        return None
-    try:
-        length, at = read_varint(data, start + 1)
-        if at + length != end or data[at] != _FIELD_1:
-            return None
-        length, at = read_varint(data, at + 1)
-    except (IndexError, ValueError):
-        return None
-    return data[at:end] if at + length == end else None
+    head = _head_of_single_bytes(end - start)
+    return data[start + len(head) : end] if head and data.startswith(head, start) else None
+
+
+@functools.lru_cache(maxsize=1 << 12)
+def _head_of_single_bytes(num_bytes: int) -> bytes:
+    """Return the bytes before the only value of a BytesList in a Feature of a size; b"" if there is no such Feature."""
+    for length in range(num_bytes - _MIN_HEAD_BYTES, max(-1, num_bytes - _MAX_HEAD_BYTES - 1), -1):
+        body = b"\x0a" + encode_varint(length)
+        head = b"\x0a" + encode_varint(len(body) + length) + body
+        if len(head) + length == num_bytes:
+            return head
+    return b""

@@ -1,6 +1,6 @@
 """Read single records of a TFRecord file by their place in the index of its shard."""
 
-from shardkit.dataset.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_problem
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import RecordError
 from shardkit.storage import Folder
 
@@ -23,7 +23,8 @@ def read_record(folder: Folder, path: str, offset: int, num_bytes: int) -> bytes
 
 def record_data(framed: bytes, path: str, offset: int, num_bytes: int) -> bytes:
     """Return the data of a record, given its frame; see `read_record`."""
-    if problem := frame_problem(framed, num_bytes):
-        msg = f"{path}: record at byte {offset}: {problem}"
-        raise RecordError(msg)
-    return framed[HEADER_BYTES : HEADER_BYTES + num_bytes]
+    try:
+        return unframe(framed, num_bytes)
+    except RecordError as error:
+        msg = f"{path}: record at byte {offset}: {error}"
+        raise RecordError(msg) from None

@@ -5,6 +5,7 @@
 Source: tensorflow/core/lib/io/record_writer.h. Tests compare this with TensorFlow's own reader and writer.
 """
 
+import functools
 import struct
 from collections.abc import Iterator
 from typing import Protocol
@@ -31,12 +32,48 @@ def masked_crc32c(data: bytes) -> int:
 
 def frame(data: bytes) -> tuple[bytes, bytes, bytes]:
     """Return header, data and footer of one record, separately so that a large image is not copied again."""
-    length = _LENGTH.pack(len(data))
-    return length + _CRC.pack(masked_crc32c(length)), data, _CRC.pack(masked_crc32c(data))
+    return _header(len(data)), data, _CRC.pack(masked_crc32c(data))
+
+
+@functools.lru_cache(maxsize=1 << 12)  # lengths of small records repeat; another CRC takes longer
+def _header(length: int) -> bytes:
+    packed = _LENGTH.pack(length)
+    return packed + _CRC.pack(masked_crc32c(packed))
+
+
+def unframe(framed: bytes, length: int, start: int = 0) -> bytes:
+    """Return the data of a record after checking both of its CRCs.
+
+    Args:
+        framed: Bytes that contain the record's frame.
+        length: Length of the data in bytes.
+        start: Position of the frame in `framed`.
+
+    Raises:
+        RecordError: The frame is damaged or has another length; the message does not name the record.
+    """
+    end = start + HEADER_BYTES + length
+    data = framed[start + HEADER_BYTES : end]
+    # With the right header, the frame has this length and its CRC.
+    if (
+        framed.startswith(_header(length), start)
+        and len(framed) >= end + FOOTER_BYTES
+        and masked_crc32c(data) == _CRC.unpack_from(framed, end)[0]
+    ):
+        return data
+    raise RecordError(_frame_problem(framed[start : end + FOOTER_BYTES], length))
 
 
 def frame_problem(framed: bytes, length: int) -> str | None:
     """Return why these bytes are not the frame of `length` bytes of data; None if they are."""
+    try:
+        unframe(framed, length)
+    except RecordError as error:
+        return str(error)
+    return None
+
+
+def _frame_problem(framed: bytes, length: int) -> str:
     if len(framed) < length + OVERHEAD_BYTES:
         return f"the file ends inside the record; its header announces {length} bytes"
     announced, length_crc = _HEADER.unpack_from(framed)
@@ -44,9 +81,7 @@ def frame_problem(framed: bytes, length: int) -> str | None:
         return "the CRC of the record's length does not match; the file is damaged here"
     if announced != length:
         return f"the record announces {announced} bytes, not {length}"
-    if masked_crc32c(framed[HEADER_BYTES:-FOOTER_BYTES]) != _CRC.unpack_from(framed, len(framed) - FOOTER_BYTES)[0]:
-        return "the CRC of the record's data does not match; the record is damaged"
-    return None
+    return "the CRC of the record's data does not match; the record is damaged"
 
 
 class Readable(Protocol):

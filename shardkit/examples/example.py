@@ -176,6 +176,20 @@ class Example(Mapping[str, Any]):
             values, self._schema.stored_as, self._schema.features, self._given_key or "", self.location
         )
 
+    def __eq__(self, other: object) -> bool:
+        """Return whether the other is an example with the same features and the same record, or an equal mapping."""
+        if not isinstance(other, Example):
+            return super().__eq__(other)
+        mine, others = self._schema, other._schema
+        return (self._data, self._given_key, mine.features, mine.stored_as) == (
+            other._data,
+            other._given_key,
+            others.features,
+            others.stored_as,
+        )
+
+    __hash__ = None  # type: ignore[assignment]  # as of other mappings
+
     def __contains__(self, name: object) -> bool:
         return name in self._schema.features
 
@@ -246,12 +260,14 @@ class Example(Mapping[str, Any]):
         return self._decoded(names.IMAGE)
 
     def array(self) -> npt.NDArray[np.uint8]:
-        """Decode the picture: uint8[height, width, 3].
+        """Decode the picture: uint8[height, width, 3], which may be changed.
 
         Raises:
             DataError: The stored image does not decode.
         """
-        return np.asarray(self.image().convert("RGB"))
+        image = self.image()
+        # `convert` would copy RGB, too. `asarray` would be read-only, which PyTorch warns about.
+        return np.array(image if image.mode == "RGB" else image.convert("RGB"))
 
     def mask(self) -> npt.NDArray[np.int32]:
         """Decode the segmentation mask: int32[height, width], the class number of each pixel.

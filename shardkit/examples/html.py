@@ -33,12 +33,19 @@ def example_html(example: Example) -> str:
 
 def examples_html(examples: "Examples") -> str:
     """Return an HTML fragment with the first examples of a sequence; see `example_html`."""
-    figures = "".join(
-        f"<figure style='display:inline-block;margin:4px'>{_thumbnail(example, _SMALL_THUMBNAIL)}"
-        f"<figcaption>{html.escape(', '.join(dict.fromkeys(example.label_names)) or example.key)}</figcaption></figure>"
-        for example in examples[:_EXAMPLES_SHOWN]
-    )
+    figures = "".join(_figure(examples, number) for number in range(min(len(examples), _EXAMPLES_SHOWN)))
     return f"<div>{html.escape(repr(examples))}</div>{figures}"
+
+
+def _figure(examples: "Examples", number: int) -> str:
+    """Return a figure of one example; the reason in words if its record is damaged."""
+    try:
+        example = examples[number]
+        caption = html.escape(", ".join(dict.fromkeys(example.label_names)) or example.key)
+        shown = f"{_thumbnail(example, _SMALL_THUMBNAIL)}<figcaption>{caption}</figcaption>"
+    except DataError as error:
+        shown = f"<div>{html.escape(str(error))}</div>"
+    return f"<figure style='display:inline-block;margin:4px'>{shown}</figure>"
 
 
 def _thumbnail(example: Example, side: int) -> str:

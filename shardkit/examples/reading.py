@@ -1,38 +1,25 @@
 """Read single records of a dataset, and check both of their CRCs."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from shardkit.dataset.manifest import Manifest, Shard
-from shardkit.dataset.tfrecord import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, frame_problem
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import CONVERT_AGAIN, DataError, RecordError
 from shardkit.examples.example import Example, Schema
-from shardkit.storage import OpenFiles, unreadable
+from shardkit.storage import unreadable
 
 
-def read_data(files: OpenFiles, dataset: str, path: str, offset: int, length: int) -> bytes:
-    """Return the data of a record.
-
-    Args:
-        files: Files of the dataset's folder.
-        dataset: URL of the folder, for errors.
-        path: Path of the shard.
-        offset: Offset of the record's frame in the shard, in bytes.
-        length: Length of the record's data in bytes.
-
-    Raises:
-        RecordError: The record is damaged; the message does not name it.
-        DataError: The shard is missing.
-        MachineError: The shard cannot be read.
-    """
+@contextmanager
+def named_errors(dataset: str, path: str) -> Iterator[None]:
+    """Name the shard in errors of reading it."""
     try:
-        framed = files.read_range(path, offset, length + OVERHEAD_BYTES)
+        yield
     except FileNotFoundError:
         msg = f"{dataset}/{path}: the shard is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg) from None
     except OSError as error:
         raise unreadable(f"{dataset}/{path}", error) from error
-    if problem := frame_problem(framed, length):
-        msg = f"{problem}; restore the shard or {CONVERT_AGAIN}"
-        raise RecordError(msg)
-    return framed[HEADER_BYTES:-FOOTER_BYTES]
 
 
 def read_example(manifest: Manifest, shard: Shard, record: int, offset: int, length: int, key: str) -> Example:
@@ -52,8 +39,11 @@ def read_example(manifest: Manifest, shard: Shard, record: int, offset: int, len
         MachineError: The shard cannot be read.
     """
     root = manifest.root
+    with named_errors(root.url, shard.path):
+        framed = root.read_range(shard.path, offset, length + OVERHEAD_BYTES)
     try:
-        data = read_data(OpenFiles(root), root.url, shard.path, offset, length)
+        data = unframe(framed, length)
     except RecordError as error:
-        raise RecordError(f"{root.url}/{shard.path}, record {record} ({key}): {error}") from None
+        where = f"{root.url}/{shard.path}, record {record} ({key})"
+        raise RecordError(f"{where}: {error}; restore the shard or {CONVERT_AGAIN}") from None
     return Example(data, Schema.of(manifest), shard.path, record, offset, key)

@@ -172,7 +172,10 @@ class Sampler(Iterable[int]):
         return {**self.__dict__, "_computed": (-1, np.zeros(0, np.int64))}
 
     def __repr__(self) -> str:
-        """Return the call that makes this sampler: Grain compares it with that of a checkpoint."""
+        """Return the call that makes this sampler. Grain compares it with that of a checkpoint.
+
+        With the digest, as the order of a dataset that has grown is another one.
+        """
         dataset, split, *named = [(name, repr(value)) for name, value in self._call.items()]
         return f"shardkit.sampler({', '.join([dataset[1], split[1], *map('='.join, named)])})"
 
@@ -207,7 +210,7 @@ def make_sampler(dataset: str, **given: Any) -> Sampler:
     blocks = _block_order(given["order"])
     manifest = read_manifest(dataset)
     call = {
-        "dataset": manifest.root.url,
+        "dataset": f"{manifest.root.url}@sha256:{manifest.digest}",
         "split": manifest.split_name(call.pop("split")),
         **call,
         "order": given["order"],

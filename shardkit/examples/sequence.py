@@ -6,17 +6,16 @@ it is the dataset's path, and the process that unpickles it reads the indexes ag
 """
 
 import bisect
-import difflib
 import itertools
 import operator
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, overload
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from shardkit.arguments.checks import optional, text
 from shardkit.dataset.conditions import Condition
@@ -24,14 +23,18 @@ from shardkit.dataset.index import SCHEMA
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.pinning import pinned
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
-from shardkit.errors import CallError, ManifestError, RecordError, UnknownNameError
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
+from shardkit.errors import CONVERT_AGAIN, CallError, ManifestError, RecordError, UnknownNameError
 from shardkit.examples.example import Example, Schema
-from shardkit.examples.reading import read_data
+from shardkit.examples.key_lookup import KeyLookup, similar_keys
+from shardkit.examples.reading import named_errors
+from shardkit.examples.runs import LOCAL, REMOTE, runs
 from shardkit.storage import OpenFiles
 
 _LOCATING = ["offset", "length"]
-_SUGGESTIONS = 3
-_MAX_COMPARED = 10_000  # keys compared with an unknown one: about a second
+# Rows that an iteration plans at once: few at first, so that the first example comes soon.
+_FIRST_ROWS, _MAX_ROWS = 16, 4096
+_REQUESTS = 16  # at once to an object store
 
 
 class Examples(Sequence[Example]):
@@ -90,13 +93,14 @@ class Examples(Sequence[Example]):
             offsets.append(table["offset"].to_numpy())
             lengths.append(table["length"].to_numpy())
         self._paths = [shard.path for shard in shards]
-        self._starts: list[int] = [0, *itertools.accumulate(len(table) for table in tables)]
+        self._starts: list[int] = [0, *itertools.accumulate(len(table) for table in tables)]  # rows
         none = np.zeros(0, np.int64)
         self._record: npt.NDArray[np.int64] = np.concatenate([none, *records])
         self._offset: npt.NDArray[np.int64] = np.concatenate([none, *offsets])
         self._length: npt.NDArray[np.int64] = np.concatenate([none, *lengths])
         self._table = pa.concat_tables(tables).unify_dictionaries() if tables else SCHEMA.empty_table().select(names)
         self._chosen: range | npt.NDArray[np.int64] = range(len(self._table))
+        self._lookup = KeyLookup(self._table["key"])
         self._files = OpenFiles(root)
         self._schema = Schema.of(self.manifest)
 
@@ -113,26 +117,41 @@ class Examples(Sequence[Example]):
     def __getitem__(self, at: slice) -> "Examples": ...
 
     def __getitem__(self, at: int | str | slice) -> "Example | Examples":
-        if isinstance(at, str):
-            return self._read(self._row_of(at))
         if isinstance(at, slice):
             return self._with(self._chosen[at])
-        try:
-            row = int(self._chosen[operator.index(at)])
-        except IndexError:
-            msg = f"there are {len(self):,} examples; found the number {at}"
-            raise IndexError(msg) from None
-        except TypeError:
-            msg = f"an example has a number or a key, and examples a slice; found {at!r}"
-            raise TypeError(msg) from None
-        return self._read(row)
+        return self._read(self._row_at(at))
+
+    def __getitems__(self, places: Sequence[int | str]) -> list[Example]:
+        """Return some examples; PyTorch's ``DataLoader`` calls this for each batch.
+
+        The disk or the object store works on all of them at once.
+
+        Args:
+            places: Numbers or keys.
+        """
+        rows = [self._row_at(at) for at in places]
+        if not self._files.is_local:
+            with ThreadPoolExecutor(min(_REQUESTS, max(1, len(places)))) as pool:
+                return [*pool.map(self._read, rows)]
+        for row in rows:
+            path = self._paths[bisect.bisect_right(self._starts, row) - 1]
+            self._files.will_need(path, self._offset.item(row), self._length.item(row) + OVERHEAD_BYTES)
+        return [self._read(row) for row in rows]
 
     def __iter__(self) -> Iterator[Example]:
-        return (self._read(int(row)) for row in self._chosen)
+        first, num_rows = 0, _FIRST_ROWS
+        while first < len(self):
+            yield from self._read_in_order(np.asarray(self._chosen[first : first + num_rows]))
+            first += num_rows
+            num_rows = min(2 * num_rows, _MAX_ROWS)
+
+    def __contains__(self, value: object) -> bool:
+        """Return whether there is an example with this key, or this example."""
+        return self.has_key(value) if isinstance(value, str) else super().__contains__(value)
 
     def has_key(self, key: str) -> bool:
         """Return whether there is an example with this key."""
-        return bool(pc.index(self.index["key"], key).as_py() >= 0)
+        return self._is_chosen(self._lookup.row(key))
 
     def _repr_html_(self) -> str:
         from shardkit.examples.html import examples_html
@@ -158,7 +177,7 @@ class Examples(Sequence[Example]):
         """The column ``key`` and those asked for, a row for each example."""
         if isinstance(self._chosen, range) and self._chosen == range(len(self._table)):
             return self._table
-        return self._table.take(pa.array(np.asarray(self._chosen)))
+        return self._table.take(pa.array(np.asarray(self._chosen, np.int64)))
 
     def select(self, positions: npt.NDArray[np.int64]) -> "Examples":
         """Return the examples at some positions, in their order.
@@ -169,13 +188,8 @@ class Examples(Sequence[Example]):
         return self._with(np.asarray(self._chosen)[positions])
 
     def similar_keys(self, key: str) -> list[str]:
-        """Return up to three keys like one that does not exist: those with the same file name, else similar ones."""
-        keys = self.index["key"]
-        name = key.rpartition("/")[2]
-        same_name = keys.filter(pc.or_(pc.equal(keys, name), pc.ends_with(keys, f"/{name}"))).slice(0, _SUGGESTIONS)
-        if len(same_name):
-            return [*same_name.to_pylist()]
-        return difflib.get_close_matches(key, keys.slice(0, _MAX_COMPARED).to_pylist(), _SUGGESTIONS)
+        """Return up to three keys like one that does not exist."""
+        return similar_keys(self.index["key"], key)
 
     def _with(self, chosen: range | npt.NDArray[np.int64]) -> "Examples":
         other = object.__new__(type(self))
@@ -183,25 +197,62 @@ class Examples(Sequence[Example]):
         other._chosen = chosen
         return other
 
+    def _row_at(self, at: int | str) -> int:
+        if isinstance(at, str):
+            return self._row_of(at)
+        try:
+            return int(self._chosen[operator.index(at)])
+        except IndexError:
+            msg = f"there are {len(self):,} examples; found the number {at}"
+            raise IndexError(msg) from None
+        except TypeError:
+            msg = f"an example has a number or a key, and examples a slice; found {at!r}"
+            raise TypeError(msg) from None
+
+    def _is_chosen(self, row: int) -> bool:
+        return row in self._chosen if isinstance(self._chosen, range) else bool((self._chosen == row).any())
+
     def _row_of(self, key: str) -> int:
-        keys = self.index["key"]
-        position = pc.index(keys, key).as_py()
-        if position >= 0:
-            return int(self._chosen[position])
+        row = self._lookup.row(key)
+        if self._is_chosen(row):
+            return row
         close = self.similar_keys(key)
         hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
         msg = f"the split {self.split!r} of {self.manifest.root.url} has no example with the key {key!r}{hint}"
         raise UnknownNameError(msg)
 
     def _read(self, row: int) -> Example:
-        shard = bisect.bisect_right(self._starts, row) - 1
-        path, record, offset = self._paths[shard], self._record.item(row), self._offset.item(row)
-        key = self._table["key"][row].as_py() if self._schema.stored_as else None
+        path = self._paths[bisect.bisect_right(self._starts, row) - 1]
+        offset, length = self._offset.item(row), self._length.item(row)
         try:
-            data = read_data(self._files, self._schema.dataset, path, offset, self._length.item(row))
+            framed = self._files.read_range(path, offset, length + OVERHEAD_BYTES)
+        except OSError:
+            with named_errors(self._schema.dataset, path):
+                raise
+        return self._example(row, path, framed, length, offset, 0)
+
+    def _read_in_order(self, rows: npt.NDArray[np.int64]) -> Iterator[Example]:
+        """Yield the examples of some rows; those that are close together in a shard are read at once."""
+        shards = np.searchsorted(self._starts, rows, "right") - 1
+        starts, lengths = self._offset[rows], self._length[rows]
+        stops = starts + lengths + OVERHEAD_BYTES
+        for first, end in runs(shards, starts, stops, LOCAL if self._files.is_local else REMOTE):
+            path, start = self._paths[shards[first]], starts.item(first)
+            with named_errors(self._schema.dataset, path):
+                block = self._files.read_range(path, start, stops.item(end - 1) - start)
+            for row, offset, length in zip(*(of[first:end].tolist() for of in (rows, starts, lengths)), strict=True):
+                yield self._example(row, path, block, length, offset, offset - start)
+
+    def _example(self, row: int, path: str, block: bytes, length: int, offset: int, start: int) -> Example:
+        """Return the example of a row whose frame begins at a position in some bytes of its shard."""
+        record = self._record.item(row)
+        try:
+            data = unframe(block, length, start)
         except RecordError as error:
-            msg = f"{self._schema.dataset}/{path}, record {record} ({self._table['key'][row].as_py()}): {error}"
+            where = f"{self._schema.dataset}/{path}, record {record} ({self._table['key'][row].as_py()})"
+            msg = f"{where}: {error}; restore the shard or {CONVERT_AGAIN}"
             raise RecordError(msg) from None
+        key = self._table["key"][row].as_py() if self._schema.stored_as else None
         return Example(data, self._schema, path, record, offset, key)
 
 

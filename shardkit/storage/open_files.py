@@ -3,6 +3,7 @@
 Opening, checking and closing a file takes several times as long as reading a small record from the page cache.
 """
 
+import contextlib
 import functools
 import os
 from collections.abc import Callable
@@ -39,6 +40,17 @@ class OpenFiles:
         if isinstance(folder, LocalFolder):
             local = folder
             self._open = functools.lru_cache(MAX_OPEN_FILES)(lambda path: _OpenFile(local.open_descriptor(path)))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether the files are on this machine."""
+        return self._open is not None
+
+    def will_need(self, path: str, start: int, num_bytes: int) -> None:
+        """Let the kernel read a range of a local file soon, while the program does something else."""
+        if self._open is not None and hasattr(os, "posix_fadvise"):  # macOS has none
+            with contextlib.suppress(OSError):  # advice, which file systems may refuse; reading reports what is wrong
+                os.posix_fadvise(self._open(path).descriptor, start, num_bytes, os.POSIX_FADV_WILLNEED)
 
     def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
         """Return bytes [start, start + num_bytes) of a file; fewer if the file ends before.

@@ -67,3 +67,10 @@ def test_unusual_forms_are_left_to_decode(data):
 def test_a_whole_number_of_a_record_may_be_unpacked():
     unpacked = b"\x0a\x0c\x0a\x0a\x0a\x01a\x12\x05\x1a\x03\x08\xac\x02"
     assert by_spans(unpacked) == example.decode(unpacked) == {"a": [300]}
+
+
+@pytest.mark.parametrize("size", [0, 1, 11, 12, 13, 120, *range(122, 132), 300, *range(16374, 16390), 1 << 21])
+def test_single_and_several_values_of_any_size_are_decoded(size):
+    for values in ([b"x" * size], [b"x" * size, b""], [b"", b"x" * size], [b"\x0a" * size]):
+        data = example.encode({"a": example.bytes_feature(values)})
+        assert by_spans(data) == {"a": values}

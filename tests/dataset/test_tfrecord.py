@@ -127,3 +127,17 @@ def test_a_length_beyond_protobufs_cap_is_refused_before_anything_is_read():
 def test_frame_problem_says_what_is_wrong(change, length, problem):
     found = tfrecord.frame_problem(change(b"".join(tfrecord.frame(b"foo"))), length)
     assert found is None if problem is None else problem in found
+
+
+def test_a_frame_inside_other_bytes_is_checked_and_its_data_returned():
+    framed = b"".join(tfrecord.frame(b"foo") + tfrecord.frame(b"") + tfrecord.frame(b"barbar"))
+    assert [tfrecord.unframe(framed, length, start) for length, start in [(3, 0), (0, 19), (6, 35)]] == [
+        b"foo",
+        b"",
+        b"barbar",
+    ]
+    for length, start in [(3, 19), (5, 35), (7, 35), (3, 1), (3, len(framed))]:
+        with pytest.raises(RecordError):
+            tfrecord.unframe(framed, length, start)
+    with pytest.raises(RecordError, match="data does not match"):
+        tfrecord.unframe(framed.replace(b"barbar", b"barbaR"), 6, 35)

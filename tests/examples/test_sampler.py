@@ -189,6 +189,7 @@ def test_a_sampler_is_pickled_small(dataset):
     assert _batches(copy) == wanted
     assert repr(copy) == repr(sampler)
     assert "start_step=5" in repr(sampler)
+    assert f"@sha256:{shardkit.read_manifest(dataset).digest}'" in repr(sampler)  # an append changes it, and the order
 
 
 def test_grain_is_asked_for_where_it_is_missing(dataset, monkeypatch):

@@ -16,6 +16,7 @@ from shardkit.dataset import example as example_format
 from shardkit.dataset.feature_spans import find_features
 from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
 from shardkit.examples import Example
+from shardkit.storage import RemoteFolder, open_folder
 from shardkit.storage.open_files import MAX_OPEN_FILES
 from shardkit.testing import convert_without_beam, write_class_folders
 
@@ -44,6 +45,7 @@ def test_the_examples_of_a_split_are_the_files_of_the_source(sample):
         assert example["image"] == path.read_bytes() or example.key in changed
         assert example.label_names == [path.parent.name]
         assert (example["height"], example["width"], 3) == example.array().shape
+        assert example.array().flags.writeable  # PyTorch warns if it is not
     assert not files
 
 
@@ -62,6 +64,58 @@ def test_a_sequence_has_numbers_keys_slices_and_parts_of_slices(sample):
     for number in (len(examples), -len(examples) - 1):
         with pytest.raises(IndexError, match=f"{len(examples)} examples; found the number {number}"):
             examples[number]
+
+
+@pytest.mark.parametrize("part", [slice(None), slice(None, None, 3), slice(None, None, -1), slice(7, 8), slice(3, 3)])
+def test_an_iteration_gives_the_examples_by_number(part, many_shards):
+    examples = shardkit.open(many_shards, "train", where="label_name = 'a' or height > 20")[part]
+    by_number = [examples[number] for number in range(len(examples))]
+    assert [(dict(one), one.location) for one in examples] == [(dict(one), one.location) for one in by_number]
+    assert [one.key for one in reversed(examples)] == examples.index["key"].to_pylist()[::-1]
+
+
+def test_an_iteration_over_parts_that_were_chosen_by_number_keeps_their_order(sample):
+    examples = shardkit.open(sample("shapes"), "train")
+    order = np.random.default_rng(0).permutation(len(examples))
+    assert [one.key for one in examples.select(order)] == examples.index["key"].take(order).to_pylist()
+    assert [one.key for one in examples.__getitems__(order.tolist())] == examples.index["key"].take(order).to_pylist()
+    assert examples.__getitems__([examples[9].key, 3]) == [examples[9], examples[3]]
+    assert examples[::2].__getitems__([1, -1, 1]) == [examples[2], examples[::2][-1], examples[2]]
+    with pytest.raises(IndexError, match="found the number 100000"):
+        examples.__getitems__([1, 100_000])
+
+
+def test_a_key_is_in_a_sequence_if_the_condition_and_the_slice_chose_it(sample):
+    examples = shardkit.open(sample("shapes"), "train")
+    for part in (examples, examples[5:9], examples[::-2], examples.select(np.array([7, 2, 7]))):
+        chosen = part.index["key"].to_pylist()
+        for key in [*examples.index["key"].to_pylist(), "another"]:
+            assert (key in part) == (key in chosen)
+            if key in chosen:
+                assert part[key].key == key
+    assert examples[3] in examples
+    assert examples[3] not in examples[5:9]
+
+
+def test_examples_with_the_same_record_are_equal(sample):
+    one, other = shardkit.open(sample("coco"), "train")[:2]
+    assert one == shardkit.open(sample("coco"), "train")[0]
+    assert one != other
+    assert one != "text"
+
+
+def test_an_object_store_gets_one_request_for_many_records(sample, s3_bucket, monkeypatch):
+    url = f"{s3_bucket}/dataset"
+    for name in ("manifest.json", "train-00000-of-00001.tfrecord", "train-00000-of-00001.index.parquet"):
+        with open_folder(url).atomic_write(name) as file:
+            file.write(Path(sample("shapes"), name).read_bytes())
+    requests, read_range = [], RemoteFolder.read_range
+    monkeypatch.setattr(RemoteFolder, "read_range", lambda *call: requests.append(call) or read_range(*call))
+    local, remote = (shardkit.open(place, "train") for place in (sample("shapes"), url))
+    assert [*remote] == [*local]
+    assert len(requests) < 6  # of 240 records; the first ones are small
+    assert remote.__getitems__([5, 100, 5]) == [local[5], local[100], local[5]]
+    assert pickle.loads(pickle.dumps(remote[40:50]))[3] == local[43]  # noqa: S301 - our own bytes
 
 
 def test_a_condition_chooses_examples(sample):
@@ -216,9 +270,16 @@ def test_a_damaged_record_is_named_and_others_are_read(own):
         with pytest.raises(RecordError, match=f"{place.shard}, record 5 .*{examples.index['key'][5]}.*CRC"):
             examples[5]
         assert examples[4].array().ndim == examples[6].array().ndim == 3
+        found = iter(examples)
+        assert [next(found).key for _ in range(5)] == examples.index["key"][:5].to_pylist()
+        with pytest.raises(RecordError, match=f"{place.shard}, record 5 .*{examples.index['key'][5]}.*CRC"):
+            next(found)
+    assert f"record 5 ({examples.index['key'][5]}): the CRC" in examples._repr_html_()  # and the others' pictures
+    assert examples._repr_html_().count("data:image/jpeg;base64,") == 5
     path.write_bytes(whole[: place.end - 3])
-    with pytest.raises(RecordError, match="the file ends inside the record"):
-        examples[5]
+    for read in (lambda: examples[5], lambda: [*examples]):
+        with pytest.raises(RecordError, match=r"record 5 .*the file ends inside the record"):
+            read()
 
 
 @pytest.mark.parametrize("lost", ["train-00000-of-00001.tfrecord", "train-00000-of-00001.index.parquet"])
@@ -229,8 +290,9 @@ def test_a_lost_file_is_named(lost, own):
     with pytest.raises(DataError, match=f"{lost}.*missing"):
         shardkit.open(dataset, "train")
     if lost.endswith(".tfrecord"):
-        with pytest.raises(DataError, match=f"{lost}.*missing"):
-            examples[0]
+        for read in (lambda: examples[0], lambda: next(iter(examples)), lambda: examples.__getitems__([0])):
+            with pytest.raises(DataError, match=f"{lost}.*missing"):
+                read()
 
 
 def test_a_record_in_another_form_of_protobuf_is_read_and_a_wrong_one_is_named(sample):
