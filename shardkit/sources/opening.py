@@ -83,7 +83,7 @@ _ACCEPTED: dict[Layout, set[str]] = {
     "webdataset": {"label_columns"},
     "hf-parquet": {"image_column", *_OF_TABLES},
     "shardkit": {"where", "drop", "labels", "also", "key_prefix"},
-    "tfrecord": {"image_feature", "label_feature", "label_type"},
+    "tfrecord": {"image_feature", "label_feature", "label_type", "keep_truncated"},
 }
 
 

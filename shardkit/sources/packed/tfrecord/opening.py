@@ -84,6 +84,7 @@ def open_tfrecord(
         name is not None,
         found.skipped,
         _remarks(found, layout.label, names, sampled),
+        options.keep_truncated,
     )
 
 
