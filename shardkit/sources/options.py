@@ -31,7 +31,7 @@ class SourceOptions:
         where: Condition on the examples of a dataset, which are kept if it is true; see shardkit.dataset.conditions.
         drop: Keys of a dataset's examples that are left out.
         labels: Corrected labels of a dataset's examples.
-        also: Further datasets that are read together with the source, which is one.
+        also: Further datasets, or TFRecord files and folders, that are read together with the source, which is one.
         key_prefix: Whether the keys of datasets get the name of their dataset's folder.
     """
 

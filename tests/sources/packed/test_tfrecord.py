@@ -395,3 +395,26 @@ def test_a_split_column_of_tfrecorder_counts_if_no_name_gives_a_split(tmp_path):
     found = rows(opened(tmp_path / "src"))
     assert [row["split"] for row in found] == ["train", "validation", "test"]
     assert "feature:split" not in found[0]
+
+
+def test_several_files_and_folders_are_one_source(tmp_path):
+    write(tmp_path / "src/train.tfrecord", [image_record(i) for i in range(3)])
+    write(tmp_path / "src/left_out.tfrecord", [image_record(9)])
+    write(tmp_path / "src/old/val/a.tfrecord", [image_record(i) for i in range(3, 5)])
+    source = opened(tmp_path / "src/train.tfrecord", also=(str(tmp_path / "src/old"),))
+    assert source.describe().startswith(f"{tmp_path}/src: read as TFRecord, 2 files (1 of validation, 1 of train)")
+    assert [(row["key"], row["split"]) for row in rows(source)] == [
+        ("old/val/a/00000000", "validation"),
+        ("old/val/a/00000001", "validation"),
+        *((f"train/{i:08d}", "train") for i in range(3)),
+    ]
+
+
+def test_several_sources_that_are_not_all_records_or_overlap_are_refused(tmp_path):
+    one = write(tmp_path / "src/train.tfrecord", [image_record(0)])
+    write_tree(tmp_path, {"photos/cat/a.jpg": jpeg(1)})
+    with pytest.raises(DataError, match="photos: several sources are converted together if all are datasets"):
+        opened(one, also=(str(tmp_path / "photos"),))
+    for also in (tmp_path / "src", one):
+        with pytest.raises(CallError, match=r"train\.tfrecord: its TFRecords are given twice"):
+            opened(one, also=(str(also),))
