@@ -40,6 +40,11 @@ class OpenFiles:
             local = folder
             self._open = functools.lru_cache(MAX_OPEN_FILES)(lambda path: _OpenFile(local.open_descriptor(path)))
 
+    @property
+    def url(self) -> str:
+        """The folder, for messages."""
+        return self._folder.url
+
     def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
         """Return bytes [start, start + num_bytes) of a file; fewer if the file ends before.
 
