@@ -34,6 +34,7 @@ def convert(
     label_type: LabelType = "auto",
     image_feature: str | None = None,
     label_feature: str | None = None,
+    keep_truncated: bool = False,
     label_pattern: str | None = None,
     class_level: int = 1,
     unlabelled: bool = False,
@@ -76,7 +77,7 @@ def convert(
 
     Args:
         source: A folder, table, list, label file, archive or dataset; local, s3:// or gs://. shardkit/sources/README.md
-            has all layouts. Several datasets become one.
+            has all layouts. Several datasets become one, and so do several TFRecord files or folders.
         output: A new or empty folder; local, s3:// or gs://.
         overwrite: Whether to replace a different dataset in the output.
         layout: Layout of the source; None to detect it.
@@ -90,6 +91,8 @@ def convert(
         label_type: Whether labels are classes or numbers for regression.
         image_feature: Feature of TFRecords that holds the image; None to find it.
         label_feature: Feature of TFRecords that holds the labels; None to find it.
+        keep_truncated: Whether to convert the first records of a TFRecord file that cannot be read to its end; such a
+            file is an error otherwise.
         label_pattern: Regular expression on file names; the label is its first group, or its groups ``label``,
             ``split`` and ``group`` are what their names say.
         class_level: Level of the class folders, counted from the source or from its split folders; 2 for
@@ -184,6 +187,7 @@ def plan(
     label_type: LabelType = "auto",
     image_feature: str | None = None,
     label_feature: str | None = None,
+    keep_truncated: bool = False,
     label_pattern: str | None = None,
     class_level: int = 1,
     unlabelled: bool = False,
@@ -231,6 +235,7 @@ def plan(
         label_type: See `convert`.
         image_feature: See `convert`.
         label_feature: See `convert`.
+        keep_truncated: See `convert`.
         label_pattern: See `convert`.
         class_level: See `convert`.
         unlabelled: See `convert`.

@@ -46,6 +46,9 @@ def append(
     label_columns: Sequence[str] = (),
     label_separator: str | None = None,
     label_type: LabelType = "auto",
+    image_feature: str | None = None,
+    label_feature: str | None = None,
+    keep_truncated: bool = False,
     label_pattern: str | None = None,
     class_level: int = 1,
     unlabelled: bool = False,
@@ -81,6 +84,9 @@ def append(
         label_columns: See `shardkit.convert`.
         label_separator: See `shardkit.convert`.
         label_type: See `shardkit.convert`.
+        image_feature: See `shardkit.convert`.
+        label_feature: See `shardkit.convert`.
+        keep_truncated: See `shardkit.convert`.
         label_pattern: See `shardkit.convert`.
         class_level: See `shardkit.convert`.
         unlabelled: See `shardkit.convert`.

@@ -67,7 +67,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     """Return the option values of a call.
 
     Args:
-        given: The arguments of `convert` or `plan`, by name; and `also`, further datasets.
+        given: The arguments of `convert` or `plan`, by name; and `also`, further sources.
 
     Raises:
         CallError: An argument is wrong.

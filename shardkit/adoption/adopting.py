@@ -11,6 +11,7 @@ import numpy as np
 
 from shardkit import naming
 from shardkit.adoption.class_names import ClassNames, Labels, name_classes
+from shardkit.adoption.convert_command import convert_command
 from shardkit.adoption.features import adopted_features, merge_counts
 from shardkit.adoption.files import (
     Found,
@@ -89,13 +90,11 @@ def adopt_files(
     root, records_root = dataset_place(found.records, options.into)
     _refuse_read_only(root)
     _refuse_occupied(root, overwrite=options.overwrite)
+    check_heads(found)
     splits, split_line = assign_splits([*found.sizes], options.splits)
     files = records_files(found, splits)
-    check_heads(found.records, files)
     tfds = read_tfds(found.records)
-    layout = adoptable_layout(
-        sample_records(found.records, files), options.overrides, tfds, url=printable(found.records.url)
-    )
+    layout = adoptable_layout(sample_records(found.records, files), options.overrides, tfds, found)
     layout = dataclasses.replace(layout, key=options.key_feature or layout.key)
     lines = layout_lines(layout, split_line)
     say("\n".join([*lines, *(f"warning   there are only {missing}" for missing in missing_shards(found.sizes))]))
@@ -228,7 +227,7 @@ def _merge(
                 highest = int(labels.max())
                 where = f"{printable(file.path)}, record {_first_with(scan, highest)}"
     if problems:
-        raise _refused(records, problems, num_problems)
+        raise _refused(records, [file.path for file in files], problems, num_problems)
     merged = merge_counts(counts, needed_features(layout))
     key = layout.key if layout.key in merged and merged[layout.key].kind == "bytes" else options.key_feature
     columns = ((file.path, read_scan(work, name).rows["key_text"]) for file, name in zip(files, scans, strict=True))
@@ -271,13 +270,13 @@ def _first_with(scan: Scan, label: int) -> int:
     return next(at for at, labels in enumerate(rows["labels"].to_pylist()) if label in labels)
 
 
-def _refused(records: Folder, problems: Sequence[str], num_problems: int) -> DataError:
+def _refused(records: Folder, paths: Sequence[str], problems: Sequence[str], num_problems: int) -> DataError:
     shown = "".join(f"\n  {problem}" for problem in problems[:_PROBLEMS_SHOWN])
     more = num_problems - min(len(problems), _PROBLEMS_SHOWN)
     shown += f"\n  and at least {more:,} more" if more > 0 else ""
     return DataError(
         f"{records.url}: records are adopted as they are, and the reader cannot read these:{shown}\n"
-        f"Restore the files, or convert the other records: shardkit convert --layout tfrecord {records.url} OUT"
+        f"Restore the files, or convert the other records: {convert_command(records, paths)}"
     )
 
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple
 
 from shardkit import naming
+from shardkit.adoption.convert_command import convert_command
 from shardkit.adoption.scan_files import RecordsFile
 from shardkit.dataset.foreign.compression import compression_of
 from shardkit.dataset.foreign.file_names import is_tfrecord_name, split_of_file
@@ -195,39 +196,39 @@ def records_files(found: Found, splits: Mapping[str, str]) -> list[RecordsFile]:
     return [RecordsFile(number, path, found.sizes[path], splits[path]) for number, path in enumerate(paths)]
 
 
-def check_heads(records: Folder, files: Sequence[RecordsFile]) -> None:
+def check_heads(found: Found) -> None:
     """Check the beginning of every file: it is an uncompressed TFRecord file, or empty.
 
     Raises:
         DataError: One is not; the message has the command that converts compressed files.
         MachineError: A file cannot be read.
     """
+    records = found.records
     with ThreadPoolExecutor(_THREADS) as pool:
-        heads = pool.map(lambda file: _head(records, file), files)
+        heads = pool.map(lambda item: _head(records, *item), found.sizes.items())
         compressed = []
-        for file, head in zip(files, heads, strict=True):
-            kind = compression_of(head) if file.num_bytes else ""
+        for (path, num_bytes), head in zip(found.sizes.items(), heads, strict=True):
+            kind = compression_of(head) if num_bytes else ""
             if kind is None:
                 msg = (
-                    f"{records.url}/{printable(file.path)}: this is not a TFRecord file: it does not begin with a "
+                    f"{records.url}/{printable(path)}: this is not a TFRecord file: it does not begin with a "
                     "record's length and its CRC; leave it out, or restore it if it is damaged"
                 )
                 raise DataError(msg)
             if kind:
-                compressed.append((file, kind))
+                compressed.append((path, kind))
     if compressed:
-        file, kind = compressed[0]
+        path, kind = compressed[0]
         more = f", and so are {len(compressed) - 1:,} other files" if len(compressed) > 1 else ""
         msg = (
-            f"{records.url}/{printable(file.path)}: the file is compressed with {kind}{more}, so that no record can be "
-            f"found by its offset; convert it to an uncompressed dataset: "
-            f"shardkit convert --layout tfrecord {records.url} OUT"
+            f"{records.url}/{printable(path)}: the file is compressed with {kind}{more}, so that no record can be "
+            f"found by its offset; convert it to an uncompressed dataset: {convert_command(records, [*found.sizes])}"
         )
         raise DataError(msg)
 
 
-def _head(records: Folder, file: RecordsFile) -> bytes:
+def _head(records: Folder, path: str, num_bytes: int) -> bytes:
     try:
-        return records.read_range(file.path, 0, min(_HEAD_BYTES, file.num_bytes))
+        return records.read_range(path, 0, min(_HEAD_BYTES, num_bytes))
     except OSError as error:
-        raise unreadable(f"{records.url}/{printable(file.path)}", error) from error
+        raise unreadable(f"{records.url}/{printable(path)}", error) from error

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from itertools import islice
 
+from shardkit.adoption.convert_command import convert_command
+from shardkit.adoption.files import Found
 from shardkit.adoption.scan_files import RecordsFile
 from shardkit.dataset.foreign.found_features import Sampled
 from shardkit.dataset.foreign.inferring import LayoutOverrides, infer_layout
@@ -67,7 +69,7 @@ def read_if_there(folder: Folder, name: str) -> bytes | None:
 
 
 def adoptable_layout(
-    sampled: Sequence[Sampled], overrides: LayoutOverrides, tfds: TfdsFeatures | None, *, url: str
+    sampled: Sequence[Sampled], overrides: LayoutOverrides, tfds: TfdsFeatures | None, found: Found
 ) -> RecordLayout:
     """Return the layout of the records, if the reader can read such records as they are.
 
@@ -75,7 +77,7 @@ def adoptable_layout(
         sampled: The first records.
         overrides: What the user says.
         tfds: What the dataset's own files say; None if they are not TFDS's.
-        url: Folder of the records, for errors.
+        found: The files, for errors.
 
     Raises:
         CallError: Several features may be the image or the label.
@@ -88,6 +90,6 @@ def adoptable_layout(
     elif layout.label.is_text:
         problem = f"the labels in {printable(layout.label.name)!r} are texts, not numbers"
     if problem is not None:
-        msg = f"{url}: {problem}, and records are adopted as they are; convert them: "
-        raise DataError(f"{msg}shardkit convert --layout tfrecord {url} OUT")
+        msg = f"{printable(found.records.url)}: {problem}, and records are adopted as they are; convert them: "
+        raise DataError(msg + convert_command(found.records, [*found.sizes]))
     return layout

@@ -4,6 +4,7 @@ Of a record with twelve features, all but the image and its name usually occurre
 labels. Records that are serialized in another way than protobuf's own are parsed by the general functions.
 """
 
+from functools import cache
 from typing import Any, NamedTuple
 
 from shardkit.dataset.example import decode_features, encode_varint, read_varint
@@ -33,8 +34,18 @@ class Parsed(NamedTuple):
     image_bytes: int
 
 
+@cache
+def parser_of(image: str) -> "RecordParser":
+    """Return the parser of this process: what it remembers of a file helps with the next one.
+
+    Args:
+        image: Feature of the image.
+    """
+    return RecordParser(image)
+
+
 class RecordParser:
-    """Parses the records of one layout."""
+    """Parses the records of one layout; threads may share it."""
 
     def __init__(self, image: str) -> None:
         """Make a parser.
@@ -102,10 +113,7 @@ class RecordParser:
             return _Entry(decode_features(entry), {})
         found = self._known.get(entry)
         if found is None:
-            features = decode_features(entry)
-            found = _Entry(
-                features, {name: kind for name, values in features.items() if (kind := _empty(values, entry))}
-            )
+            found = _one_value(entry) or _decoded(entry)
             if len(self._known) >= _MAX_ENTRIES:
                 self._known.clear()
             self._known[entry] = found
@@ -115,6 +123,25 @@ class RecordParser:
 class _Entry(NamedTuple):
     features: dict[str, list[Any]]
     empty: dict[str, Kind]
+
+
+def _decoded(entry: bytes) -> _Entry:
+    features = decode_features(entry)
+    return _Entry(features, {name: kind for name, values in features.items() if (kind := _empty(values, entry))})
+
+
+def _one_value(entry: bytes) -> _Entry | None:
+    """Return a short entry with one value of bytes; None if it is another one, or is written in another way."""
+    if len(entry) < 10 or entry[0] != _ENTRY or entry[2] != _NAME:
+        return None
+    at = 4 + entry[3]  # behind the name; lengths below 128 are one byte each
+    value = len(entry) - at - 6
+    if value < 0 or len(entry) > 127:
+        return None
+    tags = bytes((_FEATURE, value + 4, _BYTES_LIST, value + 2, _VALUE, value))
+    if entry[1] != len(entry) - 2 or entry[at : at + 6] != tags:
+        return None
+    return _Entry({entry[4:at].decode(): [entry[at + 6 :]]}, {})
 
 
 def _empty(values: list[Any], entry: bytes) -> Kind | None:

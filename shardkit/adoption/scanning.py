@@ -11,7 +11,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import pyarrow as pa
 
 from shardkit import images
-from shardkit.adoption.record_parser import Parsed, RecordParser
+from shardkit.adoption.record_parser import Parsed, parser_of
 from shardkit.dataset.foreign.found_features import Kind, kind_of
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.index import SCHEMA
@@ -104,7 +104,7 @@ def scan_file(file: BinaryIO, layout: RecordLayout) -> Scan:
     """
     hashed = _Hashed(file)
     scan = Scan(ROWS.empty_table(), 0, "")
-    parser, needed = RecordParser(layout.image.name), needed_features(layout)
+    parser, needed = parser_of(layout.image.name), needed_features(layout)
     columns: dict[str, list[Any]] = {name: [] for name in ROWS.names}
     number = -1
     try:

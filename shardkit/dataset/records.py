@@ -3,9 +3,10 @@
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import RecordError
 from shardkit.storage import Folder
+from shardkit.storage.open_files import OpenFiles
 
 
-def read_record(folder: Folder, path: str, offset: int, num_bytes: int) -> bytes:
+def read_record(folder: Folder | OpenFiles, path: str, offset: int, num_bytes: int) -> bytes:
     """Return the data of a record after checking both of its CRCs.
 
     Args:

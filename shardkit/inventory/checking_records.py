@@ -16,6 +16,7 @@ from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT
 from shardkit.sources.datasets.columns import IMAGE_START, RAW_SHA256, RECORD_BYTES
 from shardkit.sources.listing import OFFSET, PATH
 from shardkit.storage import Folder
+from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 
 
@@ -24,7 +25,7 @@ def are_records(schema: pa.Schema) -> bool:
     return RECORD_BYTES.name in schema.names
 
 
-def read_stored_record(folder: Folder, row: dict[str, Any]) -> bytes:
+def read_stored_record(folder: Folder | OpenFiles, row: dict[str, Any]) -> bytes:
     """Return the data of a row's record.
 
     Raises:

@@ -37,6 +37,7 @@ from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, is_tfrecord_folder
 from shardkit.sources.packed.tfrecord.opening import open_tfrecord
+from shardkit.sources.packed.tfrecord.several import place_together
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.sources.recognising.unmarked_folders import open_only_table, open_unmarked_folder
@@ -83,7 +84,7 @@ _ACCEPTED: dict[Layout, set[str]] = {
     "webdataset": {"label_columns"},
     "hf-parquet": {"image_column", *_OF_TABLES},
     "shardkit": {"where", "drop", "labels", "also", "key_prefix"},
-    "tfrecord": {"image_feature", "label_feature", "label_type"},
+    "tfrecord": {"image_feature", "label_feature", "label_type", "keep_truncated", "also"},
 }
 
 
@@ -109,11 +110,16 @@ def open_source(
     """
     if options.layout is None and options.class_level > 1:
         options = replace(options, layout="class-folders")
-    if options.layout == "shardkit" or options.also or (options.layout is None and find_dataset(url) is not None):
+    is_dataset = options.layout is None and find_dataset(url) is not None
+    if options.layout == "shardkit" or is_dataset or (options.also and options.layout not in {None, "tfrecord"}):
         _refuse_unaccepted("shardkit", options)
         return open_dataset(url, options, output)
     globs = tuple(IgnoreGlob(text) for text in options.ignore)
-    source = _open_source(url, options, globs, output, work)
+    source = (
+        _open_tfrecords((url, *options.also), options, globs, output, work)
+        if options.also
+        else _open_source(url, options, globs, output, work)
+    )
     return IgnoringSource(source.folder, source, globs) if globs else source
 
 
@@ -131,6 +137,19 @@ def _open_source(
             parent = open_folder(above or ("/" if url.startswith("/") else "."))
             return _open_file(url, parent, name, options, globs, work)
         return _open_folder(_hiding(folder, globs), url, options, _path_below(folder, output), work)
+
+
+def _open_tfrecords(
+    urls: tuple[str, ...],
+    options: SourceOptions,
+    globs: tuple[IgnoreGlob, ...],
+    output: Folder | None,
+    work: Folder | None,
+) -> Source:
+    folder, paths = place_together(urls)
+    _refuse_unaccepted("tfrecord", options)
+    excluded = _path_below(folder, output)
+    return open_tfrecord(_hiding(folder, globs), excluded, options, lambda: _needed(work), paths)
 
 
 def _hiding(folder: Folder, globs: tuple[IgnoreGlob, ...], above: str = "") -> Folder:
@@ -158,7 +177,7 @@ def _open_file(
         "yolo": ((".yaml", ".yml"), lambda: open_yolo(folder, options, name)),
         "list": (LIST_ENDINGS, lambda: open_list_file(folder, name, options)),
         "webdataset": ((".tar", ".tar.gz", ".tgz"), lambda: open_webdataset(folder, None, options, name)),
-        "tfrecord": ((), lambda: open_tfrecord(folder, None, options, lambda: _needed(work), name)),
+        "tfrecord": ((), lambda: open_tfrecord(folder, None, options, lambda: _needed(work), [name])),
     }
     is_table = options.layout is None and kind.endswith(".json") and json_kind(folder, name) is not None
     layout = (

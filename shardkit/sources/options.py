@@ -25,12 +25,13 @@ class SourceOptions:
         group_by: Column of a table; in other layouts a regular expression over keys, which the plan applies.
         image_feature: Feature of TFRecords with the image; None to find it.
         label_feature: Feature of TFRecords with the labels; None to find it.
+        keep_truncated: Whether the first records of a TFRecord file that cannot be read to its end are converted.
         classes: Class names in label order. A table's integers are positions in it, from 0, unless it names them.
         ignore: Globs of files and folders that are left out; see shardkit.sources.ignoring.
         where: Condition on the examples of a dataset, which are kept if it is true; see shardkit.dataset.conditions.
         drop: Keys of a dataset's examples that are left out.
         labels: Corrected labels of a dataset's examples.
-        also: Further datasets that are read together with the source, which is one.
+        also: Further datasets, or TFRecord files and folders, that are read together with the source, which is one.
         key_prefix: Whether the keys of datasets get the name of their dataset's folder.
     """
 
@@ -47,6 +48,7 @@ class SourceOptions:
     group_by: str | None = None
     image_feature: str | None = None
     label_feature: str | None = None
+    keep_truncated: bool = False
     classes: tuple[str, ...] | None = None
     ignore: tuple[str, ...] = ()
     where: str | None = None

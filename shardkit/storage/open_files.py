@@ -42,6 +42,11 @@ class OpenFiles:
             self._open = functools.lru_cache(MAX_OPEN_FILES)(lambda path: _OpenFile(local.open_descriptor(path)))
 
     @property
+    def url(self) -> str:
+        """The folder, for messages."""
+        return self._folder.url
+
+    @property
     def is_local(self) -> bool:
         """Whether the files are on this machine."""
         return self._open is not None

@@ -32,6 +32,7 @@ from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
 from shardkit.storage import Folder, raise_store_failure
+from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
 from shardkit.writing.output.run_token import Fence, RunToken
@@ -115,12 +116,13 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
     num_with_gps = 0
     table = read_shard_rows(output, task.row_group, fence.token.plan_digest)
     encode_annotations = AnnotationEncoder(table.schema, options.classes)
+    records = OpenFiles(source)
     with output.atomic_write(task.name.records, before_rename=fence.check) as file:
         shard = RecordBlocks(file)
         for row in _rows(table):
             fence.check_sometimes()
             try:
-                raw, content_sha256, stored_mask = _read(source, row)
+                raw, content_sha256, stored_mask = _read(source, records, row)
                 info = row.info or images.inspect(raw)
                 image = images.normalise(raw, info, options.form)
                 columns, lost = _placed(row, info, options.form)
@@ -270,13 +272,13 @@ def _rows(table: pa.Table) -> Iterator[_Row]:
         yield _Row(*row, images.ImageInfo(kind, width, height, orientation, codes), *check)
 
 
-def _read(source: Folder, row: _Row) -> tuple[bytes, bytes, bytes | None]:
+def _read(source: Folder, records: OpenFiles, row: _Row) -> tuple[bytes, bytes, bytes | None]:
     """Return a row's image, the sha256 of its raw file, and its mask if they are one record."""
     where = f"{source.url}/{row.key}"
     try:
         columns = {"key": row.key, "source_bytes": row.source_bytes, **row.columns}
         if RAW_SHA256.name in columns:
-            stored = read_stored_example(source, columns)
+            stored = read_stored_example(records, columns)
             return stored.image, row.content_sha256 or columns[RAW_SHA256.name], stored.mask
         raw = retried(lambda: read_image(source, columns))
     except OSError as error:

@@ -12,7 +12,7 @@ from shardkit.inventory.columns import MASK_PATH
 from shardkit.reject_reasons import DAMAGED
 from shardkit.sources.datasets.columns import IMAGE_START, KEY_PREFIX
 from shardkit.sources.listing import OFFSET, PATH
-from shardkit.storage import Folder
+from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 
 
@@ -23,11 +23,11 @@ class StoredExample(NamedTuple):
     mask: bytes | None
 
 
-def read_stored_example(source: Folder, row: dict[str, Any]) -> StoredExample:
+def read_stored_example(source: OpenFiles, row: dict[str, Any]) -> StoredExample:
     """Read the record of a row, check its CRCs and that it is the row's example.
 
     Args:
-        source: The dataset's folder.
+        source: The files of the dataset's folder: records of a new shard come from all old ones, in any order.
         row: The row's key, size and the columns of sources.datasets.
 
     Raises:

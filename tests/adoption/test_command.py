@@ -1,6 +1,8 @@
 """The command `shardkit adopt`, in this process and on Beam."""
 
+import gzip
 import json
+import shlex
 
 import pytest
 
@@ -8,7 +10,7 @@ import shardkit
 from shardkit.adoption.scan_files import ScanJob
 
 from ..cli.calling import IN_PROCESS_RUNNER, call
-from ..dataset.foreign.records import coco, example, framed, imagenet, write
+from ..dataset.foreign.records import coco, example, framed, imagenet, tfrecorder, write
 
 
 @pytest.fixture
@@ -95,3 +97,26 @@ def test_a_file_that_a_worker_cannot_read_stops_a_beam_pipeline_with_a_sentence(
     assert "Permission denied" in result.stderr
     assert "Traceback" not in result.stderr
     assert not (old / "manifest.json").exists()
+
+
+def test_the_command_that_a_refusal_prints_converts_the_records_of_tfrecorder(tmp_path, monkeypatch):
+    old = tmp_path / "old records"
+    for split, first in (("train", 0), ("validation", 6), ("test", 8)):
+        path = write(old / f"{split}-00000-of-00001.tfrecord.gz", [tfrecorder(i, i % 2) for i in range(first, 10)])
+        path.write_bytes(gzip.compress(path.read_bytes()))
+    (old / "discarded-data-00000-of-00001").touch()  # TFRecorder writes it, too
+    (old / "transform_fn/assets").mkdir(parents=True)
+    (old / "transform_fn/assets/vocab_label").write_text("cat\ndog\n")
+    refused = call("adopt", old)
+    assert refused.exit_code == 1
+    assert "compressed with GZIP, and so are 2 other files" in refused.stderr
+    program, *arguments = shlex.split(refused.stderr.rpartition("dataset: ")[2])
+    monkeypatch.chdir(tmp_path)
+    assert (program, call(*arguments).exit_code) == ("shardkit", 0)
+    manifest = shardkit.read_manifest("OUT")
+    assert [*manifest.classes] == ["cat", "dog"]
+    assert {name: split.num_examples for name, split in manifest.splits.items()} == {
+        "train": 10,
+        "validation": 4,
+        "test": 2,
+    }

@@ -2,11 +2,13 @@
 
 import gzip
 import os
+import shlex
 import zlib
 
 import pytest
 
-from shardkit.adoption.files import assign_splits, check_heads, dataset_place, find_files, records_files
+from shardkit.adoption.convert_command import convert_command
+from shardkit.adoption.files import assign_splits, check_heads, dataset_place, find_files
 from shardkit.errors import CallError, DataError
 from shardkit.storage import open_folder
 
@@ -117,7 +119,7 @@ def test_unclear_splits_are_refused(paths, given, sentence):
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (gzip.compress(RECORD, mtime=0), r"compressed with GZIP.*: shardkit convert --layout tfrecord \S+ OUT$"),
+        (gzip.compress(RECORD, mtime=0), r"compressed with GZIP.*: shardkit convert \S+ OUT --layout tfrecord$"),
         (zlib.compress(RECORD), "compressed with ZLIB"),
         (b"\x89PNG" * 9, "not a TFRecord file"),
         (RECORD[:5], "not a TFRecord file"),
@@ -128,4 +130,25 @@ def test_other_files_are_refused_by_their_first_bytes(content, sentence, tmp_pat
     (tmp_path / "train.tfrecord").write_bytes(content)
     found = find_files([str(tmp_path)])
     with pytest.raises(DataError, match=sentence):
-        check_heads(found.records, records_files(found, {"train.tfrecord": "train"}))
+        check_heads(found)
+
+
+@pytest.mark.parametrize(
+    ("adopted", "sources"),
+    [
+        (["old/a.tfrecord"], ["old/a.tfrecord"]),  # another file is next to it
+        (["old/a.tfrecord", "old/b b.tfrecord"], ["old"]),
+        (["val/a.tfrecord", "train/a.tfrecord"], ["."]),  # a source is read with its split folders
+        (["old/a.tfrecord", "old/b b.tfrecord", "deep/er/a.tfrecord"], ["deep/er", "old"]),
+        (["deep/er/a.tfrecord", "old/b b.tfrecord"], ["deep/er/a.tfrecord", "old/b b.tfrecord"]),
+    ],
+)
+def test_the_command_that_converts_names_the_files_or_their_whole_folders(adopted, sources, tmp_path):
+    for path in ("old/a.tfrecord", "old/b b.tfrecord", "old/notes.txt", "train/a.tfrecord", "val/a.tfrecord"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).write_bytes(RECORD)
+    (tmp_path / "deep/er").mkdir(parents=True)
+    (tmp_path / "deep/er/a.tfrecord").write_bytes(RECORD)
+    command = shlex.split(convert_command(open_folder(str(tmp_path)), adopted))
+    wanted = [os.path.normpath(tmp_path / source) for source in sources]
+    assert command == ["shardkit", "convert", *wanted, "OUT", "--layout", "tfrecord"]

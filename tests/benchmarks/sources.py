@@ -43,13 +43,23 @@ def small_jpegs(target: Path, num_files: int) -> Path:
     """Class folders of small JPEGs: a thousand different ones, replicated."""
 
     def make() -> None:
-        encoded = [_small_jpeg(seed) for seed in range(min(SMALL_DISTINCT, num_files))]
+        encoded = distinct_jpegs(min(SMALL_DISTINCT, num_files))
         for folder_index in range(SMALL_FOLDERS):
             (target / f"class_{folder_index:02d}").mkdir(parents=True)
         for i in range(num_files):
             (target / f"class_{i % SMALL_FOLDERS:02d}" / f"{i:06d}.jpg").write_bytes(encoded[i % len(encoded)])
 
     return _made_once(target, make)
+
+
+def distinct_jpegs(num: int) -> list[bytes]:
+    """Small JPEGs with different pixels."""
+    return [_small_jpeg(seed) for seed in range(num)]
+
+
+def with_comment(jpeg: bytes, comment: bytes) -> bytes:
+    """A JPEG with a comment behind its start marker."""
+    return b"".join([jpeg[:2], b"\xff\xfe", (len(comment) + 2).to_bytes(2, "big"), comment, jpeg[2:]])
 
 
 def num_bytes(folder: Path) -> int:

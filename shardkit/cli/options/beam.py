@@ -97,5 +97,5 @@ def _superfluous(paths: Sequence[str], command: click.Command) -> CallError:
     msg = f"{command.name} takes {what}; found {len(paths)} paths: {', '.join(map(repr, paths[:4]))}"
     msg += ", …" if len(paths) > 4 else ""
     if wanted[0] == "SOURCE":
-        msg += "; several sources must all be datasets that shardkit wrote"
+        msg += "; several sources must all be datasets that shardkit wrote, or all TFRecord files or folders"
     return CallError(f"{msg}; quote a path that has blanks")

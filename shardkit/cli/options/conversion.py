@@ -55,6 +55,11 @@ _OPTIONS = (
     _option("--image-feature", "Feature of TFRecords with the image.  [default: found]", metavar="NAME"),
     _option("--label-feature", "Feature of TFRecords with the labels.  [default: found]", metavar="NAME"),
     _option(
+        "--keep-truncated",
+        "Convert the first records of a TFRecord file that cannot be read to its end, instead of stopping.",
+        is_flag=True,
+    ),
+    _option(
         "--label-pattern",
         "Label in the file name: its first group, or its groups label, split and group.",
         metavar="REGEX",

@@ -16,6 +16,7 @@ OPTION_GROUPS = {
         "--label-type",
         "--image-feature",
         "--label-feature",
+        "--keep-truncated",
         "--label-pattern",
         "--class-level",
         "--unlabelled",

@@ -1,4 +1,7 @@
-"""Read a command line with several datasets as SOURCE: `shardkit convert A B NEW`, `shardkit plan A B`."""
+"""Read a command line with several paths as SOURCE: `shardkit convert A B NEW`, `shardkit plan A B`.
+
+All are datasets, or all are TFRecord files or folders of them.
+"""
 
 from itertools import takewhile
 from typing import Any
@@ -7,34 +10,34 @@ import click
 
 from shardkit.cli.options.groups import GroupedCommand
 
-ALSO = "also"  # the parameter with the further datasets
+ALSO = "also"  # the parameter with the further paths
 
 
 class SeveralDatasetsCommand(GroupedCommand):
-    """A command whose SOURCE may be several paths, if all of them are datasets."""
+    """A command whose SOURCE may be several paths, if all of them are datasets or all are TFRecords."""
 
     def take_paths(self, ctx: click.Context, extra: tuple[str, ...]) -> tuple[str, ...]:
-        """Take further datasets from the arguments that follow the paths; the last path is OUTPUT, if there is one.
+        """Take further paths of SOURCE from the arguments that follow the paths; the last path is OUTPUT, if there is one.
 
         Args:
             ctx: The call, whose parameters are changed.
             extra: The arguments: paths, and with a runner options of Beam.
 
         Returns:
-            The other arguments; all of them if a path is no dataset.
+            The other arguments; all of them if SOURCE cannot be several such paths.
         """
         more = tuple(takewhile(lambda arg: not arg.startswith("-"), extra))
         last = ("output",) if "output" in ctx.params else ()
         paths = [ctx.params["source"], *(ctx.params[name] for name in last), *more]
         sources = paths[: len(paths) - len(last)]
-        if not more or not all(map(_is_dataset, sources)):
+        if not more or not (all(map(_is_dataset, sources)) or all(map(_is_tfrecords, sources))):
             return extra
         ctx.params |= {"source": sources[0], ALSO: tuple(sources[1:]), **dict.fromkeys(last, paths[-1])}
         return extra[len(more) :]
 
 
 def sources_of(source: str, given: dict[str, Any]) -> str | list[str]:
-    """Return SOURCE for the functions in `shardkit.api`, and remove the further datasets from the other parameters."""
+    """Return SOURCE for the functions in `shardkit.api`, and remove the further paths from the other parameters."""
     also = given.pop(ALSO, ())
     return [source, *also] if also else source
 
@@ -43,3 +46,9 @@ def _is_dataset(path: str) -> bool:
     from shardkit.dataset.manifest import find_dataset
 
     return bool(path) and find_dataset(path) is not None
+
+
+def _is_tfrecords(path: str) -> bool:
+    from shardkit.sources.packed.tfrecord.several import is_tfrecords
+
+    return bool(path) and is_tfrecords(path)

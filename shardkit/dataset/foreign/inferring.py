@@ -25,6 +25,8 @@ _OF_THE_FILE = {
     *(f"{place}{side}" for place in ("", "image/", "image_") for side in ("height", "width", "channels")),
 }
 
+_OBJECT_MASKS = "masks of objects, which no feature of shardkit holds: they are only in these files"
+
 
 @dataclass(frozen=True, slots=True)
 class LayoutOverrides:
@@ -131,7 +133,8 @@ def _others(
         elif name in _OF_THE_FILE:
             left_out.append((name, "of the old image file"))
         elif feature.holds_images:
-            left_out.append((name, "another image"))
+            is_of_objects = any(name.startswith(f"{place}/") for place in object_places(others))
+            left_out.append((name, _OBJECT_MASKS if is_of_objects else "another image"))
         elif feature.kind == "bytes" and not feature.is_text:
             left_out.append((name, "bytes that are no text"))
         elif name.startswith(tuple(of_objects)):

@@ -137,20 +137,39 @@ def test_a_damaged_record_is_rejected_by_number_and_the_others_are_read(tmp_path
     ]
 
 
-def test_a_file_that_ends_early_is_reported(tmp_path):
-    content = framed([example(image_record(i)) for i in range(3)])
-    write_tree(tmp_path / "src", {"train.tfrecord": content[:-9]})
-    *_, last = rows(opened(tmp_path / "src"))
-    assert (last["key"], last["reason"]) == ("train.tfrecord, record 2", "truncated")
+def cut_short():
+    return framed([example(image_record(i)) for i in range(3)])[:-9]
 
 
-def test_a_damaged_length_fails_as_the_rest_is_lost(tmp_path):
+def with_a_damaged_length():
     records = [example(image_record(i)) for i in range(3)]
     content = bytearray(framed(records))
-    content[len(records[0]) + 16] ^= 1
-    write_tree(tmp_path / "src", {"train.tfrecord": bytes(content)})
-    with pytest.raises(DataError, match=r"train\.tfrecord: record 1: the record's length .* or leave it out with"):
+    content[len(records[0]) + len(records[1]) + 32] ^= 1
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        (cut_short(), "the file ends inside the record"),
+        (gzip.compress(cut_short()), "the file ends inside the record"),
+        (gzip.compress(framed([example(image_record(i)) for i in range(3)]))[:-9], "ends"),
+        (with_a_damaged_length(), "the record's length at byte"),
+    ],
+    ids=["cut short", "cut short, then compressed", "compressed, then cut short", "damaged length"],
+)
+def test_a_file_that_cannot_be_read_to_its_end_fails_unless_the_user_accepts_it(content, problem, tmp_path):
+    write_tree(tmp_path / "src", {"train.tfrecord": content})
+    with pytest.raises(
+        DataError,
+        match=rf"train\.tfrecord: record (2|3): .*{problem}.*only (2|3) records of the file can be read, and it is "
+        r"unknown how many are lost.* with --ignore train\.tfrecord, or add --keep-truncated",
+    ):
         rows(opened(tmp_path / "src"))
+    *kept, last = rows(opened(tmp_path / "src", keep_truncated=True))
+    assert [row["reason"] for row in kept] == [None] * len(kept)
+    assert (len(kept) in {2, 3}, last["reason"]) == (True, "truncated")
+    assert f"only {len(kept)} records of the file could be read" in last["message"]
 
 
 def test_classes_name_the_numbers_and_a_number_without_line_fails(tmp_path):
@@ -376,3 +395,26 @@ def test_a_split_column_of_tfrecorder_counts_if_no_name_gives_a_split(tmp_path):
     found = rows(opened(tmp_path / "src"))
     assert [row["split"] for row in found] == ["train", "validation", "test"]
     assert "feature:split" not in found[0]
+
+
+def test_several_files_and_folders_are_one_source(tmp_path):
+    write(tmp_path / "src/train.tfrecord", [image_record(i) for i in range(3)])
+    write(tmp_path / "src/left_out.tfrecord", [image_record(9)])
+    write(tmp_path / "src/old/val/a.tfrecord", [image_record(i) for i in range(3, 5)])
+    source = opened(tmp_path / "src/train.tfrecord", also=(str(tmp_path / "src/old"),))
+    assert source.describe().startswith(f"{tmp_path}/src: read as TFRecord, 2 files (1 of validation, 1 of train)")
+    assert [(row["key"], row["split"]) for row in rows(source)] == [
+        ("old/val/a/00000000", "validation"),
+        ("old/val/a/00000001", "validation"),
+        *((f"train/{i:08d}", "train") for i in range(3)),
+    ]
+
+
+def test_several_sources_that_are_not_all_records_or_overlap_are_refused(tmp_path):
+    one = write(tmp_path / "src/train.tfrecord", [image_record(0)])
+    write_tree(tmp_path, {"photos/cat/a.jpg": jpeg(1)})
+    with pytest.raises(DataError, match="photos: several sources are converted together if all are datasets"):
+        opened(one, also=(str(tmp_path / "photos"),))
+    for also in (tmp_path / "src", one):
+        with pytest.raises(CallError, match=r"train\.tfrecord: its TFRecords are given twice"):
+            opened(one, also=(str(also),))

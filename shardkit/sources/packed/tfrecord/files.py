@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import islice
+from operator import itemgetter
 from typing import BinaryIO, cast
 
 from shardkit.dataset.foreign.compression import Compression, compression_of, inflating, is_empty
@@ -64,7 +65,7 @@ class FoundFiles:
 def is_tfrecord_folder(folder: Folder) -> bool:
     """Return whether a folder has TFRecord files, itself or in split folders, and no images next to them."""
     names = folders_in(folder)
-    first = next((path for path, entry in _files(folder, names) if is_tfrecord_name(entry.name)), None)
+    first = next((path for path, entry in _files(folder) if is_tfrecord_name(entry.name)), None)
     if first is None:
         return False
     head = _head(folder, first)
@@ -79,29 +80,32 @@ def is_tfrecord_file(folder: Folder, name: str) -> bool:
     return is_tfrecord_name(name) or compression_of(_head(folder, name)) is not None
 
 
-def find_files(folder: Folder, excluded: str | None, name: str | None) -> FoundFiles:
+def find_files(folder: Folder, excluded: str | None, named: Sequence[str] = ()) -> FoundFiles:
     """Find the TFRecord files of a source.
 
     Args:
-        folder: The source, or the folder of the file that is the source.
+        folder: The source, or the folder that the files and folders of the source are in.
         excluded: Path below it that is not listed; None for none.
-        name: Name of the file that is the source; None for all in the folder and its split folders.
+        named: Paths below it of the files and folders that are the source; () for the folder itself. Of a folder, the
+            files in it and in its split folders are read.
 
     Raises:
         DataError: There is none, or all are empty, or one with the name of a TFRecord file is something else.
     """
     found, skipped = list[tuple[str, Entry]](), dict[str, int]()
-    if name is not None:
-        entry = folder.stat(name)
-        found = [(name, entry)] if entry is not None else []
-    else:
-        for path, entry in _files(folder, folders_in(folder)):
+    for one in named or [""]:
+        whole = folder.stat(one) if one else None
+        if whole is not None and not whole.is_folder:
+            found.append((one, whole))
+            continue
+        for path, entry in _files(folder, one):
             if excluded and path.startswith(f"{excluded}/"):
                 continue
             if is_tfrecord_name(entry.name):
                 found.append((path, entry))
             else:
                 skipped[ending(entry.name)] = skipped.get(ending(entry.name), 0) + 1
+    found.sort(key=itemgetter(0))  # whatever the order of `named`
     if not found:
         msg = (
             f"{folder.url}: there is no TFRecord file in it or in its split folders, such as train-00000-of-00010 or "
@@ -187,8 +191,8 @@ def _head(folder: Folder, path: str) -> bytes:
         return head
 
 
-def _files(folder: Folder, names: Sequence[str]) -> Iterator[tuple[str, Entry]]:
-    """Yield path and entry of the files in a source and in its split folders."""
-    places = ["", *(name for name in names if split_of_folder(name))]
-    for place in places:
+def _files(folder: Folder, above: str = "") -> Iterator[tuple[str, Entry]]:
+    """Yield path and entry of the files in a folder of a source, and in the split folders in it."""
+    names = [entry.name for entry in children(folder, above) if entry.is_folder]
+    for place in [above, *(join(above, name) for name in names if split_of_folder(name))]:
         yield from ((join(place, one.name), one) for one in children(folder, place) if not one.is_folder)

@@ -10,6 +10,7 @@ the work folder. While the conversion runs, this takes the disk space of the ima
 """
 
 import hashlib
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, cast
@@ -62,6 +63,7 @@ class Tfrecords(Source):
         is_file: Whether SOURCE is the only file itself.
         other_files: Number of files next to them by ending.
         remarks: Further lines for the user.
+        keeps_truncated: Whether the records before the end of a file that cannot be read to its end are kept.
     """
 
     folder: Folder
@@ -74,6 +76,7 @@ class Tfrecords(Source):
     is_file: bool
     other_files: tuple[tuple[str, int], ...]
     remarks: tuple[str, ...]
+    keeps_truncated: bool = False
 
     @property
     def schema(self) -> pa.Schema:
@@ -130,8 +133,8 @@ class Tfrecords(Source):
         """See Source; records in the file's order. Checks the CRCs of every record.
 
         Raises:
-            DataError: The file is gone, a length in it is damaged so that the rest cannot be read, it has another
-                number of records than its dataset announces, or names of classes contradict each other.
+            DataError: The file is gone, it ends early or a length in it is damaged so that the rest cannot be read, it
+                has another number of records than its dataset announces, or names of classes contradict each other.
         """
         skipped = dict(self.other_files) if part == self.files[0] else {}
         reader = RecordReader(part.path, part.stem, part.split, self.record_layout, self.names, self.group)
@@ -160,28 +163,51 @@ class Tfrecords(Source):
 
     def _rows(self, part: TfrecordFile, reader: RecordReader, place: _Place) -> Iterator[ListingRow]:
         url = f"{self.files_folder.url}/{part.path}"
-        num = 0
+        num, is_whole = 0, True
         with os_errors_as("read the file", url), self.files_folder.open(part.path) as opened:
             for frame in frames(inflating(cast("BinaryIO", opened), part.compression)):
-                yield _row(frame, part, reader, place, url)
-                num += not frame.is_end
-        if part.num_records is not None and num != part.num_records:
+                if frame.is_end:
+                    is_whole = False
+                    yield self._unread(frame, part, url)
+                    break
+                yield _row(frame, part, reader, place)
+                num += 1
+        if is_whole and part.num_records is not None and num != part.num_records:
             msg = (
                 f"{url}: the file has {num:,} records, and dataset_info.json announces {part.num_records:,}; copy the "
                 "file again, or move dataset_info.json away to read what is there"
             )
             raise DataError(msg)
 
+    def _unread(self, frame: Frame, part: TfrecordFile, url: str) -> ListingRow:
+        """Return the row for the rest of a file that cannot be read.
 
-def _row(frame: Frame, part: TfrecordFile, reader: RecordReader, place: _Place, url: str) -> ListingRow:
-    key = f"{part.path}, record {frame.number}"
+        The rest may be any number of records, so it is not one image among `--max-rejected`: the user has to accept it.
+
+        Raises:
+            DataError: The user has not accepted it.
+        """
+        before = "no record" if not frame.number else f"only {counted(frame.number, 'record')}"
+        found = f"record {frame.number}: {frame.problem}"
+        if self.keeps_truncated:
+            message = f"{found}; {before} of the file could be read, and it is unknown how many are lost"
+            return rejected_row(RecordProblem(_where(frame, part), TRUNCATED, message), part.split)
+        leaving = "" if self.is_file else f"leave it out with --ignore {shlex.quote(printable(part.path))}, "
+        msg = (
+            f"{url}: {found}; {before} of the file can be read, and it is unknown how many are lost. Copy or write the "
+            f"file again, {leaving}or add --keep-truncated to convert what can be read"
+        )
+        raise DataError(msg)
+
+
+def _where(frame: Frame, part: TfrecordFile) -> str:
+    return f"{part.path}, record {frame.number}"
+
+
+def _row(frame: Frame, part: TfrecordFile, reader: RecordReader, place: _Place) -> ListingRow:
+    key = _where(frame, part)
     if frame.problem:
-        if frame.is_end and "ends" not in frame.problem:
-            # The rest may be any number of records, so this is not one rejected image.
-            msg = f"{url}: record {frame.number}: {frame.problem}; restore the file, or leave it out with --ignore"
-            raise DataError(msg)
-        reason = TRUNCATED if frame.is_end else DAMAGED
-        return rejected_row(RecordProblem(key, reason, f"{frame.problem}; copy or write the file again"), part.split)
+        return rejected_row(RecordProblem(key, DAMAGED, f"{frame.problem}; copy or write the file again"), part.split)
     try:
         features = read_features(frame.data)
     except RecordError as error:

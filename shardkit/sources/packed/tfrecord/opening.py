@@ -37,23 +37,23 @@ def open_tfrecord(
     excluded: str | None,
     options: SourceOptions,
     work: Callable[[], Folder],
-    name: str | None = None,
+    named: Sequence[str] = (),
 ) -> Tfrecords:
     """Find TFRecord files, and decide from the first records what their features mean.
 
     Args:
-        folder: The source, or the folder of the file that is the source.
+        folder: The source, or the folder that the files and folders of the source are in.
         excluded: Path below it that is not listed; None for none.
         options: Options of the source: features of the image and the label, the label's type, names of classes.
         work: Returns the folder that images are unpacked into, if they have to be.
-        name: Name of the file that is the source; None for all in the folder and its split folders.
+        named: Paths below it of the files and folders that are the source; () for the folder itself.
 
     Raises:
         CallError: Several features may be the image or the label, or the classes cannot name the numbers.
         UnknownNameError: A feature that the options name does not exist.
         DataError: There is no such file, one is something else, or the records have no image or no label.
     """
-    found = find_files(folder, excluded, name)
+    found = find_files(folder, excluded, named)
     tfds = _tfds(folder)
     samples = sample(folder, found.files)
     find_features([one for several in samples.values() for one in several])  # refuses a feature of two kinds
@@ -81,9 +81,10 @@ def open_tfrecord(
         names,
         group,
         is_spooled,
-        name is not None,
+        len(named) == 1,
         found.skipped,
         _remarks(found, layout.label, names, sampled),
+        options.keep_truncated,
     )
 
 

@@ -1,0 +1,42 @@
+"""Print the command that converts TFRecords which cannot be adopted as they are."""
+
+import posixpath
+from collections.abc import Sequence
+
+from shardkit.dataset.foreign.file_names import is_tfrecord_name
+from shardkit.naming import split_of_folder
+from shardkit.sources.commands import Command
+from shardkit.storage import Folder
+
+_MAX_SOURCES = 6  # longer commands name the folder that all files are in
+
+
+def convert_command(records: Folder, paths: Sequence[str]) -> str:
+    """Return the command that converts TFRecord files, quoted for a shell.
+
+    It names folders if the files are all TFRecord files in them, else the files.
+
+    Args:
+        records: The folder that the files have in common.
+        paths: Their paths in it.
+    """
+    given = set(paths)
+    folders = sorted({posixpath.dirname(path) for path in paths})
+    if all(_records_in(records, folder) <= given for folder in folders):
+        chosen = sorted(set(map(_folder_to_name, folders)))
+    else:
+        chosen = sorted(given)
+    if "" in chosen or len(chosen) > _MAX_SOURCES:
+        chosen = [""]
+    urls = [f"{records.url.rstrip('/')}/{one}".rstrip("/") for one in chosen]
+    return Command(urls[0], ("--layout", "tfrecord"), "", also=tuple(urls[1:])).line
+
+
+def _records_in(records: Folder, folder: str) -> set[str]:
+    names = [entry.name for entry in records.scan(folder) if not entry.is_folder and is_tfrecord_name(entry.name)]
+    return {posixpath.join(folder, name) for name in names}
+
+
+def _folder_to_name(folder: str) -> str:
+    """Return the folder to name for one with files: a source is read with the split folders in it."""
+    return posixpath.dirname(folder) if split_of_folder(posixpath.basename(folder)) else folder
