@@ -3,7 +3,7 @@
 import pyarrow as pa
 import pytest
 
-from shardkit.inventory.table import compact, concat_sorted, map_columns, plain_type
+from shardkit.inventory.table import compact, concat_sorted, map_columns, ordered_by_key, plain_type
 
 # Keys of several bytes a letter, empty texts, nulls, numbers of all widths, a column that only one part has values in.
 ROWS = [
@@ -67,3 +67,16 @@ def test_columns_in_mappings_of_their_own_have_the_same_values():
     assert pa.total_allocated_bytes() - before < table.nbytes // 2, "the values lie in Arrow's allocator"
     nested = pa.table({"boxes": pa.array([[[1.5, 2.0]], None, []], pa.list_(pa.list_(pa.float64())))})
     assert map_columns(nested).equals(nested)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("keys", ["bbaazabc", "aabbbccd", "aabbcdab", "zyxzyx"])
+def test_rows_of_one_key_stay_in_the_order_of_the_source_wherever_its_parts_begin(keys, size):
+    rows = [{"key": key, "offset": i} for i, key in enumerate(keys)]
+    tables = [pa.Table.from_pylist(rows[start : start + size]) for start in range(0, len(rows), size)]
+    assert concat_sorted(ordered_by_key(tables)).to_pylist() == sorted(rows, key=lambda row: row["key"])
+
+
+def test_parts_that_follow_each_other_need_no_sorting():
+    tables = [pa.table({"key": list(keys)}) for keys in ("cd", "ef", "ab")]
+    assert [table["key"].to_pylist() for table in ordered_by_key(tables)] == [["a", "b"], ["c", "d"], ["e", "f"]]
