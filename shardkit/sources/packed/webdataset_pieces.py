@@ -19,6 +19,7 @@ from shardkit.storage import Entry, Folder, LocalFolder, os_errors_as
 PIECE_SAMPLES = 20_000  # they are listed in a second
 MAX_DIVIDED_TARS = 16  # of a source; more are parts enough, and the driver would read their headers one after the other
 MAX_SAMPLE_BYTES = 64 << 10  # 64 KiB on average: a disk of 1 GB/s reads that in the time of listing it
+_HEADER_BYTES = 2 * 512  # of a sample's image and label: a smaller archive has fewer samples
 _MEASURED_SAMPLES = 1000  # at the beginning
 
 
@@ -66,12 +67,11 @@ def divide_tar(folder: Folder, tar: Tar) -> list[Tar]:
     Raises:
         MachineError: The disk failed.
     """
-    if not isinstance(unfiltered(folder), LocalFolder):
+    if tar.archive is not None or not isinstance(unfiltered(folder), LocalFolder):
         return [tar]
     with os_errors_as("read the archive", f"{folder.url}/{tar.path}"):
         found = folder.stat(tar.path)
-        # Each member takes two blocks at least, so a smaller archive has fewer samples.
-        if found is None or found.num_bytes < 2 * PIECE_SAMPLES * 1024:
+        if found is None or found.num_bytes < 2 * PIECE_SAMPLES * _HEADER_BYTES:
             return [tar]
         try:
             with folder.open(tar.path) as file:
