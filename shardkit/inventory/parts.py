@@ -20,7 +20,7 @@ from shardkit.errors import DataError
 from shardkit.hashing import canonical_json
 from shardkit.inventory.digests import columns_digest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
-from shardkit.inventory.table import compact, concat_sorted, map_columns, release_unused
+from shardkit.inventory.table import compact, concat_sorted, map_columns, ordered_by_key, release_unused
 from shardkit.option_values import Check
 from shardkit.sources.listing import Listing
 from shardkit.storage import Folder
@@ -177,9 +177,7 @@ def read_parts(output: Folder, names: Iterable[str]) -> tuple[pa.Table, ListingT
             num_rows = 0
     if block:
         tables.append(_compact_block(block))
-    # Parts of one folder follow each other, so in the order of their first keys the whole is often sorted already.
-    tables.sort(key=lambda table: str(table["key"][0]))
-    table = concat_sorted(tables or [INVENTORY_SCHEMA.empty_table().drop_columns("mtime_ns")])
+    table = concat_sorted(ordered_by_key(tables) or [INVENTORY_SCHEMA.empty_table().drop_columns("mtime_ns")])
     return table, ListingTotals(dict(sorted(totals.skipped.items())), totals.classes)
 
 

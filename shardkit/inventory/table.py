@@ -4,6 +4,7 @@ Every column is one chunk of its narrowest type. Taking rows of a column with ma
 them, again for every shard.
 """
 
+import itertools
 import mmap
 
 import numpy as np
@@ -65,6 +66,23 @@ def _narrowest(column: pa.ChunkedArray) -> pa.DataType:
 def plain_type(type_: pa.DataType) -> pa.DataType:
     """Return the type that a column of this type has in listings, plans and fingerprints."""
     return pa.string() if pa.types.is_large_string(type_) else type_
+
+
+def ordered_by_key(tables: list[pa.Table]) -> list[pa.Table]:
+    """Return the tables in the order of their keys if that sorts all rows; otherwise as they are.
+
+    Parts of one folder follow each other, so this often saves sorting the rows. Otherwise rows of one key must stay in
+    the order of the source, which must not depend on where tables begin.
+    """
+    if not all(_is_sorted(table["key"]) for table in tables):
+        return tables
+    ordered = sorted(tables, key=lambda table: str(table["key"][0]))
+    follow = (str(one["key"][-1]) < str(other["key"][0]) for one, other in itertools.pairwise(ordered))
+    return ordered if all(follow) else tables
+
+
+def _is_sorted(keys: pa.ChunkedArray) -> bool:
+    return pc.all(pc.less_equal(keys[:-1], keys[1:])).as_py() is not False
 
 
 def concat_sorted(tables: list[pa.Table]) -> pa.Table:
@@ -158,7 +176,7 @@ def release_unused() -> None:
 def _order(columns: pa.Table) -> pa.Array | None:
     """Return the rows in sorted order; None if they are sorted already."""
     keys = columns["key"]
-    if LINE.name not in columns.column_names and pc.all(pc.less_equal(keys[:-1], keys[1:])).as_py() is not False:
+    if LINE.name not in columns.column_names and _is_sorted(keys):
         return None
     order = pc.sort_indices(columns, [(name, "ascending") for name in columns.column_names])
     return order.cast(pa.uint32()) if len(order) < 1 << 32 else order

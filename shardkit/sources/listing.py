@@ -305,6 +305,16 @@ class Source(abc.ABC):
         del part
         return None
 
+    def divided(self, part: Any) -> Sequence[Any]:
+        """Return smaller parts that list what a part lists, in its order; the part itself if it stays whole.
+
+        The driver calls it if several processes list the source; it may read the part's file once.
+
+        Raises:
+            MachineError: The disk or the network failed.
+        """
+        return [part]
+
     def in_folder(self, folder: Folder) -> "Source":
         """Return the same source with another folder, which shows a range of the names."""
         made: Source = replace(cast("Any", self), folder=folder)  # every layout is a dataclass

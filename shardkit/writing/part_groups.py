@@ -37,7 +37,7 @@ def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, P
     """
     parts = list(source.parts())
     if is_remote:
-        parts = [one for part in parts for one in slices_of(source, part)]
+        parts = [one for part in parts for one in _divided(source, part)]
     size = -(-len(parts) // MAX_GROUPS)
 
     def look(part: Any) -> tuple[int | None, ...]:
@@ -54,3 +54,9 @@ def part_groups(source: Source, *, is_remote: bool = False) -> list[tuple[int, P
         (index, PartGroup(parts[start : start + size], seen[start : start + size], is_remote))
         for index, start in enumerate(starts)
     ]
+
+
+def _divided(source: Source, part: Any) -> Sequence[Any]:
+    """Return the parts of a part that several workers list: ranges of a folder, or pieces of a file."""
+    slices = slices_of(source, part)
+    return slices if len(slices) > 1 else source.divided(part)

@@ -4,7 +4,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from shardkit.inventory.table import compact, concat_sorted, map_columns, moved_offsets, plain_type
+from shardkit.inventory.table import (
+    compact,
+    concat_sorted,
+    map_columns,
+    moved_offsets,
+    ordered_by_key,
+    plain_type,
+)
 
 # Keys of several bytes a letter, empty texts, nulls, numbers of all widths, a column that only one part has values in.
 ROWS = [
@@ -74,3 +81,16 @@ def test_texts_above_two_gibibytes_in_all_keep_their_offsets():
     # A whole table of that size takes minutes: tests/benchmarks/bench_plan.py with 100 million files makes one.
     starts = np.array([7, 10, 2**31 - 1], np.int32)
     assert moved_offsets(starts, 3 * 2**30).tolist() == [3 * 2**30, 3 * 2**30 + 3, 3 * 2**30 + 2**31 - 8]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 9])
+@pytest.mark.parametrize("keys", ["bbaazabc", "aabbbccd", "aabbcdab", "zyxzyx"])
+def test_rows_of_one_key_stay_in_the_order_of_the_source_wherever_its_parts_begin(keys, size):
+    rows = [{"key": key, "offset": i} for i, key in enumerate(keys)]
+    tables = [pa.Table.from_pylist(rows[start : start + size]) for start in range(0, len(rows), size)]
+    assert concat_sorted(ordered_by_key(tables)).to_pylist() == sorted(rows, key=lambda row: row["key"])
+
+
+def test_parts_that_follow_each_other_need_no_sorting():
+    tables = [pa.table({"key": list(keys)}) for keys in ("cd", "ef", "ab")]
+    assert [table["key"].to_pylist() for table in ordered_by_key(tables)] == [["a", "b"], ["c", "d"], ["e", "f"]]

@@ -44,6 +44,10 @@ class IgnoringSource(WrappedSource):
         """See Source."""
         return () if isinstance(part, HiddenFiles) else self.inner.listed_folders(part)
 
+    def divided(self, part: Any) -> Sequence[Any]:
+        """See Source."""
+        return [part] if isinstance(part, HiddenFiles) else self.inner.divided(part)
+
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """See Source; every hidden file is counted once, by the first glob that matches it."""
         if isinstance(part, HiddenFiles):

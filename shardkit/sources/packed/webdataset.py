@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from shardkit.archives.tar_members import BrokenTar, TarMember, buffered, tar_members
+from shardkit.archives.tar_members import BrokenTar, TarMember, buffered
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME, MISSING, TRUNCATED
@@ -37,25 +37,13 @@ from shardkit.sources.listing import (
 )
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.webdataset_labels import JSON_KEYS, LabelReader
+from shardkit.sources.packed.webdataset_pieces import MAX_DIVIDED_TARS, Tar, divide_tar
 from shardkit.sources.packed.webdataset_samples import is_junk, labels_of, probe, samples, suffix
 from shardkit.sources.path_splits import split_of_path
 from shardkit.sources.walking import children, folders_in, join
 from shardkit.storage import Entry, Folder, os_errors_as
 
 _COMPRESSED = (".tar.gz", ".tgz", ".tar.bz2", ".tar.xz", ".tar.zst")
-
-
-@dataclass(frozen=True, slots=True)
-class Tar:
-    """A part of the source: one shard.
-
-    Attributes:
-        path: Path of the .tar.
-        split: The split of all samples, if its name or folder gives one.
-    """
-
-    path: str
-    split: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,9 +96,13 @@ class WebDataset(Source):
         """Return one part for each .tar."""
         return list(self.tars)
 
+    def divided(self, part: Tar) -> list[Tar]:
+        """See Source; pieces of a large .tar, if there are few."""
+        return [part] if len(self.tars) > MAX_DIVIDED_TARS else divide_tar(self.folder, part)
+
     def list_part(self, part: Tar, batch_rows: int) -> Iterator[Listing]:
         """See Source; samples in the order of the .tar. Reads labels, and no images."""
-        skipped = dict(self.other_files) if part == self.tars[0] else {}
+        skipped = dict(self.other_files) if part.path == self.tars[0].path and not part.start else {}
         yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
 
     def _rows(self, part: Tar, skipped: dict[str, int]) -> Iterator[ListingRow]:
@@ -120,6 +112,7 @@ class WebDataset(Source):
             if found is None:
                 msg = f"{url}: the archive is gone; convert again"
                 raise DataError(msg)
+            part.refuse_changed(self.folder)
             with self.folder.open(part.path) as raw:
                 file = buffered(raw)
                 labels = LabelReader(file, self.json_keys, self.is_multi_label)
@@ -131,7 +124,7 @@ class _TarReader:
     """Reads the rows of one .tar.
 
     Attributes:
-        tar: The shard.
+        tar: The shard, or a piece of it.
         file: The open .tar.
         num_bytes: Size of the .tar.
         labels: Reads labels from the same file.
@@ -161,7 +154,7 @@ class _TarReader:
 
     def _members(self) -> Iterator[TarMember]:
         try:
-            for member in tar_members(self.file, self.num_bytes):
+            for member in self.tar.members(self.file, self.num_bytes):
                 if is_junk(member):
                     continue
                 if member.problem:
@@ -172,11 +165,13 @@ class _TarReader:
             self.broken = str(error)
 
     def _sample(self, members: Sequence[TarMember]) -> Iterator[ListingRow]:
-        images = [one for one in members if ending(one.name) in IMAGE_ENDINGS]
+        images = []
         labels = labels_of(members)
         for one in members:
             kind = ending(one.name)
-            if kind not in IMAGE_ENDINGS and suffix(one.name) not in labels:
+            if kind in IMAGE_ENDINGS:
+                images.append(one)
+            elif suffix(one.name) not in labels:
                 count_skipped(self.skipped, kind)
         # Of "1.jpg" and "1.seg.png", the first is the image and the second one of its annotations.
         plain = [one for one in images if "." not in suffix(one.name)]

@@ -70,7 +70,7 @@ class LabelReader:
         text = self._text(member, _MAX_LABEL_BYTES).strip(" \t\r\n")
         if not text:
             raise BadRecord(NO_LABEL, f"{printable(member.name)} is empty; write the class into it")
-        if any(unicodedata.category(char) == "Cc" for char in text):
+        if not text.isprintable() and any(unicodedata.category(char) == "Cc" for char in text):
             message = (
                 f"{printable(member.name)} holds {text[:8].encode()!r}, not a line of text; write the class as text"
             )

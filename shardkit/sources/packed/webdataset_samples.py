@@ -76,7 +76,7 @@ def samples(members: Iterable[TarMember]) -> Iterator[list[TarMember]]:
     sample: list[TarMember] = []
     prefix = ""
     for member in members:
-        found = _prefix(member.name)
+        found = sample_prefix(member.name)
         if found != prefix and sample:
             yield sample
             sample = []
@@ -101,6 +101,7 @@ def suffix(name: str) -> str:
     return name.rpartition("/")[2].partition(".")[2].lower()
 
 
-def _prefix(name: str) -> str:
+def sample_prefix(name: str) -> str:
+    """Return what the names of a sample's members have in common: the path up to the first dot of the name."""
     above, separator, base = name.rpartition("/")
     return f"{above}{separator}{base.partition('.')[0]}"

@@ -33,6 +33,10 @@ class ArchiveSource(WrappedSource):
         """See Source."""
         return () if isinstance(part, ArchiveProblems) else self.inner.listed_folders(part)
 
+    def divided(self, part: Any) -> Sequence[Any]:
+        """See Source."""
+        return [part] if isinstance(part, ArchiveProblems) else self.inner.divided(part)
+
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """See Source."""
         if not isinstance(part, ArchiveProblems):

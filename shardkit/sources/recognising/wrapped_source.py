@@ -58,6 +58,10 @@ class WrappedSource(Source):
         """See Source."""
         return self.inner.sliceable_folder(part) if self.inner.folder == self.folder else None
 
+    def divided(self, part: Any) -> Sequence[Any]:
+        """See Source."""
+        return self.inner.divided(part)
+
     def in_folder(self, folder: Folder) -> Source:
         """See Source."""
         made: WrappedSource = replace(self, folder=folder, inner=self.inner.in_folder(folder))
@@ -100,6 +104,10 @@ class NotedSource(WrappedSource):
     def listed_folders(self, part: Any) -> Sequence[str]:
         """See Source."""
         return () if isinstance(part, OtherFolders) else self.inner.listed_folders(part)
+
+    def divided(self, part: Any) -> Sequence[Any]:
+        """See Source."""
+        return [part] if isinstance(part, OtherFolders) else self.inner.divided(part)
 
     def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
         """See Source."""

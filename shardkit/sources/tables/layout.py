@@ -18,7 +18,7 @@ from shardkit.sources.tables.formats.csv_files import open_csv
 from shardkit.sources.tables.formats.excel_files import EXCEL_ENDINGS, open_excel
 from shardkit.sources.tables.formats.json_files import open_json, open_json_lines
 from shardkit.sources.tables.formats.parquet_files import open_parquet
-from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.tables.formats.records import TableFile, TablePart
 from shardkit.sources.tables.images.image_folder import Placement, place_images
 from shardkit.sources.tables.images.lookup import ImageLocation
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form
@@ -74,7 +74,11 @@ class Table(Source):
         """Return a part for each row group of a Parquet file or the whole other file, and one for the other images."""
         return [*self.file.parts(), UNLISTED]
 
-    def list_part(self, part: int, batch_rows: int) -> Iterator[Listing]:
+    def divided(self, part: TablePart) -> Sequence[TablePart]:
+        """See Source; pieces of CSV, TSV and JSON Lines."""
+        return [part] if part == UNLISTED or not isinstance(part, int) else self.file.divided(part)
+
+    def list_part(self, part: TablePart, batch_rows: int) -> Iterator[Listing]:
         """See Source; records in the file's order. Does not look up whether images exist.
 
         Records of the split DISCARD, and images next to named ones that no record names, are counted as skipped.
@@ -86,7 +90,7 @@ class Table(Source):
             return
         yield from batched(self.schema, self._rows(part, key_of, skipped), batch_rows, skipped)
 
-    def _rows(self, part: int, key_of: Callable[[object], str], skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def _rows(self, part: TablePart, key_of: Callable[[object], str], skipped: dict[str, int]) -> Iterator[ListingRow]:
         row = self.columns.rows(self.file.name, key_of)
         for record in self.file.records(part):
             if self.columns.is_discarded(record):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from shardkit.errors import CallError, DataError
-from shardkit.naming import relative_path_problem
+from shardkit.naming import PLAIN_PATH, relative_path_problem
 from shardkit.reject_reasons import BAD_PATH
 from shardkit.sources.listing import BadRecord
 from shardkit.sources.options import SourceOptions
@@ -22,8 +22,6 @@ from shardkit.sources.tables.refusals import Choice, refuse
 from shardkit.storage import Folder, open_folder
 
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*)://")
-# Paths that are keys already, found without a loop over their characters in Python.
-_PLAIN = re.compile(r"(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_ .-]+(?:/(?!\.{1,2}(?:/|\Z))[A-Za-z0-9_ .-]+)*")
 _MAX_PATH = 4096  # characters: Linux's PATH_MAX; object stores allow 1,024 bytes
 
 
@@ -65,7 +63,7 @@ class KeyBuilder:
         if len(path) > _MAX_PATH:
             msg = f"the path {shown(path)} has {len(path):,} characters, more than {_MAX_PATH:,}"
             raise BadRecord(BAD_PATH, msg)
-        if not self.absolute_only and not self.prefixes and _PLAIN.fullmatch(path):
+        if not self.absolute_only and not self.prefixes and PLAIN_PATH.fullmatch(path):
             return path
         mapped = replace_prefix(path, self.prefixes)
         absolute = absolute_form(mapped)
@@ -87,7 +85,7 @@ class KeyBuilder:
                 "images"
             )
             raise BadRecord(BAD_PATH, msg)
-        if not _PLAIN.fullmatch(relative) and (problem := relative_path_problem(relative)):
+        if problem := relative_path_problem(relative):
             msg = f"the path {shown(path)} may not be followed: {problem}; write it relative to {self.root}"
             raise BadRecord(BAD_PATH, msg)
         return relative

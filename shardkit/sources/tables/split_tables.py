@@ -12,7 +12,7 @@ from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.listing import PATH, Listing, Source, batched
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.subfolders import subfolder
-from shardkit.sources.tables.formats.records import TableFile
+from shardkit.sources.tables.formats.records import TableFile, TablePart
 from shardkit.sources.tables.layout import UNLISTED, Table, count_others, open_table_file, open_table_in
 from shardkit.sources.tables.roles import read_prefix
 from shardkit.sources.walking import file_or_folder, folders_in, join
@@ -83,7 +83,12 @@ class SplitTables(Source):
             if part != UNLISTED or first[one.above] == i
         ]
 
-    def list_part(self, part: tuple[int, int], batch_rows: int) -> Iterator[Listing]:
+    def divided(self, part: tuple[int, TablePart]) -> Sequence[tuple[int, TablePart]]:
+        """See Source."""
+        number, of_table = part
+        return [(number, piece) for piece in self.tables[number].table.divided(of_table)]
+
+    def list_part(self, part: tuple[int, TablePart], batch_rows: int) -> Iterator[Listing]:
         """See Source; records in their file's order."""
         one = self.tables[part[0]]
         if part[1] == UNLISTED:

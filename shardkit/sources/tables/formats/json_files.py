@@ -3,9 +3,9 @@
 import codecs
 import json
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, takewhile
 from typing import Any, ClassVar, Literal
 
 import pyarrow as pa
@@ -19,10 +19,12 @@ from shardkit.sources.tables.formats.records import (
     PREFIX_RECORDS,
     Record,
     TableFile,
+    TablePart,
     first_repeated,
     refuse_many_columns,
     shown,
 )
+from shardkit.sources.tables.formats.text_pieces import RecordRule, TextPiece, divide_text
 from shardkit.sources.tables.formats.values import kinds_of_value, type_of_kinds
 from shardkit.storage import Folder, os_errors_as
 
@@ -38,10 +40,15 @@ class JsonLinesFile(TableFile):
         """Return one part, because lines have to be counted."""
         return [0]
 
-    def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
+    def divided(self, part: int) -> Sequence[TablePart]:
+        """See TableFile; pieces of about 8 MiB."""
+        rule = RecordRule(lambda lines: (line.number for line in lines), lambda _: True)
+        return divide_text(self.folder, self.path, rule) or [part]
+
+    def records(self, part: TablePart, wanted: frozenset[int] | None = None) -> Iterator[Record]:
         """See TableFile; empty lines are skipped."""
         known = set(self.columns)
-        for number, found in self.objects():
+        for number, found in self.objects(part):
             if isinstance(found, str):
                 yield Record(number, (), found)
                 continue
@@ -50,8 +57,11 @@ class JsonLinesFile(TableFile):
                 continue
             yield Record(number, [found.get(name) for name in self.columns], None)
 
-    def objects(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
-        """Yield the number of each record, and its object or what is wrong with it."""
+    def objects(self, part: TablePart = 0) -> Iterator[tuple[int, dict[str, Any] | str]]:
+        """Yield the number of each record of a part, and its object or what is wrong with it."""
+        if isinstance(part, TextPiece):
+            lines = part.lines(self.folder, self.path)
+            return _objects(takewhile(lambda line: not part.ends_before(line.number), lines))
         return _objects(read_lines(self.folder, self.path))
 
     def types(self, records: Iterable[Record], columns: Iterable[int]) -> dict[int, pa.DataType | None]:
@@ -74,8 +84,13 @@ class JsonFile(JsonLinesFile):
 
     format_name: ClassVar[str] = "JSON"
 
-    def objects(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
+    def divided(self, part: int) -> Sequence[TablePart]:
+        """See TableFile; one part: where an element begins follows from all brackets and quotes before it."""
+        return [part]
+
+    def objects(self, part: TablePart = 0) -> Iterator[tuple[int, dict[str, Any] | str]]:
         """See JsonLinesFile; numbers are those of the list's elements, from 1."""
+        del part
         with os_errors_as("read the table", self.url), self.folder.open(self.path) as file:
             items = top_level_items(file, self.url, _DECODER)
             for number, (name, value) in enumerate(items, 1):

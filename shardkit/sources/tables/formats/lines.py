@@ -1,8 +1,10 @@
 """Read a text file line by line, whatever it contains; the longest line that is allowed bounds the memory."""
 
 import codecs
-from collections.abc import Callable, Iterator
-from itertools import chain
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import chain, count, repeat
 from typing import NamedTuple
 
 from shardkit.errors import DataError
@@ -10,8 +12,8 @@ from shardkit.storage import Folder, os_errors_as
 
 MAX_LINE_BYTES = 16 << 20  # 16 MiB
 READ_BYTES = 1 << 20  # 1 MiB
-_UTF_8_MARK = b"\xef\xbb\xbf"
-_UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
+UTF_8_MARK = codecs.BOM_UTF8
+UTF_16_MARKS = (b"\xff\xfe", b"\xfe\xff")
 
 
 class Line(NamedTuple):
@@ -22,44 +24,79 @@ class Line(NamedTuple):
     problem: str | None
 
 
-def read_lines(folder: Folder, path: str) -> Iterator[Line]:
+class LineStart(NamedTuple):
+    """A place in a file where a line begins: its offset in bytes, and the line's number from 1."""
+
+    offset: int
+    number: int
+
+
+FIRST_LINE = LineStart(0, 1)
+# Faster than Line(...), which is a function in Python.
+_new_line: Callable[[tuple[int, str, None]], Line] = partial(tuple.__new__, Line)
+
+
+def read_lines(
+    folder: Folder, path: str, start: LineStart = FIRST_LINE, measure: Callable[[Iterator[int]], object] | None = None
+) -> Iterator[Line]:
     """Yield lines, which end in LF, CR LF or CR; a byte order mark says whether the file is UTF-8 or UTF-16.
+
+    Args:
+        folder: The folder of the file.
+        path: Path of the file.
+        start: The first line; in UTF-16, only FIRST_LINE. A byte order mark is looked for there only.
+        measure: Function that receives the sizes of the lines in bytes, in their order and before the lines. A line
+            that is too long has the size of what was read of it.
 
     Raises:
         DataError: The file is damaged UTF-16.
         MachineError: The disk or the network failed.
     """
     url = f"{folder.url}/{path}"
-    number = 0
+    number = start.number - 1
     rest = b""  # the beginning of a line whose end is not read yet
     dropping = False  # inside a line that was too long
     with os_errors_as("read the table", url), folder.open(path) as file:
+        file.seek(start.offset)
         chunk = file.read(READ_BYTES)
         read: Callable[[], bytes] = lambda: file.read(READ_BYTES)  # noqa: E731
-        if chunk.startswith(_UTF_16_MARKS):  # Excel's "Unicode text"
-            read = _utf_8_of_utf_16(chunk, read, url)
-            chunk = read()
-        chunk = chunk.removeprefix(_UTF_8_MARK)
+        if not start.offset:
+            if chunk.startswith(UTF_16_MARKS):  # Excel's "Unicode text"
+                read = _utf_8_of_utf_16(chunk, read, url)
+                chunk = read()
+            chunk = chunk.removeprefix(UTF_8_MARK)
         while chunk:
             # A line that ends in CR also waits in `rest`: the next chunk may begin with its LF.
-            pieces = (rest + chunk).splitlines(keepends=True)
+            block = rest + chunk
+            pieces = block.splitlines(keepends=True)
             rest = b"" if pieces[-1].endswith(b"\n") else pieces.pop()
             if dropping and pieces:
                 del pieces[0]
                 dropping = False
-            for piece in pieces:
-                number += 1
-                yield _line(number, piece)
+            if measure is not None:
+                measure(map(len, pieces))
+            yield from _lines(number + 1, pieces, may_be_bad=len(block) > MAX_LINE_BYTES or b"\0" in block)
+            number += len(pieces)
             if dropping:
-                rest = b""
+                rest = b"\r" if rest.endswith(b"\r") else b""  # the line's end, unless a LF follows
             elif len(rest) > MAX_LINE_BYTES:
                 number += 1
+                if measure is not None:
+                    measure(iter([len(rest)]))
                 yield _too_long(number)
-                dropping, rest = True, b""
+                dropping, rest = True, b"\r" if rest.endswith(b"\r") else b""
             chunk = read()
-    for piece in rest.splitlines(keepends=True):
-        number += 1
-        yield _line(number, piece)
+    pieces = [] if dropping else rest.splitlines(keepends=True)
+    if measure is not None:
+        measure(map(len, pieces))
+    yield from _lines(number + 1, pieces, may_be_bad=True)
+
+
+def _lines(number: int, pieces: Sequence[bytes], *, may_be_bad: bool) -> Iterator[Line]:
+    if not may_be_bad:
+        with contextlib.suppress(UnicodeDecodeError):
+            return map(_new_line, zip(count(number), [*map(bytes.decode, pieces)], repeat(None)))
+    return map(_line, count(number), pieces)
 
 
 def _utf_8_of_utf_16(first: bytes, read: Callable[[], bytes], url: str) -> Callable[[], bytes]:

@@ -10,11 +10,14 @@ import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.sources.listing import encodable_path
+from shardkit.sources.tables.formats.text_pieces import TextPiece
 from shardkit.storage import Folder
 
 PREFIX_RECORDS = 1000  # records from the beginning that decide how columns are read
 MAX_COLUMNS = 5000  # of a table: each may become a feature of every example; listing 5,000 takes about a second
 _NAMES_SHOWN = 20
+
+TablePart = int | TextPiece  # a number of TableFile.parts(), or a piece of it
 
 
 class Record(NamedTuple):
@@ -76,9 +79,16 @@ class TableFile(abc.ABC):
     def parts(self) -> list[int]:
         """Return the numbers of the parts that can be read in parallel."""
 
+    def divided(self, part: int) -> Sequence[TablePart]:
+        """Return smaller parts with the records of a part in the same order; the part itself if it stays whole.
+
+        May read the table once.
+        """
+        return [part]
+
     @abc.abstractmethod
-    def records(self, part: int, wanted: frozenset[int] | None = None) -> Iterator[Record]:
-        """Yield records in the file's order; with `wanted`, only these columns need values.
+    def records(self, part: Any, wanted: frozenset[int] | None = None) -> Iterator[Record]:
+        """Yield the records of a part in the file's order; with `wanted`, only these columns need values.
 
         Raises:
             DataError: The file cannot be read from some position on.
