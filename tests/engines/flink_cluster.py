@@ -16,6 +16,7 @@ SETTINGS = {
     "rest.address": "localhost",
     "taskmanager.host": "localhost",
     "taskmanager.numberOfTaskSlots": 1,
+    "blob.service.cleanup.interval": 60,  # seconds; a TaskManager keeps the jars of each job, 155 MB
     "heartbeat.interval": 2000,  # milliseconds
     "heartbeat.timeout": 10000,
     "restart-strategy.type": "fixed-delay",

@@ -137,12 +137,19 @@ def free_ports(*names):
 def below(pid):
     """The ids of all processes that a process has started, directly or not."""
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in map(int, task.read_text().split()):
-            yield child
-            yield from below(child)
+        with contextlib.suppress(OSError):  # it has ended in between
+            for child in map(int, task.read_text().split()):
+                yield child
+                yield from below(child)
+
+
+def command(pid):
+    """The words of a process's command line; empty if it has ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    return []
 
 
 def is_worker(pid):
     """Whether a process is one of Beam's workers."""
-    words = Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
-    return any("SdkHarness" in word or word.endswith("/worker.py") for word in words)
+    return any("SdkHarness" in word or word.endswith("/worker.py") for word in command(pid))

@@ -7,11 +7,14 @@ import urllib.request
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from .processes import Processes, below, free_ports
+from .processes import Processes, below, command, free_ports
 
 VARIABLE = "SHARDKIT_SPARK_JOB_SERVER_JAR"
 HOME = "SPARK_HOME"
+EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 PORTS = ("master", "page", "job", "artifact", "expansion")
+# An executor's folder has the job server's jars, hundreds of megabytes; the folders of ended applications are removed.
+CLEANUP = [f"-Dspark.worker.cleanup.{name}" for name in ("enabled=true", "interval=20", "appDataTtl=20")]
 LOCAL = {"SPARK_LOCAL_IP": "127.0.0.1", "SPARK_SCALA_VERSION": "2.12"}
 
 
@@ -26,13 +29,13 @@ class SparkCluster(Processes):
 
     def begin(self):
         """Start everything, and wait until all workers are there and the job server answers."""
-        spark = f"{os.environ[HOME]}/jars/*"
-        host = ["--host", "localhost", "--webui-port"]
-        address = ["--port", self.ports["master"], self.ports["page"]]
-        self.java("master", spark, "org.apache.spark.deploy.master.Master", *address[:2], *host, address[2], **LOCAL)
+        spark, package, host = f"{os.environ[HOME]}/jars/*", "org.apache.spark.deploy", ["--host", "localhost"]
+        ports = ["--port", self.ports["master"], "--webui-port", self.ports["page"]]
+        self.java("master", spark, f"{package}.master.Master", *host, *ports, **LOCAL)
         for name in ("worker1", "worker2"):
             size = ["--cores", "1", "--memory", "1500m", "--work-dir", self.folder / f"{name}-work"]
-            self.java(name, spark, "org.apache.spark.deploy.worker.Worker", *host, "0", *size, self.master, **LOCAL)
+            main = f"{package}.worker.Worker"
+            self.java(name, spark, main, *host, "--webui-port", 0, *size, self.master, options=CLEANUP, **LOCAL)
         self.java(
             "jobserver",
             f"{os.environ[VARIABLE]}:{spark}",
@@ -47,7 +50,8 @@ class SparkCluster(Processes):
 
     def kill_host(self):
         """Kill an executor; Spark's worker starts another one."""
-        os.kill(next(pid for pid in below(self.started["worker1"].pid) if _is_executor(pid)), signal.SIGKILL)
+        executors = (pid for pid in below(self.started["worker1"].pid) if EXECUTOR in command(pid))
+        os.kill(next(executors), signal.SIGKILL)
 
     @property
     def master(self):
@@ -83,7 +87,3 @@ class SparkCluster(Processes):
     def _ask(self):
         with urllib.request.urlopen(f"http://localhost:{self.ports['page']}/json/", timeout=10) as answer:
             return json.loads(answer.read())
-
-
-def _is_executor(pid):
-    return b"CoarseGrainedExecutorBackend" in Path(f"/proc/{pid}/cmdline").read_bytes()
