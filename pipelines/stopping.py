@@ -28,6 +28,7 @@ from shardkit.doctor.engine import Engine
 from shardkit.doctor.flink import DIRECT
 
 REQUEST_SECONDS = 5.0
+REQUESTS = 3  # before Flink counts as gone: while it receives a job's jars on a busy host, one was seen to take longer
 CANCEL_SECONDS = 10.0  # until the engine has stopped the job
 APPEAR_SECONDS = 3.0  # of a job whose submission may not have begun
 UPLOAD_SECONDS = 30.0  # of a job that the job server has taken: it uploads its jars to Flink first, 13 s were seen
@@ -126,10 +127,16 @@ def _find(url: str, name: str, seconds: float) -> str | None:
         time.sleep(LOOK_SECONDS)
 
 
-def _ask(url: str, method: str = "GET") -> Any:
+def _ask(url: str, method: str = "GET", requests: int = REQUESTS) -> Any:
     request = urllib.request.Request(url, method=method)  # noqa: S310 - the user's own --flink_master
-    with DIRECT.open(request, timeout=REQUEST_SECONDS) as answer:
-        return json.loads(answer.read() or b"{}")
+    try:
+        with DIRECT.open(request, timeout=REQUEST_SECONDS) as answer:
+            return json.loads(answer.read() or b"{}")
+    except OSError as error:
+        is_late = isinstance(error, TimeoutError) or isinstance(getattr(error, "reason", None), TimeoutError)
+        if not is_late or requests == 1:
+            raise
+    return _ask(url, method, requests - 1)
 
 
 def _has_ended(result: Any) -> bool:

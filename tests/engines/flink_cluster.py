@@ -1,127 +1,93 @@
-"""A Flink cluster, a job server and a worker pool as processes of this host, from one Java class path."""
+"""Flink with two TaskManagers, a worker pool for each, and a job server, from one Java class path."""
 
-import contextlib
 import json
 import os
-import socket
-import subprocess
-import sys
-import time
+import platform
 import urllib.request
 from dataclasses import dataclass, field
-from pathlib import Path
 
-from ..cli.calling import environment
+from .processes import Processes, free_ports
 
-START_SECONDS = 120
-MEMORY = {
-    "cpu.cores": "1.0",
-    "memory.task.heap.size": "256m",
-    "memory.task.off-heap.size": "0b",
-    "memory.framework.heap.size": "128m",
-    "memory.framework.off-heap.size": "128m",
-    "memory.jvm-metaspace.size": "256m",
-    "memory.jvm-overhead.min": "192m",
-    "memory.jvm-overhead.max": "192m",
-    "memory.network.min": "256m",  # two jobs of two slots at the same time, one of them interrupted
-    "memory.network.max": "256m",
-    "memory.managed.size": "256m",
+VARIABLE = "SHARDKIT_FLINK_JOB_SERVER_JAR"
+HOSTS = ("1", "2")  # of the names and the last numbers of addresses
+RUNTIME = "org.apache.flink.runtime"
+SETTINGS = {
+    "jobmanager.rpc.address": "localhost",
+    "rest.address": "localhost",
+    "taskmanager.host": "localhost",
+    "taskmanager.numberOfTaskSlots": 1,
+    "blob.service.cleanup.interval": 60,  # seconds; a TaskManager keeps the jars of each job, 155 MB
+    "heartbeat.interval": 2000,  # milliseconds
+    "heartbeat.timeout": 10000,
+    "restart-strategy.type": "fixed-delay",
+    "restart-strategy.fixed-delay.attempts": 10,
+    "restart-strategy.fixed-delay.delay": "2 s",
+    "taskmanager.cpu.cores": "1.0",
+    # Without these, a TaskManager expects the numbers from Flink's scripts.
+    "taskmanager.memory.task.heap.size": "256m",
+    "taskmanager.memory.task.off-heap.size": "0b",
+    "taskmanager.memory.framework.heap.size": "128m",
+    "taskmanager.memory.framework.off-heap.size": "128m",
+    "taskmanager.memory.jvm-metaspace.size": "256m",
+    "taskmanager.memory.jvm-overhead.min": "192m",
+    "taskmanager.memory.jvm-overhead.max": "192m",
+    "taskmanager.memory.network.min": "256m",  # two jobs at the same time, one of them interrupted
+    "taskmanager.memory.network.max": "256m",
+    "taskmanager.memory.managed.size": "256m",
 }
-# Flink's own scripts open these packages; java starts here without them.
-OPENED = (
-    "lang",
-    "lang.reflect",
-    "net",
-    "io",
-    "nio",
-    "text",
-    "time",
-    "util",
-    "util.concurrent",
-    "util.concurrent.atomic",
-)
 
 
 @dataclass
-class Cluster:
-    """Flink with one TaskManager of two slots; the worker pool's working directory is `worker`."""
+class FlinkCluster(Processes):
+    """Two TaskManagers of one slot; the host `pool` is for each of them its own worker pool, as on two hosts."""
 
-    folder: Path
-    class_path: str
-    processes: list[subprocess.Popen] = field(default_factory=list)
-    ports: dict[str, int] = field(default_factory=dict)
+    class_path: str = field(default_factory=lambda: os.environ[VARIABLE])
+    ports: dict[str, int] = field(default_factory=lambda: free_ports(*PORTS))
 
-    def start(self):
-        """Start everything, and wait until there are two slots and the job server answers."""
-        names = ("rest", "rpc", "blob", "jobs", "artifacts", "expansion", "pool")
-        self.ports = free_ports(names)
-        (self.folder / "conf").mkdir()
-        (self.folder / "worker").mkdir()
-        settings = {
-            "jobmanager.rpc.address": "localhost",
-            "jobmanager.rpc.port": self.ports["rpc"],
-            "blob.server.port": self.ports["blob"],
-            "rest.address": "localhost",
-            "rest.port": self.ports["rest"],
-            "io.tmp.dirs": self.folder / "tmp",
-            "taskmanager.host": "localhost",
-            "taskmanager.resource-id": "tm",  # else its memory is asked from Flink's scripts
-            "taskmanager.numberOfTaskSlots": 2,
-            **{f"taskmanager.{name}": value for name, value in MEMORY.items()},
-        }
+    needs = (VARIABLE,)
+    over = frozenset({"CANCELED", "FINISHED"})
+
+    def begin(self):
+        """Start everything, and wait until all slots are there and the job server answers."""
+        ports = {f"{name}.port": self.ports[name] for name in ("jobmanager.rpc", "blob.server", "rest")}
+        settings = SETTINGS | ports | {"io.tmp.dirs": self.folder / "tmp"}
         text = "".join(f"{name}: {value}\n" for name, value in settings.items())
-        (self.folder / "conf" / "flink-conf.yaml").write_text(text)
-        runtime, conf = "org.apache.flink.runtime", ["--configDir", self.folder / "conf"]
-        self.java("jobmanager", f"{runtime}.entrypoint.StandaloneSessionClusterEntrypoint", *conf)
-        self.java("taskmanager", f"{runtime}.taskexecutor.TaskManagerRunner", *conf)
+        (self.folder / "flink-conf.yaml").write_text(text)
+        self._flink("jobmanager", f"{RUNTIME}.entrypoint.StandaloneSessionClusterEntrypoint")
+        for host in HOSTS:
+            (self.folder / f"hosts{host}").write_text(
+                f"127.0.0.1 localhost\n127.0.0.1 {platform.node()}\n127.0.0.{host} pool\n"
+            )
+            self.pool(f"pool{host}", f"127.0.0.{host}", self.ports["pool"])
+            self.start_host(host)
         self.java(
             "jobserver",
+            self.class_path,
             "org.apache.beam.runners.flink.FlinkJobServerDriver",
-            f"--flink-master={self.rest}",
-            "--job-host=localhost",
-            *(f"--{name}-port={self.ports[of]}" for name, of in SERVER_PORTS),
-            f"--artifacts-dir={self.folder / 'artifacts'}",
+            *(f"--flink-master={self.rest}", "--job-host=localhost", f"--artifacts-dir={self.folder / 'artifacts'}"),
+            *(f"--{name}-port={self.ports[name]}" for name in ("job", "artifact", "expansion")),
         )
-        pool = [sys.executable, "-m", "apache_beam.runners.worker.worker_pool_main"]
-        # The pool starts plain `python` for each worker.
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self.process("pool", [*pool, f"--service_port={self.ports['pool']}"], self.folder / "worker", PATH=path)
-        self.wait(lambda: self.ask("/overview")["slots-available"] == 2)
-        for name in ("jobs", "pool"):
-            self.wait(lambda port=self.ports[name]: socket.create_connection(("localhost", port), 1).close() is None)
+        self.wait(lambda: self.ask("/overview")["slots-available"] == len(HOSTS))
+        self.wait_for_port(self.ports["job"])
+        for host in HOSTS:
+            self.wait_for_port(self.ports["pool"], f"127.0.0.{host}")
 
-    def end(self):
-        """End every process that was started."""
-        for process in reversed(self.processes):
-            process.terminate()
-        for process in self.processes:
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                process.wait(20)
-            process.kill()
-            process.wait()
+    def start_host(self, host):
+        """Start a TaskManager."""
+        name = f"taskmanager{host}"
+        options = [f"-Djdk.net.hosts.file={self.folder / f'hosts{host}'}"]
+        self._flink(
+            name, f"{RUNTIME}.taskexecutor.TaskManagerRunner", f"-Dtaskmanager.resource-id={name}", java=options
+        )
 
-    def java(self, name, main, *arguments):
-        opened = [f"--add-opens=java.base/java.{package}=ALL-UNNAMED" for package in OPENED]
-        opened += ["--add-opens=java.base/sun.nio.ch=ALL-UNNAMED", "--add-exports=java.base/sun.net.util=ALL-UNNAMED"]
-        memory = ["-Xmx600m", "-XX:MaxDirectMemorySize=700m"]
-        self.process(name, ["java", *memory, *opened, "-cp", self.class_path, main, *map(str, arguments)], self.folder)
+    def kill_host(self):
+        """Kill a TaskManager; another one takes its place, as a supervisor would start it."""
+        self.kill("taskmanager1")
+        self.wait(lambda: self.ask("/overview")["taskmanagers"] == 1)  # else the new one is taken for the old one
+        self.start_host("1")
 
-    def process(self, name, command, folder, **changed):
-        with open(self.folder / f"{name}.log", "w") as log:
-            env = environment(**changed)
-            started = subprocess.Popen(command, stdout=log, stderr=log, cwd=folder, env=env, start_new_session=True)
-        self.processes.append(started)
-
-    def wait(self, is_ready):
-        deadline = time.monotonic() + START_SECONDS
-        while True:
-            with contextlib.suppress(OSError, KeyError):
-                if is_ready():
-                    return
-            ended = [process.args[-1] for process in self.processes if process.poll() is not None]
-            assert not ended, f"ended: {ended}; see {self.folder}/*.log"
-            assert time.monotonic() < deadline, f"see {self.folder}/*.log"
-            time.sleep(0.2)
+    def _flink(self, name, main, *arguments, java=()):
+        self.java(name, self.class_path, main, "--configDir", self.folder, *arguments, options=java)
 
     @property
     def rest(self):
@@ -129,13 +95,21 @@ class Cluster:
         return f"localhost:{self.ports['rest']}"
 
     @property
+    def runner(self):
+        """Options for a conversion on this cluster, less those of the environment."""
+        endpoint = f"--job_endpoint=localhost:{self.ports['job']}"
+        return ["--runner=PortableRunner", endpoint, f"--flink_master={self.rest}", "--parallelism=2"]
+
+    @property
     def options(self):
-        """Options for a conversion on this cluster."""
-        return [
-            *("--runner=PortableRunner", f"--job_endpoint=localhost:{self.ports['jobs']}", "--parallelism=2"),
-            *("--environment_type=EXTERNAL", f"--environment_config=localhost:{self.ports['pool']}"),
-            f"--flink_master={self.rest}",
-        ]
+        """Options for a conversion on this cluster, by worker pools."""
+        pool = f"--environment_config=pool:{self.ports['pool']}"
+        return [*self.runner, "--environment_type=EXTERNAL", pool]
+
+    @property
+    def version(self):
+        """Flink's version."""
+        return self.ask("/config")["flink-version"]
 
     def ask(self, path):
         """The answer of Flink's REST interface."""
@@ -146,14 +120,16 @@ class Cluster:
         """The state of each job by its id."""
         return {job["jid"]: job["state"] for job in self.ask("/jobs/overview")["jobs"]}
 
+    def failures(self):
+        """The number of failures after which jobs were restarted, or failed."""
+        return sum(len(self.ask(f"/jobs/{job}/exceptions")["exceptionHistory"]["entries"]) for job in self.jobs())
 
-SERVER_PORTS = (("job", "jobs"), ("artifact", "artifacts"), ("expansion", "expansion"))
+    def written(self):
+        """The seconds that the last job took for its shards, and the number of shards by task."""
+        job = max(self.ask("/jobs/overview")["jobs"], key=lambda job: job["start-time"])["jid"]
+        vertex = next(one for one in self.ask(f"/jobs/{job}")["vertices"] if "WriteShard" in one["name"])
+        tasks = self.ask(f"/jobs/{job}/vertices/{vertex['id']}")["subtasks"]
+        return vertex["duration"] / 1000, [task["metrics"]["read-records"] for task in tasks]
 
 
-def free_ports(names):
-    """A free port for each name."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in names]
-        for one in sockets:
-            one.bind(("localhost", 0))
-        return {name: one.getsockname()[1] for name, one in zip(names, sockets, strict=True)}
+PORTS = ("jobmanager.rpc", "blob.server", "rest", "job", "artifact", "expansion", "pool")

@@ -1,6 +1,7 @@
 """Other runners than the one in this process write the same bytes: real job services, real worker processes."""
 
 import json
+import os
 import shutil
 import signal
 import subprocess
@@ -69,6 +70,16 @@ def test_a_job_service_that_does_not_answer_is_told_and_not_waited_for(source):
     assert done.returncode == 3
     assert is_one_sentence(done.stderr)
     assert "no job service answers at --job_endpoint localhost:1: Connection refused; start it" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.skipif("SHARDKIT_PRISM" not in os.environ, reason="SHARDKIT_PRISM names no prism, see pipelines/README.md")
+def test_prism_writes_the_same_bytes(source, by_default, tmp_path):
+    prism = ["--runner=PrismRunner", f"--prism_location={os.environ['SHARDKIT_PRISM']}"]
+    done = run("convert", source, tmp_path / "out", *OPTIONS, *prism)
+    assert done.returncode == 0, done.stderr
+    assert digests(tmp_path / "out") == digests(by_default)
+    assert call("verify", tmp_path / "out", "--deep").exit_code == 0
 
 
 @pytest.mark.slow

@@ -76,10 +76,10 @@ def interrupt(monkeypatch, source, output, *options, shards):
     assert len(list(output.glob("*.index.parquet"))) == shards
 
 
-def start_until(reached, *arguments, **options):
+def start_until(reached, *arguments, seconds=TIMEOUT_SECONDS, **options):
     """A process of shardkit that still runs, as soon as `reached()` is true."""
     process = start(*arguments, **options)
-    deadline = time.monotonic() + TIMEOUT_SECONDS
+    deadline = time.monotonic() + seconds
     while not reached():
         if process.poll() is not None or time.monotonic() > deadline:
             process.kill()

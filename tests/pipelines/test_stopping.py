@@ -1,8 +1,10 @@
 """Jobs are stopped on their engine by its own interface; a server with Flink's REST interface answers here."""
 
+import contextlib
 import json
 import re
 import threading
+import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
@@ -23,10 +25,15 @@ class Flink:
         self.jobs = {}  # name: state
         self.cancelled = []
         self.obeys = True
+        self.pauses = []  # seconds, of the next answers
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
             def answer(self, value, code=200):
+                with contextlib.suppress(ConnectionError):  # whoever asked has gone
+                    self.answer_in_time(value, code)
+
+            def answer_in_time(self, value, code):
                 body = json.dumps(value).encode()
                 self.send_response(code)
                 self.send_header("Content-Length", str(len(body)))
@@ -34,6 +41,7 @@ class Flink:
                 self.wfile.write(body)
 
             def do_GET(self):
+                time.sleep(outer.pauses.pop() if outer.pauses else 0)
                 jobs = [{"jid": f"id-{name}", "name": name, "state": state} for name, state in outer.jobs.items()]
                 if self.path == "/jobs/overview":
                     self.answer({"jobs": jobs})
@@ -91,6 +99,14 @@ def test_a_job_that_appears_a_moment_later_is_cancelled_too(flink):
     threading.Timer(0.1, lambda: flink.jobs.update({"shardkit-0011aabb": "CREATED"})).start()
     assert stop_job(pipeline_on(flink), print) == ""
     assert flink.jobs == {"shardkit-0011aabb": "CANCELED"}
+
+
+@pytest.mark.parametrize(("pauses", "is_told"), [([0.3, 0.3], False), ([0.3] * 3, True)])
+def test_a_flink_that_is_too_busy_for_two_answers_is_asked_again(pauses, is_told, flink, monkeypatch):
+    monkeypatch.setattr(stopping, "REQUEST_SECONDS", 0.1)
+    flink.jobs["shardkit-0011aabb"], flink.pauses = "RUNNING", pauses
+    assert ("did not answer (timed out)" in stop_job(pipeline_on(flink), print)) == is_told
+    assert flink.cancelled == ([] if is_told else ["shardkit-0011aabb"])
 
 
 def test_the_proxy_of_the_environment_is_not_asked(flink, monkeypatch):
