@@ -159,8 +159,6 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
     Raises:
         CallError: An option is unknown; the message names the most similar known one.
     """
-    if not flags:
-        return
     parser = _parser()
     given, unknown = parser.parse_known_args(list(flags))
     passed_on = job_server_options(given.runner)

@@ -24,7 +24,7 @@ from apache_beam.options.pipeline_options import (
     StandardOptions,
 )
 
-from shardkit.doctor.engine import Engine
+from shardkit.doctor.engine import Engine, engine_kind
 from shardkit.doctor.flink import DIRECT
 
 REQUEST_SECONDS = 5.0
@@ -60,7 +60,7 @@ def stop_job(pipeline: Pipeline, say: Callable[[str], None]) -> str:
     result = getattr(pipeline, "result", None)
     if flink is not None:
         return _stop_on_flink(flink, name, result, say)
-    if _has_ended(result):
+    if _has_ended(result) or (result is None and _runs_here(options)):
         return ""
     if result is not None:
         _cancel(result)
@@ -155,6 +155,11 @@ def _is_going_on(result: Any) -> bool:
         return False
 
 
+def _runs_here(options: PipelineOptions) -> bool:
+    """Return whether the runner is none of an engine: then it returns a result only after it has done all the work."""
+    return engine_kind(options.view_as(StandardOptions).runner) in {"direct", "other"}
+
+
 def _cancel(result: Any) -> None:
     """Ask Beam to cancel, and wait for a while: some runners do."""
 
@@ -168,11 +173,11 @@ def _cancel(result: Any) -> None:
 
 
 def _how(options: PipelineOptions, name: str) -> str:
-    runner = str(options.view_as(StandardOptions).runner or "")
+    runner = options.view_as(StandardOptions).runner
     endpoint = options.view_as(PortableOptions).job_endpoint
-    if "Dataflow" in runner:
+    if engine_kind(runner) == "dataflow":
         return f"run: gcloud dataflow jobs list --filter=name={name}, and gcloud dataflow jobs cancel with its id"
-    if "Spark" in runner:
+    if engine_kind(runner) == "spark":
         return "end the application of this name in Spark's web page or, if the job server started it, end that server"
     return (
         f"cancel the job of this name on the engine behind {endpoint or runner}; with --flink_master=HOST:8081, "

@@ -56,8 +56,8 @@ class BeamChecker:
         check.raise_failure()
         reports = _reports(self.work)
         if len(reports) < len(shards):
-            msg = f"{self.work.url}: workers' reports are missing; a --runner needs a --temp_location that they reach"
-            raise MachineError(msg)
+            msg = f"{self.work.url}: workers' reports are missing; a remote --runner needs a --temp_location that they "
+            raise MachineError(f"{msg}reach")
         with ThreadPoolExecutor(READING_THREADS) as pool:
             return list(pool.map(self._read_check, [reports[index][0] for index in range(len(shards))]))
 

@@ -19,8 +19,10 @@ def check_runner(engine: Engine, **places: str) -> Iterator[Check]:
         **places: See check_paths.
     """
     if engine.kind == "direct":
-        found = "Beam downloads Prism for it, without a time limit, and uses a runner in this process if that fails"
-        yield Check("DirectRunner", "warning", found, "without options of Beam, threads of this process do its work")
+        found = "for DirectRunner, Beam downloads Prism without a time limit, or uses a runner in this process"
+        yield Check(
+            "DirectRunner", "warning", found, "without Beam's options, threads of this process do the same work"
+        )
     yield from check_paths(engine, **places)
     dead = False
     for check in check_addresses(engine):

@@ -2,18 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 EngineKind = Literal["direct", "flink", "spark", "dataflow", "prism", "portable", "other"]
 FLINK_PORT = 8081  # of Flink's REST interface, if an address has none
-_KINDS: dict[str, EngineKind] = {
-    "directrunner": "direct",
-    "flinkrunner": "flink",
-    "sparkrunner": "spark",
-    "dataflowrunner": "dataflow",
-    "prismrunner": "prism",
-    "portablerunner": "portable",
-}
+_KINDS: dict[str, EngineKind] = {kind: kind for kind in get_args(EngineKind)}
 _INSIDE_FLINK = frozenset({"[local]", "[auto]", "[collection]"})
 
 
@@ -67,7 +60,7 @@ class Engine:
     @property
     def kind(self) -> EngineKind:
         """The engine that the runner belongs to."""
-        return _KINDS.get(self.runner.rpartition(".")[2].lower(), "other")
+        return engine_kind(self.runner)
 
     @property
     def starts_job_server(self) -> bool:
@@ -112,6 +105,11 @@ class Engine:
             or self.kind == "prism"
         )
         return "LOOPBACK" if inside else "DOCKER"
+
+
+def engine_kind(runner: str | None) -> EngineKind:
+    """Return the engine of a runner that is named as Beam allows: FlinkRunner, flink, or the path of the class."""
+    return _KINDS.get((runner or "").rpartition(".")[2].lower().removesuffix("runner"), "other")
 
 
 def parse_address(text: str, default_port: int | None = None) -> Address | None:

@@ -7,6 +7,8 @@ and drops the names that it does not have with a warning only: so a misspelled o
 
 from collections.abc import Collection, Sequence
 
+from shardkit.doctor.engine import EngineKind, engine_kind
+
 FLINK = frozenset(
     {
         "--allow_non_restored_state",
@@ -79,14 +81,14 @@ def job_server_options(runner: str | None) -> frozenset[str]:
     """Return the options of the job server that a runner talks to.
 
     Args:
-        runner: Name of the runner; None for the in-process runner, which has none.
+        runner: Name of the runner; None if none is named.
     """
-    name = (runner or "").rpartition(".")[2].lower()
-    return {
-        "flinkrunner": FLINK | PORTABLE,
-        "sparkrunner": SPARK | PORTABLE,
-        "portablerunner": FLINK | SPARK | PORTABLE,
-    }.get(name, frozenset())
+    by_kind: dict[EngineKind, frozenset[str]] = {
+        "flink": FLINK | PORTABLE,
+        "spark": SPARK | PORTABLE,
+        "portable": FLINK | SPARK | PORTABLE,
+    }
+    return by_kind.get(engine_kind(runner), frozenset())
 
 
 def without(flags: Sequence[str], names: Collection[str]) -> list[str]:

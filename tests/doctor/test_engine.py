@@ -11,6 +11,7 @@ from shardkit.doctor.addresses import is_here
 from shardkit.doctor.check import refuse_failed
 from shardkit.doctor.driver import check_runner
 from shardkit.doctor.engine import Address, Engine, parse_address
+from shardkit.doctor.job_server_options import job_server_options
 from shardkit.doctor.silence import likely_causes
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.options import RunnerConfig
@@ -60,10 +61,16 @@ def checks(*flags, source="gs://bucket/photos", output="gs://bucket/out"):
     return [(check.status, check.sentence) for check in found if check.status != "ok"]
 
 
+@pytest.mark.parametrize("name", ["FlinkRunner", "flink", "apache_beam.runners.portability.flink_runner.FlinkRunner"])
+def test_a_runner_has_the_names_that_beam_takes(name):
+    assert Engine(name).kind == "flink"
+    assert "--object_reuse" in job_server_options(name)
+
+
 def test_the_direct_runner_is_a_warning_because_beam_downloads_another_one_for_it():
     [(status, sentence)] = checks("--runner=DirectRunner")
     assert status == "warning"
-    assert sentence.endswith("; without options of Beam, threads of this process do its work")
+    assert sentence.endswith("; without Beam's options, threads of this process do the same work")
     assert likely_causes(RunnerConfig(("--runner=DirectRunner",)).engine)[0].startswith("Beam downloads Prism")
 
 

@@ -199,6 +199,11 @@ def test_other_engines_are_named_with_how_to_stop_the_job(flags, how):
     assert how in stop_job(pipeline, print)
 
 
+@pytest.mark.parametrize("runner", ["DirectRunner", "apache_beam.runners.portability.fn_api_runner.FnApiRunner"])
+def test_a_runner_in_this_process_has_no_job_that_goes_on(runner):
+    assert stop_job(Pipeline(options=PipelineOptions([f"--runner={runner}"])), print) == ""
+
+
 class Result:
     """A job whose job service has gone after telling its last state."""
 
