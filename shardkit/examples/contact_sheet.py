@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from shardkit.examples.drawing import Colour, annotations_of, draw
 from shardkit.examples.example import Example
+from shardkit.examples.lettering import lettering
 from shardkit.naming import printable
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
-    from PIL.ImageFont import FreeTypeFont, ImageFont
+
+    from shardkit.examples.lettering import Font
 
 TILE = 192  # pixels: the longer side of a picture
 _GAP, _TEXT, _CAPTION_LINES = 12, 13, 2
@@ -44,7 +46,7 @@ def contact_sheet(tiles: Iterable[Tile], heading: str) -> "Image":
         tiles: At least one tile.
         heading: The line at the top.
     """
-    from PIL import Image, ImageDraw, ImageFont
+    from PIL import Image, ImageDraw
 
     tiles = [*tiles]
     num_columns = min(len(tiles), max(3, math.ceil(math.sqrt(len(tiles)))))
@@ -55,44 +57,43 @@ def contact_sheet(tiles: Iterable[Tile], heading: str) -> "Image":
     width = _GAP + num_columns * (TILE + _GAP)
     sheet = Image.new("RGB", (width, top + sum(heights) + len(rows) * (caption + _GAP)), _PAPER)
     draw = ImageDraw.Draw(sheet)
-    font, large = ImageFont.load_default(_TEXT), ImageFont.load_default(_TEXT + 4)
-    draw.text((_GAP, _GAP), _shortened(heading, width - 2 * _GAP, large), fill=_INK, font=large)
+    text, font = _shortened(heading, width - 2 * _GAP, _TEXT + 4)
+    draw.text((_GAP, _GAP), text, fill=_INK, font=font)
     y = top
     for row, height in zip(rows, heights, strict=True):
         for column, tile in enumerate(row):
             x = _GAP + column * (TILE + _GAP)
             left = x + (TILE - tile.picture.width) // 2
             sheet.paste(tile.picture, (left, y + height - tile.picture.height))
-            _draw_title(draw, (x, y + height + 5), tile.title, font)
+            _draw_title(draw, (x, y + height + 5), tile.title)
             line = y + height + 5 + _TEXT + 4
-            draw.text((x, line), _shortened(tile.subtitle, TILE, font, keep_end=True), fill=_FAINT, font=font)
+            text, font = _shortened(tile.subtitle, TILE, _TEXT, keep_end=True)
+            draw.text((x, line), text, fill=_FAINT, font=font)
         y += height + caption + _GAP
     return sheet
 
 
-def _draw_title(
-    draw: "ImageDraw", at: tuple[int, int], words: Sequence[tuple[str, Colour]], font: "FreeTypeFont | ImageFont"
-) -> None:
+def _draw_title(draw: "ImageDraw", at: tuple[int, int], words: Sequence[tuple[str, Colour]]) -> None:
     x, y = at
     end = x + TILE
     for number, (word, colour) in enumerate(words):
         text = word if number == len(words) - 1 else f"{word},"
         dark = tuple(int(part * _DARKER) for part in colour) if any(colour) else _INK
-        text = _shortened(text, end - x, font)
+        text, font = _shortened(text, end - x, _TEXT)
         draw.text((x, y), text, fill=dark, font=font)
         x += int(font.getlength(f"{text} "))
         if x >= end - font.getlength("…"):
             return
 
 
-def _shortened(text: str, width: float, font: "FreeTypeFont | ImageFont", *, keep_end: bool = False) -> str:
-    """Return as much of a text as fits; of keys, the end says more than the beginning."""
-    text = printable(text)
+def _shortened(text: str, width: float, size: int, *, keep_end: bool = False) -> "tuple[str, Font]":
+    """Return as much of a text as fits, and its font; of keys, the end says more than the beginning."""
+    text, font = lettering(printable(text), size)
     if font.getlength(text) <= width:
-        return text
+        return text, font
 
     def part(length: int) -> str:
         return f"…{text[len(text) - length :]}" if keep_end else f"{text[:length]}…"
 
     fitting = bisect.bisect_right(range(len(text)), width, key=lambda length: font.getlength(part(length)))
-    return part(max(0, fitting - 1))
+    return part(max(0, fitting - 1)), font

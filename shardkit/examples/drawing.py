@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from shardkit.dataset.features import MASK
 from shardkit.examples.example import Example
+from shardkit.examples.lettering import lettering
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -100,11 +101,11 @@ def _with_mask(picture: "Image", mask: npt.NDArray[np.int32]) -> "Image":
 
 
 def _draw_boxes(picture: "Image", annotations: Annotations, boxes: npt.NDArray[np.float32]) -> None:
-    from PIL import ImageDraw, ImageFont
+    from PIL import ImageDraw
 
     width, height = picture.size
     line = max(_MIN_BOX_LINE, round(max(picture.size) * _LINE_SHARE))
-    font = ImageFont.load_default(max(_MIN_TEXT, round(max(picture.size) * _TEXT_SHARE)))
+    size = max(_MIN_TEXT, round(max(picture.size) * _TEXT_SHARE))
     draw = ImageDraw.Draw(picture)
     labels = annotations.labels
     # Large boxes first, so that the captions of small ones stay readable.
@@ -116,7 +117,7 @@ def _draw_boxes(picture: "Image", annotations: Annotations, boxes: npt.NDArray[n
         colour = class_colour(labels[number] if labels else 0)
         draw.rectangle((left, top, right, bottom), outline=colour, width=line)
         if labels:
-            name = annotations.name(labels[number])
+            name, font = lettering(annotations.name(labels[number]), size)
             _, _, text_right, text_bottom = draw.textbbox((0, 0), name, font=font)
             x = min(left, max(0, width - text_right - 2 * line))
             # Above the box; below it at the upper edge of the picture.

@@ -152,7 +152,7 @@ def test_no_conversion_removes_adopted_records(with_indexes, overwrite, tmp_path
         shutil.rmtree(tmp_path / "old" / "indexes")
     before = files_of(LocalFolder(str(tmp_path / "old")))
     write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
-    with pytest.raises(CallError, match="adopted TFRecords .*, which other programs wrote; .* choose another OUTPUT"):
+    with pytest.raises(CallError, match=r"adopted TFRecords .*, which other programs wrote; .* choose another OUTPUT"):
         shardkit.convert(tmp_path / "in", tmp_path / "old", overwrite=overwrite)
     assert files_of(LocalFolder(str(tmp_path / "old"))) == before
 

@@ -59,4 +59,4 @@ def _new_classes_lines(outcome: "AppendOutcome") -> list[str]:
         return []
     shown = ", ".join(f"{name!r} is label {label}" for label, name in new[:NEW_CLASSES_SHOWN])
     more = f" and {len(new) - NEW_CLASSES_SHOWN:,} more" if len(new) > NEW_CLASSES_SHOWN else ""
-    return [f"{counted(len(new), 'new class')}: {shown}{more}; a model for the dataset needs that many more outputs"]
+    return [f"{counted(len(new), 'new class')}: {shown}{more}; a model needs {counted(len(new), 'more output')}"]

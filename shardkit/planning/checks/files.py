@@ -79,7 +79,7 @@ def check_own_splits(
             "warns",
             _without_image(name, counts[name]),
         )
-    if options.splits is None and "train" in names and "validation" not in names:
+    if options.splits is None and "train" in names and "validation" not in names and num_examples > 1:
         own = {"--splits-of": "train"} if counts else {}
         added = {**own, "--splits": shares_text(USUAL_SHARES)}
         wanted = " ".join(f"{option} {value}" for option, value in added.items())

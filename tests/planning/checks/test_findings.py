@@ -239,6 +239,11 @@ def test_a_missing_validation_split_is_a_hint_and_no_warning(splits, sentence, a
     assert "validation split" not in findings_text(plan.findings)
 
 
+def test_one_image_needs_no_validation_split():
+    plan = plan_of(inventory_table(["cat"]))
+    assert "no_validation_split" not in [finding.code for finding in plan.findings]
+
+
 def test_findings_are_json_values():
     import json
 
