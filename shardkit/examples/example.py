@@ -180,13 +180,9 @@ class Example(Mapping[str, Any]):
         """Return whether the other is an example with the same features and the same record, or an equal mapping."""
         if not isinstance(other, Example):
             return super().__eq__(other)
-        mine, others = self._schema, other._schema
-        return (self._data, self._given_key, mine.features, mine.stored_as) == (
-            other._data,
-            other._given_key,
-            others.features,
-            others.stored_as,
-        )
+        pairs = [(self._schema.features, other._schema.features), (self._schema.stored_as, other._schema.stored_as)]
+        pairs += [(self._given_key, other._given_key), (self._data, other._data)]
+        return all(mine == others for mine, others in pairs)
 
     __hash__ = None  # type: ignore[assignment]  # as of other mappings
 
