@@ -180,9 +180,9 @@ class Example(Mapping[str, Any]):
         """Return whether the other is an example with the same features and the same record, or an equal mapping."""
         if not isinstance(other, Example):
             return super().__eq__(other)
-        pairs = [(self._schema.features, other._schema.features), (self._schema.stored_as, other._schema.stored_as)]
-        pairs += [(self._given_key, other._given_key), (self._data, other._data)]
-        return all(mine == others for mine, others in pairs)
+        mine, others = self._schema, other._schema
+        has_same_schema = (mine.features, mine.stored_as) == (others.features, others.stored_as)
+        return has_same_schema and (self._given_key, self._data) == (other._given_key, other._data)
 
     __hash__ = None  # type: ignore[assignment]  # as of other mappings
 
