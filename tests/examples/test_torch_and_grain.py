@@ -16,7 +16,8 @@ from ..cli.calling import call
 from ..pages import CHECKOUT, with_torch_and_grain
 from .environments import python_with_torch
 
-pytestmark = pytest.mark.slow
+# Making the environment takes minutes, and PyTorch's launchers start several processes each.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_SECONDS = 600
