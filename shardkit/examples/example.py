@@ -181,12 +181,8 @@ class Example(Mapping[str, Any]):
         if not isinstance(other, Example):
             return super().__eq__(other)
         mine, others = self._schema, other._schema
-        return (self._data, self._given_key, mine.features, mine.stored_as) == (
-            other._data,
-            other._given_key,
-            others.features,
-            others.stored_as,
-        )
+        has_same_schema = (mine.features, mine.stored_as) == (others.features, others.stored_as)
+        return has_same_schema and (self._given_key, self._data) == (other._given_key, other._data)
 
     __hash__ = None  # type: ignore[assignment]  # as of other mappings
 

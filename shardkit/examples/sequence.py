@@ -30,6 +30,7 @@ from shardkit.examples.key_lookup import KeyLookup, similar_keys
 from shardkit.examples.reading import named_errors
 from shardkit.examples.runs import LOCAL, REMOTE, runs
 from shardkit.storage import OpenFiles
+from shardkit.storage.open_files import MAX_OPEN_FILES
 
 _LOCATING = ["offset", "length"]
 # Rows that an iteration plans at once: few at first, so that the first example comes soon.
@@ -133,10 +134,14 @@ class Examples(Sequence[Example]):
         if not self._files.is_local:
             with ThreadPoolExecutor(min(_REQUESTS, max(1, len(places)))) as pool:
                 return [*pool.map(self._read, rows)]
-        for row in rows:
-            path = self._paths[bisect.bisect_right(self._starts, row) - 1]
-            self._files.will_need(path, self._offset.item(row), self._length.item(row) + OVERHEAD_BYTES)
-        return [self._read(row) for row in rows]
+        found = []
+        for first in range(0, len(rows), MAX_OPEN_FILES):  # with more, files would be opened twice
+            part = rows[first : first + MAX_OPEN_FILES]
+            for row in part:
+                path = self._paths[bisect.bisect_right(self._starts, row) - 1]
+                self._files.will_need(path, self._offset.item(row), self._length.item(row) + OVERHEAD_BYTES)
+            found += [self._read(row) for row in part]
+        return found
 
     def __iter__(self) -> Iterator[Example]:
         first, num_rows = 0, _FIRST_ROWS

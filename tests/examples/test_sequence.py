@@ -232,6 +232,7 @@ def test_more_shards_than_files_may_be_open_are_read_in_any_order_and_by_threads
     keys = examples.index["key"].to_pylist()
     order = np.random.default_rng(0).permutation(np.repeat(np.arange(len(keys)), 5)).tolist()
     assert _keys_by_threads(examples, order) == [keys[number] for number in order]
+    assert [one.key for one in examples.__getitems__(order)] == [keys[number] for number in order]
     assert 0 < _num_open_files(many_shards) <= MAX_OPEN_FILES
     del examples
     assert _num_open_files(many_shards) == 0

@@ -3,6 +3,7 @@
 import functools
 import json
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,10 +12,12 @@ import pytest
 import shardkit
 from shardkit.testing import convert_without_beam, write_class_folders
 
+from ..cli.calling import call
 from ..pages import CHECKOUT, with_torch_and_grain
 from .environments import python_with_torch
 
-pytestmark = pytest.mark.slow
+# Making the environment takes minutes, and PyTorch's launchers start several processes each.
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
 
 PROGRAMS = Path(__file__).parent / "programs"
 TIMEOUT_SECONDS = 600
@@ -115,6 +118,23 @@ def test_grain_gives_the_global_batches_of_the_reader_and_its_checkpoints_resume
     numbers = [number for part in parts for number in part["batches"][0][1]]
     assert numbers == _random_numbers(python, dataset)
     assert len(set(numbers)) > 14
+
+
+def test_a_checkpoint_of_grain_is_refused_after_an_append_and_goes_on_with_the_pinned_dataset(
+    python, dataset, tmp_path
+):
+    grown = shutil.copytree(dataset, tmp_path / "grown")
+    pinned = f"{grown}@sha256:{shardkit.read_manifest(str(grown)).digest}"
+
+    def batch(place, action):
+        return json.loads(run([python, PROGRAMS / "grain_checkpoint.py", place, tmp_path / "checkpoint", action]))
+
+    wanted = batch(grown, "write")
+    assert batch(grown, "restore") == wanted
+    new = write_class_folders(tmp_path / "new", {"ant/new": 3, "bee/new": 6}, width=9)
+    call("append", grown, new, "--quiet")
+    assert "refused: Sampler in checkpoint" in batch(grown, "restore")
+    assert batch(pinned, "restore") == wanted
 
 
 @functools.cache
