@@ -12,6 +12,7 @@
 | `class_names` | class names from a file, TFDS's metadata, the records or numbers |
 | `keys` | keys from a feature, else from file and record number |
 | `publishing` | indexes and the manifest |
+| `convert_command` | the command that converts records which cannot be adopted |
 | `messages` | the lines that say what was found |
 | `adopting` | all of it, in order |
 

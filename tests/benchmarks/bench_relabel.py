@@ -10,7 +10,6 @@ corrected labels and nothing else, and no key, hash or byte of a withdrawn image
 import argparse
 import csv
 import io
-import json
 import random
 import re
 import shutil
@@ -141,7 +140,10 @@ def main() -> None:
             corrected, withdrawn = pool.submit(write_changes, work, old, given.share).result()
         relabelled, rest = work / "relabelled", work / "rest"
         commands = {
-            "cat of OLD's shards": (["sh", "-c", 'cat "$@" > /dev/null', "cat", *map(str, sorted(old.glob("*.tfrecord")))], None),
+            "cat of OLD's shards": (
+                ["sh", "-c", 'cat "$@" > /dev/null', "cat", *map(str, sorted(old.glob("*.tfrecord")))],
+                None,
+            ),
             f"--labels, {len(corrected):,} corrections": (
                 shardkit("convert", old, relabelled, "--labels", work / "corrected.csv", "--quiet"),
                 relabelled,
@@ -164,7 +166,10 @@ def main() -> None:
         title = f"{given.num_examples:,} images, {num_bytes / 1e9:.2f} GB of shards; medians of {given.rounds}"
         print_table(title, process_table(contenders, runs))
         wrong = wrong_labels(old, relabelled, corrected) + traces(old, rest, withdrawn)
-        print("\n".join(wrong) or f"checked: {len(corrected):,} labels differ and nothing else; no trace of withdrawn images")
+        print(
+            "\n".join(wrong)
+            or f"checked: {len(corrected):,} labels differ and nothing else; no trace of withdrawn images"
+        )
         for output in (relabelled, rest):
             shutil.rmtree(output)
     sys.exit(bool(wrong))

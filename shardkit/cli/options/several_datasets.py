@@ -17,7 +17,7 @@ class SeveralDatasetsCommand(GroupedCommand):
     """A command whose SOURCE may be several paths, if all of them are datasets or all are TFRecords."""
 
     def take_paths(self, ctx: click.Context, extra: tuple[str, ...]) -> tuple[str, ...]:
-        """Take further paths of SOURCE from the arguments that follow the paths; the last path is OUTPUT, if there is one.
+        """Take further paths of SOURCE from the arguments; the last path is OUTPUT, if the command has one.
 
         Args:
             ctx: The call, whose parameters are changed.

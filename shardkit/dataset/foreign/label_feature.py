@@ -21,6 +21,7 @@ from shardkit.naming import printable
 from shardkit.option_values import LabelType
 
 _MODELS_CLASS = "image/class/label"
+_MASKS = ("segment", "mask")
 # With `image/class/label`: a synset is the name of one class only, and two ImageNet classes are called "crane".
 _NAMES_OF = {
     _MODELS_CLASS: ("image/class/synset", "image/class/text"),
@@ -91,6 +92,12 @@ def _only(candidates: Sequence[str], found: FoundFeatures) -> str:
     if candidates:
         msg = f"{' and '.join(map(printable, candidates))} may be the labels; {how}; found:{listed(found)}"
         raise CallError(msg)
+    masks = [one.name for one in found.values() if one.holds_images and any(word in one.name for word in _MASKS)]
+    if masks:
+        how = (
+            f"{printable(masks[0])!r} holds masks, as those of DeepLab's build_data.py: write the images and the masks "
+            f"into folders images/ and masks/ and convert these, or {how}"
+        )
     msg = f"no feature has a usual name for labels; {how}; found:{listed(found)}"
     raise DataError(msg)
 

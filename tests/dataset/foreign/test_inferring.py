@@ -58,6 +58,12 @@ _FOUND = "found:\n  "
         ([{"image": b"123", "label": 0}], {}, DataError, "no features give its height and width"),
         ([{"label": 0}], {}, DataError, "no feature of the records holds an image"),
         ([{"image": jpeg(), "score": 0}], {}, DataError, "no feature has a usual name for labels"),
+        (
+            [{"image/encoded": jpeg(), "image/segmentation/class/encoded": jpeg(1)}],
+            {},
+            DataError,
+            "'image/segmentation/class/encoded' holds masks, .* into folders images/ and masks/",
+        ),
         ([{"image": [jpeg(), jpeg()], "label": 0}], {}, DataError, "holds up to 2 values in a record"),
         ([{"image": jpeg(), "label": b"\x01"}], {}, DataError, "bytes that are no text"),
         ([{"image": jpeg(), "label": [0, 1, 0]}], {}, CallError, "an indicator of each class"),
@@ -149,3 +155,11 @@ def test_dataset_info_announces_the_records_of_each_file() -> None:
     }
     with pytest.raises(DataError, match="not what TFDS writes"):
         shard_lengths(b'{"splits": [{"shardLengths": ["many"]}]}', "/data")
+
+
+def test_masks_of_objects_are_left_out_with_the_reason() -> None:
+    records = [coco(i, [(1, "person")]) | {"image/object/mask": [jpeg(i)]} for i in range(2)]
+    layout = infer_layout(sampled(records))
+    assert [why for name, why in layout.left_out if name == "image/object/mask"] == [
+        "masks of objects, which no feature of shardkit holds: they are only in these files"
+    ]
