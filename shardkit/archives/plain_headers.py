@@ -36,7 +36,17 @@ class PlainFile(NamedTuple):
     @property
     def end(self) -> int:
         """Offset of the next header."""
-        return self.offset + -(-self.num_bytes // BLOCK_BYTES) * BLOCK_BYTES
+        return header_after(self.offset, self.num_bytes)
+
+
+def header_after(offset: int, num_bytes: int) -> int:
+    """Return the offset of the header after a file's bytes, which fill whole blocks.
+
+    Args:
+        offset: Offset of the file's first byte.
+        num_bytes: The file's size.
+    """
+    return offset + -(-num_bytes // BLOCK_BYTES) * BLOCK_BYTES
 
 
 def read_plain_file(file: BinaryIO, offset: int) -> PlainFile | None:
