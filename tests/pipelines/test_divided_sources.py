@@ -49,7 +49,7 @@ SOURCES = {
 @pytest.fixture
 def tiny_pieces(monkeypatch):
     monkeypatch.setattr(text_pieces, "PIECE_BYTES", 300)
-    monkeypatch.setattr(webdataset_pieces, "PIECE_SAMPLES", 7)
+    monkeypatch.setattr(webdataset_pieces, "PIECE_MEMBERS", 12)
 
 
 def check(name, options, executor, tmp_path, monkeypatch):
