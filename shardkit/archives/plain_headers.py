@@ -36,7 +36,17 @@ class PlainFile(NamedTuple):
     @property
     def end(self) -> int:
         """Offset of the next header."""
-        return self.offset + -(-self.num_bytes // BLOCK_BYTES) * BLOCK_BYTES
+        return header_after(self.offset, self.num_bytes)
+
+
+def header_after(offset: int, num_bytes: int) -> int:
+    """Return the offset of the header after a file's bytes, which fill whole blocks.
+
+    Args:
+        offset: Offset of the file's first byte.
+        num_bytes: The file's size.
+    """
+    return offset + -(-num_bytes // BLOCK_BYTES) * BLOCK_BYTES
 
 
 def read_plain_file(file: BinaryIO, offset: int) -> PlainFile | None:
@@ -71,7 +81,7 @@ def _parse(block: bytes, offset: int) -> tuple[bytes, PlainFile] | None:
     size, mtime, checksum = block[124:135], block[136:147], block[148:154]
     if (
         len(block) != BLOCK_BYTES
-        or (kind != b"0" and kind != b"x")  # noqa: PLR1714 - faster than a set
+        or (kind != b"0" and kind != b"x")
         or not (size.isdigit() and mtime.isdigit() and checksum.isdigit())
         or block[135] not in _END_OF_NUMBER
         or block[147] not in _END_OF_NUMBER
@@ -90,8 +100,8 @@ def _parse(block: bytes, offset: int) -> tuple[bytes, PlainFile] | None:
     prefix = _prefix(block[100:124], block[329:])
     if prefix is None:
         return None
-    name = prefix + block[: block.find(b"\0", 0, 100) if b"\0" in block[:100] else 100].decode("utf-8", "surrogateescape")
-    return kind, PlainFile(name, offset + BLOCK_BYTES, num_bytes, seconds)
+    name = block[:100].partition(b"\0")[0].decode("utf-8", "surrogateescape")
+    return kind, PlainFile(prefix + name, offset + BLOCK_BYTES, num_bytes, seconds)
 
 
 @lru_cache(1024)

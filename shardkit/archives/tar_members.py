@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from shardkit.archives.plain_headers import BLOCK_BYTES, PlainFile, read_plain_file
+from shardkit.archives.plain_headers import BLOCK_BYTES, PlainFile, header_after, read_plain_file
 from shardkit.naming import relative_path_problem
 
 READ_BYTES = 4 << 20  # 4 MiB: size of a read, because a read for each header would be a request to an object store
@@ -102,7 +102,7 @@ def tar_members(file: BinaryIO, num_bytes: int, start: int = 0, *, may_divide: b
 
 def member_end(member: TarMember) -> int:
     """Return the offset of the header after an ordinary file, one without a problem."""
-    return member.offset + -(-member.num_bytes // BLOCK_BYTES) * BLOCK_BYTES
+    return header_after(member.offset, member.num_bytes)
 
 
 def _next(tar: tarfile.TarFile) -> tarfile.TarInfo | None:

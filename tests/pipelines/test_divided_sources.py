@@ -49,7 +49,7 @@ SOURCES = {
 @pytest.fixture
 def tiny_pieces(monkeypatch):
     monkeypatch.setattr(text_pieces, "PIECE_BYTES", 300)
-    monkeypatch.setattr(webdataset_pieces, "PIECE_SAMPLES", 7)
+    monkeypatch.setattr(webdataset_pieces, "PIECE_MEMBERS", 12)
 
 
 def check(name, options, executor, tmp_path, monkeypatch):
@@ -59,7 +59,9 @@ def check(name, options, executor, tmp_path, monkeypatch):
     groups = []
     take = executor.take_inventory
     monkeypatch.setattr(
-        executor, "take_inventory", lambda self, job, parts, phase: groups.extend(parts) or take(self, job, parts, phase)
+        executor,
+        "take_inventory",
+        lambda self, job, parts, phase: groups.extend(parts) or take(self, job, parts, phase),
     )
     if executor is BeamExecutor:
         options.append("--runner=BundleBasedDirectRunner")  # whose workers might be processes of other hosts

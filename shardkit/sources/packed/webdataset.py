@@ -97,7 +97,7 @@ class WebDataset(Source):
         return list(self.tars)
 
     def divided(self, part: Tar) -> list[Tar]:
-        """See Source; pieces of a large .tar, if there are few."""
+        """See Source; pieces of a large .tar, if it is the only one."""
         return [part] if len(self.tars) > MAX_DIVIDED_TARS else divide_tar(self.folder, part)
 
     def list_part(self, part: Tar, batch_rows: int) -> Iterator[Listing]:

@@ -18,8 +18,9 @@ IMAGE = b"image"
 
 @pytest.fixture(autouse=True)
 def few_is_many(monkeypatch):
-    monkeypatch.setattr(webdataset_pieces, "PIECE_SAMPLES", 2)
+    monkeypatch.setattr(webdataset_pieces, "PIECE_MEMBERS", 4)
     monkeypatch.setattr(webdataset_pieces, "_HEADER_BYTES", 1)
+    monkeypatch.setattr("shardkit.sources.packed.webdataset.MAX_DIVIDED_TARS", 2)
 
 
 def labelled(name, label="cat"):
@@ -81,12 +82,12 @@ def pieces_of(source):
 @pytest.mark.parametrize("options", FORMATS.values(), ids=FORMATS)
 @pytest.mark.parametrize("samples", [1, 2, 3, 5])
 def test_the_pieces_of_a_tar_list_what_the_whole_lists(options, samples, tmp_path, monkeypatch):
-    monkeypatch.setattr(webdataset_pieces, "PIECE_SAMPLES", samples)
+    monkeypatch.setattr(webdataset_pieces, "PIECE_MEMBERS", 2 * samples)
     root = source_of(tmp_path, train=archive(**options), test=archive(**options))
     (root / "more.txt").touch()
     source = opened(root)
     pieces = pieces_of(source)
-    assert len(pieces) >= 2 * (10 // samples)
+    assert len(pieces) >= 2 * (8 // samples)
     assert listing(source, pieces) == listing(source, source.parts())
     assert [source.divided(piece) for piece in pieces] == [[piece] for piece in pieces]
 
@@ -103,9 +104,9 @@ def test_a_global_header_leaves_a_tar_in_one_part(tmp_path):
 
 def test_large_samples_are_not_worth_dividing(tmp_path, monkeypatch):
     source = opened(source_of(tmp_path, a=archive()))
-    monkeypatch.setattr(webdataset_pieces, "_MEASURED_SAMPLES", 4)
+    monkeypatch.setattr(webdataset_pieces, "_MEASURED_MEMBERS", 8)
     assert len(pieces_of(source)) > 2
-    monkeypatch.setattr(webdataset_pieces, "MAX_SAMPLE_BYTES", 1000)
+    monkeypatch.setattr(webdataset_pieces, "MAX_MEMBER_BYTES", 500)
     assert pieces_of(source) == source.parts()
 
 

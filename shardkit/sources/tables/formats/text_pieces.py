@@ -1,4 +1,4 @@
-"""Divide a large text table into pieces that workers read at the same time.
+r"""Divide a large text table into pieces that workers read at the same time.
 
 Where a record begins follows only from the records before it: quotes may contain line ends. So the driver reads the
 whole table once, as the workers will, and notes byte offset and line number of a record about every 8 MiB. Where there
@@ -30,7 +30,7 @@ from shardkit.sources.visibility import seen_again, unfiltered
 from shardkit.storage import Entry, Folder, os_errors_as
 
 PIECE_BYTES = 8 << 20  # 8 MiB: about 100,000 records, which are listed in a second
-MAX_PIECES = 256  # of a table; each is an element of the pipeline's graph
+MAX_PIECES = 128  # of a table; each is an element of the pipeline's graph
 
 
 @dataclass(frozen=True, slots=True)
