@@ -3,6 +3,7 @@
 import json
 import os
 import platform
+import secrets
 import urllib.request
 from dataclasses import dataclass, field
 
@@ -74,16 +75,14 @@ class FlinkCluster(Processes):
 
     def start_host(self, host):
         """Start a TaskManager."""
-        name = f"taskmanager{host}"
-        options = [f"-Djdk.net.hosts.file={self.folder / f'hosts{host}'}"]
-        self._flink(
-            name, f"{RUNTIME}.taskexecutor.TaskManagerRunner", f"-Dtaskmanager.resource-id={name}", java=options
-        )
+        name, main = f"taskmanager{host}", f"{RUNTIME}.taskexecutor.TaskManagerRunner"
+        # With the id of a dead one it would first read all of that one's jars again, which took minutes here.
+        identity = f"-Dtaskmanager.resource-id={name}-{secrets.token_hex(4)}"
+        self._flink(name, main, identity, java=[f"-Djdk.net.hosts.file={self.folder / f'hosts{host}'}"])
 
     def kill_host(self):
         """Kill a TaskManager; another one takes its place, as a supervisor would start it."""
         self.kill("taskmanager1")
-        self.wait(lambda: self.ask("/overview")["taskmanagers"] == 1)  # else the new one is taken for the old one
         self.start_host("1")
 
     def _flink(self, name, main, *arguments, java=()):
