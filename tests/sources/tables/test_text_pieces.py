@@ -1,5 +1,6 @@
 """A large text table is listed in pieces: the same rows, line numbers and messages as in one part."""
 
+import csv
 import pickle
 from dataclasses import replace
 
@@ -11,8 +12,9 @@ from shardkit.errors import SourceChangedError
 from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.sources.tables.formats import csv_files, lines, text_pieces
-from shardkit.sources.tables.formats.csv_files import CsvFile
+from shardkit.sources.tables.formats.csv_files import CsvFile, split_records
 from shardkit.sources.tables.formats.json_files import JsonLinesFile
+from shardkit.sources.tables.formats.lines import Line
 from shardkit.sources.tables.formats.text_pieces import TextPiece
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
@@ -173,3 +175,13 @@ def test_pieces_of_another_table_are_refused(tmp_path, monkeypatch):
     write(tmp_path, path.read_text().replace("a.jpg", "ab.jpg"))
     with pytest.raises(SourceChangedError, match=r"labels.csv: the table has changed since the conversion began"):
         list(source.list_part(pieces[1], 9))
+
+
+@given(
+    st.lists(st.sampled_from(["a", "b,c", ",", ";", "ä", " ", "#", "\u2028", "\x0c", "\ufeff"])), st.sampled_from(",;")
+)
+def test_lines_without_quotes_are_divided_as_the_csv_module_divides_them(parts, delimiter):
+    texts = ["".join(parts[start : start + 4]) + end for start, end in enumerate(["\n", "\r\n", "\r", "\n", ""])]
+    wanted = [values for values in csv.reader(texts, delimiter=delimiter, strict=True) if any(values)]
+    given_lines = (Line(number, text, None) for number, text in enumerate(texts, 1))
+    assert [record.values for record in split_records(given_lines, delimiter, spaced=False)] == wanted
