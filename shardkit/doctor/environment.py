@@ -40,7 +40,7 @@ def _check_loopback(engine: Engine) -> Check:
     if is_distant(engine):
         where = ", ".join(str(address) for address in engine.addresses.values() if not is_here(address.host))
         found = f"LOOPBACK: workers are threads of this process, which an engine at {where} looks for on its own host"
-        remedy = "use --environment_type=EXTERNAL with a worker pool next to each TaskManager, PROCESS or DOCKER"
+        remedy = "use --environment_type=EXTERNAL with a worker pool on each host, PROCESS or DOCKER"
         return Check(_NAME, "failed", found, remedy, is_call=True)
     return Check(_NAME, "ok", "LOOPBACK: workers are threads of this process")
 

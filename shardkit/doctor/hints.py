@@ -91,7 +91,7 @@ HINTS = (
         r"[Cc]lient cancelled|CANCELLED: call already cancelled|Multiplexer hanging up"
         r"|call already (closed|half-closed)|Stream removed|Socket closed",
         "a worker died (memory, kill, a crash; see the log of its host), or two TaskManagers share one worker pool: "
-        "each needs a pool of its own",
+        "run one TaskManager a host, or PROCESS",
     ),
     _hint(
         "memory",

@@ -3,8 +3,8 @@
 from shardkit.doctor.engine import Engine
 
 _BY_ENVIRONMENT = {
-    "EXTERNAL": "a host of the engine has no worker pool, or two TaskManagers share one: start one next to each "
-    "TaskManager with the driver's Python first on its PATH",
+    "EXTERNAL": "a host of the engine has no worker pool, or two TaskManagers share one: start a pool on each "
+    "host, with the driver's Python first on its PATH, and one TaskManager a host",
     "PROCESS": "the boot program cannot start a worker: the TaskManagers' logs have its output",
     "DOCKER": "the image is still being pulled, cannot be, or has no shardkit: try `docker run IMAGE` on a host of the "
     "engine",
