@@ -28,6 +28,8 @@ class KeyLookup:
 
     def row(self, key: str) -> int:
         """Return the first row with a key; -1 if there is none."""
+        if not _is_unicode(key):
+            return -1
         self._num_lookups += 1
         if self._sorted is None:
             if self._num_lookups <= _COMPARING_LOOKUPS:
@@ -53,6 +55,8 @@ def similar_keys(keys: pa.ChunkedArray, key: str) -> list[str]:
     Returns:
         Keys with the same file name, else similar ones in the same folder, else similar ones among the first keys.
     """
+    if not _is_unicode(key):
+        return []
     folder, slash, name = key.rpartition("/")
     same_name = keys.filter(pc.or_(pc.equal(keys, name), pc.ends_with(keys, f"/{name}"))).slice(0, _SUGGESTIONS)
     if len(same_name):
@@ -63,3 +67,12 @@ def similar_keys(keys: pa.ChunkedArray, key: str) -> list[str]:
         if close:
             return close
     return []
+
+
+def _is_unicode(key: str) -> bool:
+    """Return whether a key can be in an index: a file name whose bytes are not UTF-8 cannot."""
+    try:
+        key.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

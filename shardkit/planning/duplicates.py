@@ -56,17 +56,18 @@ def reject_repeated_keys(inventory: pa.Table) -> pa.Table:
     if LINE.name not in inventory.column_names or len(inventory) < 2:
         return inventory
     keys, lines = inventory["key"].combine_chunks(), inventory[LINE.name].combine_chunks()
-    is_repeated = pc.and_(pc.equal(keys[1:], keys[:-1]), pc.is_null(inventory["reason"][1:]))
-    repeated = np.flatnonzero(pc.fill_null(is_repeated, fill_value=False).to_numpy(zero_copy_only=False)) + 1
+    is_same = pc.fill_null(pc.equal(keys[1:], keys[:-1]), fill_value=False).to_numpy(zero_copy_only=False)
+    repeated = np.flatnonzero(is_same) + 1
     if not len(repeated):
         return inventory
     messages = inventory["message"].to_pylist()
     reasons = inventory["reason"].to_pylist()
     labels = _labels_of(inventory, np.union1d(repeated, repeated - 1))
     for run in np.split(repeated, np.flatnonzero(np.diff(repeated) > 1) + 1):
-        rows = [int(run[0]) - 1, *run.tolist()]
-        said = "" if reasons[rows[0]] else _different_labels(rows, lines, labels)
-        for i in rows if said else rows[1:]:
+        rows = [int(run[0]) - 1, *run.tolist()]  # all of a key
+        usable = [row for row in rows if not reasons[row]]
+        said = _different_labels(usable, lines, labels)
+        for i in usable if said else [row for row in usable if row != rows[0]]:
             reasons[i] = DUPLICATE_KEY
             messages[i] = said or f"record {lines[i]} repeats the key of record {lines[i - 1]}; keep one of them"
     for name, values in (("reason", reasons), ("message", messages)):
@@ -89,12 +90,15 @@ def _different_labels(rows: list[int], lines: pa.Array, labels: Mapping[int, Any
     """Return the sentence about records of one image that have different labels; '' if they have the same.
 
     Args:
-        rows: The rows of one key, in the order of their records.
+        rows: The rows of one key that are not rejected yet, in the order of their records.
         lines: The number of the record of each row.
         labels: See _labels_of.
     """
+    if not rows:
+        return ""
     first = rows[0]
-    other = next((row for row in rows if labels.get(row) != labels.get(first)), None)
+    label = _comparable(labels.get(first))
+    other = next((row for row in rows if _comparable(labels.get(row)) != label), None)
     if other is None:
         return ""
     said = (
@@ -104,6 +108,11 @@ def _different_labels(rows: list[int], lines: pa.Array, labels: Mapping[int, Any
     is_class = isinstance(labels[first], str) and isinstance(labels[other], str)
     several = "write all labels of an image into one record, such as 'cat;dog', with --label-separator ';'"
     return f"{said}, or {several}" if is_class else said
+
+
+def _comparable(label: Any) -> Any:
+    """Return the same value for the same classes in any order; numbers have an order."""
+    return frozenset(label) if isinstance(label, list) and all(isinstance(one, str) for one in label) else label
 
 
 def _shown(label: Any) -> str:

@@ -38,3 +38,10 @@ KEYS = [f"{folder}/image_{number:05d}.jpg" for folder in ("ant", "bee") for numb
 def test_similar_keys_have_the_same_name_or_are_in_the_same_folder(key, similar):
     found = similar_keys(pa.chunked_array([KEYS[::2], KEYS[1::2]]), key)
     assert similar in found if isinstance(similar, str) else sorted(found) == similar
+
+
+def test_a_name_that_is_not_unicode_is_no_key():
+    keys = pa.chunked_array([KEYS])
+    lookup = KeyLookup(keys)
+    assert {lookup.row("\udcff.jpg") for _ in range(2 * key_lookup._COMPARING_LOOKUPS)} == {-1}
+    assert similar_keys(keys, "ant/\udcff.jpg") == []

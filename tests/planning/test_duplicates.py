@@ -54,3 +54,21 @@ def test_a_difference_between_later_records_counts():
 def test_a_record_that_was_rejected_keeps_its_reason():
     reasons, _ = said(table("label_name", ["cat", "dog", "dog", "x", "x", "x"], ["bad_split", *[None] * 5]))
     assert reasons[:2] == ["bad_split", "duplicate_key"]
+
+
+def test_the_same_classes_in_another_order_are_the_same_label():
+    labels = [["cat", "dog"], ["dog", "cat"], ["x"], ["x"], ["x"], ["x"]]
+    assert said(table("label_names", labels))[0] == [
+        None,
+        "duplicate_key",
+        None,
+        None,
+        "duplicate_key",
+        "duplicate_key",
+    ]
+
+
+def test_a_rejected_record_between_two_does_not_hide_that_their_labels_differ():
+    reasons, messages = said(table("label_name", ["a", "a", "b", "cat", None, "dog"], [*[None] * 4, "bad_split", None]))
+    assert reasons == [None, "duplicate_key", None, "duplicate_key", "bad_split", "duplicate_key"]
+    assert messages[3].startswith("records 4 and 6 of this image have different labels, 'cat' and 'dog'")

@@ -72,6 +72,10 @@ TABLES = {
         "TRAIN,a.jpg,x\nUNASSIGNED,b.jpg,y\n,c.jpg,z\n",
         [("a.jpg", "train", "x"), ("b.jpg", "bad_split"), ("c.jpg", "bad_split")],
     ),
+    "names that begin as comments, without header": (
+        "#1.jpg,x\n#new/2.jpg,y\n",
+        [("#1.jpg", None, "x"), ("#new/2.jpg", None, "y")],
+    ),
     "TFRecorder's with header": ("split,image_uri,label\nVALIDATION,a.jpg,x\n", [("a.jpg", "validation", "x")]),
     "a column that is called like a split": ("train,path,label\n1,a.jpg,x\n", [("a.jpg", None, "x")]),
     "a class that is called like a column, without header": (

@@ -204,9 +204,11 @@ def open_csv(folder: Folder, path: str, *, tabs: bool, known: frozenset[str]) ->
 
 
 def _is_comment(text: str, known: frozenset[str]) -> bool:
-    """Return whether a first line is a comment: ``# made by …``, not ``#file,label``, which names columns."""
-    fields = re.split(r"[,;\t|]", text.strip().lstrip("#"))
-    return text.lstrip().startswith("#") and not any(plain(field) in known for field in fields)
+    """Return whether a first line is a comment: ``# made by …``, not ``#file,label`` (columns) or ``#1.jpg,cat``."""
+    words = text.strip().lstrip("#")
+    fields = re.split(r"[,;\t|]", words)
+    is_record = len(fields) > 1 and not words[:1].isspace() and any(map(_is_image, fields))
+    return text.lstrip().startswith("#") and not is_record and not any(plain(field) in known for field in fields)
 
 
 def _width(text: str, delimiter: str) -> int:
