@@ -11,7 +11,6 @@ import numpy as np
 
 from shardkit import naming
 from shardkit.adoption.class_names import ClassNames, Labels, name_classes
-from shardkit.adoption.convert_command import convert_command
 from shardkit.adoption.features import adopted_features, merge_counts
 from shardkit.adoption.files import (
     Found,
@@ -23,7 +22,7 @@ from shardkit.adoption.files import (
 )
 from shardkit.adoption.first_records import adoptable_layout, read_if_there, read_tfds, sample_records
 from shardkit.adoption.keys import choose_keys
-from shardkit.adoption.messages import Merged, found_lines, layout_lines
+from shardkit.adoption.messages import Merged, found_lines, layout_lines, records_refused
 from shardkit.adoption.publishing import Adoption, publish
 from shardkit.adoption.scan_files import RecordsFile, ScanJob, Scanner, read_scan, scan_names
 from shardkit.adoption.scanning import UNCLEAR, Scan, needed_features
@@ -37,7 +36,6 @@ from shardkit.errors import CallError, DataError
 from shardkit.naming import counted, printable
 from shardkit.storage import TEMPORARY, Folder, LocalFolder, os_errors_as
 
-_PROBLEMS_SHOWN = 5
 _LABELLED = {"class", "classes", "objects"}
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
@@ -211,7 +209,7 @@ def _merge(
     for file, name in zip(files, scans, strict=True):
         scan = read_scan(work, name)
         num_problems += len(scan.problems)
-        problems += [f"{printable(file.path)}, record {at}: {found}" for at, found in scan.problems[:_PROBLEMS_SHOWN]]
+        problems += [f"{printable(file.path)}, record {at}: {found}" for at, found in scan.problems]
         uneven |= set(scan.uneven)
         _check_whole(records, file, scan, announced.get(file.path))
         counts.append((file.path, scan.features))
@@ -227,7 +225,7 @@ def _merge(
                 highest = int(labels.max())
                 where = f"{printable(file.path)}, record {_first_with(scan, highest)}"
     if problems:
-        raise _refused(records, [file.path for file in files], problems, num_problems)
+        raise records_refused(records, [file.path for file in files], problems, num_problems)
     merged = merge_counts(counts, needed_features(layout))
     key = layout.key if layout.key in merged and merged[layout.key].kind == "bytes" else options.key_feature
     columns = ((file.path, read_scan(work, name).rows["key_text"]) for file, name in zip(files, scans, strict=True))
@@ -268,16 +266,6 @@ def _first_with(scan: Scan, label: int) -> int:
     if rows["label"].null_count < len(rows):
         return int(np.flatnonzero(rows["label"].to_numpy() == label)[0])
     return next(at for at, labels in enumerate(rows["labels"].to_pylist()) if label in labels)
-
-
-def _refused(records: Folder, paths: Sequence[str], problems: Sequence[str], num_problems: int) -> DataError:
-    shown = "".join(f"\n  {problem}" for problem in problems[:_PROBLEMS_SHOWN])
-    more = num_problems - min(len(problems), _PROBLEMS_SHOWN)
-    shown += f"\n  and at least {more:,} more" if more > 0 else ""
-    return DataError(
-        f"{records.url}: records are adopted as they are, and the reader cannot read these:{shown}\n"
-        f"Restore the files, or convert the other records: {convert_command(records, paths)}"
-    )
 
 
 def _classes(records: Folder, layout: RecordLayout, merged: Merged, options: AdoptOptions) -> ClassNames:

@@ -11,7 +11,7 @@ from shardkit.storage import Folder
 _MAX_SOURCES = 6  # longer commands name the folder that all files are in
 
 
-def convert_command(records: Folder, paths: Sequence[str]) -> str:
+def convert_command(records: Folder, paths: Sequence[str], *options: str) -> str:
     """Return the command that converts TFRecord files, quoted for a shell.
 
     It names folders if the files are all TFRecord files in them, else the files.
@@ -19,6 +19,7 @@ def convert_command(records: Folder, paths: Sequence[str]) -> str:
     Args:
         records: The folder that the files have in common.
         paths: Their paths in it.
+        options: Further options that the command needs.
     """
     given = set(paths)
     folders = sorted({posixpath.dirname(path) for path in paths})
@@ -29,7 +30,7 @@ def convert_command(records: Folder, paths: Sequence[str]) -> str:
     if "" in chosen or len(chosen) > _MAX_SOURCES:
         chosen = [""]
     urls = [f"{records.url.rstrip('/')}/{one}".rstrip("/") for one in chosen]
-    return Command(urls[0], ("--layout", "tfrecord"), "", also=tuple(urls[1:])).line
+    return Command(urls[0], ("--layout", "tfrecord", *options), "", also=tuple(urls[1:])).line
 
 
 def _records_in(records: Folder, folder: str) -> set[str]:

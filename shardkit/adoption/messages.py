@@ -1,14 +1,22 @@
 """What the scans of all files found, and the lines that say it to the user."""
 
 import dataclasses
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from shardkit.adoption.class_names import ClassNames, Labels, range_line
+from shardkit.adoption.convert_command import convert_command
 from shardkit.adoption.features import AdoptedFeatures
 from shardkit.adoption.keys import KeyChoice
 from shardkit.dataset.foreign.record_layout import RecordLayout
+from shardkit.errors import DataError
 from shardkit.naming import counted, printable
+from shardkit.storage import Folder
+
+_PROBLEMS_SHOWN = 5
+# Sentences of dataset/tfrecord.py about a file that cannot be read to its end.
+_ENDS_EARLY = re.compile(r"the file ends inside|the rest of the file cannot be read")
 
 
 class Merged(NamedTuple):
@@ -64,3 +72,23 @@ def found_lines(merged: Merged, classes: ClassNames, layout: RecordLayout) -> li
     if merged.num_bad_boxes:
         lines.append(f"note      {counted(merged.num_bad_boxes, 'box')} without area or beyond the image's edges")
     return lines
+
+
+def records_refused(records: Folder, paths: Sequence[str], problems: Sequence[str], num_problems: int) -> DataError:
+    """Return the error for records that cannot be adopted, with the command that converts the others.
+
+    Args:
+        records: The folder of all files.
+        paths: Their paths in it.
+        problems: Sentences about the first bad records of each file.
+        num_problems: The number of bad records that were found.
+    """
+    shown = "".join(f"\n  {problem}" for problem in problems[:_PROBLEMS_SHOWN])
+    more = num_problems - min(len(problems), _PROBLEMS_SHOWN)
+    shown += f"\n  and at least {more:,} more" if more > 0 else ""
+    # Without this option a conversion stops at a file that cannot be read to its end.
+    options = ("--keep-truncated",) if any(map(_ENDS_EARLY.search, problems)) else ()
+    return DataError(
+        f"{records.url}: records are adopted as they are, and the reader cannot read these:{shown}\n"
+        f"Restore the files, or convert the other records: {convert_command(records, paths, *options)}"
+    )

@@ -84,7 +84,7 @@ def prepared(settings: BenchSettings, show: Show) -> Iterator[Prepared]:
     if part.part_examples < settings.batch_size:
         msg = (
             f"{part.url}: the split {part.split!r} has {counted(part.part_examples, 'example')}, fewer than the batch "
-            f"of {settings.batch_size:,}; give a smaller --batch-size"
+            f"of {settings.batch_size:,}; add --batch-size {max(part.part_examples, 1)}"
         )
         raise CallError(msg)
     deque(read_indexes(manifest.root, [*part.shards]), maxlen=0)  # a missing or damaged file is named before all else

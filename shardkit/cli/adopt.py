@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from shardkit.cli.options.beam import SEPARATOR
+from shardkit.cli.options.beam import SEPARATOR, unknown_option
 from shardkit.cli.options.conversion import read_classes, refuse_unknown_options
 from shardkit.cli.options.log_format import log_format_option
 from shardkit.errors import CallError
@@ -21,7 +21,10 @@ class _AdoptCommand(click.Command):
         starts = [at for at, arg in enumerate(args) if arg in {SEPARATOR, _RUNNER} or arg.startswith(f"{_RUNNER}=")]
         at = starts[0] if starts else len(args)
         ctx.obj = tuple(args[at + (args[at : at + 1] == [SEPARATOR]) :])
-        return super().parse_args(ctx, args[:at])
+        try:
+            return super().parse_args(ctx, args[:at])
+        except click.NoSuchOption as error:
+            raise unknown_option(error.option_name, self) from None
 
 
 @click.command(cls=_AdoptCommand, options_metavar="[OPTIONS] [-- BEAM_OPTIONS]")

@@ -27,7 +27,7 @@ SHOWN = 5
 @click.option("--cite-as", metavar="TEXT", help="croissant: how to cite it, such as a BibTeX entry.")
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")
 def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: str | None) -> None:  # noqa: FBT001 - click's flags
-    r"""Write metadata files that other tools read, from the manifest and the indexes; shards are not read.
+    """Write metadata files that other tools read, from the manifest and the indexes; shards are not read.
 
     \b
     croissant     croissant.json: MLCommons' description of the files and examples
@@ -36,7 +36,7 @@ def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: 
 
     The same call again changes nothing. A file that was not written by an export, or was changed since, is never
     replaced.
-    """
+    """  # noqa: D301 - click's mark is the character, not a backslash
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import read_manifest
     from shardkit.dataset.pinning import pinned

@@ -81,7 +81,7 @@ def check_resources(source_url: str, output_url: str) -> Iterator[Check]:
         )
         return
     if not size.num_files:
-        yield Check("SOURCE", "failed", f"{source_url}: there is no file in it", "check the path", is_call=True)
+        yield Check("SOURCE", "failed", f"{source_url}: {_what_is_missing(source_url)}", "check the path", is_call=True)
         return
     least = "" if size.is_whole else "at least "
     about = f"{least}{size.num_files:,} files, {size.num_bytes / _MIB:,.0f} MiB"
@@ -90,6 +90,11 @@ def check_resources(source_url: str, output_url: str) -> Iterator[Check]:
     yield check_disk(output_url, size)
     if (memory := available_memory()) is not None:
         yield check_memory(memory, size)
+
+
+def _what_is_missing(url: str) -> str:
+    there = open_folder(url).stat("") is not None
+    return "there is no file in it" if there else "there is no such file or folder"
 
 
 def check_disk(output_url: str, size: SourceSize, free: int | None = None) -> Check:

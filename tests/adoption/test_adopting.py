@@ -184,7 +184,8 @@ def test_a_record_that_cannot_be_read_as_it_is_is_named(name, tmp_path):
     before = digests(tmp_path)
     with pytest.raises(DataError, match=sentence) as raised:
         shardkit.adopt(tmp_path)
-    assert f"shardkit convert {tmp_path} OUT --layout tfrecord" in str(raised.value)
+    option = " --keep-truncated" if name == "a file that ends early" else ""  # else that conversion stops at the file
+    assert str(raised.value).endswith(f"shardkit convert {tmp_path} OUT --layout tfrecord{option}")
     assert digests(tmp_path) == before
     assert not (tmp_path / "indexes").exists()
 

@@ -120,3 +120,17 @@ def test_the_command_that_a_refusal_prints_converts_the_records_of_tfrecorder(tm
         "validation": 4,
         "test": 2,
     }
+
+
+@pytest.mark.parametrize(
+    ("option", "answer"),
+    [
+        ("--flink_master=x", "it is an option of Apache Beam; add --runner to use it"),
+        ("--in=x", "did you mean --into?"),
+        ("--output=x", "did you mean "),  # not "OUTPUT is the second argument", as for `convert`
+    ],
+)
+def test_an_unknown_option_is_answered_as_in_other_commands(option, answer, old):
+    result = call("adopt", old, option)
+    assert result.exit_code == 2
+    assert f"no such option: {option.partition('=')[0]}; {answer}" in result.stderr

@@ -82,7 +82,7 @@ def check_stages(found):
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        (["--batch-size", "64"], "the split 'train' has 40 examples, fewer than the batch of 64; give a smaller"),
+        (["--batch-size", "64"], "the split 'train' has 40 examples, fewer than the batch of 64; add --batch-size 40"),
         (["--split", "test"], "there is no split 'test'; the dataset has train"),
         (["--image-size", "big"], "--image-size is a number of pixels such as 224"),
         (["--temporary", "no-such-folder"], "no-such-folder: there is no such folder"),

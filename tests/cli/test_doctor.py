@@ -59,7 +59,10 @@ def test_an_unknown_option_and_a_missing_source(source, tmp_path):
     result = call("doctor", source, tmp_path / "out", "--runner=FlinkRunner", "--flink_mastr=x")
     assert (result.exit_code, "did you mean --flink_master?" in result.stderr) == (2, True)
     result = call("doctor", tmp_path / "none", tmp_path / "out")
-    assert (result.exit_code, "there is no file in it; check the path" in result.stdout) == (2, True)
+    assert (result.exit_code, "none: there is no such file or folder; check the path" in result.stdout) == (2, True)
+    (tmp_path / "empty").mkdir()
+    result = call("doctor", tmp_path / "empty", tmp_path / "out")
+    assert (result.exit_code, "empty: there is no file in it; check the path" in result.stdout) == (2, True)
 
 
 def test_workers_that_share_no_output_are_told_by_the_error_of_the_job(source, tmp_path, monkeypatch):

@@ -30,3 +30,9 @@ def test_every_name_under_a_heading_is_an_option_of_a_conversion():
     named = [name for names in OPTION_GROUPS.values() for name in names]
     params = [param for command in (append, convert, plan) for param in command.params]
     assert sorted(named) == sorted({param.opts[0] for param in params if param.param_type_name == "option"})
+
+
+def test_the_help_of_export_is_a_list_of_targets():
+    shown = call("export", "--help").stdout
+    assert "\n  dali-index    SHARD.idx for each shard" in shown
+    assert "\\b" not in shown

@@ -41,7 +41,7 @@ class BeamOptionsCommand(click.Command):
         try:
             rest = super().parse_args(ctx, own)
         except click.NoSuchOption as error:
-            raise _unknown_option(error.option_name, self) from None
+            raise unknown_option(error.option_name, self) from None
         ctx.params["beam_options"] = self.take_paths(ctx, ctx.params["beam_options"])
         if ctx.params["beam_options"] and not ctx.ignore_unknown_options:
             paths = [ctx.params[param.name] for param in self.params if _is_path(param) and param.name]
@@ -64,10 +64,12 @@ def _is_path(param: click.Parameter) -> bool:
     return isinstance(param, click.Argument) and param.name != "beam_options"
 
 
-def _unknown_option(name: str, command: click.Command) -> CallError:
+def unknown_option(name: str, command: click.Command) -> CallError:
+    """Return the error for an option that a command lacks, with what the user may have meant."""
     own = [option for param in command.params for option in param.opts if option.startswith("--")]
     close = difflib.get_close_matches(name, own, n=1)
-    hint = _ANSWERS.get(name) or (f"did you mean {close[0]}?" if close else _beam_hint(name))
+    answer = _ANSWERS.get(name) if any(param.name == "source" for param in command.params) else None
+    hint = answer or (f"did you mean {close[0]}?" if close else _beam_hint(name))
     return CallError(f"no such option: {name}; {hint or f'see `shardkit {command.name} --help`'}")
 
 
