@@ -1,14 +1,16 @@
 """The user's call: SOURCE and the options given, which ready commands repeat."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
 
+from shardkit.errors import CallError
 from shardkit.images.stored.options import size_text
 from shardkit.naming import DATASET_LAYOUT
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.splits.splitting import shares_text
-from shardkit.sources.commands import Command
+from shardkit.sources.commands import Command, with_options
 from shardkit.sources.options import SourceOptions
 
 # Fields whose option has another name.
@@ -48,6 +50,7 @@ class UserCall:
     Attributes:
         source: SOURCE as the user wrote it.
         options: The options that are not the defaults, each with its value: ``(("--split-by", "stratified"),)``.
+        of_conversion: Those of them that do not depend on how the source is read.
         also: Further datasets that are converted together with `source`.
         is_explicit: Whether the user chose how the source is read, by `--layout` or `--classes`: then a reading that
             looks wrong is not refused.
@@ -59,6 +62,7 @@ class UserCall:
     is_explicit: bool = False
     dataset: str | None = None
     also: tuple[str, ...] = ()
+    of_conversion: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(cls, source: str, source_options: SourceOptions, options: ConvertOptions) -> "UserCall":
@@ -67,7 +71,9 @@ class UserCall:
         is_explicit = source_options.layout is not None or options.classes is not None
         given.pop("also", None)
         pairs = tuple(pair for some in given.values() for pair in some)
-        return cls(source, pairs, is_explicit, also=source_options.also)
+        names = {*_given(options), "ignore"}
+        of_conversion = tuple(pair for name, some in given.items() if name in names for pair in some)
+        return cls(source, pairs, is_explicit, also=source_options.also, of_conversion=of_conversion)
 
     def command(
         self, meaning: str, changed: Mapping[str, str | None] | None = None, *, source: str | None = None
@@ -96,6 +102,18 @@ class UserCall:
         """
         option = _LAYOUT_OPTIONS.get(layout.partition(" (")[0])
         return self.command(meaning, {"--classes": _CLASSES_FILE} if option is None else {"--layout": option})
+
+
+@contextmanager
+def completed_commands(call: UserCall) -> Iterator[None]:
+    """Add the options of the conversion to the ready commands of a layout's error."""
+    try:
+        yield
+    except CallError as error:
+        completed = with_options(error, call.of_conversion)
+        if completed is error:
+            raise
+        raise completed from None
 
 
 def _given(options: SourceOptions | ConvertOptions) -> dict[str, list[tuple[str, ...]]]:

@@ -2,8 +2,8 @@
 
 import re
 import shlex
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
@@ -51,6 +51,31 @@ def for_append(error: CallError, dataset: str) -> CallError:
     return error if text == str(error) else CallError(text)
 
 
+class _RefusalError(CallError):
+    """The error of `refusal`, which can be written again for commands with more options."""
+
+    problem = ""
+    commands: Sequence[Command] = ()
+    remedy = ""
+
+
+def with_options(error: CallError, options: Iterable[tuple[str, ...]]) -> CallError:
+    """Return an error whose ready commands have further options: layouts do not know those of the conversion.
+
+    Args:
+        error: The error of a layout.
+        options: Each option with its value. Those that a command has are left as they are there.
+    """
+    if not isinstance(error, _RefusalError):
+        return error
+    pairs = list(options)
+    commands = []
+    for command in error.commands:
+        added = [word for pair in pairs if pair[0] not in command.options for word in pair]
+        commands.append(replace(command, options=(*command.options, *added)))
+    return refusal(error.problem, commands, remedy=error.remedy)
+
+
 def refusal(problem: str, commands: Sequence[Command], *, remedy: str = "") -> CallError:
     """Return the error for a source that can be read in several ways, or in none without an option.
 
@@ -63,4 +88,6 @@ def refusal(problem: str, commands: Sequence[Command], *, remedy: str = "") -> C
     lines = [f"  {command.line:{width}}  # {command.meaning}" for command in commands]
     what = "choose one of" if len(commands) > 1 else "run"
     before = f"{remedy}, or " if remedy else ""
-    return CallError("\n".join([f"{problem}; {before}{what}:", *lines]))
+    error = _RefusalError("\n".join([f"{problem}; {before}{what}:", *lines]))
+    error.problem, error.commands, error.remedy = problem, commands, remedy
+    return error

@@ -22,7 +22,7 @@ from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.plan_file import ShardTask, largest_first
-from shardkit.planning.user_call import UserCall
+from shardkit.planning.user_call import UserCall, completed_commands
 from shardkit.reject_reasons import NOT_COUNTED, UNREADABLE
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.opening import open_source
@@ -122,14 +122,16 @@ class Conversion:
         with os_errors_as("write into the output", output.url):
             outputs.refuse_foreign(output)
         hidden = output if self.addition is None else self.addition.root
-        source = open_source(self.source_url, self.source_options, output=hidden, work=output)
+        call = self.call or UserCall.of(self.source_url, self.source_options, self.options)
+        with completed_commands(call):
+            source = open_source(self.source_url, self.source_options, output=hidden, work=output)
         if self.addition is not None:
             self.addition.check_features(features_of(source.schema))
         # Remove temporary files only after the token is written: before, a live writer might still rename its own.
         with os_errors_as("write into the output", output.url), locked(output), claimed(output) as run:
             remove_temporaries(output)
             try:
-                outcome = self._convert(source, output, run)
+                outcome = self._convert(source, output, run, call)
             except StaleRunError:
                 raise
             except ShardkitError:
@@ -145,11 +147,10 @@ class Conversion:
             run.finish()
             return outcome
 
-    def _convert(self, source: Source, output: Folder, run: Run) -> Outcome:
+    def _convert(self, source: Source, output: Folder, run: Run, call: UserCall) -> Outcome:
         self.listener.say(source.describe())
         output.remove(REJECTED_IN_WORK)  # of an earlier run
         existing = self._refuse_output(source, output)
-        call = self.call or UserCall.of(self.source_url, self.source_options, self.options)
         with run.checked():
             inventory = take_inventory(source, output, run, self.options, self.executor, self.listener, existing, call)
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)

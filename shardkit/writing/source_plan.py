@@ -10,7 +10,7 @@ from shardkit.planning.checks.finding import findings_text, refuse_stopping
 from shardkit.planning.earlier_examples import EarlierExamples
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan, make_plan
-from shardkit.planning.user_call import UserCall
+from shardkit.planning.user_call import UserCall, completed_commands
 from shardkit.sources import Source, SourceOptions
 from shardkit.sources.ignoring.ignoring_source import unmatched_notes
 from shardkit.sources.opening import open_source
@@ -150,7 +150,8 @@ def planned_source(
     """
     call = UserCall.of(source_url, source_options, options)
     with work_folder(executor.temp_location) as work:
-        source = open_source(source_url, source_options, work=work)
+        with completed_commands(call):
+            source = open_source(source_url, source_options, work=work)
         listener.say(source.describe())
         with claimed(work) as run:
             inventory = take_inventory(source, work, run, options, executor, listener, call=call)

@@ -1,7 +1,11 @@
 from fractions import Fraction
 
+import pytest
+
+from shardkit.errors import CallError
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.user_call import UserCall
+from shardkit.planning.user_call import UserCall, completed_commands
+from shardkit.sources.commands import Command, refusal
 from shardkit.sources.options import SourceOptions
 
 
@@ -62,3 +66,23 @@ def test_the_confirming_command_names_the_layout_by_its_option():
     assert call.confirmation("split and class folders", "").line == "shardkit convert s OUT --layout class-folders"
     assert call.confirmation("table (CSV)", "").line == "shardkit convert s OUT --layout table"
     assert call.confirmation("a layout of tomorrow", "").line == "shardkit convert s OUT --classes FILE"
+
+
+def test_commands_of_a_layout_have_the_options_of_the_conversion_too():
+    source_options = SourceOptions(label_pattern="x", ignore=("*.tmp", "raw"))
+    call = UserCall.of("s", source_options, ConvertOptions(splits={"train": Fraction(1)}, check="header"))
+    with pytest.raises(CallError) as raised, completed_commands(call):
+        raise refusal(
+            "s: unclear", [Command("s", ("--layout", "coco", "--check", "decode"), "boxes")], remedy="move it"
+        )
+    assert str(raised.value) == (
+        "s: unclear; move it, or run:\n  shardkit convert s OUT --layout coco --check decode --splits train=1 "
+        "--ignore '*.tmp' --ignore raw  # boxes"
+    )
+
+
+def test_other_errors_of_a_layout_are_left_alone():
+    error = CallError("s: no images")
+    with pytest.raises(CallError) as raised, completed_commands(UserCall()):
+        raise error
+    assert raised.value is error

@@ -60,4 +60,8 @@ def append_call(dataset: str, source: str, source_options: SourceOptions, change
         source_options: Options of the source that the user gave.
         changed: See generation_options.
     """
-    return replace(UserCall.of(source, source_options, ConvertOptions(**changed)), dataset=dataset)
+    call = UserCall.of(source, source_options, ConvertOptions(**changed))
+    # None is the default of a conversion, but not of an addition: it keeps the dataset's shares.
+    own = (("--splits", "own"),) if changed.get("splits", ()) is None else ()
+    options, of_conversion = (*call.options, *own), (*call.of_conversion, *own)
+    return replace(call, dataset=dataset, options=options, of_conversion=of_conversion)
