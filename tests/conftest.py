@@ -26,6 +26,13 @@ def pytest_collection_finish():
     gc.set_threshold(10_000, 10, 10)
 
 
+@pytest.fixture
+def frequent_progress(monkeypatch):
+    """Progress is polled a hundred times a second: tests wait for it."""
+    monkeypatch.setattr("shardkit.writing.progress.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("shardkit.writing.progress.POLL_SHARE", 0)
+
+
 @pytest.fixture(scope="session")
 def made_once(tmp_path_factory):
     """Return the folder of that name, made by the first of all test processes that asks for it; not to be changed.

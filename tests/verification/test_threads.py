@@ -5,8 +5,9 @@ from types import SimpleNamespace
 import pytest
 
 from shardkit.verification.threads import ThreadChecker
-from shardkit.writing import progress
 from shardkit.writing.progress import Silent
+
+pytestmark = pytest.mark.usefixtures("frequent_progress")
 
 
 class Job:
@@ -35,12 +36,6 @@ class Listener(Silent):
         assert name == "verifying"
         self.totals.append(total)
         return contextlib.nullcontext(self.show)
-
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch):
-    monkeypatch.setattr(progress, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(progress, "POLL_SHARE", 0)
 
 
 def test_the_results_are_in_the_order_of_the_shards_and_progress_counts_their_examples():

@@ -8,11 +8,12 @@ import pytest
 from shardkit.errors import MachineError
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import write_class_folders
-from shardkit.writing import inventory_tasks, progress
+from shardkit.writing import inventory_tasks
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.progress import Phase, Silent
 from shardkit.writing.threads import ThreadExecutor
 
+pytestmark = pytest.mark.usefixtures("frequent_progress")
 WAIT_SECONDS = 30
 
 
@@ -36,12 +37,6 @@ class Showing(Silent):
     def phase(self, name, total):
         del name, total
         return contextlib.nullcontext(self._show)
-
-
-@pytest.fixture(autouse=True)
-def soon(monkeypatch):
-    monkeypatch.setattr(progress, "POLL_SECONDS", 0.01)
-    monkeypatch.setattr(progress, "POLL_SHARE", 0)
 
 
 def test_every_shard_is_written_once_and_the_final_number_is_shown():
