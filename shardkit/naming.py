@@ -136,18 +136,23 @@ def split_of_folder(folder_name: str) -> str | None:
     return _SPLIT_ALIASES.get(folder_name.lower())
 
 
+def split_name_problem(name: str) -> str | None:
+    """Return why a name of a split is not allowed in a file name or in TFDS's slicing syntax; None if it is."""
+    if not _SPLIT.fullmatch(name):
+        return f"a split's name is a letter followed by letters, digits or '_'; found {name[:_SPLIT_SHOWN]!r}"
+    if len(name) > _MAX_SPLIT:
+        return f"the split {name[:_SPLIT_SHOWN]!r}… has {len(name):,} characters; at most {_MAX_SPLIT} are allowed"
+    return None
+
+
 def check_split_name(name: str) -> str:
     """Return the canonical name of a split: a known alias is resolved, any other name stays.
 
     Raises:
-        CallError: The name is not allowed in a file name or in TFDS's slicing syntax.
+        CallError: The name is not allowed; see `split_name_problem`.
     """
-    if not _SPLIT.fullmatch(name):
-        msg = f"a split's name is a letter followed by letters, digits or '_'; found {name[:_SPLIT_SHOWN]!r}"
-        raise CallError(msg)
-    if len(name) > _MAX_SPLIT:
-        msg = f"the split {name[:_SPLIT_SHOWN]!r}… has {len(name):,} characters; at most {_MAX_SPLIT} are allowed"
-        raise CallError(msg)
+    if problem := split_name_problem(name):
+        raise CallError(problem)
     return split_of_folder(name) or name
 
 

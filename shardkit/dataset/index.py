@@ -15,14 +15,18 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from shardkit.dataset.index_checks import column_problem
+from shardkit.dataset.manifest_parts import MAX_COUNT
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.hashing import hash64
-from shardkit.storage import Folder, unreadable
 
 FORMAT_VERSION = 1
 _SUMMARY_KEY = b"shardkit.shard"
 _GPS = "num_with_gps"
+# Unpacked, the rows of an index take at most so many bytes, and so many times the bytes of the file: keys that begin
+# alike are packed well, but not that well.
+_LEAST_LIMIT, _MAX_RATIO = 64 << 20, 256
 
 SCHEMA = pa.schema(
     [
@@ -79,6 +83,12 @@ class ShardSummary:
     format_version: int = FORMAT_VERSION
     num_with_gps: int = 0
 
+    def has_valid_types(self) -> bool:
+        """Return whether the values, which a file may have given, are of the types above and not negative."""
+        numbers = (self.num_examples, self.num_bytes, self.format_version, self.num_with_gps)
+        texts = (self.sha256, self.plan_digest)
+        return all(type(one) is int and one >= 0 for one in numbers) and all(type(one) is str for one in texts)
+
     def to_json(self) -> bytes:
         """Return the summary as it is stored; the number of images with a GPS position only if there are any."""
         return json.dumps({name: value for name, value in asdict(self).items() if value or name != _GPS}).encode()
@@ -99,28 +109,6 @@ def serialize_index(table: pa.Table, summary: ShardSummary) -> bytes:
     return out.getvalue()
 
 
-def read_index(folder: Folder, path: str, columns: list[str] | None = None) -> pa.Table:
-    """Read an index or some of its columns.
-
-    Args:
-        folder: The dataset's folder.
-        path: Path of the index.
-        columns: Names of the columns; None for all.
-
-    Raises:
-        DataError: The file is missing, or it is not an index.
-        MachineError: The file cannot be read.
-    """
-    try:
-        raw = folder.read(path)
-    except FileNotFoundError:
-        msg = f"{folder.url}/{path}: the index is missing; run `shardkit verify` on the dataset, then {CONVERT_AGAIN}"
-        raise DataError(msg) from None
-    except OSError as error:
-        raise unreadable(f"{folder.url}/{path}", error) from error
-    return parse_index(raw, where=f"{folder.url}/{path}", columns=columns)[0]
-
-
 def is_index(raw: bytes) -> bool:
     """Return whether a file is an index that shardkit wrote, of any format version."""
     try:
@@ -135,18 +123,26 @@ def parse_summary(raw: bytes, *, where: str) -> ShardSummary:
     return _summary(_parquet(raw, where).schema_arrow, where)
 
 
-def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> tuple[pa.Table, ShardSummary]:
+def parse_index(
+    raw: bytes, *, where: str, columns: list[str] | None = None, num_classes: int | None = None
+) -> tuple[pa.Table, ShardSummary]:
     """Return the rows of an index, or some of their columns, and the summary of its shard.
+
+    All of the columns are checked that are returned, see `index_checks`.
 
     Args:
         raw: Content of the file.
         where: Name of the file for errors.
         columns: Names of the columns; None for all.
+        num_classes: Number of classes of the dataset, which bounds the labels; None if it is not known.
 
     Raises:
-        DataError: The file is not an index.
+        DataError: The file is not an index, or its numbers cannot be those of the shard in its summary.
     """
     file = _parquet(raw, where)
+    if problem := _size_problem(file, len(raw)):
+        msg = f"{where}: the index would take too much memory: {problem}; {CONVERT_AGAIN}"
+        raise DataError(msg)
     with _readable(where):
         table = file.read(columns, use_threads=False)  # threads make columns of this size a third slower
     # From the table's schema, because the file would convert its own once more, for each of thousands of indexes.
@@ -156,25 +152,37 @@ def parse_index(raw: bytes, *, where: str, columns: list[str] | None = None) -> 
     if missing:
         msg = f"{where}: the index lacks the column {missing[0]!r}; {CONVERT_AGAIN}"
         raise DataError(msg)
+    with _readable(where):
+        problem = _summary_problem(summary, len(table)) or column_problem(table, SCHEMA, summary.num_bytes, num_classes)
+    if problem:
+        msg = f"{where}: {problem}; the index is damaged, restore it or {CONVERT_AGAIN}"
+        raise DataError(msg)
     return table, summary
+
+
+def _size_problem(file: Any, num_bytes: int) -> str | None:
+    """Return why a Parquet file must not be read: it is small and its rows are not."""
+    metadata = file.metadata
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    uncompressed = sum(group.total_byte_size for group in groups)
+    # The column key_hash is stored as it is, eight bytes a row.
+    if metadata.num_rows * 8 > num_bytes or uncompressed > _LEAST_LIMIT + _MAX_RATIO * num_bytes:
+        return f"{metadata.num_rows:,} rows, {uncompressed:,} bytes when unpacked, in a file of {num_bytes:,} bytes"
+    return None
+
+
+def _summary_problem(summary: ShardSummary, num_rows: int) -> str | None:
+    if num_rows != summary.num_examples:
+        return f"it has {num_rows:,} rows, its summary says {summary.num_examples:,}"
+    if summary.num_examples * OVERHEAD_BYTES > summary.num_bytes or summary.num_bytes > MAX_COUNT:
+        return f"its summary says {summary.num_examples:,} records in {summary.num_bytes:,} bytes"
+    return None
 
 
 def indexed_labels(index: pa.Table) -> npt.NDArray[np.int32]:
     """Return int32[m], the labels of all rows end to end, one or several for each row."""
     several = index["labels"].combine_chunks().flatten()
     return (index["label"].drop_null() if not len(several) else several).to_numpy().astype(np.int32)  # type: ignore[no-any-return]
-
-
-def coverage_problem(index: pa.Table, num_bytes: int) -> str | None:
-    """Return why the records of an index do not cover the shard end to end; None if they do."""
-    offsets, lengths = index["offset"].to_numpy(), index["length"].to_numpy()
-    ends = np.concatenate(([0], np.cumsum(lengths + OVERHEAD_BYTES)))
-    wrong = np.flatnonzero(offsets != ends[:-1])
-    if len(wrong):
-        return f"record {wrong[0]} should start at byte {ends[wrong[0]]}, its row says byte {offsets[wrong[0]]}"
-    if ends[-1] != num_bytes:
-        return f"its records end at byte {ends[-1]}, the shard at {num_bytes}"
-    return None
 
 
 @contextlib.contextmanager
@@ -197,7 +205,9 @@ def _summary(schema: pa.Schema, where: str) -> ShardSummary:
     try:
         summary = ShardSummary(**json.loads(metadata[_SUMMARY_KEY]))
         is_newer = summary.format_version > FORMAT_VERSION
-    except (KeyError, TypeError, ValueError):
+        if not summary.has_valid_types():
+            raise TypeError
+    except (KeyError, TypeError, ValueError, RecursionError):
         msg = f"{where}: this Parquet file is not an index written by shardkit"
         raise DataError(msg) from None
     if is_newer:

@@ -16,6 +16,7 @@ from pydantic import (
 
 from shardkit import naming
 from shardkit.dataset.features import Feature
+from shardkit.dataset.manifest_checks import manifest_problem
 from shardkit.dataset.manifest_parts import (
     Balance,
     File,
@@ -31,8 +32,7 @@ from shardkit.dataset.manifest_parts import (
 )
 from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.dataset.pinning import pinned, read_earlier
-from shardkit.dataset.records_root import check_records_root, records_root_problem, shard_path_problem
-from shardkit.dataset.stored_names import stored_as_problem
+from shardkit.dataset.records_root import check_records_root
 from shardkit.errors import CONVERT_AGAIN, ManifestError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import Folder, open_folder, unreadable
@@ -99,14 +99,9 @@ class Manifest(Part):
         return {name: value for name, value in fields.items() if value or name not in _OMITTED_IF_EMPTY}
 
     @model_validator(mode="after")
-    def _consistent(self) -> "Manifest":
-        problem = records_root_problem(self.records_root) or stored_as_problem(self.stored_as, self.features)
-        for name, split in self.splits.items():
-            for number, shard in enumerate(split.shards):
-                if found := shard_path_problem(shard.path, self.records_root):
-                    problem = problem or f"splits.{name}.shards.{number}.path: {found}"
-        if problem is not None:
-            raise ValueError(problem)
+    def _told_to_shards(self) -> "Manifest":
+        for _, shard in self.shards():
+            shard.set_num_classes(len(self.classes))
         return self
 
     @property
@@ -213,9 +208,16 @@ class Manifest(Part):
 
 
 def seal_manifest(fields: dict[str, Any]) -> Manifest:
-    """Return a manifest with the given fields and the ``digest`` computed from them."""
+    """Return a manifest with the given fields and the ``digest`` computed from them.
+
+    Raises:
+        ManifestError: The fields contradict each other, so that no reader would accept the manifest.
+    """
     version = FORMAT_VERSION if fields.get("generations") else _WITHOUT_GENERATIONS
     unsealed = Manifest(format_version=version, digest="0" * 64, **fields)
+    if problem := manifest_problem(unsealed):
+        msg = f"the manifest of {unsealed.name!r} was not written, because it would contradict itself: {problem}"
+        raise ManifestError(msg)
     return unsealed.model_copy(update={"digest": digest_of(unsealed)})
 
 
@@ -320,5 +322,8 @@ def parse_manifest(raw: bytes, *, where: str) -> Manifest:
         msg = (
             f"{where}: the digest does not match the content; it was changed or damaged, restore it or {CONVERT_AGAIN}"
         )
+        raise ManifestError(msg)
+    if problem := manifest_problem(manifest):
+        msg = f"{where}: the manifest contradicts itself: {problem}; it was changed, restore it or {CONVERT_AGAIN}"
         raise ManifestError(msg)
     return manifest

@@ -7,7 +7,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    NonNegativeInt,
+    PrivateAttr,
     SerializerFunctionWrapHandler,
     model_serializer,
 )
@@ -30,6 +30,8 @@ def _of_records(path: str) -> str:
 RelativePath = Annotated[str, AfterValidator(_below_the_folder)]
 RecordsPath = Annotated[str, AfterValidator(_of_records)]
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+MAX_COUNT = (1 << 53) - 1  # the largest whole number that all readers of JSON keep; sums of some stay below 2**63
+Count = Annotated[int, Field(ge=0, le=MAX_COUNT)]
 
 
 class Part(BaseModel):
@@ -42,7 +44,7 @@ class File(Part):
     """A file next to the shards; its path is relative to the manifest."""
 
     path: RelativePath
-    num_bytes: NonNegativeInt
+    num_bytes: Count
     sha256: Sha256
 
 
@@ -66,11 +68,23 @@ class Shard(Part):
     """
 
     path: RecordsPath
-    num_examples: NonNegativeInt
-    num_bytes: NonNegativeInt
+    num_examples: Count
+    num_bytes: Count
     sha256: Sha256
     index: Index
-    num_with_gps: NonNegativeInt = 0
+    num_with_gps: Count = 0
+
+    # Bounds the labels in the index. The manifest sets it, so that whoever reads an index has it.
+    _num_classes: int | None = PrivateAttr(default=None)
+
+    @property
+    def num_classes(self) -> int | None:
+        """Number of classes of the shard's dataset; None if the shard is not part of a manifest."""
+        return self._num_classes
+
+    def set_num_classes(self, num_classes: int) -> None:
+        """Set the number of classes of the shard's dataset; called by the manifest."""
+        self._num_classes = num_classes
 
     @model_serializer(mode="wrap")
     def _without_zero(self, serialise: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -87,17 +101,17 @@ class Balance(Part):
         bytes_spread: Largest divided by smallest size of a shard, minus 1; 0.01 is 1 %.
     """
 
-    count_spread: NonNegativeInt
-    class_spread: NonNegativeInt
+    count_spread: Count
+    class_spread: Count
     bytes_spread: float
 
 
 class Split(Part):
     """One split; ``class_counts`` in label order."""
 
-    num_examples: NonNegativeInt
-    num_bytes: NonNegativeInt
-    class_counts: list[NonNegativeInt]
+    num_examples: Count
+    num_bytes: Count
+    class_counts: list[Count]
     balance: Balance
     shards: list[Shard]
 
@@ -117,26 +131,26 @@ class Source(Part):
 
     fingerprint: Sha256
     layout: str
-    num_files: NonNegativeInt
-    num_bytes: NonNegativeInt
-    skipped: dict[str, NonNegativeInt]
-    groups: NonNegativeInt | None
-    duplicates: NonNegativeInt | None
+    num_files: Count
+    num_bytes: Count
+    skipped: dict[str, Count]
+    groups: Count | None
+    duplicates: Count | None
 
 
 class Rejected(Part):
     """The rejected files; their keys and messages are in ``rejected.parquet``."""
 
-    num_examples: NonNegativeInt
-    by_reason: dict[str, NonNegativeInt]
+    num_examples: Count
+    by_reason: dict[str, Count]
 
 
 class GenerationSplit(Part):
     """What one generation adds to a split."""
 
-    num_examples: NonNegativeInt
-    num_bytes: NonNegativeInt
-    num_shards: NonNegativeInt
+    num_examples: Count
+    num_bytes: Count
+    num_shards: Count
     balance: Balance
 
 
@@ -157,7 +171,7 @@ class Generation(Part):
 
     folder: RelativePath | None
     previous: Sha256 | None
-    num_classes: NonNegativeInt
+    num_classes: Count
     splits: dict[str, GenerationSplit]
     source: Source
     options: dict[str, Any]

@@ -60,8 +60,8 @@ def _check_size(root: Folder, shard: Shard) -> None:
         raise DataError(msg)
 
 
-def read_columns(root: Folder, shard: Shard, columns: list[str]) -> pa.Table:
-    """Read columns of a shard's index, and compare it with the manifest.
+def read_columns(root: Folder, shard: Shard, columns: list[str] | None = None) -> pa.Table:
+    """Read columns of a shard's index, None for all, and compare it with the manifest.
 
     Raises:
         DataError: The index is missing, damaged, or that of another shard.
@@ -89,15 +89,16 @@ def _read(root: Folder, shard: Shard) -> bytes:
     return raw
 
 
-def parse_columns(root: Folder, shard: Shard, raw: bytes, columns: list[str]) -> pa.Table:
-    """Parse columns of a shard's index, and compare it with the manifest.
+def parse_columns(root: Folder, shard: Shard, raw: bytes, columns: list[str] | None) -> pa.Table:
+    """Parse columns of a shard's index, None for all, and compare it with the manifest.
 
     Raises:
-        DataError: The index belongs to another shard or conversion.
+        DataError: The index belongs to another shard or conversion, or is damaged.
     """
     where = f"{root.url}/{shard.index.path}"
-    table, summary = parse_index(raw, where=where, columns=columns)
-    if summary.sha256 != shard.sha256 or len(table) != shard.num_examples:
+    table, summary = parse_index(raw, where=where, columns=columns, num_classes=shard.num_classes)
+    said = (summary.sha256, summary.num_examples, summary.num_bytes)
+    if said != (shard.sha256, shard.num_examples, shard.num_bytes):
         msg = f"{where}: this is the index of another shard or another conversion; restore it or {CONVERT_AGAIN}"
         raise DataError(msg)
     return table

@@ -2,7 +2,7 @@
 
 | module | contents |
 |---|---|
-| `info` | `ImageInfo`, the error `BadImage`, limits |
+| `info` | `ImageInfo`, the error `BadImage` |
 | `inspection` | read a header; decode every byte |
 | `jpeg`, `png`, `orientation` | parsers of headers and metadata |
 | `jpeg_segments`, `jpeg_header` | segments of a JPEG; its process, chroma subsampling and quality |
@@ -16,7 +16,8 @@
 Everything works on bytes, without paths, pipelines or TensorFlow. Pillow is imported when it is first needed.
 """
 
-from shardkit.images.info import CHANGES, MAX_PIXELS, MAX_SIDE, REASONS, BadImage, ImageInfo
+from shardkit.image_limits import MAX_PIXELS, MAX_SIDE
+from shardkit.images.info import CHANGES, REASONS, BadImage, ImageInfo
 from shardkit.images.inspection import check, inspect
 from shardkit.images.masks import MaskInfo, NormalisedMask, check_mask, mask_values, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise

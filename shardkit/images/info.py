@@ -1,12 +1,9 @@
-"""The header of an image as a value, the error for a bad image, and limits of size.
-
-The limits are those of later decoders: Pillow's limit for the number of pixels, and libpng's default for the length of
-a side (TensorFlow 2.21 refuses a PNG with a longer side).
-"""
+"""The header of an image as a value, the error for a bad image, and the check of its size."""
 
 from dataclasses import dataclass
 
 from shardkit.errors import DataError
+from shardkit.image_limits import MAX_PIXELS, MAX_SIDE
 from shardkit.reject_reasons import (
     ANNOTATED_SIZE,
     BAD_MASK,
@@ -18,9 +15,6 @@ from shardkit.reject_reasons import (
     UNREADABLE,
     UNSUPPORTED_FORMAT,
 )
-
-MAX_PIXELS = 89_478_485  # Pillow's Image.MAX_IMAGE_PIXELS: larger images may be decompression bombs
-MAX_SIDE = 1_000_000  # pixels; libpng's PNG_USER_WIDTH_MAX and PNG_USER_HEIGHT_MAX
 
 # Every reason that a BadImage can have.
 REASONS = (

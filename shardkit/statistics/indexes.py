@@ -10,8 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.dataset.index import read_index
 from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.tfrecord import HEADER_BYTES
 
 _COLUMNS = ["offset", "length", "image_start", "image_bytes", "width", "height", "changes", "labels", "source_bytes"]
@@ -78,7 +78,7 @@ def index_statistics(manifest: Manifest, sample_size: int = 0) -> IndexStatistic
     changes, sample, start = Counter[str](), list[Location](), 0
     unlabelled, source_bytes = dict.fromkeys(manifest.splits, 0), dict.fromkeys(manifest.splits, 0)
     for split, shard in manifest.shards():
-        index = read_index(manifest.root, shard.index.path, _COLUMNS)
+        index = read_columns(manifest.root, shard, _COLUMNS)
         widths.add(index["width"].to_numpy())
         heights.add(index["height"].to_numpy())
         changes += _changes(index)

@@ -9,8 +9,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import naming
-from shardkit.dataset.index import read_index
 from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.naming import printable
 from shardkit.verification.shards import DatasetProblem
 
@@ -55,7 +55,7 @@ def _report(leaks: Iterator[str], remedy: str) -> list[DatasetProblem]:
 
 def _tables(dataset: _Readable, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:
     return (
-        (split, read_index(dataset.manifest.root, shard.index.path, columns))
+        (split, read_columns(dataset.manifest.root, shard, columns))
         for split, shard in dataset.manifest.shards()
         if shard.num_examples and shard.index.path not in dataset.unread
     )

@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from shardkit import naming
-from shardkit.dataset import features, tfrecord
-from shardkit.dataset.index import ShardSummary, coverage_problem, indexed_labels, parse_index
+from shardkit.dataset import tfrecord
+from shardkit.dataset.index import ShardSummary, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
@@ -69,12 +69,9 @@ def read_checked_manifest(root: Folder, digest: str | None = None) -> tuple[Mani
 
 
 def _text_problems(path: str, raw: bytes, manifest: Manifest) -> list[DatasetProblem]:
-    problems = (
-        [] if raw == manifest.to_bytes() else ["its text is not the one that shardkit writes; a byte was changed"]
-    )
-    for name, split in manifest.splits.items():
-        problems += [f"split {name!r}: {problem}" for problem in _split_problems(manifest, split)]
-    return [DatasetProblem(path, None, problem) for problem in problems]
+    if raw == manifest.to_bytes():
+        return []
+    return [DatasetProblem(path, None, "its text is not the one that shardkit writes; a byte was changed")]
 
 
 def _current_digest(root: Folder) -> str | None:
@@ -103,19 +100,6 @@ def earlier_manifest_problems(root: Folder, manifest: Manifest) -> list[DatasetP
     """Return the problems of the manifests from before the appends, which trainers may have pinned."""
     digests = [one.previous for one in manifest.generations if one.previous is not None]
     return [problem for digest in digests for problem in _checked_earlier(root, digest)[1]]
-
-
-def _split_problems(manifest: Manifest, split: Split) -> Iterator[str]:
-    sums = {
-        "num_examples": (split.num_examples, sum(shard.num_examples for shard in split.shards)),
-        "num_bytes": (split.num_bytes, sum(shard.num_bytes for shard in split.shards)),
-        "number of class_counts": (len(split.class_counts), len(manifest.classes)),
-    }
-    if manifest.features.get(features.LABEL) == features.CLASS_LABEL:
-        sums["class_counts"] = (sum(split.class_counts), split.num_examples)
-    for what, (said, found) in sums.items():
-        if said != found:
-            yield f"{what} says {said}, its parts make {found}"
 
 
 def file_problems(root: Folder, file: File) -> list[DatasetProblem]:
@@ -199,7 +183,7 @@ def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[
         return [DatasetProblem(path, None, "its sha256 is not the manifest's; a byte was changed")], None
     problems = []
     try:
-        table, summary = parse_index(raw, where=path)
+        table, summary = parse_index(raw, where=path, num_classes=shard.num_classes)
     except DataError as error:
         return [DatasetProblem(path, None, str(error).removeprefix(f"{path}: "))], None
     wanted = ShardSummary(
@@ -209,10 +193,8 @@ def _index_problems(root: Folder, shard: Shard, plan_digest: str) -> tuple[list[
         problems.append(DatasetProblem(path, None, f"its summary {summary} is not the manifest's {wanted}"))
     if len(table) != shard.num_examples:
         problems.append(DatasetProblem(path, None, f"has {len(table)} rows, the manifest says {shard.num_examples}"))
-    if problem := coverage_problem(table, shard.num_bytes):
-        problems.append(DatasetProblem(path, None, problem))
-        return problems, None
-    return problems, table
+    # Rows that do not cover the file lead to no record.
+    return problems, table if summary.num_bytes == shard.num_bytes else None
 
 
 class _Hashed:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from shardkit import naming, software
-from shardkit.dataset.index import coverage_problem, indexed_labels, parse_index
+from shardkit.dataset.index import indexed_labels, parse_index
 from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
 from shardkit.dataset.tfds_metadata import tfds_files
 from shardkit.errors import CONVERT_AGAIN, DataError
@@ -70,9 +70,6 @@ def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> 
         size = "is missing" if found is None else f"has {found.num_bytes} bytes"
         where = f"{output.url}/{name.records}"
         msg = f"{where}: the shard {size}, its index says {summary.num_bytes}; {CONVERT_AGAIN}"
-        raise DataError(msg)
-    if problem := coverage_problem(table, summary.num_bytes):
-        msg = f"{where}: {problem}; {CONVERT_AGAIN}"
         raise DataError(msg)
     index = Index(path=name.index, sha256=sha256_hex(raw))
     shard = Shard(

@@ -37,14 +37,15 @@ def make_dataset(folder, num_examples, num_classes):
     """Write a dataset whose shards are links to one file."""
     import pyarrow as pa
 
-    from shardkit.dataset.index import ShardSummary, key_hashes, read_index, serialize_index
+    from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
     from shardkit.dataset.manifest import Index, Shard, digest_of, read_manifest
+    from shardkit.dataset.shard_indexes import read_columns
     from shardkit.hashing import sha256_hex
     from shardkit.naming import ShardName
 
     one = read_manifest(str(folder / "one"))
     (shard,) = one.splits["train"].shards
-    base = read_index(one.root, shard.index.path)
+    base = read_columns(one.root, shard)
     dataset = folder / "dataset"
     dataset.mkdir()
     random = np.random.default_rng(1)

@@ -62,7 +62,7 @@ def write_dataset(folder, splits, *, classes=("cat", "dog"), features=None, shar
     named = {**ALWAYS, **(features or {}), **({} if name is None else {name: label})}
     written = {}
     for split, examples in splits.items():
-        parts = [examples[start : start + shard_size] for start in range(0, len(examples), shard_size)]
+        parts = [examples[start : start + shard_size] for start in range(0, max(1, len(examples)), shard_size)]
         shards = [
             _write_shard(folder, ShardName(split, i, len(parts)), part, named, classes) for i, part in enumerate(parts)
         ]
@@ -71,7 +71,7 @@ def write_dataset(folder, splits, *, classes=("cat", "dog"), features=None, shar
             "num_examples": len(examples),
             "num_bytes": sum(shard["num_bytes"] for shard in shards),
             "class_counts": counts,
-            "balance": {"count_spread": 0, "class_spread": 0, "bytes_spread": 0},
+            "balance": _balance(shards),
             "shards": shards,
         }
     source = {"fingerprint": NOTHING, "layout": "class-folders", "num_files": 0, "num_bytes": 0, "skipped": {}}
@@ -91,6 +91,16 @@ def write_dataset(folder, splits, *, classes=("cat", "dog"), features=None, shar
     )
     (folder / "manifest.json").write_bytes(manifest.to_bytes())
     return read_manifest(str(folder))
+
+
+def _balance(shards):
+    counts = [shard["num_examples"] for shard in shards]
+    sizes = [max(1, shard["num_bytes"]) for shard in shards]
+    return {
+        "count_spread": max(counts) - min(counts),
+        "class_spread": 0,
+        "bytes_spread": round(max(sizes) / min(sizes) - 1, 6),
+    }
 
 
 def _write_shard(folder, name, examples, features, classes):

@@ -249,7 +249,7 @@ def test_damage_and_repeated_keys_are_errors(tmp_path):
         diff_datasets(a, b)
     lacking = replace(BOXED, values={})
     lacks = [
-        write_dataset(tmp_path / name, {"train": [replace(lacking, width=i)]}, label=None)
+        write_dataset(tmp_path / name, {"train": [replace(lacking, width=i + 1)]}, label=None)
         for i, name in enumerate("de")
     ]
     named = [one.model_copy(update={"features": a.features}) for one in lacks]

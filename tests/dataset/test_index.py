@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.dataset import index
-from shardkit.dataset.index import SCHEMA, ShardSummary, coverage_problem, parse_index, read_index, serialize_index
+from shardkit.dataset.index import SCHEMA, ShardSummary, parse_index, serialize_index
+from shardkit.dataset.index_checks import coverage_problem
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import DataError
-from shardkit.storage import open_folder
 
 
 def table_of(lengths):
@@ -19,8 +19,16 @@ def table_of(lengths):
     offset = 0
     for i, length in enumerate(lengths):
         key = f"cat/{i}.jpg"
-        filled = {field.name: 0 if pa.types.is_integer(field.type) else "x" for field in SCHEMA}
-        given = {"offset": offset, "length": length, "key": key, "group": None, "content_sha256": bytes(32)}
+        filled = {field.name: 1 if pa.types.is_integer(field.type) else "x" for field in SCHEMA}
+        given = {
+            "offset": offset,
+            "length": length,
+            "key": key,
+            "image_start": 0,
+            "image_bytes": 0,
+            "group": None,
+            "content_sha256": bytes(32),
+        }
         rows.append(filled | given | {"labels": None if i % 2 else list(range(i))})
         offset += length + OVERHEAD_BYTES
     return pa.Table.from_pylist(rows, SCHEMA), ShardSummary(len(rows), offset, "ab" * 32, "cd" * 32)
@@ -118,11 +126,6 @@ def test_a_missing_column_is_an_error_that_names_the_file_and_it():
     raw = serialize_index(table, summary)
     with pytest.raises(DataError, match=r"^x: .*nonsense"):
         parse_index(raw, where="x", columns=["key", "nonsense"])
-
-
-def test_a_missing_index_is_named(tmp_path):
-    with pytest.raises(DataError, match=r"/x\.index\.parquet: the index is missing; run `shardkit verify`"):
-        read_index(open_folder(str(tmp_path)), "x.index.parquet")
 
 
 def test_key_hashes_never_change():

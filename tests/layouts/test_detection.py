@@ -16,7 +16,7 @@ from pycocotools import mask as coco_masks
 from pycocotools.coco import COCO
 
 from shardkit import read_manifest
-from shardkit.dataset.index import read_index
+from shardkit.dataset.shard_indexes import read_columns
 
 from ..cli.calling import call, convert
 from .reading_back import assert_same_images, examples
@@ -110,7 +110,7 @@ def test_the_index_and_the_manifest_count_images_by_class(name, converted):
         members = [one for one in found.values() if one["split"] == split_name]
         counts = [sum(label in one["objects/label"] for one in members) for label in range(len(manifest.classes))]
         assert split.class_counts == counts
-        rows = [row for shard in split.shards for row in read_index(manifest.root, shard.index.path).to_pylist()]
+        rows = [row for shard in split.shards for row in read_columns(manifest.root, shard).to_pylist()]
         for row in rows:
             assert row["label"] is None
             assert row["labels"] == sorted(set(found[row["key"]]["objects/label"].tolist()))

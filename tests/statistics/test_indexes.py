@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.dataset.example import decode, decode_features
-from shardkit.dataset.index import read_index
 from shardkit.dataset.manifest import read_manifest
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.tfrecord import HEADER_BYTES
 from shardkit.statistics.indexes import Span, index_statistics, span_of_counts
 from shardkit.statistics.sample import read_annotations
@@ -34,7 +34,7 @@ def manifest(tmp_path_factory):
 
 def test_the_statistics_are_those_of_all_indexes_together(manifest):
     found = index_statistics(manifest)
-    whole = pa.concat_tables(read_index(manifest.root, shard.index.path) for _, shard in manifest.shards())
+    whole = pa.concat_tables(read_columns(manifest.root, shard) for _, shard in manifest.shards())
     for side in ("width", "height"):
         values = whole[side].to_numpy()
         assert getattr(found, side) == Span(min(values), int(np.percentile(values, 50, method="lower")), max(values))
@@ -48,7 +48,7 @@ def test_a_sample_is_spread_over_all_shards_and_holds_what_follows_each_image(si
     records = [
         (shard.path, row["offset"], row["length"])
         for _, shard in manifest.shards()
-        for row in read_index(manifest.root, shard.index.path).to_pylist()
+        for row in read_columns(manifest.root, shard).to_pylist()
     ]
     chosen = [(2 * i + 1) * 30 // (2 * min(size, 30)) for i in range(min(size, 30))]
     ends = [(path, offset + HEADER_BYTES + length) for path, offset, length in (records[i] for i in chosen)]

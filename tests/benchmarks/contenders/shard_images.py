@@ -4,8 +4,8 @@ import argparse
 import os
 from collections.abc import Iterator
 
-from shardkit.dataset.index import read_index
 from shardkit.dataset.manifest import Manifest, Shard, read_manifest
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.tfrecord import HEADER_BYTES
 
 
@@ -21,7 +21,7 @@ def dataset_and_output(description: str | None) -> tuple[Manifest, str]:
 
 def images_and_labels(manifest: Manifest, shard: Shard) -> Iterator[tuple[bytes, int]]:
     """Yield the encoded image and the label of each example of a shard."""
-    index = read_index(manifest.root, shard.index.path, ["offset", "label", "image_start", "image_bytes"])
+    index = read_columns(manifest.root, shard, ["offset", "label", "image_start", "image_bytes"])
     with manifest.root.open(shard.path) as file:
         for row in index.to_pylist():
             file.seek(row["offset"] + HEADER_BYTES + row["image_start"])

@@ -5,7 +5,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit import read_manifest, reader
-from shardkit.dataset.index import read_index
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.errors import CallError
 
 from ..conftest import global_batches, texts
@@ -20,7 +20,7 @@ def damaged(copied):
     for number, shard in enumerate(manifest.splits["train"].shards):
         path = copied / shard.path
         raw = bytearray(path.read_bytes())
-        rows = read_index(manifest.root, shard.index.path).to_pylist()
+        rows = read_columns(manifest.root, shard).to_pylist()
         for row in rows[number::40][:2] if number else rows[5:6]:
             raw[row["offset"] + 12 + row["length"] // 2] ^= 0x55
             victims.append(row["key"])
@@ -109,6 +109,6 @@ def test_a_whole_shard_may_be_gone_while_training(damaged):
     dataset_fn = read(folder, on_corrupt=reader.Skip(307))
     tf.io.gfile.remove(f"{folder}/{manifest.splits['train'].shards[0].path}")
     keys = [key for batch in global_batches(dataset_fn, 26) for key in texts(batch["key"])]
-    gone = set(read_index(manifest.root, manifest.splits["train"].shards[0].index.path)["key"].to_pylist())
+    gone = set(read_columns(manifest.root, manifest.splits["train"].shards[0])["key"].to_pylist())
     assert not gone & set(keys)
     assert len(keys) == 26 * BATCH

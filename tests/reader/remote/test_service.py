@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit import read_manifest, reader
-from shardkit.dataset.index import read_index
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.errors import CallError, MachineError
 from shardkit.reader import pipeline_spec
 from shardkit.reader.remote import service
@@ -199,7 +199,7 @@ def test_a_start_step_is_used_if_assigned_before_the_input_is_made_and_refused_i
 def test_a_damaged_record_stops_the_reading_and_is_named_by_file_and_offset(copied, address):
     manifest = read_manifest(str(copied))
     shard = manifest.splits["train"].shards[1]
-    row = read_index(manifest.root, shard.index.path).to_pylist()[3]
+    row = read_columns(manifest.root, shard).to_pylist()[3]
     path = copied / shard.path
     raw = bytearray(path.read_bytes())
     raw[row["offset"] + 20] ^= 1

@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from shardkit import read_manifest
-from shardkit.dataset.index import SCHEMA, ShardSummary, read_index, serialize_index
+from shardkit.dataset.index import SCHEMA, ShardSummary, serialize_index
 from shardkit.dataset.manifest import Index, Shard
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.hashing import sha256_hex
 from shardkit.reader.table.key_columns import KeyColumns
 from shardkit.reader.table.records import load_table
@@ -18,7 +19,7 @@ def test_a_row_is_what_the_index_says(noise):
     manifest = read_manifest(noise)
     table = load_table(manifest, "train")
     shards = manifest.split("train").shards
-    indexes = pa.concat_tables([read_index(manifest.root, shard.index.path) for shard in shards])
+    indexes = pa.concat_tables([read_columns(manifest.root, shard) for shard in shards])
     for name in ("offset", "label", "key_hash", "height", "width", "image_start", "image_bytes"):
         np.testing.assert_array_equal(getattr(table, name), indexes[name].to_numpy())
     assert table.num_examples == len(indexes) == 307

@@ -4,7 +4,7 @@ import pytest
 import tensorflow as tf
 
 from shardkit import read_manifest, reader
-from shardkit.dataset.index import read_index
+from shardkit.dataset.shard_indexes import read_columns
 from shardkit.errors import CallError
 from shardkit.reader.table.records import load_table
 from shardkit.reader.table.selection import select
@@ -19,7 +19,7 @@ def rows(noise):
     """The index of all 307 examples."""
     manifest = read_manifest(noise)
     shards = manifest.splits["train"].shards
-    return [row for shard in shards for row in read_index(manifest.root, shard.index.path).to_pylist()]
+    return [row for shard in shards for row in read_columns(manifest.root, shard).to_pylist()]
 
 
 def keys_read(dataset, *, training=False, **options):
@@ -236,9 +236,9 @@ def test_a_column_that_is_empty_is_named_with_the_one_to_use(tmp_path, noise):
 def test_a_damaged_record_of_a_selection_is_named(copied, rows):
     cats = [row for row in rows if row["label_name"] == "cat"]
     path = next(iter(sorted(copied.glob("*.tfrecord"))))
-    in_first = {
-        row["key"]: row for row in read_index(read_manifest(str(copied)).root, path.stem + ".index.parquet").to_pylist()
-    }
+    manifest = read_manifest(str(copied))
+    first = next(shard for _, shard in manifest.shards() if shard.path == path.name)
+    in_first = {row["key"]: row for row in read_columns(manifest.root, first).to_pylist()}
     victim = next(row for row in cats if row["key"] in in_first)
     raw = bytearray(path.read_bytes())
     raw[victim["offset"] + 40] ^= 1
