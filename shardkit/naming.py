@@ -126,6 +126,11 @@ def is_shard_file(file_name: str) -> bool:
     return _SHARD.fullmatch(records) is not None
 
 
+def is_shard_index(file_name: str) -> bool:
+    """Return whether a file has the name of the index of a shard."""
+    return file_name.endswith(INDEX_ENDING) and is_shard_file(file_name)
+
+
 def records_of_index(index_name: str) -> str:
     """Return the file name of the shard that an index belongs to."""
     return index_name.removesuffix(INDEX_ENDING) + RECORDS_ENDING

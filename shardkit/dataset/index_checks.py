@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.dataset.manifest_parts import MAX_COUNT
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.image_limits import MAX_PIXELS, MAX_SIDE
 
@@ -29,78 +30,86 @@ def column_problem(table: pa.Table, schema: pa.Schema, num_bytes: int, num_class
 
 
 def _problems(table: pa.Table, schema: pa.Schema, num_bytes: int, num_classes: int | None) -> Iterator[str]:
+    names = set(table.column_names)
     for name in table.column_names:
         field, column = schema.field(name), table[name]
         if column.type != field.type:
             yield f"the column {name!r} has the type {column.type}, not {field.type}"
         if column.null_count and not field.nullable:
             yield f"the column {name!r} lacks {column.null_count:,} values"
-    highest = {"offset": num_bytes, "length": num_bytes, "height": MAX_SIDE, "width": MAX_SIDE}
-    highest |= {"image_start": num_bytes, "image_bytes": num_bytes, "source_bytes": (1 << 53) - 1}
-    lowest = {"height": 1, "width": 1}
-    for name in highest.keys() & set(table.column_names):
-        yield from _range_problems(f"{name} of a record", table[name], lowest.get(name, 0), highest[name])
-    last_label = np.iinfo(np.int32).max if num_classes is None else num_classes - 1
+    for name in ("offset", "length", "image_start", "image_bytes"):
+        if name in names:
+            yield from _range_problems(name, table[name], 0, num_bytes)
+    if "source_bytes" in names:
+        yield from _range_problems("source_bytes", table["source_bytes"], 0, MAX_COUNT)
+    for name in ("height", "width"):
+        if name in names:
+            yield from _range_problems(name, table[name], 1, MAX_SIDE)
+    if {"height", "width"} <= names:
+        yield from _pixel_problems(table["height"], table["width"])
+    yield from _label_problems(table, num_classes)
+    yield from _place_problems(table, num_bytes)
+
+
+def _label_problems(table: pa.Table, num_classes: int | None) -> Iterator[str]:
+    highest = np.iinfo(np.int32).max if num_classes is None else num_classes - 1
     classes = "" if num_classes is None else f", which is none of the manifest's {num_classes:,} classes"
     if "label" in table.column_names:
-        yield from _range_problems("label of a record", table["label"], 0, last_label, classes)
+        yield from _range_problems("label", table["label"], 0, highest, classes)
     if "labels" in table.column_names:
         several = pc.list_flatten(table["labels"])
         if several.null_count:
             yield "the column 'labels' has a list with a missing label"
-        yield from _range_problems("label of a record", several, 0, last_label, classes)
-    if {"height", "width"} <= set(table.column_names):
-        yield from _pixel_problems(table)
-    yield from _place_problems(table, num_bytes)
+        yield from _range_problems("label", several, 0, highest, classes)
 
 
-def _range_problems(what: str, column: pa.ChunkedArray, low: int, high: int, why: str = "") -> Iterator[str]:
+def _range_problems(name: str, column: pa.ChunkedArray, low: int, high: int, why: str = "") -> Iterator[str]:
     found = pc.min_max(column)
     for value in (found["min"].as_py(), found["max"].as_py()):
         if value is not None and not low <= value <= high:
-            yield f"the {what} is {value}{why or f', which is not in [{low}, {high}]'}"
+            yield f"the {name} of a record is {value}{why or f', which is not in [{low}, {high}]'}"
 
 
-def _pixel_problems(table: pa.Table) -> Iterator[str]:
-    pixels = np.multiply(table["height"].to_numpy(), table["width"].to_numpy(), dtype=np.int64)
-    if pixels.max(initial=0) > MAX_PIXELS:
-        row = int(pixels.argmax())
+def _pixel_problems(heights: pa.ChunkedArray, widths: pa.ChunkedArray) -> Iterator[str]:
+    highest = [pc.max(column).as_py() or 0 for column in (heights, widths)]
+    if highest[0] * highest[1] <= MAX_PIXELS:  # of nearly all datasets
+        return
+    pixels = np.multiply(heights.to_numpy(), widths.to_numpy(), dtype=np.int64)
+    row = int(pixels.argmax())
+    if pixels[row] > MAX_PIXELS:
         yield f"record {row} has {pixels[row]:,} pixels; at most {MAX_PIXELS:,} are stored"
 
 
 def _place_problems(table: pa.Table, num_bytes: int) -> Iterator[str]:
     """Yield the records and images that are not where the columns say; all numbers are in [0, num_bytes]."""
     names = set(table.column_names)
-    if "offset" in names and (problem := _frame_problem(table["offset"].to_numpy(), num_bytes)):
-        yield problem
+    if not len(table):
+        if num_bytes:
+            yield f"it has no records, and the shard has {num_bytes:,} bytes"
         return
-    lengths: npt.NDArray[np.int64] | None = None
+    if {"offset", "length"} <= names and (problem := coverage_problem(table, num_bytes)):
+        yield problem
+    frames: npt.NDArray[np.int64] | None = None
     if "length" in names:
-        lengths = table["length"].to_numpy()
-        if "offset" in names and (problem := coverage_problem(table, num_bytes)):
-            yield problem
-            return
+        frames = table["length"].to_numpy() + OVERHEAD_BYTES
     elif "offset" in names:
-        lengths = np.diff(table["offset"].to_numpy(), append=num_bytes) - OVERHEAD_BYTES
+        frames = _frames(table["offset"].to_numpy(), num_bytes)
+        if table["offset"][0].as_py() != 0 or frames.min() < OVERHEAD_BYTES:
+            yield "the offsets of its records do not rise from 0 to the end of the shard"
     if {"image_start", "image_bytes"} <= names:
         ends = np.add(table["image_start"].to_numpy(), table["image_bytes"].to_numpy(), dtype=np.int64)
-        over = np.flatnonzero(ends > (num_bytes if lengths is None else lengths))
-        if len(over):
-            yield f"the image of record {over[0]} ends at byte {ends[over[0]]} of the record, which is shorter"
+        ends += OVERHEAD_BYTES
+        beyond = ends > (num_bytes if frames is None else frames)
+        if beyond.any():
+            yield f"the image of record {int(beyond.argmax())} ends behind the record"
 
 
-def _frame_problem(offsets: npt.NDArray[np.int64], num_bytes: int) -> str | None:
-    """Return why offsets alone cannot be those of frames that fill the shard."""
-    if not len(offsets):
-        return None if num_bytes == 0 else f"it has no records, and the shard has {num_bytes} bytes"
-    if offsets[0] != 0:
-        return f"record 0 should start at byte 0, its row says byte {offsets[0]}"
-    short = np.flatnonzero(np.diff(offsets, append=num_bytes) < OVERHEAD_BYTES)
-    if len(short):
-        return (
-            f"record {short[0]}, at byte {offsets[short[0]]}, has no room before the next one or the end of the shard"
-        )
-    return None
+def _frames(offsets: npt.NDArray[np.int64], num_bytes: int) -> npt.NDArray[np.int64]:
+    """Return the length of each frame: it ends where the next one or the end of the shard is."""
+    frames = np.empty_like(offsets)
+    np.subtract(offsets[1:], offsets[:-1], out=frames[:-1])
+    frames[-1] = num_bytes - offsets[-1]
+    return frames
 
 
 def coverage_problem(table: pa.Table, num_bytes: int) -> str | None:

@@ -1,8 +1,9 @@
 """The manifest: the description of a dataset, written last, so that its presence means a complete dataset."""
 
+import errno
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from pydantic import (
@@ -30,10 +31,10 @@ from shardkit.dataset.manifest_parts import (
     Source,
     Split,
 )
-from shardkit.dataset.missing_manifest import explain_missing_manifest
+from shardkit.dataset.missing_manifest import DAMAGE_REMEDY, damage_remedy, explain_missing_manifest, is_own_folder
 from shardkit.dataset.pinning import pinned, read_earlier
 from shardkit.dataset.records_root import check_records_root
-from shardkit.errors import CONVERT_AGAIN, ManifestError, UnknownNameError
+from shardkit.errors import DataError, ManifestError, SpecialFileError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import Folder, open_folder, unreadable
 
@@ -57,6 +58,9 @@ __all__ = [
 FORMAT_VERSION = 2
 # Manifests without generations keep version 1, so that older versions of shardkit read them.
 _WITHOUT_GENERATIONS = 1
+MAX_MANIFEST_BYTES = 256 << 20  # 256 MiB: some 500,000 shards
+_FAULTS_OF_DISKS = {errno.EIO, errno.ESTALE, errno.ETIMEDOUT}  # others mean that there is no such file
+_SHOWN = 200  # characters of a value in an error
 ADOPTED = "adopted TFRecords"  # the layout in `source`
 _OMITTED_IF_EMPTY = {"stored_as", "records_root", "generations"}
 
@@ -249,60 +253,102 @@ def read_manifest(path: str) -> Manifest:
     root, digest = dataset_folder(str(path)), pinned(str(path))[1]
     where = f"{root.url}/{naming.MANIFEST}"
     try:
-        raw = root.read(naming.MANIFEST)
+        raw = manifest_bytes(root)
     except (FileNotFoundError, NotADirectoryError):
         raise ManifestError(f"{where}: there is no manifest here; {explain_missing_manifest(root)}") from None
     except OSError as error:
         raise unreadable(where, error) from error
-    manifest = parse_manifest(raw, where=where)
+    manifest = parse_manifest(raw, where=where, remedy=lambda: damage_remedy(root))
     if digest is not None and manifest.digest != digest:
         raw, where = read_earlier(root, digest, [one.previous for one in manifest.generations] + [manifest.digest])
-        manifest = parse_manifest(raw, where=where)
+        manifest = parse_manifest(raw, where=where, remedy=lambda: "restore it from a copy")
     manifest.check_records(root, where=where)
     manifest._root = root  # noqa: SLF001 - only reading sets it
     return manifest
+
+
+def manifest_bytes(root: Folder) -> bytes:
+    """Return the text of a dataset's manifest.
+
+    Raises:
+        ManifestError: The file is too large for a manifest.
+        OSError: It is missing, or it cannot be read.
+    """
+    try:
+        return root.read_at_most(naming.MANIFEST, MAX_MANIFEST_BYTES)
+    except SpecialFileError:
+        raise
+    except DataError as error:
+        raise ManifestError(f"{error}; it is damaged, {damage_remedy(root)}") from None
 
 
 def find_dataset(path: str) -> Manifest | None:
     """Return the manifest of the dataset at a path; None if something else is there.
 
     Raises:
-        ManifestError: The manifest is shardkit's, but damaged or of a newer format.
+        ManifestError: The manifest is damaged or of a newer format, and it or the files next to it are shardkit's.
         MachineError: There is a manifest.json that may not be read.
     """
     root = dataset_folder(path)
     try:
-        found = json.loads(root.read(naming.MANIFEST))
-    except PermissionError as error:
-        raise unreadable(f"{root.url}/{naming.MANIFEST}", error) from error
-    except (OSError, ValueError):
+        raw = manifest_bytes(root)
+    except DataError:
+        raw = b""  # too large, or no regular file
+    except OSError as error:
+        if isinstance(error, PermissionError) or error.errno in _FAULTS_OF_DISKS:
+            raise unreadable(f"{root.url}/{naming.MANIFEST}", error) from error
         return None
-    # Other programs write a manifest.json too.
-    return read_manifest(path) if isinstance(found, dict) and "plan_digest" in found else None
+    except ValueError:  # no path
+        return None
+    # Other programs write a manifest.json too. A damaged one is ours if the files next to it are.
+    return read_manifest(path) if _is_own(raw) or is_own_folder(root) else None
 
 
-def parse_manifest(raw: bytes, *, where: str) -> Manifest:
+def _is_own(raw: bytes) -> bool:
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(found, dict) and "plan_digest" in found
+
+
+def parse_manifest(raw: bytes, *, where: str, remedy: Callable[[], str] = lambda: DAMAGE_REMEDY) -> Manifest:
     """Parse and check the bytes of a manifest.
 
     Args:
         raw: Content of the file.
         where: Name of the file for errors.
+        remedy: Function that returns what to do about a damaged manifest, as the end of a sentence.
 
     Raises:
-        ManifestError: The manifest is damaged, of a newer format, or names a path outside its folder.
+        ManifestError: The manifest is damaged, of a newer format, contradicts itself, or names a path outside its
+            folder.
     """
+    try:
+        return _parsed(raw, where)
+    except _DamageError as damage:
+        msg = f"{where}: {damage}, {remedy()}"
+        raise ManifestError(msg) from None
+
+
+class _DamageError(ValueError):
+    """What is wrong with a manifest, without its name and the remedy."""
+
+
+def _parsed(raw: bytes, where: str) -> Manifest:
     try:
         fields = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        msg = f"{where}: the manifest is not JSON ({error}); it is damaged, restore it or {CONVERT_AGAIN}"
-        raise ManifestError(msg) from None
+        found = "it is empty" if not raw.strip() else _shortened(error)
+        raise _DamageError(f"the manifest is not JSON ({found}); it is damaged") from None
     version = fields.get("format_version") if isinstance(fields, dict) else None
     # Checked strictly: pydantic would accept "1", 1.0 and true as 1, and so a "2" would pass the check below.
     if type(version) is not int or version < 1:
-        msg = f"{where}: format_version is {version!r}, not a whole number from 1; did shardkit write it?"
-        raise ManifestError(msg)
+        found = str(version)[:_SHOWN] if isinstance(version, int) else repr(version)[:_SHOWN]
+        raise _DamageError(f"format_version is {found}, not a whole number from 1; if shardkit wrote it, it is damaged")
     if version > FORMAT_VERSION:
-        msg = f"{where}: manifest format {version} is newer than this shardkit's {FORMAT_VERSION}; install a newer one"
+        found = f"manifest format {str(version)[:_SHOWN]}"
+        msg = f"{where}: {found} is newer than this shardkit's {FORMAT_VERSION}; install a newer one"
         raise ManifestError(msg)
     try:
         manifest = Manifest.model_validate(fields)
@@ -310,20 +356,16 @@ def parse_manifest(raw: bytes, *, where: str) -> Manifest:
     except ValidationError as error:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"]) or "top level"
-        msg = f"{where}: the manifest is not valid at {field}: {first['msg']}"
-        raise ManifestError(msg) from None
+        raise _DamageError(f"the manifest is not valid at {field[:_SHOWN]}: {first['msg']}; it was changed") from None
     except (ValueError, RecursionError) as error:  # infinity or a lone surrogate: Python's json accepts them
-        msg = (
-            f"{where}: the manifest has a value that is not JSON ({error}); it is damaged, restore it or "
-            f"{CONVERT_AGAIN}"
-        )
-        raise ManifestError(msg) from None
+        raise _DamageError(f"the manifest has a value that is not JSON ({_shortened(error)}); it is damaged") from None
     if digest != manifest.digest:
-        msg = (
-            f"{where}: the digest does not match the content; it was changed or damaged, restore it or {CONVERT_AGAIN}"
-        )
-        raise ManifestError(msg)
+        raise _DamageError("the digest does not match the content; it was changed or damaged")
     if problem := manifest_problem(manifest):
-        msg = f"{where}: the manifest contradicts itself: {problem}; it was changed, restore it or {CONVERT_AGAIN}"
-        raise ManifestError(msg)
+        raise _DamageError(f"the manifest contradicts itself: {problem}; it was changed")
     return manifest
+
+
+def _shortened(error: Exception) -> str:
+    """Return the message of an error of Python's parser, without advice for programmers."""
+    return "it is nested too deeply" if isinstance(error, RecursionError) else str(error).partition(";")[0]

@@ -1,4 +1,4 @@
-"""Explain a missing manifest: the path may be a folder of images, a shard, a parent folder or an unfinished dataset."""
+"""Explain a missing or damaged manifest: the folder may hold images, a shard, a dataset or an unfinished one."""
 
 import contextlib
 
@@ -9,6 +9,34 @@ from shardkit.storage import Folder
 _IMAGE_ENDINGS = (".jpg", ".jpeg", ".png", ".webp", ".bmp", ".tif", ".tiff", ".gif")
 _MAX_DEPTH = 3  # folders between the path and an image: split, class, and one more
 _MAX_CHILDREN = 100  # folders searched for a dataset
+DAMAGE_REMEDY = f"restore it or {CONVERT_AGAIN}"
+
+
+def is_own_folder(root: Folder) -> bool:
+    """Return whether a folder holds files that only shardkit writes: an index, a work folder, manifests of appends."""
+    with contextlib.suppress(OSError):
+        if any(root.stat(name) is not None for name in (naming.WORK_FOLDER, naming.RUN_LOG)):
+            return True
+        folders = ((naming.EARLIER_MANIFESTS, naming.is_earlier_manifest), (naming.INDEXES, naming.is_index_folder))
+        if any(is_own(child.name) for folder, is_own in folders for child in root.scan(folder)):
+            return True
+        return any(naming.is_shard_index(child.name) for child in root.scan())
+    return False
+
+
+def damage_remedy(root: Folder) -> str:
+    """Return what to do about a damaged manifest, as the end of a sentence.
+
+    Args:
+        root: The dataset's folder.
+    """
+    with contextlib.suppress(OSError):
+        if any(naming.is_index_folder(child.name) for child in root.scan(naming.INDEXES)):
+            return f"restore it, or remove {naming.MANIFEST} and run the same `shardkit adopt` again"
+        if any(naming.is_earlier_manifest(child.name) for child in root.scan(naming.EARLIER_MANIFESTS)):
+            # Converting again would remove what was appended.
+            return "restore it from a copy; the manifests from before each append are in the folder manifests"
+    return DAMAGE_REMEDY
 
 
 def explain_missing_manifest(root: Folder) -> str:
@@ -27,6 +55,8 @@ def explain_missing_manifest(root: Folder) -> str:
         if any(naming.is_index_folder(child.name) for child in root.scan(naming.INDEXES)):
             return f"{plain}, and here an adoption was interrupted: run the same `shardkit adopt` again to finish it"
         children = root.scan()
+        if any(naming.is_shard_index(child.name) for child in children):  # also if its generations have manifests
+            return f"{plain}, and this folder has shards and indexes of one: {damage_remedy(root)}"
         for child in children[:_MAX_CHILDREN]:
             if child.is_folder and root.stat(f"{child.name}/{naming.MANIFEST}") is not None:
                 return f"this is the parent folder of a dataset: give {root.url}/{child.name}"

@@ -16,6 +16,8 @@ from shardkit.storage import Folder, LocalFolder, unreadable
 # parsed, they would spend two thirds of the time of a large split waiting for the interpreter's lock.
 READING_THREADS = 16
 LOCAL_READING_THREADS = 4
+# The largest index that is read: the names of a million classes, and a long key and group for each row.
+_INDEX_BYTES, _ROW_BYTES = 64 << 20, 16 << 10
 
 
 def read_indexes(root: Folder, shards: list[Shard]) -> Iterator[bytes]:
@@ -73,7 +75,7 @@ def read_columns(root: Folder, shard: Shard, columns: list[str] | None = None) -
 def _read(root: Folder, shard: Shard) -> bytes:
     where = f"{root.url}/{shard.index.path}"
     try:
-        raw = root.read(shard.index.path)
+        raw = root.read_at_most(shard.index.path, _INDEX_BYTES + _ROW_BYTES * shard.num_examples)
     except (FileNotFoundError, NotADirectoryError):
         msg = f"{where}: the index is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg) from None

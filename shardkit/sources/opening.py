@@ -233,6 +233,8 @@ def _open_folder(folder: Folder, url: str, options: SourceOptions, excluded: str
             _refuse_unaccepted(_layout_of(found), options)
             return found
         folder, excluded, layout = found.folder, found.excluded, found.layout
+        if layout == "tfrecord":
+            refuse_unfinished(folder, has_records=True)
     openers: dict[Layout, Callable[[], Source]] = {
         "table": lambda: open_only_table(folder, excluded, url, options),
         "class-folders": lambda: open_class_folders(folder, excluded, options.class_level),

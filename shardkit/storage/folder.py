@@ -9,6 +9,8 @@ import contextlib
 from collections.abc import Callable
 from typing import Any, BinaryIO, NamedTuple
 
+from shardkit.errors import DataError
+
 TEMPORARY = ".shardkit-tmp-"  # prefix of the names of unfinished files
 COPY_BYTES = 1 << 20  # 1 MiB: read at a time where a file is copied or hashed
 
@@ -48,6 +50,18 @@ class Folder(abc.ABC):
     @abc.abstractmethod
     def read(self, path: str) -> bytes:
         """Return the whole file."""
+
+    def read_at_most(self, path: str, max_bytes: int) -> bytes:
+        """Return the whole file, which must not be larger than `max_bytes`: it is not read if it is.
+
+        Raises:
+            DataError: The file is larger.
+        """
+        found = self.stat(path)
+        if found is not None and found.num_bytes > max_bytes:
+            msg = f"{self.url}/{path}: the file has {found.num_bytes:,} bytes; at most {max_bytes:,} are expected"
+            raise DataError(msg)
+        return self.read(path)
 
     @abc.abstractmethod
     def open(self, path: str) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, BinaryIO
 
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError
 from shardkit.storage import amazon, google
 from shardkit.storage.folder import TEMPORARY, Entry, Folder
 from shardkit.storage.store_errors import store_errors
@@ -84,6 +84,15 @@ class RemoteFolder(Folder):
         with store_errors(self._url_of(path)), self._filesystem.open_input_file(self._at(path)) as file:
             data: bytes = file.readall()
         return data
+
+    def read_at_most(self, path: str, max_bytes: int) -> bytes:
+        """See Folder. The size comes with opening the object, so there is no further request."""
+        with store_errors(self._url_of(path)), self._filesystem.open_input_file(self._at(path)) as file:
+            if (found := file.size()) <= max_bytes:
+                data: bytes = file.readall()
+                return data
+        msg = f"{self._url_of(path)}: the object has {found:,} bytes; at most {max_bytes:,} are expected"
+        raise DataError(msg)
 
     def open(self, path: str) -> Any:
         """See Folder."""

@@ -35,6 +35,10 @@ class WrappedFolder(Folder):
         """See Folder."""
         return self.inner.read(path)
 
+    def read_at_most(self, path: str, max_bytes: int) -> bytes:
+        """See Folder."""
+        return self.inner.read_at_most(path, max_bytes)
+
     def open(self, path: str) -> Any:
         """See Folder."""
         return self.inner.open(path)

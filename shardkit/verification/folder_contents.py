@@ -2,7 +2,7 @@
 
 from shardkit import naming
 from shardkit.dataset.export_list import own_exports
-from shardkit.dataset.manifest import Manifest, parse_manifest
+from shardkit.dataset.manifest import Manifest, manifest_bytes, parse_manifest
 from shardkit.errors import ManifestError
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.verification.shards import DatasetProblem
@@ -25,7 +25,7 @@ def leftover_files(root: Folder, manifest: Manifest) -> list[DatasetProblem]:
 def unfinished_appends(root: Folder) -> list[str]:
     """Return the folders of appends that the current manifest does not list: they run, or did not end properly."""
     try:
-        listed = parse_manifest(root.read(naming.MANIFEST), where=naming.MANIFEST).generations
+        listed = parse_manifest(manifest_bytes(root), where=naming.MANIFEST).generations
     except (OSError, ManifestError):
         return []
     known = {one.folder for one in listed}

@@ -11,8 +11,8 @@ import pyarrow as pa
 from shardkit import naming
 from shardkit.dataset import tfrecord
 from shardkit.dataset.index import ShardSummary, indexed_labels, parse_index
-from shardkit.dataset.manifest import File, Manifest, Shard, Split, parse_manifest
-from shardkit.dataset.missing_manifest import explain_missing_manifest
+from shardkit.dataset.manifest import File, Manifest, Shard, Split, manifest_bytes, parse_manifest
+from shardkit.dataset.missing_manifest import damage_remedy, explain_missing_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
 from shardkit.storage import Folder, raise_store_failure
@@ -51,7 +51,7 @@ def read_checked_manifest(root: Folder, digest: str | None = None) -> tuple[Mani
     if digest is not None and digest != _current_digest(root):
         return _checked_earlier(root, digest)
     try:
-        raw = root.read(naming.MANIFEST)
+        raw = manifest_bytes(root)
     except (FileNotFoundError, NotADirectoryError):
         interrupted = root.stat(naming.WORK_FOLDER) is not None
         found = (
@@ -60,8 +60,10 @@ def read_checked_manifest(root: Folder, digest: str | None = None) -> tuple[Mani
             else f"is missing; {explain_missing_manifest(root)}"
         )
         return None, [DatasetProblem(naming.MANIFEST, None, found)]
+    except ManifestError as error:
+        return None, [DatasetProblem(naming.MANIFEST, None, str(error).removeprefix(f"{root.url}/{naming.MANIFEST}: "))]
     try:
-        manifest = parse_manifest(raw, where=naming.MANIFEST)
+        manifest = parse_manifest(raw, where=naming.MANIFEST, remedy=lambda: damage_remedy(root))
         manifest.check_records(root, where=naming.MANIFEST)
     except ManifestError as error:
         return None, [DatasetProblem(naming.MANIFEST, None, str(error).removeprefix(f"{naming.MANIFEST}: "))]
@@ -76,7 +78,7 @@ def _text_problems(path: str, raw: bytes, manifest: Manifest) -> list[DatasetPro
 
 def _current_digest(root: Folder) -> str | None:
     try:
-        return parse_manifest(root.read(naming.MANIFEST), where=naming.MANIFEST).digest
+        return parse_manifest(manifest_bytes(root), where=naming.MANIFEST).digest
     except (OSError, ManifestError):
         return None
 
@@ -86,7 +88,7 @@ def _checked_earlier(root: Folder, digest: str) -> tuple[Manifest | None, list[D
     path = naming.earlier_manifest(digest)
     try:
         raw = retried(lambda: root.read(path))
-        manifest = parse_manifest(raw, where=path)
+        manifest = parse_manifest(raw, where=path, remedy=lambda: "restore it from a copy")
     except OSError as error:
         return None, [_unreadable(root, path, error)]
     except ManifestError as error:
@@ -105,11 +107,13 @@ def earlier_manifest_problems(root: Folder, manifest: Manifest) -> list[DatasetP
 def file_problems(root: Folder, file: File) -> list[DatasetProblem]:
     """Find the problems of a file next to the shards."""
     try:
+        found = retried(lambda: root.stat(file.path))
+        if found is not None and found.num_bytes != file.num_bytes:
+            said = f"has {found.num_bytes} bytes, the manifest says {file.num_bytes}"
+            return [DatasetProblem(file.path, None, said)]
         raw = retried(lambda: root.read(file.path))
     except OSError as error:
         return [_unreadable(root, file.path, error)]
-    if len(raw) != file.num_bytes:
-        return [DatasetProblem(file.path, None, f"has {len(raw)} bytes, the manifest says {file.num_bytes}")]
     if sha256_hex(raw) != file.sha256:
         return [DatasetProblem(file.path, None, "its sha256 is not the manifest's; a byte was changed")]
     return []

@@ -43,7 +43,8 @@ def test_the_command_has_all_targets():
 def test_the_index_of_dali_is_that_of_its_own_script(dataset):
     exported(dataset, "dali-index")
     paths = sorted(path.name for path in dataset.glob("*.idx"))
-    assert paths == ["test-00000-of-00001.idx", "train-00000-of-00002.idx", "train-00001-of-00002.idx"]
+    names = ["empty-00000-of-00001", "test-00000-of-00001", "train-00000-of-00002", "train-00001-of-00002"]
+    assert paths == [f"{name}.idx" for name in names]
     for path in dataset.glob("*.idx"):
         with open(path.with_suffix(".tfrecord"), "rb") as shard:
             starts = [offset for offset, _ in read_records(shard, name="")] + [shard.tell()]
@@ -122,19 +123,19 @@ def test_another_folder_takes_the_files_of_one_dataset(dataset, tmp_path):
     before = digests(dataset)
     exported(dataset, "dali-index", "-o", tmp_path / "idx")
     assert digests(dataset) == before
-    assert sorted(path.suffix for path in (tmp_path / "idx").iterdir()) == [".idx", ".idx", ".idx", ".json"]
+    assert sorted(path.suffix for path in (tmp_path / "idx").iterdir()) == [*[".idx"] * 4, ".json"]
     write_dataset(tmp_path / "other", {"train": EXAMPLES})
     result = exported(tmp_path / "other", "dali-index", "-o", tmp_path / "idx", exit_code=1)
     assert f"holds exports of the dataset {dataset}" in result.stderr
 
 
 def test_an_export_that_failed_halfway_is_finished_by_the_next(dataset):
-    index = dataset / "test-00000-of-00001.index.parquet"  # the last one
+    index = dataset / "empty-00000-of-00001.index.parquet"  # the last one
     index.rename(dataset / "away")
     assert "the index is missing" in exported(dataset, "dali-index", exit_code=1).stderr
-    assert len([*dataset.glob("*.idx")]) == 2
+    assert len([*dataset.glob("*.idx")]) == 3
     (dataset / "away").rename(index)
-    assert "wrote 1 file: test-00000-of-00001.idx" in exported(dataset, "dali-index").stdout
+    assert "wrote 1 file: empty-00000-of-00001.idx" in exported(dataset, "dali-index").stdout
     assert not [path for path in dataset.iterdir() if path.name.startswith(TEMPORARY)]
     assert "up to date" in exported(dataset, "dali-index").stdout
 

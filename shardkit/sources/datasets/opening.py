@@ -147,13 +147,17 @@ def _with_changes(
     return [replace(part, changes=one) for part, one in zip(parts, changes, strict=True)]
 
 
-def refuse_unfinished(folder: Folder) -> None:
+def refuse_unfinished(folder: Folder, *, has_records: bool = False) -> None:
     """Refuse a folder with shards and indexes but without a manifest, which is no complete dataset.
+
+    Args:
+        folder: The source.
+        has_records: Whether it was recognised by its TFRecords.
 
     Raises:
         DataError: It is such a folder.
     """
-    if all(folder.stat(name) is None for name in (WORK_FOLDER, DATASET_INFO)):
+    if not has_records and all(folder.stat(name) is None for name in (WORK_FOLDER, DATASET_INFO)):
         return  # a source of a million files is not listed for this
     names = [entry.name for entry in folder.scan() if not entry.is_folder]
     shards = {name for name in names if is_shard_file(name)}
