@@ -1,9 +1,11 @@
 """Build and parse names of files, shards and splits. No other module does."""
 
+import json
 import re
 import unicodedata
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Any
 
 from shardkit.errors import CallError, ManifestError
 
@@ -26,6 +28,8 @@ _GENERATION = re.compile(r"append-(?P<number>[0-9]{4,})")
 _EARLIER_MANIFEST = re.compile(r"[0-9a-f]{64}\.json")
 _SPLIT = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _MAX_SPLIT = 100  # characters; file systems allow 255 bytes for the name of a shard's index
+_NOT_PLAIN = re.compile(r"[^\x20-\x7e]")
+_DEL = 0x7F  # the only control that json.dumps leaves in ASCII
 _SPLIT_SHOWN = 80  # characters of a bad name shown in an error
 _SPLIT_ALIASES = {
     "train": "train",
@@ -189,6 +193,26 @@ def counted(number: int, noun: str) -> str:
 def printable(name: str) -> str:
     """Escape the characters of a key or path that cannot be printed: controls, line breaks and lone surrogates."""
     return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in name)
+
+
+def printable_json(value: Any, *, indent: int | None = 1, only_ascii: bool = False) -> str:
+    """Return JSON in which every character can be printed: those in texts that cannot are escaped.
+
+    JSON's own rules leave DEL, the controls of C1 and those of writing directions in a text as they are, and terminals
+    obey them.
+
+    Args:
+        value: The value.
+        indent: Columns of the indentation; None for a single line.
+        only_ascii: Whether other characters are escaped, too.
+    """
+    text = json.dumps(value, indent=indent, ensure_ascii=only_ascii)
+    return "\n".join(line if line.isprintable() else _NOT_PLAIN.sub(_escaped, line) for line in text.split("\n"))
+
+
+def _escaped(found: re.Match[str]) -> str:
+    char = found.group()
+    return char if char.isprintable() else json.dumps(char)[1:-1] if ord(char) != _DEL else "\\u007f"
 
 
 # Paths that are safe, found without a loop over their characters in Python; other paths may be safe, too.

@@ -1,7 +1,6 @@
 """The command ``shardkit bench DATASET``: measure how fast this host feeds a trainer, and what would help."""
 
 import contextlib
-import json
 import sys
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
@@ -95,7 +94,7 @@ def bench(
     """
     from shardkit.bench.running import run
     from shardkit.bench.settings import BenchSettings
-    from shardkit.cli.terminal import Terminal, print_parts
+    from shardkit.cli.terminal import Terminal, echo_json, print_parts
     from shardkit.training_size import parse_training_size
 
     settings = BenchSettings(
@@ -121,7 +120,7 @@ def bench(
         terminal.say("Interrupted. The dataset is as it was, temporary files are removed.", "warning")
         sys.exit(INTERRUPTED)
     if as_json:
-        click.echo(json.dumps(result.as_json(), indent=1, ensure_ascii=False))
+        echo_json(result.as_json())
         return
     from shardkit.cli.printing.bench_result import bench_parts
 

@@ -1,7 +1,5 @@
 """The command ``shardkit diff A B``: compare two datasets example by example."""
 
-import json
-
 import click
 
 from shardkit.cli.options.log_format import log_format_option
@@ -22,7 +20,7 @@ def diff(ctx: click.Context, /, a: str, b: str, keys: int, as_json: bool, quiet:
     masks, columns, group); and other classes, features and splits. Not compared: options, source files, shards.
     """
     from shardkit.cli.printing.diff import diff_parts
-    from shardkit.cli.terminal import Terminal
+    from shardkit.cli.terminal import Terminal, echo_json
     from shardkit.comparison import diff_datasets
     from shardkit.dataset.manifest import read_manifest
 
@@ -32,7 +30,7 @@ def diff(ctx: click.Context, /, a: str, b: str, keys: int, as_json: bool, quiet:
     with terminal.phase("comparing", max(num_examples), unit="examples") as show:
         found = diff_datasets(before, after, num_keys=keys, show=show)
     if as_json and not quiet:
-        click.echo(json.dumps(found.as_json(), indent=1, ensure_ascii=False))
+        echo_json(found.as_json())
     elif not quiet:
         terminal.show(*diff_parts(found))
     if not found.equal:

@@ -19,7 +19,7 @@ def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | Non
     FOLDER is new: <split>/<class>/<image> if every image has one class, else <split>/images/<image>; with
     examples.csv, boxes.csv and masks/ in each split. The command that converts FOLDER again is printed at the end.
     """
-    from shardkit.cli.terminal import Terminal
+    from shardkit.cli.terminal import Terminal, escape_controls
     from shardkit.dataset.manifest import read_manifest
     from shardkit.examples import extraction
     from shardkit.naming import counted, printable
@@ -33,10 +33,11 @@ def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | Non
         for _ in paths:
             num_images += 1
             show(num_images)
-    click.echo(f"{folder}: {counted(num_images, 'image')}")
+    lines = [f"{folder}: {counted(num_images, 'image')}"]
     if renamed := extraction.renamed_classes(manifest):
         verb = "has a folder with another name" if len(renamed) == 1 else "have folders with other names"
         example = f"such as {extraction.safe_name(renamed[0])} for {printable(renamed[0])!r}"
-        click.echo(f"{counted(len(renamed), 'class')} {verb}, {example}; examples.csv has the names of the dataset")
+        lines.append(f"{counted(len(renamed), 'class')} {verb}, {example}; examples.csv has the names of the dataset")
     commands = extraction.commands_to_convert(manifest, splits, folder)
-    click.echo("\n".join(["", "To convert it again:", *(f"  {command}" for command in commands)]))
+    lines += ["", "To convert it again:", *(f"  {command}" for command in commands)]
+    click.echo(escape_controls("\n".join(lines)))

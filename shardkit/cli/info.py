@@ -1,7 +1,5 @@
 """The command ``shardkit info DATASET``: print the contents of a dataset, or its rejected images."""
 
-import json
-
 import click
 
 
@@ -16,6 +14,7 @@ import click
 @click.option("--rejected", is_flag=True, help="List the rejected images: key, reason and message.")
 def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 - click's flags
     """Show the contents of a dataset: splits, classes, counts, bytes, balance, image sizes."""
+    from shardkit.cli.terminal import echo_json
     from shardkit.dataset.manifest import read_manifest
 
     manifest = read_manifest(dataset)
@@ -25,7 +24,7 @@ def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 -
         if note := earlier_rejects_note(manifest):
             click.echo(note, err=True)
         if as_json:
-            click.echo(json.dumps(rejected_rows(manifest), indent=1, ensure_ascii=False))
+            echo_json(rejected_rows(manifest))
             return
         for row in rejected_rows(manifest):
             click.echo(rejected_line_of(row))
@@ -36,7 +35,7 @@ def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 -
             shards = split.pop("shards")
             split["num_shards"] = len(shards)
             split["num_with_gps"] = sum(shard.get("num_with_gps", 0) for shard in shards)
-        click.echo(json.dumps(everything, indent=1, ensure_ascii=False))
+        echo_json(everything)
         return
     from shardkit.cli.printing.dataset_summary import info_summary
     from shardkit.cli.terminal import print_parts

@@ -35,7 +35,7 @@ def plan(
     If SOURCE is a dataset that shardkit wrote, show how its conversion was planned; with options, plan another one.
     """
     from shardkit.api import plan
-    from shardkit.cli.terminal import Terminal
+    from shardkit.cli.terminal import Terminal, echo_json
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
     sources = sources_of(source, given)
@@ -53,7 +53,7 @@ def plan(
     from shardkit.cli.printing.summary import exceeds, plan_summary
 
     if as_json:
-        click.echo(plan_json(planned, would_stop=exceeds(planned, limit)))
+        echo_json(plan_json(planned, would_stop=exceeds(planned, limit)))
         return
     terminal.show(plan_summary(planned, limit, explain=explain))
 
@@ -61,6 +61,7 @@ def plan(
 def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bool, as_json: bool) -> bool:
     """Show how a dataset was planned; return False if SOURCE is none, or is to be converted with other options."""
     from shardkit.cli.printing.dataset_plan import dataset_plan_json, dataset_plan_summary
+    from shardkit.cli.terminal import echo_json
     from shardkit.dataset.manifest import find_dataset
 
     manifest = find_dataset(source)
@@ -72,7 +73,7 @@ def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bo
         msg = f"{source} holds adopted TFRecords, which no conversion planned; `shardkit info {source}` shows them"
         raise CallError(msg)
     if as_json:
-        click.echo(dataset_plan_json(manifest))
+        echo_json(dataset_plan_json(manifest))
     else:
         terminal.show(dataset_plan_summary(manifest, explain=explain))
     return True

@@ -41,7 +41,7 @@ def preview(
 
     The examples are a random choice, always the same ones.
     """
-    from shardkit.cli.terminal import Terminal
+    from shardkit.cli.terminal import Terminal, escape_controls
     from shardkit.examples.contact_sheet import contact_sheet, tile_of
     from shardkit.examples.pictures import save_picture
     from shardkit.examples.selection import open_chosen
@@ -57,4 +57,4 @@ def preview(
                 show(number)
 
         save_picture(contact_sheet(tiles(), heading), output)
-    click.echo(f"{output}: {heading}")
+    click.echo(escape_controls(f"{output}: {heading}"))

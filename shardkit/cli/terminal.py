@@ -1,5 +1,6 @@
 """Show messages and progress on standard error, and results on standard output."""
 
+import codecs
 import contextlib
 import sys
 import time
@@ -12,7 +13,7 @@ from shardkit.cli.progress import displays
 from shardkit.cli.progress.json_log import JSON, LOG_FORMATS, write_json, write_progress
 from shardkit.cli.progress.measure import Progress
 from shardkit.cli.progress.text import plain_line
-from shardkit.naming import printable
+from shardkit.naming import printable, printable_json
 
 if TYPE_CHECKING:
     from shardkit.writing.progress import Level, Show
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 def escape_controls(text: str) -> str:
     """Return a text without control characters: it may contain file names, which can hold any."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def echo_json(value: Any) -> None:
+    """Print a value as JSON on standard output; an encoding that lacks its characters gets their escapes."""
+    encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+    click.echo(printable_json(value, only_ascii=codecs.lookup(encoding).name != "utf-8"))
 
 
 def fitted(text: str) -> str:

@@ -1,6 +1,5 @@
 """The command ``shardkit verify DATASET``: check every byte of a dataset, and print the problems."""
 
-import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -42,7 +41,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
 
         require_extra("convert", "verify --deep, which decodes the images,")
     from shardkit.cli.printing.old_exports import old_exports_lines
-    from shardkit.cli.terminal import Terminal
+    from shardkit.cli.terminal import Terminal, echo_json
     from shardkit.dataset.manifest import dataset_folder, read_manifest
     from shardkit.dataset.pinning import pinned
     from shardkit.verification.folder_contents import other_names, unfinished_appends
@@ -57,7 +56,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
         problems = leaked + problems  # first: only PROBLEMS_SHOWN are printed
     others = [] if manifest is None else other_names(root, manifest)
     if as_json:
-        click.echo(_as_json(root, manifest, problems, others, deep=deep, leaks=leaks and manifest is not None))
+        echo_json(_as_json(root, manifest, problems, others, deep=deep, leaks=leaks and manifest is not None))
     else:
         _print_problems(root, manifest, problems, leaks=leaks)
         _say_others(root, others, terminal)
@@ -107,10 +106,10 @@ def _as_json(
     *,
     deep: bool,
     leaks: bool,
-) -> str:
+) -> dict[str, Any]:
     """Return the JSON of `verify --json`; shardkit/dataset/README.md documents its fields."""
     shards = [] if manifest is None else [shard for _, shard in manifest.shards()]
-    found = {
+    return {
         "dataset": root.url,
         "ok": not problems,
         "num_examples": sum(shard.num_examples for shard in shards),
@@ -122,7 +121,6 @@ def _as_json(
         "problems": [{"file": one.file, "record": one.record, "found": one.found} for one in problems],
         "other_files": others,
     }
-    return json.dumps(found, indent=1, ensure_ascii=False)
 
 
 def _print_problems(

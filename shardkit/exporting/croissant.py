@@ -6,7 +6,6 @@ Parquet: they are the record set ``examples``, which mlcroissant loads, with the
 example and the position of its record and its image in the shard.
 """
 
-import json
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -17,6 +16,7 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.stored_names import names_in_records
 from shardkit.exporting.facts import Facts
 from shardkit.hashing import sha256_hex
+from shardkit.naming import printable_json
 
 CROISSANT = "croissant.json"
 CONFORMS_TO = "http://mlcommons.org/croissant/1.0"
@@ -105,7 +105,7 @@ def croissant(manifest: Manifest, facts: Facts) -> bytes:
         "distribution": _distribution(manifest),
         "recordSet": [_splits(manifest), *_classes(manifest), _examples(manifest)],
     }
-    return json.dumps(described, indent=1, ensure_ascii=False).encode() + b"\n"
+    return printable_json(described).encode() + b"\n"
 
 
 def missing_facts(facts: Facts) -> list[str]:

@@ -10,6 +10,7 @@ from shardkit.dataset.features import LABEL, LABELS, MASK, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.exporting.facts import Facts
+from shardkit.naming import printable_json
 
 DATASET_CARD = "README.md"
 # The Hub's ranges, by their upper ends.
@@ -65,7 +66,7 @@ def dataset_card(manifest: Manifest, facts: Facts) -> bytes:
     )
     description = facts.description or f"Labelled images{_of_classes(manifest)}."
     largest = max(manifest.splits, key=lambda name: manifest.splits[name].num_examples)
-    header = "".join(f"{name}: {json.dumps(value, ensure_ascii=False)}\n" for name, value in _header(manifest, facts))
+    header = "".join(f"{name}: {printable_json(value, indent=None)}\n" for name, value in _header(manifest, facts))
     builder = _tfds_builder(manifest)
     body = _BODY.format(
         title=_escaped(title),

@@ -1,6 +1,5 @@
 """What `plan` prints for a dataset that shardkit wrote: how its conversion was planned."""
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -35,7 +34,7 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
     return Group(Paragraph(head), "", splits_table(rows, "bytes"), "", *map(Paragraph, lines))
 
 
-def dataset_plan_json(manifest: Manifest) -> str:
+def dataset_plan_json(manifest: Manifest) -> dict[str, Any]:
     """Return the JSON of `plan --json` for a dataset: the same fields, as far as the dataset has them."""
     source_bytes = index_statistics(manifest).source_bytes
     reasons = _reasons(manifest, source_bytes)
@@ -58,7 +57,7 @@ def dataset_plan_json(manifest: Manifest) -> str:
         "options": {name: value for name, value in manifest.options.items() if name != PLAN_VERSION_KEY},
         "plan_digest": manifest.plan_digest,
     }
-    return json.dumps(found, indent=1, ensure_ascii=False)
+    return found
 
 
 def _reasons(manifest: Manifest, source_bytes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,5 @@
 """The JSON of `plan --json`; shardkit/dataset/README.md documents its fields."""
 
-import json
 from typing import Any
 
 from shardkit.planning.plan import Plan
@@ -8,7 +7,7 @@ from shardkit.planning.plan import Plan
 REJECTED_LISTED = 100
 
 
-def plan_json(plan: Plan, *, would_stop: bool) -> str:
+def plan_json(plan: Plan, *, would_stop: bool) -> dict[str, Any]:
     """Return one JSON object.
 
     Args:
@@ -43,4 +42,4 @@ def plan_json(plan: Plan, *, would_stop: bool) -> str:
         "options": plan.options.as_json(),
         "plan_digest": plan.digest,
     }
-    return json.dumps(found, indent=1, ensure_ascii=False)
+    return found

@@ -1,6 +1,5 @@
 """Write one JSON object a line on standard error, for schedulers and log collectors."""
 
-import json
 import logging
 import sys
 import traceback
@@ -9,6 +8,7 @@ from types import TracebackType
 
 from shardkit.cli.progress.measure import Status
 from shardkit.cli.progress.text import plain_line
+from shardkit.naming import printable_json
 
 LOG_FORMATS = ("text", "json")
 JSON = "json"
@@ -50,7 +50,7 @@ def json_line(level: str, message: str, status: Status | None = None, time: date
         "rejected": None if status is None else status.rejected,
         "message": message,
     }
-    return json.dumps(fields, ensure_ascii=True)  # also on terminals and in log collectors without UTF-8
+    return printable_json(fields, indent=None, only_ascii=True)  # for log collectors without UTF-8
 
 
 def write_json(level: str, message: str, status: Status | None = None) -> None:

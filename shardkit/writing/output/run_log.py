@@ -1,7 +1,6 @@
 """``run-log.jsonl``: the times, hosts and rates of runs; the only file that differs between two equal runs."""
 
 import datetime as dt
-import json
 import platform
 import time
 from typing import Any
@@ -32,7 +31,7 @@ class RunLog:
     def write(self, output: Folder) -> None:
         """Append the events to the folder's log, by reading and writing it: object stores cannot append."""
         before = output.read(naming.RUN_LOG) if output.stat(naming.RUN_LOG) else b""
-        lines = "".join(json.dumps(event, ensure_ascii=False) + "\n" for event in self._events)
+        lines = "".join(naming.printable_json(event, indent=None) + "\n" for event in self._events)
         with output.atomic_write(naming.RUN_LOG) as file:
             file.write(before + lines.encode())
         self._events.clear()
