@@ -5,7 +5,8 @@ right for its content, so its numbers are compared with the size of the shard an
 command uses them. All checks run over whole columns: an index of a million rows takes some milliseconds.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,100 +17,100 @@ from shardkit.dataset.manifest_parts import MAX_COUNT
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.image_limits import MAX_PIXELS, MAX_SIDE
 
+Kind = tuple[pa.DataType, bool]
+# The smallest value of each column of whole numbers.
+_LOWEST = {"offset": 0, "length": 0, "height": 1, "width": 1, "image_start": 0, "image_bytes": 0, "source_bytes": 0}
+_Numbers = Mapping[str, npt.NDArray[np.integer]]
 
-def column_problem(table: pa.Table, schema: pa.Schema, num_bytes: int, num_classes: int | None = None) -> str | None:
+
+def column_problem(
+    table: pa.Table, fields: Mapping[str, Kind], num_bytes: int, num_classes: int | None = None
+) -> str | None:
     """Return the first thing that is wrong with some columns of an index; None if nothing is.
 
     Args:
         table: All rows of the index, with some or all of the columns.
-        schema: The schema of an index with all columns.
+        fields: Type of each column of an index, and whether its values may be missing.
         num_bytes: Size of the shard in bytes.
         num_classes: Number of classes of the dataset, which bounds the labels; None if it is not known.
     """
-    return next(_problems(table, schema, num_bytes, num_classes), None)
+    return next(_problems(table, fields, num_bytes, num_classes), None)
 
 
-def _problems(table: pa.Table, schema: pa.Schema, num_bytes: int, num_classes: int | None) -> Iterator[str]:
-    names = set(table.column_names)
-    for name in table.column_names:
-        field, column = schema.field(name), table[name]
-        if column.type != field.type:
-            yield f"the column {name!r} has the type {column.type}, not {field.type}"
-        if column.null_count and not field.nullable:
+def _problems(table: pa.Table, fields: Mapping[str, Kind], num_bytes: int, num_classes: int | None) -> Iterator[str]:
+    columns = dict(zip(table.column_names, table.columns, strict=True))
+    for name, column in columns.items():
+        kind, is_nullable = fields[name]
+        if column.type != kind:
+            yield f"the column {name!r} has the type {column.type}, not {kind}"
+        if not is_nullable and column.null_count:
             yield f"the column {name!r} lacks {column.null_count:,} values"
-    for name in ("offset", "length", "image_start", "image_bytes"):
-        if name in names:
-            yield from _range_problems(name, table[name], 0, num_bytes)
-    if "source_bytes" in names:
-        yield from _range_problems("source_bytes", table["source_bytes"], 0, MAX_COUNT)
-    for name in ("height", "width"):
-        if name in names:
-            yield from _range_problems(name, table[name], 1, MAX_SIDE)
-    if {"height", "width"} <= names:
-        yield from _pixel_problems(table["height"], table["width"])
-    yield from _label_problems(table, num_classes)
-    yield from _place_problems(table, num_bytes)
+    if not len(table):
+        if num_bytes:
+            yield f"it has no records, and the shard has {num_bytes:,} bytes"
+        return
+    # Converted once for all checks: this runs for each of thousands of indexes when a dataset is opened.
+    numbers = {name: columns[name].to_numpy() for name in _LOWEST if name in columns}
+    highest = {"height": MAX_SIDE, "width": MAX_SIDE, "source_bytes": MAX_COUNT}
+    for name, values in numbers.items():
+        span = int(values.min()), int(values.max())
+        yield from _range_problems(name, span, _LOWEST[name], highest.get(name, num_bytes))
+    yield from _pixel_problems(numbers)
+    yield from _label_problems(columns, num_classes)
+    if {"offset", "length"} <= columns.keys() and (problem := coverage_problem(table, num_bytes)):
+        yield problem
+    yield from _place_problems(numbers, num_bytes)
 
 
-def _label_problems(table: pa.Table, num_classes: int | None) -> Iterator[str]:
-    highest = np.iinfo(np.int32).max if num_classes is None else num_classes - 1
-    classes = "" if num_classes is None else f", which is none of the manifest's {num_classes:,} classes"
-    if "label" in table.column_names:
-        yield from _range_problems("label", table["label"], 0, highest, classes)
-    if "labels" in table.column_names:
-        several = pc.list_flatten(table["labels"])
-        if several.null_count:
-            yield "the column 'labels' has a list with a missing label"
-        yield from _range_problems("label", several, 0, highest, classes)
-
-
-def _range_problems(name: str, column: pa.ChunkedArray, low: int, high: int, why: str = "") -> Iterator[str]:
-    found = pc.min_max(column)
-    for value in (found["min"].as_py(), found["max"].as_py()):
-        if value is not None and not low <= value <= high:
+def _range_problems(name: str, span: tuple[int, int], low: int, high: int, why: str = "") -> Iterator[str]:
+    for value in span:
+        if not low <= value <= high:
             yield f"the {name} of a record is {value}{why or f', which is not in [{low}, {high}]'}"
 
 
-def _pixel_problems(heights: pa.ChunkedArray, widths: pa.ChunkedArray) -> Iterator[str]:
-    highest = [pc.max(column).as_py() or 0 for column in (heights, widths)]
-    if highest[0] * highest[1] <= MAX_PIXELS:  # of nearly all datasets
+def _label_problems(columns: Mapping[str, pa.ChunkedArray], num_classes: int | None) -> Iterator[str]:
+    highest = np.iinfo(np.int32).max if num_classes is None else num_classes - 1
+    why = "" if num_classes is None else f", which is none of the manifest's {num_classes:,} classes"
+    found = [columns["label"]] if "label" in columns else []
+    if "labels" in columns:
+        several = pc.list_flatten(columns["labels"])
+        if several.null_count:
+            yield "the column 'labels' has a list with a missing label"
+        found.append(several)
+    for labels in found:
+        values = (labels.drop_null() if labels.null_count else labels).to_numpy()
+        if len(values):
+            yield from _range_problems("label", (int(values.min()), int(values.max())), 0, highest, why)
+
+
+def _pixel_problems(numbers: _Numbers) -> Iterator[str]:
+    heights, widths = numbers.get("height"), numbers.get("width")
+    if heights is None or widths is None or int(heights.max()) * int(widths.max()) <= MAX_PIXELS:
         return
-    pixels = np.multiply(heights.to_numpy(), widths.to_numpy(), dtype=np.int64)
+    pixels = np.multiply(heights, widths, dtype=np.int64)
     row = int(pixels.argmax())
     if pixels[row] > MAX_PIXELS:
         yield f"record {row} has {pixels[row]:,} pixels; at most {MAX_PIXELS:,} are stored"
 
 
-def _place_problems(table: pa.Table, num_bytes: int) -> Iterator[str]:
+def _place_problems(numbers: _Numbers, num_bytes: int) -> Iterator[str]:
     """Yield the records and images that are not where the columns say; all numbers are in [0, num_bytes]."""
-    names = set(table.column_names)
-    if not len(table):
-        if num_bytes:
-            yield f"it has no records, and the shard has {num_bytes:,} bytes"
-        return
-    if {"offset", "length"} <= names and (problem := coverage_problem(table, num_bytes)):
-        yield problem
-    frames: npt.NDArray[np.int64] | None = None
-    if "length" in names:
-        frames = table["length"].to_numpy() + OVERHEAD_BYTES
-    elif "offset" in names:
-        frames = _frames(table["offset"].to_numpy(), num_bytes)
-        if table["offset"][0].as_py() != 0 or frames.min() < OVERHEAD_BYTES:
+    frames: Any = num_bytes  # length of each frame, as far as the columns tell
+    if "length" in numbers:
+        frames = numbers["length"] + OVERHEAD_BYTES
+    elif "offset" in numbers:
+        offsets = numbers["offset"]
+        frames = np.empty_like(offsets)
+        np.subtract(offsets[1:], offsets[:-1], out=frames[:-1])
+        frames[-1] = num_bytes - offsets[-1]
+        if offsets[0] != 0 or frames.min() < OVERHEAD_BYTES:
             yield "the offsets of its records do not rise from 0 to the end of the shard"
-    if {"image_start", "image_bytes"} <= names:
-        ends = np.add(table["image_start"].to_numpy(), table["image_bytes"].to_numpy(), dtype=np.int64)
+    if {"image_start", "image_bytes"} <= numbers.keys():
+        ends = np.add(numbers["image_start"], numbers["image_bytes"], dtype=np.int64)
         ends += OVERHEAD_BYTES
-        beyond = ends > (num_bytes if frames is None else frames)
+        beyond = ends > frames
         if beyond.any():
             yield f"the image of record {int(beyond.argmax())} ends behind the record"
-
-
-def _frames(offsets: npt.NDArray[np.int64], num_bytes: int) -> npt.NDArray[np.int64]:
-    """Return the length of each frame: it ends where the next one or the end of the shard is."""
-    frames = np.empty_like(offsets)
-    np.subtract(offsets[1:], offsets[:-1], out=frames[:-1])
-    frames[-1] = num_bytes - offsets[-1]
-    return frames
 
 
 def coverage_problem(table: pa.Table, num_bytes: int) -> str | None:
