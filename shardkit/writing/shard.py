@@ -18,7 +18,16 @@ from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
 from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
-from shardkit.errors import CONVERT_AGAIN, DataError, MachineError, SourceChangedError, StaleRunError, StoreError
+from shardkit.errors import (
+    CONVERT_AGAIN,
+    DataError,
+    MachineError,
+    ShardkitError,
+    SourceChangedError,
+    SpecialFileError,
+    StaleRunError,
+    StoreError,
+)
 from shardkit.images.boxes import move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps
 from shardkit.images.stored.placement import place
@@ -31,7 +40,7 @@ from shardkit.sources.datasets.columns import RAW_CHANGES, RAW_SHA256
 from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
-from shardkit.storage import Folder, raise_store_failure
+from shardkit.storage import Folder, raise_store_failure, unreadable
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
@@ -43,6 +52,8 @@ from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
 from shardkit.writing.worker_checks.failures import report_failure, with_host
 
 _AT_REST = f"{CONVERT_AGAIN} when the source does not change any more"
+# What is at the path is another file than before, or none.
+_OTHER_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, SpecialFileError)
 JPEG_START = b"\xff\xd8"
 
 
@@ -100,7 +111,7 @@ def write_shard(
             # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
             said = str(error) or "no memory left"  # a MemoryError has no message
             fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {said}"
-            if isinstance(error, DataError):
+            if isinstance(error, ShardkitError):
                 fault, text = error.exit_code, str(error)
             report_error(output, task.name, with_host(text, driver), fault, fence)
 
@@ -210,8 +221,7 @@ def _mask(
         found = f"cannot be read: {error.strerror or error}"
         if wanted is None:
             raise images.BadImage(UNREADABLE, f"The mask {path} {found}.") from error
-        msg = f"{source.url}/{path}: the mask was good when it was checked and now {found}; {_AT_REST}"
-        raise SourceChangedError(msg) from error
+        raise _unreadable_since(f"{source.url}/{path}", "the mask", error) from None
     if wanted is not None and hashlib.sha256(data).digest() != wanted:
         msg = f"{source.url}/{path}: the mask has changed since it was checked; {_AT_REST}"
         raise SourceChangedError(msg)
@@ -288,14 +298,24 @@ def _read(source: Folder, records: OpenFiles, row: _Row) -> tuple[bytes, bytes, 
         found = f"cannot be read: {error.strerror or error}"
         if row.info is None:
             raise images.BadImage(UNREADABLE, f"The file {found}.") from error
-        msg = f"{where}: was good when it was checked and now {found}; {_AT_REST}"
-        raise SourceChangedError(msg) from error
+        raise _unreadable_since(where, "the file", error) from None
     if row.content_sha256 is None:
         return raw, hashlib.sha256(raw).digest(), None
     if len(raw) != row.source_bytes or google_crc32c.value(raw) != row.content_crc32c:
         msg = f"{where}: the file has changed since it was checked; {_AT_REST}"
         raise SourceChangedError(msg)
     return raw, row.content_sha256, None
+
+
+def _unreadable_since(where: str, what: str, error: OSError) -> ShardkitError:
+    """Return the error for a file that was good when it was checked, and cannot be read now.
+
+    Raise it without a cause, which would let `retried` write the whole shard again: reading was tried again already.
+    """
+    if isinstance(error, _OTHER_FILE):
+        found = f"{what} was good when it was checked and now cannot be read: {error.strerror or error}"
+        return SourceChangedError(f"{where}: {found}; {_AT_REST}")
+    return unreadable(where, error)  # the disk or the network: finished shards stay, and the next run goes on
 
 
 def _all_changes(row: _Row, image: images.NormalisedImage) -> str:

@@ -84,8 +84,7 @@ def take_inventory(
     executor.take_inventory(job, groups, phase)
     names = inventory_tasks.read_part_names(work, len(groups))
     inventory = Inventory.of(source, *parts.read_parts(work, names))
-    if is_remote:
-        refuse_seen_rejects(source, inventory.table, partial(parts.find_host, work, names))
+    refuse_seen_rejects(source, inventory.table, partial(parts.find_host, work, names) if is_remote else None)
     for note in unmatched_notes(source, inventory.skipped):
         listener.say(f"note: {note}")
     return inventory
