@@ -13,6 +13,7 @@ from shardkit.reject_reasons import (
     DAMAGED,
     EMPTY,
     NOT_AN_IMAGE,
+    TOO_MANY_BYTES,
     TOO_MANY_PIXELS,
     TRUNCATED,
     UNREADABLE,
@@ -20,6 +21,9 @@ from shardkit.reject_reasons import (
 )
 
 MAX_PIXELS = 89_478_485  # Pillow's Image.MAX_IMAGE_PIXELS: larger images may be decompression bombs
+# The default of --max-file-size: what an RGB image of MAX_PIXELS takes without compression.
+MAX_FILE_BYTES = 256 << 20  # 256 MiB
+LARGEST_FILE_BYTES = 1 << 30  # 1 GiB, for --max-file-size: an example, which holds the image, must be below 2 GiB
 MAX_SIDE = 1_000_000  # pixels; libpng's PNG_USER_WIDTH_MAX and PNG_USER_HEIGHT_MAX
 
 # Every reason that a BadImage can have.
@@ -28,6 +32,7 @@ REASONS = (
     TRUNCATED,
     NOT_AN_IMAGE,
     TOO_MANY_PIXELS,
+    TOO_MANY_BYTES,
     DAMAGED,
     UNREADABLE,
     ANNOTATED_SIZE,
@@ -88,8 +93,8 @@ class BadImage(DataError):  # noqa: N818 -- named after what was found
 
     Attributes:
         reason: "empty", "truncated", "not_an_image", "too_many_pixels", "damaged" or "unsupported_format";
-            "bad_mask" for masks. Callers that know the file or its annotations also raise "unreadable" and
-            "annotated_size".
+            "bad_mask" for masks. Callers that know the file or its annotations also raise "unreadable",
+            "too_many_bytes" and "annotated_size".
     """
 
     def __init__(self, reason: str, sentence: str) -> None:
@@ -120,6 +125,12 @@ def check_size(width: int, height: int, kind: str) -> None:
             f"The {kind} header claims {width} x {height} pixels, more than the limit of {MAX_PIXELS} pixels or "
             f"{MAX_SIDE} pixels per side; shrink or remove the image.",
         )
+
+
+def too_many_bytes(what: str, num_bytes: int, max_bytes: int) -> BadImage:
+    """Return the error for a file that is not read because of its size; ``what`` is "The file" or names a mask."""
+    found = f"{what} has {num_bytes:,} bytes, more than the {max_bytes:,} of --max-file-size"
+    return BadImage(TOO_MANY_BYTES, f"{found}; shrink it, leave it out, or raise --max-file-size.")
 
 
 def truncated(kind: str, num_bytes: int) -> BadImage:

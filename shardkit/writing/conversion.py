@@ -235,7 +235,7 @@ class Conversion:
             watch=partial(stop_after_failure, output, run),
             stop=run.stop_workers,
         )
-        options = WriteOptions(tuple(plan.classes), form)
+        options = WriteOptions(tuple(plan.classes), form, self.options.max_file_bytes)
         driver = DriverView.of([source.folder]) if self.executor.is_remote else None
         self.executor.write_shards(WriteJob(source.folder, output, options, token, driver), unfinished, phase)
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))

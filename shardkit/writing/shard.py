@@ -30,8 +30,9 @@ from shardkit.errors import (
 )
 from shardkit.images.boxes import move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps
+from shardkit.images.info import MAX_FILE_BYTES
 from shardkit.images.stored.placement import place
-from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image, reject_box
+from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image, read_mask, reject_box
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
@@ -64,10 +65,12 @@ class WriteOptions:
     Attributes:
         classes: Class names in label order.
         form: How images are stored.
+        max_file_bytes: Size above which a mask is not read.
     """
 
     classes: tuple[str, ...]
     form: images.StoredForm
+    max_file_bytes: int = MAX_FILE_BYTES
 
 
 def write_shard(
@@ -137,7 +140,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                 info = row.info or images.inspect(raw)
                 image = images.normalise(raw, info, options.form)
                 columns, lost = _placed(row, info, options.form)
-                mask = _mask(source, row, info, options.form, stored_mask)
+                mask = _mask(source, row, info, options, stored_mask)
                 annotations, labels = encode_annotations(columns)
             except (images.BadImage, BadAnnotation) as error:
                 late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
@@ -207,15 +210,15 @@ def _placed(row: "_Row", info: images.ImageInfo, form: images.StoredForm) -> tup
 
 
 def _mask(
-    source: Folder, row: "_Row", info: images.ImageInfo, form: images.StoredForm, stored: bytes | None
+    source: Folder, row: "_Row", info: images.ImageInfo, options: WriteOptions, stored: bytes | None
 ) -> bytes | None:
     if MASK_PATH not in row.columns:
         return None
     if stored is not None:
-        return place_stored_mask(stored, info, form)
+        return place_stored_mask(stored, info, options.form)
     path, wanted = row.columns[MASK_PATH], row.columns[MASK_SHA256.name]
     try:
-        data = retried(lambda: source.read(path))
+        data = read_mask(source, path, options.max_file_bytes)
     except OSError as error:
         raise_store_failure(f"{source.url}/{path}", error)
         found = f"cannot be read: {error.strerror or error}"
@@ -227,7 +230,7 @@ def _mask(
         raise SourceChangedError(msg)
     colours = row.columns.get(MASK_COLOURS.name)
     orientation = mask_orientation(images.check_mask(data, colours), info)
-    return images.normalise_mask(data, orientation=orientation, form=form, colours=colours).data
+    return images.normalise_mask(data, orientation=orientation, form=options.form, colours=colours).data
 
 
 class _Indexed(NamedTuple):

@@ -65,7 +65,9 @@ def take_inventory(
     is_remote = executor.is_remote
     groups = part_groups(source, is_remote=is_remote)
     needed = listing_check if listing_check.is_needed else None
-    job = InventoryJob.of(source, work, options.check, run.token, needed, is_remote=is_remote)
+    job = InventoryJob.of(
+        source, work, options.check, run.token, needed, max_file_bytes=options.max_file_bytes, is_remote=is_remote
+    )
     decodes = options.check == "decode" and not source.is_checked
     name = "checking" if decodes else "listing"
     # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
