@@ -9,6 +9,7 @@ from typing import Final
 EMPTY: Final = "empty"
 TRUNCATED: Final = "truncated"
 DAMAGED: Final = "damaged"
+DECOMPRESSION_BOMB: Final = "decompression_bomb"
 NOT_AN_IMAGE: Final = "not_an_image"
 UNSUPPORTED_FORMAT: Final = "unsupported_format"
 TOO_MANY_PIXELS: Final = "too_many_pixels"
@@ -37,6 +38,7 @@ REJECT_REASONS: dict[str, str] = {
     EMPTY: "The file has no bytes.",
     TRUNCATED: "The image or the archive ends early.",
     DAMAGED: "The image does not decode, or TensorFlow cannot decode it.",
+    DECOMPRESSION_BOMB: "The file unpacks to far more than its pixels take.",
     NOT_AN_IMAGE: "The file has the ending of an image and other content.",
     UNSUPPORTED_FORMAT: "The file is an image, video or document in a format that shardkit does not read.",
     TOO_MANY_PIXELS: "The image has more pixels, or a longer side, than the decoders allow.",

@@ -11,6 +11,7 @@ from shardkit.reject_reasons import (
     ANNOTATED_SIZE,
     BAD_MASK,
     DAMAGED,
+    DECOMPRESSION_BOMB,
     EMPTY,
     NOT_AN_IMAGE,
     TOO_MANY_BYTES,
@@ -34,6 +35,7 @@ REASONS = (
     TOO_MANY_PIXELS,
     TOO_MANY_BYTES,
     DAMAGED,
+    DECOMPRESSION_BOMB,
     UNREADABLE,
     ANNOTATED_SIZE,
     BAD_MASK,
@@ -57,7 +59,7 @@ CHANGES: dict[str, str] = {
     "format:tiff": "TIFF; re-encoded as PNG",
     "format:webp": "WebP; re-encoded as JPEG if it was lossy and opaque, else as PNG",
     "jpeg_process": "JPEG with arithmetic coding or the lossless process; re-encoded as ordinary JPEG",
-    "metadata": "EXIF, XMP, comments or thumbnails removed by --strip-metadata without decoding",
+    "metadata": "EXIF, XMP, comments or thumbnails removed by --strip-metadata, or texts above 1 MiB, without decoding",
     "orientation": "EXIF or XMP orientation was not upright; pixels are turned",
     "padded": "smaller than --size in one direction; there is a border",
     "progressive": "progressive; re-encoded by --jpeg baseline with its own quantisation tables and subsampling",
@@ -92,7 +94,8 @@ class BadImage(DataError):  # noqa: N818 -- named after what was found
     ``str()`` is one sentence without the key, which the caller adds.
 
     Attributes:
-        reason: "empty", "truncated", "not_an_image", "too_many_pixels", "damaged" or "unsupported_format";
+        reason: "empty", "truncated", "not_an_image", "too_many_pixels", "damaged",
+            "decompression_bomb" or "unsupported_format";
             "bad_mask" for masks. Callers that know the file or its annotations also raise "unreadable",
             "too_many_bytes" and "annotated_size".
     """
