@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
+from shardkit.errors import BombError
 from shardkit.images.boxes import BadBox, annotated_orientation, place_objects
 from shardkit.images.gps import has_gps
 from shardkit.images.info import MAX_FILE_BYTES, too_many_bytes
@@ -15,7 +16,7 @@ from shardkit.inventory.checking_records import are_records, check_records
 from shardkit.inventory.columns import MASK_PATH, OBJECTS
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject, inventory_schema
 from shardkit.option_values import Check
-from shardkit.reject_reasons import BAD_BOX, UNREADABLE
+from shardkit.reject_reasons import BAD_BOX, DECOMPRESSION_BOMB, UNREADABLE
 from shardkit.sources.listing import MASK_COLOURS, OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
@@ -50,9 +51,14 @@ def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: i
                 raise_store_failure(f"{folder.url}/{image_path(row)}", error)
                 if isinstance(error, FileNotFoundError):
                     refuse_unseen(folder, parent_of(image_path(row)))
-                row["reason"] = UNREADABLE
+                row["reason"] = reason_of(error)
                 row["message"] = f"the file cannot be read: {error.strerror or error}"
     return pa.Table.from_pylist(rows + rejected, schema)
+
+
+def reason_of(error: OSError) -> str:
+    """Return the reason with which a file that cannot be read is rejected."""
+    return DECOMPRESSION_BOMB if isinstance(error, BombError) else UNREADABLE
 
 
 def _check_row(folder: Folder, row: dict[str, Any], max_file_bytes: int) -> list[dict[str, Any]]:

@@ -32,11 +32,19 @@ from shardkit.images.boxes import move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps
 from shardkit.images.info import MAX_FILE_BYTES
 from shardkit.images.stored.placement import place
-from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image, read_mask, reject_box
+from shardkit.inventory.checking import (
+    annotated_size,
+    image_path,
+    mask_orientation,
+    read_image,
+    read_mask,
+    reason_of,
+    reject_box,
+)
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
-from shardkit.reject_reasons import OUTSIDE_CROP, UNREADABLE
+from shardkit.reject_reasons import OUTSIDE_CROP
 from shardkit.sources.datasets.columns import RAW_CHANGES, RAW_SHA256
 from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
@@ -223,7 +231,7 @@ def _mask(
         raise_store_failure(f"{source.url}/{path}", error)
         found = f"cannot be read: {error.strerror or error}"
         if wanted is None:
-            raise images.BadImage(UNREADABLE, f"The mask {path} {found}.") from error
+            raise images.BadImage(reason_of(error), f"The mask {path} {found}.") from error
         raise _unreadable_since(f"{source.url}/{path}", "the mask", error) from None
     if wanted is not None and hashlib.sha256(data).digest() != wanted:
         msg = f"{source.url}/{path}: the mask has changed since it was checked; {_AT_REST}"
@@ -300,7 +308,7 @@ def _read(source: Folder, records: OpenFiles, row: _Row) -> tuple[bytes, bytes, 
             refuse_unseen(source, parent_of(image_path(columns)))
         found = f"cannot be read: {error.strerror or error}"
         if row.info is None:
-            raise images.BadImage(UNREADABLE, f"The file {found}.") from error
+            raise images.BadImage(reason_of(error), f"The file {found}.") from error
         raise _unreadable_since(where, "the file", error) from None
     if row.content_sha256 is None:
         return raw, hashlib.sha256(raw).digest(), None

@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import zipfile
 
 import pytest
 from PIL import Image
@@ -123,3 +124,13 @@ def test_the_largest_size_of_a_file_is_an_option_that_append_keeps(tmp_path):
         assert appended.exit_code == 0, appended.stderr
         manifest = read_manifest(str(tmp_path / f"{num_rejected}"))
         assert (manifest.options["max_file_bytes"], manifest.rejected.num_examples) == (1024, num_rejected)
+
+
+def test_a_member_of_an_archive_that_is_a_bomb_says_so(tmp_path):
+    with zipfile.ZipFile(tmp_path / "source.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in ("ant/1.png", "ant/2.png", "bee/1.png"):
+            archive.writestr(name, picture(len(name)))
+        archive.writestr("bee/2.png", bytes(65 << 20))
+    result = call("plan", tmp_path / "source.zip", "--json", "--max-rejected", "1")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["rejected"]["by_reason"] == {"decompression_bomb": 1}
