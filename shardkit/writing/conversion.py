@@ -123,7 +123,7 @@ class Conversion:
             outputs.refuse_foreign(output)
         hidden = output if self.addition is None else self.addition.root
         call = self.call or UserCall.of(self.source_url, self.source_options, self.options)
-        with completed_commands(call):
+        with completed_commands(call), self.listener.phase("recognising", None):
             source = open_source(self.source_url, self.source_options, output=hidden, work=output)
         if self.addition is not None:
             self.addition.check_features(features_of(source.schema))

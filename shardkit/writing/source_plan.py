@@ -151,7 +151,7 @@ def planned_source(
     """
     call = UserCall.of(source_url, source_options, options)
     with work_folder(executor.temp_location) as work:
-        with completed_commands(call):
+        with completed_commands(call), listener.phase("recognising", None):
             source = open_source(source_url, source_options, work=work)
         listener.say(source.describe())
         with claimed(work) as run:
