@@ -55,6 +55,7 @@ def convert(
     shard_size: int | str = "128MiB",
     input_pipelines: int = 1,
     check: Check = "decode",
+    max_file_size: int | str = "256MiB",
     max_rejected: int | str = "5%",
     resize: int | None = None,
     max_side: int | None = None,
@@ -122,6 +123,8 @@ def convert(
         shard_size: Target size of a shard, in bytes or as text such as ``"128MiB"``.
         input_pipelines: Number of input pipelines that will read; the number of shards is a multiple of it.
         check: ``decode`` reads and decodes every image before planning; ``header`` opens no image before writing.
+        max_file_size: Size above which an image file or a mask is rejected before it is read, in bytes or as text such
+            as ``"256MiB"``; at most 1 GiB.
         max_rejected: Maximum number of rejected images, or their maximum share such as ``"5%"``.
         resize: Maximum length of the shorter side in pixels; None keeps all sizes. Images are never enlarged.
         max_side: Maximum length of the longer side in pixels; None keeps all sizes. Images are never enlarged.
@@ -208,6 +211,7 @@ def plan(
     shard_size: int | str = "128MiB",
     input_pipelines: int = 1,
     check: Check = "decode",
+    max_file_size: int | str = "256MiB",
     resize: int | None = None,
     max_side: int | None = None,
     size: str | tuple[int, int] | None = None,
@@ -256,6 +260,7 @@ def plan(
         shard_size: See `convert`.
         input_pipelines: See `convert`.
         check: See `convert`.
+        max_file_size: See `convert`.
         resize: See `convert`.
         max_side: See `convert`.
         size: See `convert`.

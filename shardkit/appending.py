@@ -30,6 +30,7 @@ _OVERRULED = {
     "shards": "shards",
     "shard_size": "shard_bytes",
     "input_pipelines": "pipelines",
+    "max_file_size": "max_file_bytes",
 }
 
 
@@ -60,6 +61,7 @@ def append(
     shards: int | Mapping[str, int] | str | None = None,
     shard_size: int | str | None = None,
     input_pipelines: int | None = None,
+    max_file_size: int | str | None = None,
     max_rejected: int | str = "5%",
     workers: int | None = None,
     beam_options: Sequence[str] = (),
@@ -100,6 +102,7 @@ def append(
             `shard_size`.
         shard_size: Target size of a shard; None for the dataset's.
         input_pipelines: Number of input pipelines that will read; None for the dataset's.
+        max_file_size: Size above which an image file is rejected before it is read; None for the dataset's.
         max_rejected: See `shardkit.convert`.
         workers: See `shardkit.convert`.
         beam_options: See `shardkit.convert`.

@@ -124,6 +124,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         **{one.name: given[one.name] for one in fields(StoredForm) if one.name != "size"},
         size=None if given["size"] is None else parse_image_size(_size_as_text(given["size"])),
         check=given["check"],
+        max_file_bytes=parse_size(str(given["max_file_size"])),
         group_by=given["group_by"],
         dedupe=given["dedupe"],
         where=given["where"],

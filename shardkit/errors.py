@@ -32,6 +32,10 @@ class SpecialFileError(DataError, OSError):
     """A named pipe, a socket or a device where a file is expected: reading it might never end."""
 
 
+class BombError(DataError, OSError):
+    """A member of an archive that claims to unpack to far more than any picture has."""
+
+
 class SourceChangedError(DataError):
     """A source file has changed since the inventory; going on would contradict the plan."""
 

@@ -9,9 +9,11 @@ from typing import Final
 EMPTY: Final = "empty"
 TRUNCATED: Final = "truncated"
 DAMAGED: Final = "damaged"
+DECOMPRESSION_BOMB: Final = "decompression_bomb"
 NOT_AN_IMAGE: Final = "not_an_image"
 UNSUPPORTED_FORMAT: Final = "unsupported_format"
 TOO_MANY_PIXELS: Final = "too_many_pixels"
+TOO_MANY_BYTES: Final = "too_many_bytes"
 UNREADABLE: Final = "unreadable"
 MISSING: Final = "missing"
 NO_LABEL: Final = "no_label"
@@ -36,9 +38,11 @@ REJECT_REASONS: dict[str, str] = {
     EMPTY: "The file has no bytes.",
     TRUNCATED: "The image or the archive ends early.",
     DAMAGED: "The image does not decode, or TensorFlow cannot decode it.",
+    DECOMPRESSION_BOMB: "The file unpacks to far more than its pixels take.",
     NOT_AN_IMAGE: "The file has the ending of an image and other content.",
     UNSUPPORTED_FORMAT: "The file is an image, video or document in a format that shardkit does not read.",
     TOO_MANY_PIXELS: "The image has more pixels, or a longer side, than the decoders allow.",
+    TOO_MANY_BYTES: "The file has more bytes than --max-file-size allows.",
     UNREADABLE: "The operating system or the store does not give the file.",
     MISSING: "The image that a label, record or annotation names does not exist.",
     NO_LABEL: "The image has no label, annotation or mask.",

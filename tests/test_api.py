@@ -47,7 +47,7 @@ def test_append_has_the_arguments_of_its_command_and_the_defaults_of_convert():
     options = {option.name for option in append_command.params} - {"quiet", "log_format"}
     given, of_convert = arguments_of(appending.append), arguments_of(api.convert)
     assert given.keys() == options | {"listener"}
-    dataset_decides = {"shard_size", "input_pipelines"}
+    dataset_decides = {"shard_size", "input_pipelines", "max_file_size"}
     shared = (given.keys() & of_convert.keys()) - dataset_decides
     assert {name: given[name] for name in shared} == {name: of_convert[name] for name in shared}
     assert {name: given[name] for name in dataset_decides} == dict.fromkeys(dataset_decides)

@@ -15,6 +15,7 @@ from typing import Any
 
 from shardkit.archives.member_tree import ArchiveFolder, MemberTree, folder_and_name
 from shardkit.archives.zip_members import LOCAL_HEADER, ZipMember, load_members
+from shardkit.errors import BombError
 from shardkit.storage import COPY_BYTES, Folder
 
 MAX_MEMBER_BYTES = 1 << 30  # 1 GiB: a larger member is refused
@@ -144,4 +145,4 @@ def _refuse_unreadable(member: ZipMember) -> None:
         raise OSError(f"{msg}; unpack the archive first")
     if member.num_bytes > max(_SMALL_BYTES, _MAX_RATIO * member.stored_bytes):
         msg = f"it claims to unpack from {member.stored_bytes} to {member.num_bytes} bytes, which no picture does"
-        raise OSError(f"{msg}; leave it out of the archive")
+        raise BombError(f"{msg}; leave it out of the archive")

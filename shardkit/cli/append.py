@@ -39,6 +39,9 @@ from shardkit.cli.options.log_format import log_format_option
 @click.option("--shards", metavar="N", help="New shards of every split, or train=64,validation=8.  [default: by size]")
 @click.option("--shard-size", metavar="SIZE", help="Target size of a shard.  [default: DATASET's]")
 @click.option("--input-pipelines", type=int, metavar="N", help="Input pipelines that will read.  [default: DATASET's]")
+@click.option(
+    "--max-file-size", metavar="SIZE", help="Reject larger image files before they are read.  [default: DATASET's]"
+)
 @click.option("--skip-existing", is_flag=True, help="Leave out images that DATASET has, instead of refusing them.")
 @click.option("--overwrite", is_flag=True, help="Discard an append of another source that was not finished.")
 @click.option("--quiet", "-q", is_flag=True, help="Print errors only.")

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
+from shardkit.__main__ import INTERRUPTED
 from shardkit.cli.options.log_format import log_format_option
 from shardkit.cli.progress.displays import is_live
 from shardkit.cli.progress.json_log import JSON
 
 if TYPE_CHECKING:
     from shardkit.cli.terminal import Terminal
-
-INTERRUPTED = 130  # the shell's exit code after Ctrl-C
 
 
 @click.command()

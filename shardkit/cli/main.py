@@ -10,10 +10,12 @@ import signal
 import sys
 import threading
 from collections.abc import Iterator
-from typing import Any
+from types import FrameType
+from typing import Any, NoReturn
 
 import click
 
+from shardkit.__main__ import INTERRUPTED
 from shardkit.cli.progress.displays import ERASE_LINE, is_live
 from shardkit.cli.progress.json_log import JSON, capture_other_output, log_format_of, write_json
 from shardkit.cli.terminal import escape_controls, fitted
@@ -39,7 +41,7 @@ _COMMANDS = {
     "verify": "Check every byte of a dataset; exit with 1 on any problem.",
 }
 _IS_JSON = "shardkit.is_json"  # key in click's `meta`, which all contexts of a call share
-INTERRUPTED = 130  # the shell's exit code after Ctrl-C
+_IMPORT_SYSTEM = "<frozen importlib._bootstrap>"  # the file that frames of an import name
 
 
 class _Commands(click.Group):
@@ -82,7 +84,7 @@ class _Commands(click.Group):
 
     def _invoke(self, ctx: click.Context) -> Any:
         try:
-            with _interrupted_by_sigterm():
+            with _interruptible(ctx):
                 return super().invoke(ctx)
         except ShardkitError as error:
             raise _Failure(escape_controls(str(error)), error.exit_code) from error
@@ -98,26 +100,47 @@ class _Commands(click.Group):
             sentence = escape_controls(f"{where}{error.strerror or error}")
             raise _Failure(sentence, MachineError.exit_code) from error
         except KeyboardInterrupt:
-            _say_interrupted(ctx)
-            # Not sys.exit: it would wait for workers that are decoding.
-            os._exit(INTERRUPTED)
+            _end_interrupted(ctx)
 
 
 @contextlib.contextmanager
-def _interrupted_by_sigterm() -> Iterator[None]:
-    """Treat SIGTERM, which schedulers send, like Ctrl-C, so that the run stops its workers."""
+def _interruptible(ctx: click.Context) -> Iterator[None]:
+    """Treat SIGTERM, which schedulers send, like Ctrl-C, so that the run stops its workers.
 
-    def interrupt(*_: object) -> None:
+    While a module is loaded, the process ends at once: libraries turn a KeyboardInterrupt in their imports into other
+    errors, and Python drops one that is raised in a callback of its import system.
+    """
+
+    def interrupt(_: int, frame: FrameType | None) -> None:
+        if _is_importing(frame):
+            _end_interrupted(ctx)
         raise KeyboardInterrupt
 
     if threading.current_thread() is not threading.main_thread():  # Python allows handlers there only
         yield
         return
-    before = signal.signal(signal.SIGTERM, interrupt)
+    is_ignored = signal.getsignal(signal.SIGINT) is signal.SIG_IGN  # as nohup does
+    numbers = [signal.SIGTERM] if is_ignored else [signal.SIGTERM, signal.SIGINT]
+    before = {number: signal.signal(number, interrupt) for number in numbers}
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before or signal.SIG_DFL)
+        for number, handler in before.items():
+            signal.signal(number, handler or signal.SIG_DFL)
+
+
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None:
+        if frame.f_code.co_filename == _IMPORT_SYSTEM:
+            return True
+        frame = frame.f_back
+    return False
+
+
+def _end_interrupted(ctx: click.Context) -> NoReturn:
+    _say_interrupted(ctx)
+    # Not sys.exit: it would wait for workers that are decoding.
+    os._exit(INTERRUPTED)
 
 
 class _Failure(click.ClickException):

@@ -96,7 +96,7 @@ class Terminal:
         elif self._is_json:
             # Also at the beginning and, with the final numbers, at the end.
             write_progress(progress.status(time.monotonic()))
-            with displays.repeated(lambda: write_progress(progress.status(time.monotonic())), displays.LOG_SECONDS):
+            with displays.repeated(lambda: write_progress(progress.status(time.monotonic())), displays.log_pauses()):
                 yield
             status = progress.status(time.monotonic())
             if status.done is not None:
@@ -106,7 +106,7 @@ class Terminal:
                 yield
         else:
             with displays.repeated(
-                lambda: self.say(plain_line(progress.status(time.monotonic()))), displays.LOG_SECONDS
+                lambda: self.say(plain_line(progress.status(time.monotonic()))), displays.log_pauses()
             ):
                 yield
 

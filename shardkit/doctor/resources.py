@@ -158,7 +158,7 @@ def _check_extras(endings: Counter[str]) -> Iterator[Check]:
 
 def _is_link(folder: Folder, path: str) -> bool:
     # A link to a folder above would be followed forever.
-    return isinstance(folder, LocalFolder) and os.path.islink(f"{folder.path}/{path}")
+    return isinstance(folder, LocalFolder) and os.path.islink(folder.os_path(path))
 
 
 def _nearest_folder(path: str) -> str:

@@ -8,8 +8,10 @@ from shardkit.reject_reasons import (
     ANNOTATED_SIZE,
     BAD_MASK,
     DAMAGED,
+    DECOMPRESSION_BOMB,
     EMPTY,
     NOT_AN_IMAGE,
+    TOO_MANY_BYTES,
     TOO_MANY_PIXELS,
     TRUNCATED,
     UNREADABLE,
@@ -22,7 +24,9 @@ REASONS = (
     TRUNCATED,
     NOT_AN_IMAGE,
     TOO_MANY_PIXELS,
+    TOO_MANY_BYTES,
     DAMAGED,
+    DECOMPRESSION_BOMB,
     UNREADABLE,
     ANNOTATED_SIZE,
     BAD_MASK,
@@ -46,7 +50,7 @@ CHANGES: dict[str, str] = {
     "format:tiff": "TIFF; re-encoded as PNG",
     "format:webp": "WebP; re-encoded as JPEG if it was lossy and opaque, else as PNG",
     "jpeg_process": "JPEG with arithmetic coding or the lossless process; re-encoded as ordinary JPEG",
-    "metadata": "EXIF, XMP, comments or thumbnails removed by --strip-metadata without decoding",
+    "metadata": "EXIF, XMP, comments or thumbnails removed by --strip-metadata, or texts above 1 MiB, without decoding",
     "orientation": "EXIF or XMP orientation was not upright; pixels are turned",
     "padded": "smaller than --size in one direction; there is a border",
     "progressive": "progressive; re-encoded by --jpeg baseline with its own quantisation tables and subsampling",
@@ -81,9 +85,10 @@ class BadImage(DataError):  # noqa: N818 -- named after what was found
     ``str()`` is one sentence without the key, which the caller adds.
 
     Attributes:
-        reason: "empty", "truncated", "not_an_image", "too_many_pixels", "damaged" or "unsupported_format";
-            "bad_mask" for masks. Callers that know the file or its annotations also raise "unreadable" and
-            "annotated_size".
+        reason: "empty", "truncated", "not_an_image", "too_many_pixels", "damaged",
+            "decompression_bomb" or "unsupported_format";
+            "bad_mask" for masks. Callers that know the file or its annotations also raise "unreadable",
+            "too_many_bytes" and "annotated_size".
     """
 
     def __init__(self, reason: str, sentence: str) -> None:
@@ -114,6 +119,12 @@ def check_size(width: int, height: int, kind: str) -> None:
             f"The {kind} header claims {width} x {height} pixels, more than the limit of {MAX_PIXELS} pixels or "
             f"{MAX_SIDE} pixels per side; shrink or remove the image.",
         )
+
+
+def too_many_bytes(what: str, num_bytes: int, max_bytes: int) -> BadImage:
+    """Return the error for a file that is not read because of its size; ``what`` is "The file" or names a mask."""
+    found = f"{what} has {num_bytes:,} bytes, more than the {max_bytes:,} of --max-file-size"
+    return BadImage(TOO_MANY_BYTES, f"{found}; shrink it, leave it out, or raise --max-file-size.")
 
 
 def truncated(kind: str, num_bytes: int) -> BadImage:

@@ -17,7 +17,7 @@ from shardkit.images.inspection import inspect
 from shardkit.images.mask_colours import is_in_colours, numbers_of_colours
 from shardkit.images.normalising import FIRST_TRANSPOSED, transpose
 from shardkit.images.pillow import decoding, open_image
-from shardkit.images.png import check_png_stream
+from shardkit.images.png import check_png_stream, without_large_texts
 from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import Placement, place
 from shardkit.images.stored.stripping import strip_png
@@ -138,7 +138,8 @@ def normalise_mask(data: bytes, *, orientation: int, form: StoredForm, colours: 
         is_turned = orientation >= FIRST_TRANSPOSED
         placement = place(*((info.height, info.width) if is_turned else (info.width, info.height)), form)
         if is_plain and not placement.changes:
-            kept = strip_png(data) if form.strip_metadata else data
+            kept = without_large_texts(data)
+            kept = strip_png(kept) if form.strip_metadata else kept
             return NormalisedMask(kept, info.width, info.height)
         mask = transpose(_class_numbers(data, info, colours), orientation)
         if placement.changes:

@@ -10,6 +10,7 @@ from shardkit.images.boxes import upright_size
 from shardkit.images.info import ImageInfo
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.images.pillow import decoding, open_image
+from shardkit.images.png import without_large_texts
 from shardkit.images.stored.options import StoredForm
 from shardkit.images.stored.placement import Placement, place
 from shardkit.images.stored.recoding import recode_jpeg
@@ -94,9 +95,10 @@ def _kept(data: bytes, info: ImageInfo, form: StoredForm) -> tuple[bytes, tuple[
     changes = _recoding(data, form) if info.format == "JPEG" else ()
     if changes:
         return recode_jpeg(data, form.subsampling if "subsampling" in changes else None), changes
+    kept = data if info.format == "JPEG" else without_large_texts(data)  # users may decode with Pillow
     if not form.strip_metadata:
-        return data, ()
-    stripped = strip_jpeg(data) if info.format == "JPEG" else strip_png(data)
+        return kept, () if kept is data else ("metadata",)
+    stripped = strip_jpeg(data) if info.format == "JPEG" else strip_png(kept)
     if stripped is None:  # damaged, though it can be decoded
         stripped = recode_jpeg(data, None)
     return (data, ()) if stripped == data else (stripped, ("metadata",))

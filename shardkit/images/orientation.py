@@ -19,7 +19,7 @@ _ENTRIES = {order: struct.Struct(order + "HHL4s") for order in "<>"}  # tag, typ
 _VALUES = {order: {3: struct.Struct(order + "H"), 4: struct.Struct(order + "L")} for order in "<>"}
 # Keywords of PNG text chunks with an orientation: ImageMagick's EXIF in hexadecimal, and XMP.
 ORIENTED_KEYWORDS = (b"Raw profile type exif\0", b"XML:com.adobe.xmp\0")
-_MAX_TEXT = 1 << 20  # 1 MiB: inflated text beyond it is not read; Pillow's MAX_TEXT_CHUNK
+MAX_TEXT = 1 << 20  # 1 MiB: inflated text beyond it is not read; Pillow's MAX_TEXT_CHUNK
 
 
 def exif_orientation(block: bytes) -> int | None:
@@ -97,16 +97,22 @@ def raw_profile(kind: bytes, payload: bytes) -> bytes | None:
 
 def png_text(kind: bytes, payload: bytes) -> bytes:
     """Return the text of a tEXt, zTXt or iTXt chunk (PNG 1.2, 4.2.3); b"" if it is damaged or too long."""
+    return inflated_text(kind, payload)[0]
+
+
+def inflated_text(kind: bytes, payload: bytes) -> tuple[bytes, bool]:
+    """Return the first MAX_TEXT bytes of the text, or of the colour profile in iCCP, and whether there are more."""
     rest = payload.partition(b"\0")[2]
-    compressed = kind == b"zTXt"
+    compressed = kind in {b"zTXt", b"iCCP"}
     if compressed:
         rest = rest[1:]  # compression method
     elif kind == b"iTXt":
         compressed = rest[:1] == b"\x01"
         rest = rest[2:].partition(b"\0")[2].partition(b"\0")[2]  # flag, method, language, translated keyword
     if not compressed:
-        return rest
+        return rest, False
+    inflate = zlib.decompressobj()
     try:
-        return zlib.decompressobj().decompress(rest, _MAX_TEXT)
+        return inflate.decompress(rest, MAX_TEXT), bool(inflate.unconsumed_tail)
     except zlib.error:
-        return b""
+        return b"", False

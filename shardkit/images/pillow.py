@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from shardkit.images.info import BadImage, ImageInfo, check_size, damaged, truncated
 from shardkit.images.orientation import valid_orientation
+from shardkit.images.png import without_large_texts
 from shardkit.reject_reasons import NOT_AN_IMAGE, UNSUPPORTED_FORMAT
 
 if TYPE_CHECKING:
@@ -164,6 +165,8 @@ def open_image(data: bytes, kind: str) -> "ImageFile":
     """
     if missing := _missing_decoder(kind):
         raise missing
+    if kind == "PNG":
+        data = without_large_texts(data)
     silence_pillow()
     module, name = _PLUGINS[kind]
     with decoding(kind, data):

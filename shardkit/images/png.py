@@ -11,8 +11,16 @@ import struct
 import zlib
 from collections.abc import Iterator
 
-from shardkit.images.info import ImageInfo, check_size, damaged, truncated
-from shardkit.images.orientation import ORIENTED_KEYWORDS, exif_orientation, png_text_orientation, valid_orientation
+from shardkit.images.info import BadImage, ImageInfo, check_size, damaged, truncated
+from shardkit.images.orientation import (
+    MAX_TEXT,
+    ORIENTED_KEYWORDS,
+    exif_orientation,
+    inflated_text,
+    png_text_orientation,
+    valid_orientation,
+)
+from shardkit.reject_reasons import DECOMPRESSION_BOMB
 
 SIGNATURE = b"\x89PNG\r\n\x1a\n"
 _CHUNK = struct.Struct(">I4s")  # length of the payload, type
@@ -24,10 +32,12 @@ _PALETTE = 3
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt"})
+_COMPRESSED = (b"zTXt", b"iTXt", b"iCCP")
 # x and y of the first pixel and steps of the seven passes of an interlaced image (PNG 1.2, 2.6).
 _ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
 _MAX_FILTER = 4
 _MAX_EXTRA = 64 << 10  # 64 KiB: more bytes inflated after the last row mean a decompression bomb
+_MAX_TEXTS = 64 * MAX_TEXT  # of all texts of a file; Pillow's MAX_TEXT_MEMORY
 _BLOCK = 1 << 20  # 1 MiB inflated at once, so that memory stays bounded
 
 
@@ -94,7 +104,7 @@ def check_png_stream(data: bytes) -> None:
         data: The whole file, which ``scan_png`` has accepted.
 
     Raises:
-        BadImage: "damaged", or "truncated" if the stream ends before the last row.
+        BadImage: "damaged", "decompression_bomb", or "truncated" if the stream ends before the last row.
     """
     view = memoryview(data)
     passes = _pass_layout(data)
@@ -116,12 +126,41 @@ def check_png_stream(data: bytes) -> None:
                 _check_filters(block, num_inflated, passes)
                 num_inflated += len(block)
                 if num_inflated > num_expected + _MAX_EXTRA:
-                    raise damaged("PNG", f"inflates to more than its {num_expected} bytes of pixels")
+                    found = f"The PNG inflates to more than the {num_expected} bytes of its pixels"
+                    raise BadImage(DECOMPRESSION_BOMB, f"{found}, which is an attack on decoders; remove it.")
         seen.add(kind)
         previous = kind
         position += 12 + length
     if num_inflated < num_expected or not inflate.eof:
         raise truncated("PNG", len(data))
+
+
+def without_large_texts(data: bytes) -> bytes:
+    """Return a PNG without the texts and the colour profile that Pillow refuses; its own bytes if it has none.
+
+    Pillow refuses the whole picture if a text inflates beyond 1 MiB, or all of them beyond 64 MiB. Other decoders skip
+    them, as the pixels do not depend on them.
+
+    Args:
+        data: The whole file.
+    """
+    if len(data) < _MAX_TEXTS and not any(kind in data for kind in _COMPRESSED):
+        return data
+    kept, start, position, num_bytes = list[bytes](), 0, len(SIGNATURE), 0
+    kind = b""
+    while kind != b"IEND" and position + _CHUNK.size <= len(data):
+        length, kind = _CHUNK.unpack_from(data, position)
+        end = position + 12 + length  # with the CRC
+        if kind in _TEXT or kind == b"iCCP":
+            is_larger = True
+            if num_bytes <= _MAX_TEXTS:  # the rest is not even inflated
+                text, is_larger = inflated_text(kind, data[position + 8 : position + 8 + length])
+                num_bytes += len(text)
+            if is_larger or num_bytes > _MAX_TEXTS:
+                kept.append(data[start:position])
+                start = end
+        position = end
+    return b"".join([*kept, data[start:]]) if kept else data
 
 
 def _check_order(kind: bytes, previous: bytes, seen: set[bytes]) -> None:

@@ -8,13 +8,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import images
+from shardkit.errors import BombError
+from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import BadBox, annotated_orientation, place_objects
 from shardkit.images.gps import has_gps
+from shardkit.images.info import too_many_bytes
 from shardkit.inventory.checking_records import are_records, check_records
 from shardkit.inventory.columns import MASK_PATH, OBJECTS
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject, inventory_schema
 from shardkit.option_values import Check
-from shardkit.reject_reasons import BAD_BOX, UNREADABLE
+from shardkit.reject_reasons import BAD_BOX, DECOMPRESSION_BOMB, UNREADABLE
 from shardkit.sources.listing import MASK_COLOURS, OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
@@ -22,7 +25,7 @@ from shardkit.storage import Folder, raise_store_failure
 from shardkit.storage.retry import retried
 
 
-def check_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
+def check_batch(folder: Folder, table: pa.Table, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> pa.Table:
     """Return the inventory of a measured listing.
 
     Args:
@@ -30,6 +33,7 @@ def check_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
         table: The listing, with all sizes.
         check: ``decode`` reads, hashes and decodes every file and places boxes on the upright image. A box outside the
             image becomes a row of its own, with a reason. ``header`` opens no file.
+        max_file_bytes: Size above which a mask is not read; see `measure_files` for images.
     """
     if are_records(table.schema):
         return check_records(folder, table, check)
@@ -41,19 +45,24 @@ def check_batch(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
     for row in rows:
         if row["reason"] is None:
             try:
-                rejected += _check_row(folder, row)
+                rejected += _check_row(folder, row, max_file_bytes)
             except images.BadImage as error:
                 row["reason"], row["message"] = error.reason, str(error)
             except OSError as error:
                 raise_store_failure(f"{folder.url}/{image_path(row)}", error)
                 if isinstance(error, FileNotFoundError):
                     refuse_unseen(folder, parent_of(image_path(row)))
-                row["reason"] = UNREADABLE
+                row["reason"] = reason_of(error)
                 row["message"] = f"the file cannot be read: {error.strerror or error}"
     return pa.Table.from_pylist(rows + rejected, schema)
 
 
-def _check_row(folder: Folder, row: dict[str, Any]) -> list[dict[str, Any]]:
+def reason_of(error: OSError) -> str:
+    """Return the reason with which a file that cannot be read is rejected."""
+    return DECOMPRESSION_BOMB if isinstance(error, BombError) else UNREADABLE
+
+
+def _check_row(folder: Folder, row: dict[str, Any], max_file_bytes: int) -> list[dict[str, Any]]:
     """Fill in the columns of one file; return a row for each bad annotation."""
     data = retried(lambda: read_image(folder, row))
     info = images.check(data)
@@ -68,7 +77,7 @@ def _check_row(folder: Folder, row: dict[str, Any]) -> list[dict[str, Any]]:
         "content_crc32c": google_crc32c.value(data),
     }
     if MASK_PATH in row:
-        mask = retried(lambda: folder.read(row[MASK_PATH]))
+        mask = read_mask(folder, row[MASK_PATH], max_file_bytes)
         mask_orientation(images.check_mask(mask, row.get(MASK_COLOURS.name)), info)
         row[MASK_SHA256.name] = hashlib.sha256(mask).digest()
     if OBJECTS not in row:
@@ -103,6 +112,18 @@ def read_image(folder: Folder, row: dict[str, Any]) -> bytes:
     return folder.read(path) if offset is None else folder.read_range(path, offset, row["source_bytes"])
 
 
+def read_mask(folder: Folder, path: str, max_file_bytes: int) -> bytes:
+    """Read the file of a mask.
+
+    Raises:
+        BadImage: "too_many_bytes".
+    """
+    found = retried(lambda: folder.stat(path))
+    if found is not None and found.num_bytes > max_file_bytes:
+        raise too_many_bytes(f"The mask {path}", found.num_bytes, max_file_bytes)
+    return retried(lambda: folder.read(path))
+
+
 def annotated_size(row: dict[str, Any]) -> tuple[int | None, int | None]:
     """Return the width and height that a row's boxes refer to; see boxes.place_objects."""
     return row["annotated_width"], row["annotated_height"]
@@ -117,7 +138,9 @@ def mask_orientation(mask: images.MaskInfo, info: images.ImageInfo) -> int:
     return annotated_orientation(mask.width, mask.height, info, "mask")
 
 
-def has_recovered(folder: Folder, table: pa.Table, part: bytes, check: Check) -> bool:
+def has_recovered(
+    folder: Folder, table: pa.Table, part: bytes, check: Check, max_file_bytes: int = MAX_FILE_BYTES
+) -> bool:
     """Return whether an image that an earlier run rejected is good now.
 
     A copy restored from a backup has its old size and time, so the part's name is the same.
@@ -127,9 +150,10 @@ def has_recovered(folder: Folder, table: pa.Table, part: bytes, check: Check) ->
         table: The listing, with all sizes.
         part: The part that the earlier run wrote of it.
         check: The check that the part was made with.
+        max_file_bytes: See check_batch.
     """
     with pa.ipc.open_file(pa.BufferReader(part)) as reader:
         before = reader.read_all()
     rejected = before.filter(pc.is_valid(before["reason"]))["key"].combine_chunks()
     again = table.filter(pc.and_(pc.is_in(table["key"], rejected), pc.is_null(table["reason"])))
-    return len(again) > 0 and check_batch(folder, again, check)["reason"].null_count > 0
+    return len(again) > 0 and check_batch(folder, again, check, max_file_bytes)["reason"].null_count > 0

@@ -15,7 +15,7 @@ from shardkit.reject_reasons import DAMAGED, UNREADABLE
 from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT
 from shardkit.sources.datasets.columns import IMAGE_START, RAW_SHA256, RECORD_BYTES
 from shardkit.sources.listing import OFFSET, PATH
-from shardkit.storage import Folder
+from shardkit.storage import Folder, raise_store_failure
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 
@@ -69,6 +69,7 @@ def check_records(folder: Folder, table: pa.Table, check: Check) -> pa.Table:
             except images.BadImage as error:
                 row |= {"reason": error.reason, "message": str(error)}
             except OSError as error:
+                raise_store_failure(f"{folder.url}/{row[PATH.name]}", error)
                 row |= {"reason": UNREADABLE, "message": f"the record cannot be read: {error.strerror or error}"}
     return pa.Table.from_pylist(rows, table.schema)
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 from shardkit import naming, software
 from shardkit.errors import DataError
 from shardkit.hashing import canonical_json
+from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.inventory.digests import columns_digest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
 from shardkit.inventory.table import compact, concat_sorted, map_columns, ordered_by_key, release_unused
@@ -36,7 +37,7 @@ _HOST_KEY = b"shardkit.host"  # that checked the part, for errors
 READING_THREADS = 32  # an object store takes 50 ms for a part, and 10 million images have 78,000 of them
 # That become one table in memory. Each has as many mappings as columns, and Linux allows a process 65,530.
 BLOCK_ROWS = 1 << 18
-_PART_VERSION = b"3"
+_PART_VERSION = b"4"
 
 
 class ListingTotals(NamedTuple):
@@ -73,18 +74,20 @@ class ListingTotals(NamedTuple):
         return tuple(name for _, name in sorted(self.classes.items())) or None
 
 
-def part_name(table: pa.Table, listing: Listing, check: Check) -> str:
+def part_name(table: pa.Table, listing: Listing, check: Check, max_file_bytes: int = MAX_FILE_BYTES) -> str:
     """Return the file name of a part: a hash of everything that decides its content, and its number of rows.
 
     Args:
         table: The listing's table, with all sizes.
         listing: The listing, for its totals.
         check: The check that the part is made with.
+        max_file_bytes: Size above which masks are not read: like `check` it decides what is rejected.
     """
     digest = hashlib.blake2b(_PART_VERSION + check.encode() + canonical_json(software.versions()), digest_size=16)
     digest.update(canonical_json([[field.name, str(field.type)] for field in table.schema]))
     digest.update(columns_digest(table, table.schema.names))
     digest.update(_totals_json(listing))
+    digest.update(max_file_bytes.to_bytes(8, "little"))
     return f"{digest.hexdigest()}-{len(table)}.arrow"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
+from shardkit.image_limits import LARGEST_FILE_BYTES, MAX_FILE_BYTES
 from shardkit.images.stored.options import DEFAULT_QUALITY, StoredForm, size_text, within
 from shardkit.option_values import Check, Dedupe, Fit, Jpeg, SplitBy, Subsampling
 from shardkit.planning.sizing import TARGET_SHARD_BYTES, check_target_bytes
@@ -23,6 +24,7 @@ _ONLY_IF_USED = (
     "where",
     "drop",
     "labels",
+    "max_file_bytes",
 )
 
 
@@ -52,6 +54,7 @@ class ConvertOptions:
         drop: Number and sha256 of the keys that are left out of it.
         labels: Number and sha256 of the corrected labels.
         check: ``decode`` reads and decodes every file before planning; ``header`` opens no file before writing.
+        max_file_bytes: Size above which an image file is rejected before it is read.
         appended_to: Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
     """
 
@@ -79,11 +82,13 @@ class ConvertOptions:
     where: str | None = None
     drop: str | None = None
     labels: str | None = None
+    max_file_bytes: int = MAX_FILE_BYTES
     appended_to: str | None = None
 
     def __post_init__(self) -> None:
         within("--input-pipelines", self.pipelines, 1, 1 << 16)
         within("--seed", self.seed, 0, MAX_SEED)
+        within("--max-file-size", self.max_file_bytes, 1, LARGEST_FILE_BYTES)
         self.stored_form()  # checks its options
         if not self.name.isidentifier():
             msg = f"--name must be letters, digits and '_', not starting with a digit; found {self.name!r}"

@@ -10,7 +10,11 @@ from shardkit.planning.splits.splitting import shares_text
 
 PLAN_VERSION_KEY = "plan_version"
 _NO_OPTIONS = {PLAN_VERSION_KEY, "appended_to"}  # the manifest lists them with the options
-_FLAGS = {"shard_bytes": "--shard-size", "pipelines": "--input-pipelines"}  # others are named like their options
+_FLAGS = {
+    "shard_bytes": "--shard-size",
+    "max_file_bytes": "--max-file-size",
+    "pipelines": "--input-pipelines",
+}  # others are named like their options
 _FILES = {"drop", "labels"}  # the manifest has the hash of their content
 
 

@@ -14,7 +14,12 @@ from shardkit.sources.commands import Command, with_options
 from shardkit.sources.options import SourceOptions
 
 # Fields whose option has another name.
-_FLAGS = {"label_columns": "--label-column", "shard_bytes": "--shard-size", "pipelines": "--input-pipelines"}
+_FLAGS = {
+    "label_columns": "--label-column",
+    "max_file_bytes": "--max-file-size",
+    "pipelines": "--input-pipelines",
+    "shard_bytes": "--shard-size",
+}
 _CLASSES_FILE = "FILE"  # the call holds the names, not the path of the file that they were read from
 # The values of `--layout` by the names of layouts in manifests; a table's name continues with its format.
 _LAYOUT_OPTIONS = {

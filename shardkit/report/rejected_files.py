@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images import BadImage, inspect
 from shardkit.images.pillow import open_image
 from shardkit.naming import relative_path_problem
@@ -38,6 +39,9 @@ def opened_file(folder: Folder, path: str, side: int) -> "Image | None":
     if relative_path_problem(path):
         return None
     try:
+        found = folder.stat(path)
+        if found is None or found.num_bytes > MAX_FILE_BYTES:
+            return None
         return decoded(folder.read(path), side)
     except OSError:
         return None

@@ -8,7 +8,7 @@ import os
 import platform
 import time
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
@@ -37,7 +37,7 @@ class FolderView(NamedTuple):
     @classmethod
     def of_names(cls, names: Iterable[str]) -> "FolderView":
         """Return the view of entries with these names; names that systems leave behind do not count."""
-        sums = [zlib.crc32(os.fsencode(name)) for name in names if not is_ignored(name)]
+        sums = [zlib.crc32(name.encode("utf-8", "surrogateescape")) for name in names if not is_ignored(name)]
         return cls(len(sums), sum(sums))
 
 
@@ -46,18 +46,15 @@ def view_folder(folder: Folder, path: str = "") -> FolderView | None:
     folder = unfiltered(folder)
     if not isinstance(folder, LocalFolder):
         return None
-    return FolderView.of_names(_names(join(folder.path, path)))
+    return FolderView.of_names(folder.names(path))
 
 
 def count_entries(folder: Folder, path: str) -> int | None:
     """Return the number of files and folders that this host sees directly in a folder; None in object stores."""
     folder = unfiltered(folder)
-    return sum(1 for _ in _names(join(folder.path, path))) if isinstance(folder, LocalFolder) else None
-
-
-def _names(path: str) -> Iterator[str]:
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(path) as entries:
-        yield from (entry.name for entry in entries if not is_ignored(entry.name))
+    if not isinstance(folder, LocalFolder):
+        return None
+    return sum(not is_ignored(name) for name in folder.names(path))
 
 
 def count_folders(source: Source, part: Any) -> tuple[int | None, ...]:
@@ -146,7 +143,7 @@ def is_filled(folder: Folder, path: str) -> bool:
     folder = unfiltered(folder)
     if not isinstance(folder, LocalFolder):
         return False
-    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(join(folder.path, path)) as entries:
+    with contextlib.suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder.os_path(path)) as entries:
         return next(entries, None) is not None
     return False
 

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from shardkit import software
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import CallError, MachineError, ShardkitError, StaleRunError
+from shardkit.errors import CallError, ShardkitError, StaleRunError
 from shardkit.inventory.columns import features_of
 from shardkit.inventory.parts import PARTS
 from shardkit.naming import MANIFEST, WORK_FOLDER
@@ -123,7 +123,7 @@ class Conversion:
             outputs.refuse_foreign(output)
         hidden = output if self.addition is None else self.addition.root
         call = self.call or UserCall.of(self.source_url, self.source_options, self.options)
-        with completed_commands(call):
+        with completed_commands(call), self.listener.phase("recognising", None):
             source = open_source(self.source_url, self.source_options, output=hidden, work=output)
         if self.addition is not None:
             self.addition.check_features(features_of(source.schema))
@@ -171,12 +171,7 @@ class Conversion:
         with run.checked():
             finished_before = self._write(source, output, plan, tasks, run)
         late = late_rejects(output, plan.digest)
-        if self.executor.is_remote:
-            try:
-                refuse_seen_late_rejects(source, late)
-            except MachineError:
-                forget_shards_with_rejects(output, UNREADABLE)  # the next run writes them again
-                raise
+        refuse_seen_late_rejects(source, plan.examples, late, is_remote=self.executor.is_remote)
         self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
         remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
         with self.listener.phase("publishing", None):
@@ -217,6 +212,7 @@ class Conversion:
     ) -> int:
         """Write the missing shards; return the number of shards that were finished before."""
         token = run.token  # the run's changes when its workers have to stop
+        forget_shards_with_rejects(output, UNREADABLE)  # the disk, the mount or the permission may be repaired now
         finished = finished_shards(output, [task.name for task in tasks], token.plan_digest)
         unfinished = largest_first([task for task in tasks if task.name not in finished], plan)
         if len(unfinished) < len(tasks):
@@ -239,7 +235,7 @@ class Conversion:
             watch=partial(stop_after_failure, output, run),
             stop=run.stop_workers,
         )
-        options = WriteOptions(tuple(plan.classes), form)
+        options = WriteOptions(tuple(plan.classes), form, self.options.max_file_bytes)
         driver = DriverView.of([source.folder]) if self.executor.is_remote else None
         self.executor.write_shards(WriteJob(source.folder, output, options, token, driver), unfinished, phase)
         self.log.add("write", num_shards=len(unfinished), finished_before=len(tasks) - len(unfinished))

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 
 from shardkit import naming
 from shardkit.errors import CallError, DataError, MachineError, StaleRunError
+from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.inventory import parts
 from shardkit.inventory.checking import check_batch, has_recovered
 from shardkit.inventory.measuring import measure_files
@@ -63,6 +64,7 @@ class InventoryJob:
         run: The run that the workers belong to.
         is_filled: Whether the driver sees entries in the source's folder.
         listing_check: Refuses a listing before anything is decoded; None if there is nothing to refuse.
+        max_file_bytes: Size above which an image file is rejected before it is read.
         driver: What the driver runs and sees, if workers may run on other hosts; see `driver_view`.
     """
 
@@ -72,6 +74,7 @@ class InventoryJob:
     run: RunToken
     is_filled: bool
     listing_check: ListingCheck | None = None
+    max_file_bytes: int = MAX_FILE_BYTES
     driver: DriverView | None = None
 
     @classmethod
@@ -83,11 +86,12 @@ class InventoryJob:
         run: RunToken,
         listing_check: ListingCheck | None = None,
         *,
+        max_file_bytes: int = MAX_FILE_BYTES,
         is_remote: bool = False,
     ) -> "InventoryJob":
         """Return a job, with what the driver sees in the source."""
         driver = DriverView.of([source.folder]) if is_remote else None
-        return cls(source, output, check, run, is_filled(source.folder, ""), listing_check, driver)
+        return cls(source, output, check, run, is_filled(source.folder, ""), listing_check, max_file_bytes, driver)
 
 
 def list_group(index: int, group: PartGroup, job: InventoryJob) -> Iterator[tuple[BatchKey, Listing]]:
@@ -158,12 +162,13 @@ def check_listing(batch_id: BatchKey, listing: Listing, job: InventoryJob) -> It
         fence.check()
         check_worker(job.driver)
         _refuse_unseen_source(job)
-        measured = measure_files(job.source.folder, listing.table())
-        name = parts.part_name(measured, listing, job.check)
+        measured = measure_files(job.source.folder, listing.table(), job.max_file_bytes)
+        name = parts.part_name(measured, listing, job.check, job.max_file_bytes)
         with _writing(job.output):
             there = retried(partial(_read_if_there, job.output, f"{parts.PARTS}/{name}"))
-        if there is None or has_recovered(job.source.folder, measured, there, job.check):
-            table = check_batch(job.source.folder, measured, job.check)
+        checked = job.check, job.max_file_bytes
+        if there is None or has_recovered(job.source.folder, measured, there, *checked):
+            table = check_batch(job.source.folder, measured, *checked)
             fence.check()
             with _writing(job.output):
                 retried(partial(parts.write_part, job.output, name, table, listing, fence.check))

@@ -18,20 +18,38 @@ from shardkit.dataset import example, tfrecord
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index import SCHEMA as INDEX_SCHEMA
 from shardkit.dataset.index import ShardSummary, key_hashes, serialize_index
-from shardkit.errors import CONVERT_AGAIN, DataError, MachineError, SourceChangedError, StaleRunError, StoreError
+from shardkit.errors import (
+    CONVERT_AGAIN,
+    DataError,
+    MachineError,
+    ShardkitError,
+    SourceChangedError,
+    SpecialFileError,
+    StaleRunError,
+    StoreError,
+)
+from shardkit.image_limits import MAX_FILE_BYTES
 from shardkit.images.boxes import move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps
 from shardkit.images.stored.placement import place
-from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image, reject_box
+from shardkit.inventory.checking import (
+    annotated_size,
+    image_path,
+    mask_orientation,
+    read_image,
+    read_mask,
+    reason_of,
+    reject_box,
+)
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
-from shardkit.reject_reasons import OUTSIDE_CROP, UNREADABLE
+from shardkit.reject_reasons import OUTSIDE_CROP
 from shardkit.sources.datasets.columns import RAW_CHANGES, RAW_SHA256
 from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
-from shardkit.storage import Folder, raise_store_failure
+from shardkit.storage import Folder, raise_store_failure, unreadable
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.retry import retried
 from shardkit.writing.output.finished_shards import is_done
@@ -43,6 +61,8 @@ from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
 from shardkit.writing.worker_checks.failures import report_failure, with_host
 
 _AT_REST = f"{CONVERT_AGAIN} when the source does not change any more"
+# What is at the path is another file than before, or none.
+_OTHER_FILE = (FileNotFoundError, IsADirectoryError, NotADirectoryError, SpecialFileError)
 JPEG_START = b"\xff\xd8"
 
 
@@ -53,10 +73,12 @@ class WriteOptions:
     Attributes:
         classes: Class names in label order.
         form: How images are stored.
+        max_file_bytes: Size above which a mask is not read.
     """
 
     classes: tuple[str, ...]
     form: images.StoredForm
+    max_file_bytes: int = MAX_FILE_BYTES
 
 
 def write_shard(
@@ -100,7 +122,7 @@ def write_shard(
             # A worker's exception would reach the user as kilobytes of a runner's traceback, and as one of many.
             said = str(error) or "no memory left"  # a MemoryError has no message
             fault, text = MachineError.exit_code, f"{output.url}/{task.name.records}: cannot write: {said}"
-            if isinstance(error, DataError):
+            if isinstance(error, ShardkitError):
                 fault, text = error.exit_code, str(error)
             report_error(output, task.name, with_host(text, driver), fault, fence)
 
@@ -126,7 +148,7 @@ def _write(source: Folder, output: Folder, task: ShardTask, options: WriteOption
                 info = row.info or images.inspect(raw)
                 image = images.normalise(raw, info, options.form)
                 columns, lost = _placed(row, info, options.form)
-                mask = _mask(source, row, info, options.form, stored_mask)
+                mask = _mask(source, row, info, options, stored_mask)
                 annotations, labels = encode_annotations(columns)
             except (images.BadImage, BadAnnotation) as error:
                 late.append(Reject(row.key, error.reason, str(error), row.source_bytes))
@@ -196,28 +218,27 @@ def _placed(row: "_Row", info: images.ImageInfo, form: images.StoredForm) -> tup
 
 
 def _mask(
-    source: Folder, row: "_Row", info: images.ImageInfo, form: images.StoredForm, stored: bytes | None
+    source: Folder, row: "_Row", info: images.ImageInfo, options: WriteOptions, stored: bytes | None
 ) -> bytes | None:
     if MASK_PATH not in row.columns:
         return None
     if stored is not None:
-        return place_stored_mask(stored, info, form)
+        return place_stored_mask(stored, info, options.form)
     path, wanted = row.columns[MASK_PATH], row.columns[MASK_SHA256.name]
     try:
-        data = retried(lambda: source.read(path))
+        data = read_mask(source, path, options.max_file_bytes)
     except OSError as error:
         raise_store_failure(f"{source.url}/{path}", error)
         found = f"cannot be read: {error.strerror or error}"
         if wanted is None:
-            raise images.BadImage(UNREADABLE, f"The mask {path} {found}.") from error
-        msg = f"{source.url}/{path}: the mask was good when it was checked and now {found}; {_AT_REST}"
-        raise SourceChangedError(msg) from error
+            raise images.BadImage(reason_of(error), f"The mask {path} {found}.") from error
+        raise _unreadable_since(f"{source.url}/{path}", "the mask", error) from None
     if wanted is not None and hashlib.sha256(data).digest() != wanted:
         msg = f"{source.url}/{path}: the mask has changed since it was checked; {_AT_REST}"
         raise SourceChangedError(msg)
     colours = row.columns.get(MASK_COLOURS.name)
     orientation = mask_orientation(images.check_mask(data, colours), info)
-    return images.normalise_mask(data, orientation=orientation, form=form, colours=colours).data
+    return images.normalise_mask(data, orientation=orientation, form=options.form, colours=colours).data
 
 
 class _Indexed(NamedTuple):
@@ -287,15 +308,25 @@ def _read(source: Folder, records: OpenFiles, row: _Row) -> tuple[bytes, bytes, 
             refuse_unseen(source, parent_of(image_path(columns)))
         found = f"cannot be read: {error.strerror or error}"
         if row.info is None:
-            raise images.BadImage(UNREADABLE, f"The file {found}.") from error
-        msg = f"{where}: was good when it was checked and now {found}; {_AT_REST}"
-        raise SourceChangedError(msg) from error
+            raise images.BadImage(reason_of(error), f"The file {found}.") from error
+        raise _unreadable_since(where, "the file", error) from None
     if row.content_sha256 is None:
         return raw, hashlib.sha256(raw).digest(), None
     if len(raw) != row.source_bytes or google_crc32c.value(raw) != row.content_crc32c:
         msg = f"{where}: the file has changed since it was checked; {_AT_REST}"
         raise SourceChangedError(msg)
     return raw, row.content_sha256, None
+
+
+def _unreadable_since(where: str, what: str, error: OSError) -> ShardkitError:
+    """Return the error for a file that was good when it was checked, and cannot be read now.
+
+    Raise it without a cause, which would let `retried` write the whole shard again: reading was tried again already.
+    """
+    if isinstance(error, _OTHER_FILE):
+        found = f"{what} was good when it was checked and now cannot be read: {error.strerror or error}"
+        return SourceChangedError(f"{where}: {found}; {_AT_REST}")
+    return unreadable(where, error)  # the disk or the network: finished shards stay, and the next run goes on
 
 
 def _all_changes(row: _Row, image: images.NormalisedImage) -> str:

@@ -65,7 +65,9 @@ def take_inventory(
     is_remote = executor.is_remote
     groups = part_groups(source, is_remote=is_remote)
     needed = listing_check if listing_check.is_needed else None
-    job = InventoryJob.of(source, work, options.check, run.token, needed, is_remote=is_remote)
+    job = InventoryJob.of(
+        source, work, options.check, run.token, needed, max_file_bytes=options.max_file_bytes, is_remote=is_remote
+    )
     decodes = options.check == "decode" and not source.is_checked
     name = "checking" if decodes else "listing"
     # All images are listed before the first one is decoded, so by then the sum of the listed rows is the total.
@@ -84,8 +86,7 @@ def take_inventory(
     executor.take_inventory(job, groups, phase)
     names = inventory_tasks.read_part_names(work, len(groups))
     inventory = Inventory.of(source, *parts.read_parts(work, names))
-    if is_remote:
-        refuse_seen_rejects(source, inventory.table, partial(parts.find_host, work, names))
+    refuse_seen_rejects(source, inventory.table, partial(parts.find_host, work, names) if is_remote else None)
     for note in unmatched_notes(source, inventory.skipped):
         listener.say(f"note: {note}")
     return inventory
@@ -150,7 +151,7 @@ def planned_source(
     """
     call = UserCall.of(source_url, source_options, options)
     with work_folder(executor.temp_location) as work:
-        with completed_commands(call):
+        with completed_commands(call), listener.phase("recognising", None):
             source = open_source(source_url, source_options, work=work)
         listener.say(source.describe())
         with claimed(work) as run:

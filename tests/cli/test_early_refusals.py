@@ -1,10 +1,18 @@
 """What can be refused before images are read is refused before images are read: reading them takes hours."""
 
+import json
+import os
+import shutil
+import zipfile
+
 import pytest
+from PIL import Image
 
+from shardkit import read_manifest
 from shardkit.storage import LocalFolder
-from shardkit.testing import write_tree
+from shardkit.testing import picture, write_tree
 
+from ..images.image_making import encode
 from .calling import call, convert, is_one_sentence
 
 
@@ -80,3 +88,49 @@ def test_a_dataset_of_another_source_is_refused_before_an_image_is_read(dataset,
     options = ["--splits", "train=0.8,validation=0.2", "--split-by", "stratified", "--shards", "3"]
     assert "the source's files have changed" in convert(other, dataset, *options, exit_code=1)
     assert unreadable_images == []
+
+
+@pytest.mark.parametrize("check", ["decode", "header"])
+def test_files_that_are_too_large_are_rejected_before_they_are_read(check, tmp_path, monkeypatch):
+    source, out = tmp_path / "source", tmp_path / "out"
+    mask = encode(Image.new("L", (8, 8)), "PNG")
+    names = [f"{i}.png" for i in range(4)]
+    write_tree(source, {f"images/{name}": picture(i) for i, name in enumerate(names)})
+    write_tree(source, {f"masks/{name}": mask for name in names})
+    large = {"images/1.png", "masks/2.png"}
+    for path in large:
+        os.truncate(source / path, 3 << 30)  # sparse: they take no place on the disk
+    read, plain = set(), LocalFolder.read
+    monkeypatch.setattr(LocalFolder, "read", lambda folder, path: read.add(path) or plain(folder, path))
+    options = ["--check", check, "--max-rejected", "2"]
+    convert(source, out, *options)
+    call("report", source, *options, "-o", tmp_path / "report.html")
+    assert not large & read
+    rejected = json.loads(call("info", out, "--json").stdout)["rejected"]
+    assert rejected == {"num_examples": 2, "by_reason": {"too_many_bytes": 2}}
+
+
+def test_the_largest_size_of_a_file_is_an_option_that_append_keeps(tmp_path):
+    first, second = tmp_path / "first", tmp_path / "second"
+    for source, seed in ((first, 0), (second, 9)):
+        write_tree(source, {f"{name}/{seed + i}.png": picture(seed + i) for name in ("ant", "bee") for i in range(3)})
+        (source / "ant" / f"{seed}.png").write_bytes(picture(seed, width=64, height=64))
+    convert(first, tmp_path / "default")
+    assert "max_file_bytes" not in read_manifest(str(tmp_path / "default")).options
+    convert(first, tmp_path / "out", "--max-file-size", "1KiB", "--max-rejected", "1")
+    for options, num_rejected in (([], 2), (["--max-file-size", "1MiB"], 1)):
+        shutil.copytree(tmp_path / "out", tmp_path / f"{num_rejected}")
+        appended = call("append", tmp_path / f"{num_rejected}", second, "--max-rejected", "1", *options)
+        assert appended.exit_code == 0, appended.stderr
+        manifest = read_manifest(str(tmp_path / f"{num_rejected}"))
+        assert (manifest.options["max_file_bytes"], manifest.rejected.num_examples) == (1024, num_rejected)
+
+
+def test_a_member_of_an_archive_that_is_a_bomb_says_so(tmp_path):
+    with zipfile.ZipFile(tmp_path / "source.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        for name in ("ant/1.png", "ant/2.png", "bee/1.png"):
+            archive.writestr(name, picture(len(name)))
+        archive.writestr("bee/2.png", bytes(65 << 20))
+    result = call("plan", tmp_path / "source.zip", "--json", "--max-rejected", "1")
+    assert result.exit_code == 0, result.stderr
+    assert json.loads(result.stdout)["rejected"]["by_reason"] == {"decompression_bomb": 1}

@@ -152,7 +152,7 @@ def test_with_json_every_line_is_an_object_and_exit_code_and_standard_output_sta
     said = [json.loads(line) for line in done.stderr.splitlines()]
     assert (done.returncode, {line["level"] for line in said}) == (0, {"info"})
     last = {line["phase"]: (line["done"], line["total"], line["rejected"]) for line in said}
-    assert list(last) == [None, "checking", "planning", "writing", "publishing"]
+    assert list(last) == ["recognising", None, "checking", "planning", "writing", "publishing"]
     assert (last["checking"], last["writing"]) == ((13, 13, 1), (12, 12, 1))
     assert "\nrejected: 1" in done.stdout
     refused = run("convert", source, tmp_path / "out", "--log-format=json", "--seed", "9")

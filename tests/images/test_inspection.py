@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zlib
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,6 +29,7 @@ from .image_making import (
     segment,
     xmp,
 )
+from .tensorflow_decoding import tensorflow_decodes
 
 # Names of MAKERS whose changes are not just the format's own code.
 ODD = {
@@ -283,17 +285,7 @@ BAD = {
         None,
         "damaged",
     ),
-    "PNG whose pixels are a bomb": (_with_idat(zlib.compress(ROWS + bytes(1 << 22))), None, "damaged"),
-    "PNG whose colour profile is a bomb": (
-        insert_chunks(PNG, chunk(b"iCCP", b"icc\0\0" + zlib.compress(bytes(80 << 20)))),
-        None,
-        "damaged",
-    ),
-    "PNG whose text is a bomb": (
-        insert_chunks(PNG, chunk(b"zTXt", b"text\0\0" + zlib.compress(bytes(80 << 20)))),
-        None,
-        "damaged",
-    ),
+    "PNG whose pixels are a bomb": (_with_idat(zlib.compress(ROWS + bytes(1 << 22))), None, "decompression_bomb"),
     "GIF cut in its palette": (made("gif")[:60], "truncated", "truncated"),
     "GIF cut in its pixels": (made("gif")[:-30], None, "truncated"),
     "GIF of too many pixels": (b"GIF89a" + b"\xff" * 4 + made("gif")[10:], "too_many_pixels", "too_many_pixels"),
@@ -328,6 +320,36 @@ def test_what_looks_bad_but_is_whole_passes() -> None:
     assert images.check(_with_idat(zlib.compress(ROWS) + b"extra")).format == "PNG"
     assert images.check(interlaced_png(picture("L", 1, 1))).format == "PNG"
     assert images.check(made("jpeg") + b"\xff").format == "JPEG"
+
+
+LONG = zlib.compress(bytes(3 << 20))
+SHORT = chunk(b"zTXt", b"Comment\0\0" + zlib.compress(bytes(1 << 20)))
+# What Pillow refuses, and what stays of it in the stored form.
+LARGE_TEXTS = {
+    "zTXt": (chunk(b"zTXt", b"Comment\0\0" + LONG), b""),
+    "iTXt": (chunk(b"iTXt", b"Comment\0\1\0\0\0" + LONG), b""),
+    "EXIF of ImageMagick": (chunk(b"zTXt", b"Raw profile type exif\0\0" + LONG), b""),
+    "colour profile": (chunk(b"iCCP", b"icc\0\0" + LONG), b""),
+    "many texts": (SHORT * 90, SHORT * 64),
+}
+
+
+@pytest.mark.parametrize("at", [33, len(PNG) - 12], ids=["before the pixels", "after the pixels"])
+@pytest.mark.parametrize("what", LARGE_TEXTS)
+def test_a_png_with_large_texts_is_accepted_and_stored_without_them(what: str, at: int) -> None:
+    texts, kept = LARGE_TEXTS[what]
+    data = PNG[:at] + texts + PNG[at:]
+    with pytest.raises(ValueError, match="MAX_TEXT"):
+        Image.open(io.BytesIO(data)).load()
+    assert np.array_equal(tensorflow_decodes(data), tensorflow_decodes(PNG))
+    info = images.check(data)
+    assert info == images.check(PNG)
+    stored = images.normalise(data, info, images.StoredForm())
+    assert (stored.data, stored.changes) == (PNG[:at] + kept + PNG[at:], ("metadata",))
+    assert images.normalise(data, info, images.StoredForm(strip_metadata=True)).data == PNG
+    smaller = images.StoredForm(resize=4)
+    assert images.normalise(data, info, smaller) == images.normalise(PNG, info, smaller)
+    assert images.normalise(PNG, info, images.StoredForm()).data is PNG
 
 
 @pytest.mark.parametrize("num_rows", [1023, 1024, 1025, 2048])

@@ -100,6 +100,8 @@ def test_broken_shows_every_reason_and_every_change_that_normalising_needs() -> 
     absent = {
         "annotated_size",
         "bad_mask",
+        "decompression_bomb",
+        "too_many_bytes",
         "unreadable",
         "unsupported_format",
         "format:avif",

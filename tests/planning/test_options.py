@@ -83,6 +83,7 @@ ADDED = {
     "where": "height > 3",
     "drop": "2 keys, sha256 ab",
     "labels": "1 key, sha256 cd",
+    "max_file_bytes": 1 << 20,
 }
 NEEDED = {"fit": {"size": (1, 2)}, "mask_padding": {"size": (1, 2), "fit": "pad"}}
 

@@ -120,6 +120,7 @@ _OPTIONS = (
         metavar="N",
     ),
     _option("--check", "decode: read and decode every image before planning. header: open no image before writing."),
+    _option("--max-file-size", "Reject larger image files before they are read; at most 1GiB.", metavar="SIZE"),
     _option("--resize", "Reduce the shorter side to N pixels; never enlarge.", type=int, metavar="N"),
     _option("--max-side", "Reduce the longer side to N pixels; never enlarge.", type=int, metavar="N"),
     _option("--size", "Give every image this size in pixels, such as 256x320; see --fit.", metavar="HEIGHTxWIDTH"),

@@ -31,6 +31,7 @@ OPTION_GROUPS = {
     "Shards": ("--shards", "--shard-size", "--input-pipelines"),
     "Images": (
         "--check",
+        "--max-file-size",
         "--max-rejected",
         "--resize",
         "--max-side",

@@ -1,10 +1,11 @@
-"""Show a phase while it runs: a live line on a terminal, otherwise a line every 30 seconds, as text or JSON.
+"""Show a phase while it runs: a live line on a terminal, otherwise a line now and then, as text or JSON.
 
 A thread shows the progress, so that it does not depend on how often a phase reports: counting what workers have written
 may take minutes on an object store.
 """
 
 import contextlib
+import itertools
 import os
 import shutil
 import sys
@@ -16,18 +17,30 @@ from shardkit.cli.progress.measure import Progress
 from shardkit.cli.progress.text import live_line
 
 LIVE_SECONDS = 0.25
-LOG_SECONDS = 30
+LOG_SECONDS, NUM_SOON = 5, 12  # between the first lines of a log; a log of hours has a line every 30 seconds
+LATER_LOG_SECONDS = 30
 ERASE_LINE = "\r\x1b[2K"
 _ERASE_REST = "\x1b[K"
 
 
+def log_pauses() -> Iterator[float]:
+    """Yield the seconds between the lines of a log: a minute of a line every few seconds, then fewer."""
+    yield from itertools.repeat(LOG_SECONDS, NUM_SOON)
+    yield from itertools.repeat(LATER_LOG_SECONDS)
+
+
 @contextlib.contextmanager
-def repeated(call: Callable[[], None], seconds: float) -> Iterator[None]:
-    """Call a function at regular times in a thread, as long as the context lasts."""
+def repeated(call: Callable[[], None], pauses: Iterator[float]) -> Iterator[None]:
+    """Call a function again and again in a thread, as long as the context lasts.
+
+    Args:
+        call: The function.
+        pauses: Seconds before each call.
+    """
     ended = threading.Event()
 
     def repeat() -> None:
-        while not ended.wait(seconds):
+        while not ended.wait(next(pauses)):
             with contextlib.suppress(OSError, ValueError):  # standard error was closed: nobody looks any more
                 call()
 
@@ -57,7 +70,7 @@ class LiveLine:
             self._progress = progress
             self._draw()
         try:
-            with repeated(self._draw, LIVE_SECONDS):
+            with repeated(self._draw, itertools.repeat(LIVE_SECONDS)):
                 yield
         finally:
             with self._lock:

@@ -12,7 +12,18 @@ from shardkit.planning.user_call import UserCall
 from shardkit.sources import SourceOptions
 
 # Number of shards: the dataset's would be too many for a small part, so it follows from the size.
-_KEPT = ("splits", "splits_of", "split_by", "shard_bytes", "pipelines", "seed", "check", "group_by", "dedupe")
+_KEPT = (
+    "splits",
+    "splits_of",
+    "split_by",
+    "shard_bytes",
+    "pipelines",
+    "seed",
+    "check",
+    "group_by",
+    "dedupe",
+    "max_file_bytes",
+)
 
 
 def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> ConvertOptions:

@@ -122,6 +122,42 @@ def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
         opened(path)
 
 
+CELL = '<c t="inlineStr"><is><t>{}</t></is></c>'
+WIDE = CELL.format("a") * (1 + (1 << 14))
+
+
+@pytest.mark.parametrize(
+    ("row", "found"),
+    [
+        (f'<row r="3">{WIDE}</row>', "a row holds more than 16,384 cells, the most that Excel allows; save it as CSV"),
+        (f'<row r="3">{CELL.format("a" * (3 << 19))}</row>', "a text is longer than 1 MiB; save it as CSV"),
+        (f'<row r="{10**12}">{CELL.format("a.jpg")}</row>', "a row has a number above 1,048,576"),
+        ("<si><t/></si>" * 3, "the workbook holds more than 2 different texts; save it as CSV"),
+        (f"<x>{'<y/>' * 4000}</x>", "'docProps/app.xml' in it unpacks to more than 0 MiB; save it as CSV"),
+    ],
+    ids=["cells", "text", "row", "texts", "settings"],
+)
+def test_a_workbook_of_kilobytes_that_takes_gigabytes_is_refused(row, found, tmp_path, monkeypatch):
+    path = book(tmp_path, Sheet1=[HEADER, ["a.jpg", "cat"]])
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    name = "docProps/app.xml" if row.startswith("<x") else "xl/worksheets/sheet1.xml"
+    members[name] = members[name].replace(b"</sheetData>", f"{row}</sheetData>".encode())
+    if row.startswith("<si"):
+        monkeypatch.setattr(excel_files, "_MAX_TEXTS", 2)
+    if row.startswith("<x"):
+        members[name] += row.encode()
+        monkeypatch.setattr(excel_files, "_MAX_SETTINGS_BYTES", max(map(len, members.values())) - 1)
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in members.items():
+            archive.writestr(name, data)
+    assert path.stat().st_size < 20_000
+    with pytest.raises(DataError) as raised:
+        listed(opened(path))
+    assert found in str(raised.value)
+    assert str(raised.value).startswith(f"{path}: ")
+
+
 def test_without_openpyxl_the_message_says_what_to_install(tmp_path, monkeypatch):
     path = book(tmp_path, Sheet1=[HEADER, ["a.jpg", "cat"]])
     monkeypatch.setitem(sys.modules, "openpyxl", None)

@@ -1,10 +1,13 @@
-"""Images that a worker cannot read and the driver reads: an error, and the next run has them."""
+"""Images that a worker cannot read, or nobody for a moment, and the driver reads: the next run has them."""
 
+import errno
+import os
 import platform
 
 import pytest
 
-from shardkit.errors import MachineError
+from shardkit.errors import DataError, MachineError
+from shardkit.inventory.checking import read_image
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import picture, write_tree
 from shardkit.writing.conversion import Conversion
@@ -21,10 +24,26 @@ class RemoteExecutor(ThreadExecutor):
     is_remote = True
 
 
-def convert(tmp_path, check, executor):
+def convert(tmp_path, check, executor, limit="100%"):
+    return outcome_of(tmp_path, check, executor, limit).manifest
+
+
+def outcome_of(tmp_path, check, executor, limit="100%"):
     options = ConvertOptions(check=check, shards=2)
-    limit = RejectLimit.parse("100%")
-    return Conversion(str(tmp_path / "photos"), str(tmp_path / "out"), options, executor, limit=limit).run().manifest
+    source, output = str(tmp_path / "photos"), str(tmp_path / "out")
+    return Conversion(source, output, options, executor, limit=RejectLimit.parse(limit)).run()
+
+
+def failing_read(monkeypatch, reader, name=UNREADABLE):
+    """Let the disk fail for a file; the kernel tells neither why nor for how long."""
+    monkeypatch.setattr("shardkit.storage.retry.PAUSES_SECONDS", (0, 0))
+
+    def read(folder, row):
+        if row["key"] == name:
+            raise OSError(errno.EIO, os.strerror(errno.EIO))
+        return read_image(folder, row)
+
+    monkeypatch.setattr(reader, read)
 
 
 @pytest.mark.parametrize(
@@ -62,3 +81,47 @@ def test_an_image_that_the_driver_cannot_read_either_is_rejected(tmp_path):
     (tmp_path / "photos" / UNREADABLE).symlink_to("nowhere")
     manifest = convert(tmp_path, "decode", RemoteExecutor(1))
     assert (manifest.splits["train"].num_examples, manifest.rejected.num_examples) == (len(FILES) - 1, 1)
+
+
+@pytest.mark.parametrize("layout", ["folders", "table"])
+@pytest.mark.parametrize(
+    ("check", "reader"),
+    [("decode", "shardkit.inventory.checking.read_image"), ("header", "shardkit.writing.shard.read_image")],
+)
+def test_a_disk_error_that_passes_leaves_no_image_out(check, reader, layout, tmp_path, monkeypatch):
+    write_tree(tmp_path / "photos", FILES)
+    if layout == "table":  # the key is not the path
+        lines = ["image,label", *(f"{name},{name[:3]}" for name in FILES)]
+        (tmp_path / "photos" / "labels.csv").write_text("\n".join(lines))
+    with monkeypatch.context() as patched:
+        failing_read(patched, reader)
+        with pytest.raises(MachineError, match="it can be read now; check the disk and the network, and run") as raised:
+            convert(tmp_path, check, ThreadExecutor(1))
+    assert str(raised.value).startswith(f"{tmp_path}/photos/{UNREADABLE}: this image was rejected (")
+    manifest = convert(tmp_path, check, ThreadExecutor(1))
+    assert (manifest.splits["train"].num_examples, manifest.rejected.num_examples) == (len(FILES), 0)
+
+
+@pytest.mark.parametrize("check", ["decode", "header"])
+def test_after_the_disk_is_repaired_the_same_command_has_the_images(check, tmp_path, monkeypatch):
+    write_tree(tmp_path / "photos", FILES)
+    with monkeypatch.context() as patched:
+        for module in ("inventory.checking", "writing.shard", "writing.worker_checks.seen_rejects"):
+            failing_read(patched, f"shardkit.{module}.read_image")
+        for _ in range(2):  # the second run resumes
+            with pytest.raises(DataError, match="1 unreadable"):
+                convert(tmp_path, check, ThreadExecutor(1), limit="0")
+    manifest = convert(tmp_path, check, ThreadExecutor(1), limit="0")
+    assert manifest.splits["train"].num_examples == len(FILES)
+
+
+def test_a_disk_error_while_writing_is_the_machines_and_the_next_run_goes_on(tmp_path, monkeypatch):
+    write_tree(tmp_path / "photos", FILES)
+    with monkeypatch.context() as patched:
+        failing_read(patched, "shardkit.writing.shard.read_image")
+        with pytest.raises(MachineError) as raised:
+            convert(tmp_path, "decode", ThreadExecutor(1))
+    assert (raised.value.exit_code, "--overwrite" in str(raised.value)) == (3, False)
+    assert str(raised.value).startswith(f"{tmp_path}/photos/{UNREADABLE}: cannot be read: Input/output error; check")
+    outcome = outcome_of(tmp_path, "decode", ThreadExecutor(1))
+    assert (outcome.finished_before, outcome.manifest.splits["train"].num_examples) == (1, len(FILES))

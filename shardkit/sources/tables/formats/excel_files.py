@@ -2,7 +2,9 @@
 
 import contextlib
 import datetime as dt
+import re
 import zipfile
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -18,7 +20,14 @@ from shardkit.sources.tables.formats.values import kinds_of_value, type_of_kinds
 from shardkit.storage import Folder, os_errors_as
 
 EXCEL_ENDINGS = (".xlsx", ".xlsm")
-_MAX_BYTES = 1 << 30  # 1 GiB of unpacked XML: openpyxl keeps all different texts in memory
+_MAX_BYTES = 1 << 30  # 1 GiB of unpacked XML
+_MAX_ROWS, _MAX_CELLS = 1 << 20, 1 << 14  # of a sheet and of a row: Excel's own limits
+_MAX_TEXTS = 1 << 22  # 4,194,304 different texts: openpyxl keeps all of them in memory
+_MAX_TEXT_BYTES = 1 << 20  # 1 MiB without a tag: Excel allows 32,767 characters in a cell
+_MAX_SETTINGS_BYTES = 16 << 20  # 16 MiB, of each other part: openpyxl keeps it in memory, at ten times the size
+_BLOCK = 1 << 18  # 256 KiB are unpacked at once
+_TAG = re.compile(rb"<(?:[\w.-]+:)?(?:(row)|(c)|(si))[\s/>]")
+_LONGEST_TAG = 64  # bytes of a tag that may be cut by the end of a block
 _ERRORS = frozenset({"#N/A", "#NULL!", "#DIV/0!", "#VALUE!", "#REF!", "#NAME?", "#NUM!"})
 
 
@@ -83,6 +92,8 @@ def open_excel(folder: Folder, path: str) -> ExcelFile:
         MissingExtraError: openpyxl is not installed.
     """
     url = f"{folder.url}/{path}"
+    with os_errors_as("read the table", url), folder.open(path) as file, _damage_as_sentence(url):
+        _refuse_large(zipfile.ZipFile(file), url)
     with _opened(folder, path) as book:
         starts = {name: list(islice(_rows(book[name], 1), 2)) for name in book.sheetnames if _has_rows(book[name])}
     tables = {name: rows for name, rows in starts.items() if len(rows) == 2}
@@ -96,6 +107,49 @@ def open_excel(folder: Folder, path: str) -> ExcelFile:
     return ExcelFile(folder, path, columns, sheet, sum(map(bool, starts.values())) == 1, line, cells)
 
 
+def _refuse_large(archive: zipfile.ZipFile, url: str) -> None:
+    """Refuse a workbook that would take gigabytes: openpyxl holds a whole row, and all different texts.
+
+    A row of six million cells is 340 kB of a workbook. All parts are counted: a part may have any name.
+
+    Raises:
+        DataError: It would; the message has the limit.
+    """
+    num_bytes = sum(info.file_size for info in archive.infolist())
+    if num_bytes > _MAX_BYTES:
+        size = counted(num_bytes >> 20, "MiB")
+        raise _too_large(url, f"the workbook unpacks to {size}, more than {_MAX_BYTES >> 20:,}")
+    for info in archive.infolist():
+        name = info.filename.lower()
+        is_table = name.startswith("xl/worksheets/") or name == "xl/sharedstrings.xml"
+        is_xml = name.endswith((".xml", ".rels"))  # others are embedded pictures
+        num_bytes = num_cells = num_texts = num_plain = 0
+        rest = b""
+        with archive.open(info) as part:
+            while block := part.read(_BLOCK):
+                num_bytes += len(block)
+                num_plain = num_plain + len(block) if b"<" not in block else len(block) - block.rfind(b"<")
+                at, block = 0, rest + block
+                for found in _TAG.finditer(block):
+                    at = found.end()
+                    num_cells = 0 if found[1] else num_cells + bool(found[2])
+                    num_texts += bool(found[3])
+                    if num_cells > _MAX_CELLS:
+                        raise _too_large(url, f"a row holds more than {_MAX_CELLS:,} cells, the most that Excel allows")
+                rest = block[max(at, len(block) - _LONGEST_TAG) :]
+                if num_texts > _MAX_TEXTS:
+                    raise _too_large(url, f"the workbook holds more than {_MAX_TEXTS:,} different texts")
+                if num_plain > _MAX_TEXT_BYTES and is_xml:
+                    raise _too_large(url, f"a text is longer than {_MAX_TEXT_BYTES >> 20} MiB")
+                if num_bytes > _MAX_SETTINGS_BYTES and is_xml and not is_table:
+                    limit = f"{_MAX_SETTINGS_BYTES >> 20} MiB"
+                    raise _too_large(url, f"{shown(info.filename)} in it unpacks to more than {limit}")
+
+
+def _too_large(url: str, found: str) -> DataError:
+    return DataError(f"{url}: {found}; save it as CSV")
+
+
 def _has_rows(sheet: Any) -> bool:
     return hasattr(sheet, "iter_rows")  # a sheet may be a chart
 
@@ -104,6 +158,9 @@ def _rows(sheet: Any, first: int) -> Iterator[tuple[int, Sequence[Any]]]:
     """Yield the number and the values of each row that is not empty."""
     sheet.reset_dimensions()  # some programs store wrong ones
     for line, row in enumerate(sheet.iter_rows(min_row=first, values_only=True), first):
+        if line > _MAX_ROWS:  # a row numbered 10**12 is preceded by as many empty ones
+            msg = f"a row has a number above {_MAX_ROWS:,}, the most that Excel allows"
+            raise ValueError(msg)
         values = [_value(value) for value in row]
         if any(value is not None for value in values):
             yield line, values
@@ -126,23 +183,30 @@ def _opened(folder: Folder, path: str) -> Iterator[Any]:
     require_extra("excel", f"{url}: reading Excel")
     import openpyxl  # type: ignore[import-untyped]
 
-    with os_errors_as("read the table", url), folder.open(path) as file:
+    with os_errors_as("read the table", url), folder.open(path) as file, _damage_as_sentence(url):
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
         try:
-            with zipfile.ZipFile(file) as archive:
-                num_bytes = sum(info.file_size for info in archive.infolist())
-            if num_bytes > _MAX_BYTES:
-                size = counted(num_bytes >> 20, "MiB")
-                msg = f"{url}: the workbook unpacks to {size}, more than {_MAX_BYTES >> 20:,}; save it as CSV"
-                raise DataError(msg)
-            book = openpyxl.load_workbook(file, read_only=True, data_only=True, keep_links=False)
-            try:
-                yield book
-            finally:
-                book.close()
-        except (zipfile.BadZipFile, KeyError, ValueError, TypeError, SyntaxError, EOFError) as error:
-            if isinstance(error, DataError):
-                raise
-            msg = (
-                f"{url}: this is not an Excel workbook, or a damaged one: {shown(str(error))}; save it again, or as CSV"
-            )
-            raise DataError(msg) from error
+            yield book
+        finally:
+            book.close()
+
+
+@contextlib.contextmanager
+def _damage_as_sentence(url: str) -> Iterator[None]:
+    """Raise the errors that the libraries raise for a damaged workbook as DataError."""
+    try:
+        yield
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        KeyError,
+        RuntimeError,
+        ValueError,
+        TypeError,
+        SyntaxError,
+        EOFError,
+    ) as error:
+        if isinstance(error, DataError):
+            raise
+        msg = f"{url}: this is not an Excel workbook, or a damaged one: {shown(str(error))}; save it again, or as CSV"
+        raise DataError(msg) from error

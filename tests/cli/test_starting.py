@@ -1,0 +1,72 @@
+"""What happens before a command runs: Ctrl-C while modules load, and the encoding of file names."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from .calling import SAMPLE_DATA, call, digests, environment, run
+
+# A library that, like some, answers Ctrl-C in its import with another error.
+INTERRUPTED_MODULE = """
+import os, signal, time
+try:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(60)
+except KeyboardInterrupt:
+    raise ImportError("no import under KeyboardInterrupt")
+"""
+# No locale of a fresh machine has ISO-8859-1; ASCII takes the same way.
+ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+
+# The first is loaded before the command line is read, the last in the middle of the command.
+@pytest.mark.parametrize("module", ["click", "pydantic", "pyarrow"])
+@pytest.mark.parametrize("log_format", ["text", "json"])
+def test_ctrl_c_while_a_module_is_loaded_ends_with_130_and_no_traceback(tmp_path, module, log_format):
+    (tmp_path / f"{module}.py").write_text(INTERRUPTED_MODULE)
+    env = environment()
+    env["PYTHONPATH"] = os.pathsep.join([str(tmp_path), env["PYTHONPATH"]])
+    ended = run("plan", SAMPLE_DATA / "shapes", "--log-format", log_format, env=env)
+    assert ended.returncode == 130, ended.stderr
+    assert ended.stdout == ""
+    assert "Traceback" not in ended.stderr
+    assert len(ended.stderr.splitlines()) == (0 if module == "click" else 1)
+    if log_format == "json" and ended.stderr:
+        assert "Interrupted" in json.loads(ended.stderr)["message"]
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    """Two classes whose names are not ASCII, below a folder with such a name; the name of one file is not UTF-8."""
+    folder = tmp_path_factory.mktemp("Büro") / "Ünïcode"
+    for name in ("circle", "square"):
+        images = sorted((SAMPLE_DATA / "shapes" / name).iterdir())[:4]
+        (folder / f"{name}é").mkdir(parents=True)
+        for image in images:
+            shutil.copy(image, folder / f"{name}é" / f"ö{image.name}")
+    odd = os.fsencode(folder / "circleé") + b"/\xff.jpg"
+    shutil.copy(images[0], odd)
+    return folder
+
+
+def test_names_are_utf8_whatever_the_locale_of_the_command(source):
+    expected = call("plan", source, "--json", "--max-rejected", "1")
+    ended = run("plan", source, "--json", "--max-rejected", "1", env=environment(**ASCII))
+    assert ended.returncode == 0, ended.stderr
+    assert json.loads(ended.stdout) == json.loads(expected.stdout)
+    assert ended.stderr.replace("\\u2026", "…") == expected.stderr
+
+
+def test_names_are_utf8_whatever_the_locale_of_a_program(source, tmp_path):
+    program = "import sys, shardkit; shardkit.convert(*sys.argv[1:], max_rejected=1, workers=1)"
+    subprocess.run(
+        [sys.executable, "-c", program, source, tmp_path / "ascii"], check=True, env=environment(**ASCII), timeout=120
+    )
+    call("convert", source, tmp_path / "utf8", "--max-rejected", "1")
+    assert digests(tmp_path / "ascii") == digests(tmp_path / "utf8")
+    rejected = call("info", tmp_path / "ascii", "--json").stdout
+    assert json.loads(rejected)["rejected"]["by_reason"] == {"bad_name": 1}
