@@ -19,6 +19,7 @@ from shardkit.inventory.parts import PARTS
 from shardkit.naming import MANIFEST, WORK_FOLDER
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
+from shardkit.planning.choosing import NothingNewError
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.plan_file import ShardTask, largest_first
@@ -155,11 +156,16 @@ class Conversion:
             inventory = take_inventory(source, output, run, self.options, self.executor, self.listener, existing, call)
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
         earlier = None if self.addition is None else self.addition.earlier(inventory, self.options)
-        plan = plan_inventory(inventory, self.options, self.listener, call, earlier)
+        num_listed = len(inventory)  # with what the dataset has or had, so that a few new images have no tighter limit
+        try:
+            plan = plan_inventory(inventory, self.options, self.listener, call, earlier)
+        except NothingNewError as nothing:
+            self._enforce_limit(output, num_listed, nothing.rejected)
+            raise
         del inventory
         if self.addition is not None:
             self.addition.check_features(features_of(plan.schema))
-        self._enforce_limit(output, plan.source.num_files, plan.rejected)
+        self._enforce_limit(output, num_listed, plan.rejected)
         run.check()
         there = self._already_there(output, plan)
         if there is not None:
@@ -177,13 +183,16 @@ class Conversion:
             except MachineError:
                 forget_shards_with_rejects(output, UNREADABLE)  # the next run writes them again
                 raise
-        self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
+        self._enforce_limit(output, num_listed, plan.with_late(late))
         remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
         with self.listener.phase("publishing", None):
             source.refuse_changed()
             shards = check_finished_shards(output, [task.name for task in tasks], plan.digest)
             run.check()
-            manifest = publish(output, plan, shards, late)
+            withdrawn = source.withdrawn()
+            if self.addition is not None:
+                withdrawn = self.addition.withdrawn_after(withdrawn, plan)
+            manifest = publish(output, plan, shards, late, withdrawn)
         rate = plan.num_examples / self.log.seconds
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
         return Outcome(manifest, self.log.seconds, finished_before, findings=plan.findings)

@@ -13,6 +13,7 @@ from shardkit import naming, software
 from shardkit.dataset.index import coverage_problem, indexed_labels, parse_index
 from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
 from shardkit.dataset.tfds_metadata import tfds_files
+from shardkit.dataset.withdrawn import withdrawn_parquet
 from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.hashing import sha256_hex
 from shardkit.inventory import columns
@@ -86,8 +87,17 @@ def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> 
     return FinishedShard(name, CountedShard.of(shard, table))
 
 
-def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Reject]) -> Manifest:
+def publish(
+    output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Reject], withdrawn: pa.Table | None = None
+) -> Manifest:
     """Write the files next to the shards, then the manifest, which makes them a dataset.
+
+    Args:
+        output: The output folder.
+        plan: The plan.
+        shards: Its finished shards.
+        late: What the writers rejected.
+        withdrawn: Hashes of examples that stay out of the dataset; see dataset.withdrawn. None for none.
 
     Raises:
         DataError: There is no example; with ``--check header``, only writing finds that all images are bad.
@@ -103,6 +113,8 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
         naming.REJECTED: rejected_parquet(rejected),
         **tfds_files(plan.options.name, columns.features_of(plan.schema), plan.classes, splits),
     }
+    if withdrawn is not None:
+        metadata[naming.WITHDRAWN] = withdrawn_parquet(withdrawn)
     files = [File(path=path, num_bytes=len(raw), sha256=sha256_hex(raw)) for path, raw in metadata.items()]
     manifest = seal_manifest(
         {
@@ -117,6 +129,7 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
                 num_examples=len(rejected), by_reason=dict(sorted(Counter(rejected["reason"].to_pylist()).items()))
             ),
             "files": files,
+            "withdrawn": 0 if withdrawn is None else len(withdrawn),
             "software": software.versions(),
         }
     )

@@ -18,6 +18,7 @@ from shardkit.errors import CallError
 from shardkit.inventory.columns import MASK_PATH, features_of
 from shardkit.planning.checks.finding import refuse_stopping
 from shardkit.planning.checks.misread_source import find_wrong_reading
+from shardkit.planning.earlier_examples import LEFT_OUT
 from shardkit.planning.labels import classes_of, fixed_classes, label_names, sorted_names
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description
@@ -85,7 +86,8 @@ class ExistingDataset:
         first = manifest.history[0]  # what was appended later came from other sources
         num_bad_boxes = first.rejected.by_reason.get(BAD_BOX, 0)
         classes = frozenset(manifest.classes[: first.num_classes])
-        return cls(manifest.root.url, first.source.num_files, num_bad_boxes, classes)
+        num_left_out = sum(first.source.skipped.get(kind, 0) for kind in LEFT_OUT)
+        return cls(manifest.root.url, first.source.num_files + num_left_out, num_bad_boxes, classes)
 
     def refuse(self, listed: "ListingSummary") -> None:
         """Refuse another source.
