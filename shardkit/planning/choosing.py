@@ -59,12 +59,14 @@ class NothingNewError(Exception):
     Attributes:
         left_out: What it has or had.
         rejected: The rejected rows, with exact duplicates.
+        has_written: Whether writing has found it, so that there are shards without an example.
     """
 
-    def __init__(self, left_out: LeftOut, rejected: pa.Table) -> None:
+    def __init__(self, left_out: Mapping[str, int], rejected: pa.Table, *, has_written: bool = False) -> None:
         super().__init__(left_out, rejected)
         self.left_out = left_out
         self.rejected = rejected
+        self.has_written = has_written
 
 
 def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
@@ -109,7 +111,7 @@ def choose_examples(
         if len(some):
             return
         if left_out.counts or (earlier is not None and DUPLICATE in rejected["reason"].to_pylist()):
-            raise NothingNewError(left_out, rejected)
+            raise NothingNewError(left_out.counts, rejected)
         raise nothing_left(rejected, inventory.skipped)
 
     left_out = LeftOut({}, 0)

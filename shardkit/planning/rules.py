@@ -160,8 +160,8 @@ def _sentence(options: ConvertOptions, every: Sequence[Mapping[str, Any]], manif
     changed = [name for name in RULES if name not in options.inherited and any(now[name] != one[name] for one in every)]
     parts = [f"kept {' '.join(_texts(kept, now).values()) or 'the defaults'}"]
     if changed:
-        before = "; ".join(dict.fromkeys(" ".join(_texts(changed, one).values()) for one in every))
-        parts.append(f"changed {before} to {' '.join(_texts(changed, now).values())}")
+        before = f"{' '.join(_texts(changed, every[0]).values())} " if len(every) == 1 else ""
+        parts.append(f"changed {before}to {' '.join(_texts(changed, now).values())}")
     urls = [printable(one.root.url) for one in manifests]
     where = ", ".join(urls) if len(urls) <= _SHOWN else counted(len(urls), "dataset")
     return f"rules of {where}: {', '.join(parts)}"

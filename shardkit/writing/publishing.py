@@ -13,9 +13,9 @@ from shardkit import naming, software
 from shardkit.dataset.index import coverage_problem, indexed_labels, parse_index
 from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
 from shardkit.dataset.tfds_metadata import tfds_files
-from shardkit.dataset.withdrawn import withdrawn_parquet
+from shardkit.dataset.withdrawn import WithdrawnExamples, withdrawn_parquet
 from shardkit.errors import CONVERT_AGAIN, DataError
-from shardkit.hashing import sha256_hex
+from shardkit.hashing import COLUMN_BLOCK, sha256_hex
 from shardkit.inventory import columns
 from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
@@ -25,6 +25,8 @@ from shardkit.planning.plan import PLAN_VERSION, Plan
 from shardkit.storage import Folder
 from shardkit.writing.output.finished_shards import READING_THREADS
 from shardkit.writing.rejected import rejected_parquet
+
+COPIES_SHOWN = 10  # keys in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +139,30 @@ def publish(
         with output.atomic_write(path) as file:
             file.write(raw)
     return manifest
+
+
+def copies_of_removed(plan: Plan, withdrawn: pa.Table) -> str | None:
+    """Return a sentence about the examples that have the bytes of a removed one: `--drop` did not remove them.
+
+    Args:
+        plan: The plan.
+        withdrawn: See publish.
+
+    Returns:
+        The sentence, with their first keys; None if there are none.
+    """
+    removed = WithdrawnExamples.of(withdrawn)
+    copies = list[str]()
+    for start in range(0, plan.num_examples, COLUMN_BLOCK):
+        rows = plan.rows(start, COLUMN_BLOCK)
+        are_in = removed.are_in([None] * len(rows), rows["content_sha256"].to_pylist())
+        copies += rows["key"].filter(pa.array(are_in)).to_pylist()
+    if not copies:
+        return None
+    named = ", ".join(map(naming.printable, sorted(copies)[:COPIES_SHOWN]))
+    more = f" and {len(copies) - COPIES_SHOWN:,} more" if len(copies) > COPIES_SHOWN else ""
+    what = f"{naming.counted(len(copies), 'image')} of the new dataset {'has' if len(copies) == 1 else 'have'}"
+    return f"{what} the bytes of a removed one: {named}{more}; remove copies with --drop, too"
 
 
 def summarise_split(shards: Sequence[CountedShard], num_classes: int) -> Split:

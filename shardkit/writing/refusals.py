@@ -24,7 +24,7 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description
 from shardkit.planning.sizing import check_requested
 from shardkit.planning.splits.grouping import compile_pattern, pattern_not_found
-from shardkit.planning.splits.own_splits import check_splits, written_splits
+from shardkit.planning.splits.own_splits import check_splits, groups_refusal, written_splits
 from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.listing import GROUP, UNLABELLED, Source
@@ -157,7 +157,10 @@ class ListingCheck:
             msg = "--classes has no effect on images without labels; leave it out"
             raise CallError(msg)
         if self.options.group_by is not None and GROUP.name not in schema.names:
-            compile_pattern(self.options.group_by)
+            try:
+                compile_pattern(self.options.group_by)
+            except CallError as error:
+                raise groups_refusal(error, self.options, self.call) from None
 
     def summary(self, table: pa.Table) -> ListingSummary:
         """Summarise a part of the listing."""
@@ -209,7 +212,8 @@ class ListingCheck:
             self.existing.refuse(whole)
         if self.options.group_by is not None and not whole.is_grouped:
             compile_pattern(self.options.group_by)
-            raise pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
+            error = pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
+            raise groups_refusal(error, self.options, self.call)
 
     def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
         """Refuse classes that cannot be right."""

@@ -1,12 +1,12 @@
 """Open a dataset as a source: compare its files with its manifest, and find the examples that the user changes."""
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.features import CLASS_LABEL, LABEL
+from shardkit.dataset.groups import has_group
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO
@@ -189,11 +189,3 @@ def _keeps_groups(group_by: str | None, made: Sequence[Mapping[str, Any]]) -> bo
     if group_by is None or all(group_by == one for one in rules):
         return True
     return group_by in rules and not has_group(group_by)  # a column, which the records no longer have
-
-
-def has_group(pattern: str) -> bool:
-    """Return whether a text is a regular expression with a group, as `--group-by` needs it for keys."""
-    try:
-        return re.compile(pattern).groups > 0
-    except re.error:
-        return False

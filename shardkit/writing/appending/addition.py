@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.dataset.features import Feature
+from shardkit.dataset.groups import filled_groups, has_group
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.dataset.withdrawn import WithdrawnExamples, joined, read_withdrawn, without
@@ -26,6 +27,8 @@ from shardkit.planning.plan import Plan
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits import grouping
 from shardkit.planning.splits.assign_splits import contents_known, groups_of
+from shardkit.planning.splits.own_splits import groups_refusal
+from shardkit.planning.user_call import UserCall
 from shardkit.storage import Folder
 
 _COLUMNS = ["key", "key_hash", "content_sha256", "group", "label_name", "source_bytes", "changes"]
@@ -87,8 +90,13 @@ class Addition:
             msg = f"the feature {other[0]!r} {what} is {one}, that of SOURCE is {two}; {_OWN_DATASET}"
             raise CallError(msg)
 
-    def earlier(self, inventory: Inventory, options: ConvertOptions) -> EarlierExamples:
+    def earlier(self, inventory: Inventory, options: ConvertOptions, call: UserCall) -> EarlierExamples:
         """Return what the examples of an inventory have in common with the dataset's.
+
+        Args:
+            inventory: The inventory of the source.
+            options: Options of the conversion.
+            call: The user's call, for the commands in errors.
 
         Raises:
             AlreadyAppendedError: The inventory is that of one of the dataset's generations.
@@ -105,7 +113,10 @@ class Addition:
             self._refuse_wrapped_classes(table)
         good = Rows(table).filter(pc.is_null(table["reason"]).to_numpy())
         keys = good["key"]
-        search = _Search.of(good, options)
+        try:
+            search = _Search.of(good, options)
+        except CallError as error:  # with --check header, the listing was not checked for groups
+            raise groups_refusal(error, options, call) from None
         for split, index, has_sizes in self._indexes():
             search.add(split, index, has_sizes=has_sizes)
         existing = rows_with(keys, search.keys)
@@ -226,6 +237,7 @@ class _Search:
         key_hashes: int64[n], sorted hashes of the new keys.
         prefixes: uint64[n], sorted first words of the new contents; empty if they are not known.
         wanted_groups: Groups of the new examples.
+        patterns: The pattern that found them in keys, if one did: it finds those of old examples without a group too.
         keys: Keys of the dataset whose hash is among these, each with its raw file.
         contents: Contents of the dataset whose first word is among these, with an example for each split.
         groups: Groups that both have, with their splits.
@@ -234,6 +246,7 @@ class _Search:
     key_hashes: npt.NDArray[np.int64]
     prefixes: npt.NDArray[np.uint64]
     wanted_groups: pa.Array
+    patterns: list[str]
     keys: dict[str, _KnownFile] = field(default_factory=dict)
     contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
     groups: dict[str, set[str]] = field(default_factory=dict)
@@ -245,7 +258,8 @@ class _Search:
         prefixes = grouping.digest_prefixes(contents) if contents_known(good) else np.zeros(0, np.uint64)
         groups = groups_of(good, options)
         names = pa.array([], pa.string()) if groups is None else pc.unique(groups).drop_null().cast(pa.string())
-        return cls(np.sort(hashes), np.sort(prefixes), names)
+        patterns = [options.group_by] if options.group_by is not None and has_group(options.group_by) else []
+        return cls(np.sort(hashes), np.sort(prefixes), names, patterns)
 
     def add(self, split: str, index: pa.Table, *, has_sizes: bool) -> None:
         """Search an index.
@@ -264,7 +278,8 @@ class _Search:
         for content, key, label_name in zip(*columns, strict=True):
             self.contents.setdefault(content, {}).setdefault(split, Twin(key, label_name))
         if len(self.wanted_groups):
-            both = pc.unique(index["group"].filter(pc.is_in(index["group"], self.wanted_groups)))
+            groups = filled_groups(index, self.patterns)
+            both = pc.unique(groups.filter(pc.is_in(groups, self.wanted_groups)))
             for name in both.to_pylist():
                 self.groups.setdefault(name, set()).add(split)
 

@@ -146,6 +146,8 @@ class Append:
             _remove_unused(root, folder)
             return AppendOutcome(self.manifest, there.folder, self.log.seconds, unchanged=True)
         except NothingNewError as nothing:
+            if nothing.has_written:
+                root.remove_tree(folder)
             _remove_unused(root, folder)
             return self._nothing_new(nothing)
         except CallError as error:
@@ -168,7 +170,7 @@ class Append:
         if lines:
             self.listener.say("\n".join([f"{counted(len(rejected), 'image')} of SOURCE left out:", *lines]), "warning")
         reasons = Counter(row["reason"] for row in rejected)
-        left_out = {**nothing.left_out.counts, **reasons}
+        left_out = {**nothing.left_out, **reasons}
         return AppendOutcome(self.manifest, None, self.log.seconds, unchanged=True, left_out=left_out)
 
     def _refuse_changed(self, root: Folder) -> None:
