@@ -198,9 +198,9 @@ class Conversion:
             if self.addition is not None:
                 withdrawn = self.addition.withdrawn_after(withdrawn, plan)
             manifest = publish(output, plan, shards, late, withdrawn)
-        if withdrawn is not None and self.options.drop is not None:
-            if text := copies_of_removed(plan, withdrawn):
-                self.listener.say(text, "warning")
+        removes = withdrawn is not None and self.options.drop is not None
+        if removes and (text := copies_of_removed(plan, withdrawn)):
+            self.listener.say(text, "warning")
         rate = plan.num_examples / self.log.seconds
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
         return Outcome(manifest, self.log.seconds, finished_before, findings=plan.findings)
