@@ -8,9 +8,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from shardkit.call_arguments import location, option_values, source_locations
+from shardkit.call_arguments import conversion_values, location, source_locations
 from shardkit.extras import require_extra
-from shardkit.option_values import Check, Dedupe, Fit, Jpeg, LabelType, Layout, SplitBy, Subsampling
+from shardkit.option_values import Check, Dedupe, Fit, Jpeg, LabelType, Layout, NoRule, SplitBy, Subsampling
 
 if TYPE_CHECKING:
     from shardkit.planning.plan import Plan
@@ -43,29 +43,30 @@ def convert(
     drop: str | os.PathLike[str] | Sequence[str] | None = None,
     labels: str | os.PathLike[str] | Mapping[str, str] | None = None,
     key_prefix: bool = False,
+    readmit: bool = False,
     classes: Sequence[str] | None = None,
     splits: Mapping[str, float] | Sequence[float] | str | None = None,
     splits_of: str | Sequence[str] | None = None,
-    split_by: SplitBy = "hash",
+    split_by: SplitBy | None = None,
     split_column: str | None = None,
     group_by: str | None = None,
-    dedupe: Dedupe = "group",
-    seed: int = 0,
+    dedupe: Dedupe | None = None,
+    seed: int | None = None,
     shards: int | Mapping[str, int] | str | None = None,
-    shard_size: int | str = "128MiB",
-    input_pipelines: int = 1,
-    check: Check = "decode",
-    max_file_size: int | str = "256MiB",
+    shard_size: int | str | None = None,
+    input_pipelines: int | None = None,
+    check: Check | None = None,
+    max_file_size: int | str | None = None,
     max_rejected: int | str = "5%",
-    resize: int | None = None,
-    max_side: int | None = None,
+    resize: int | NoRule | None = None,
+    max_side: int | NoRule | None = None,
     size: str | tuple[int, int] | None = None,
-    fit: Fit = "crop",
-    mask_padding: int | None = None,
-    quality: int = 95,
-    jpeg: Jpeg = "keep",
-    subsampling: Subsampling | None = None,
-    strip_metadata: bool = False,
+    fit: Fit | None = None,
+    mask_padding: int | NoRule | None = None,
+    quality: int | None = None,
+    jpeg: Jpeg | None = None,
+    subsampling: Subsampling | NoRule | None = None,
+    strip_metadata: bool | None = None,
     name: str = "dataset",
     workers: int | None = None,
     beam_options: Sequence[str] = (),
@@ -75,6 +76,10 @@ def convert(
 
     An interrupted conversion is resumed when it is called again. If the output holds the finished conversion already,
     nothing is written.
+
+    The arguments that are None by default and name a value of a dataset are rules: a dataset that is converted passes
+    its own on, and the default in the text is for other sources. `splits="own"`, and ``"none"`` for numbers, groups and
+    subsampling, overrule a rule of the dataset.
 
     Args:
         source: A folder, table, list, label file, archive or dataset; local, s3:// or gs://. shardkit/sources/README.md
@@ -106,35 +111,40 @@ def convert(
         drop: File with the keys of a dataset's examples to leave out, one a line; or the keys.
         labels: CSV file with the columns key and label, which corrects labels of a dataset; or the label of each key.
         key_prefix: Whether the keys of several datasets get the name of their dataset's folder, so that they differ.
+        readmit: Whether examples that `drop` removed from one of several datasets come in again from another one;
+            otherwise they are left out.
         classes: Label names in label order, in which integers of tables and TFRecords are positions from 0 (from 1 in
             layouts of tensorflow/models); None for the source's order, or sorted (integers by value).
         splits: Share of each split, such as ``{"train": 0.8, "test": 0.2}``, ``"80/10/10"`` or ``[0.8, 0.2]``: two
-            numbers are train and validation, three train, validation and test. None for the source's own splits.
+            numbers are train and validation, three train, validation and test. ``"own"`` or None for the source's own
+            splits; with None, a dataset's shares stay the rule for what is appended later.
         splits_of: The source's own split, or splits, that `splits` divides; its other splits stay as they are.
         split_by: ``hash`` keeps an image in its split as data grows; ``stratified`` gives every class its share,
-            within one image, or within a few if images have several labels.
+            within one image, or within a few if images have several labels. ``hash`` by default.
         split_column: Column of a table with the split; None to detect it.
         group_by: Column of a table, or regular expression on keys, whose values stay in one split.
         dedupe: Exact duplicates: ``group`` keeps them in one split, ``drop`` removes all but the first, ``ignore``
-            treats them like other images.
-        seed: Seed for splits and for the assignment to shards.
+            treats them like other images. ``group`` by default.
+        seed: Seed for splits and for the assignment to shards; 0 by default.
         shards: Number of shards of every split, or of each, such as ``{"train": 64, "test": 8}``; None for a number
             that follows from `shard_size`.
-        shard_size: Target size of a shard, in bytes or as text such as ``"128MiB"``.
-        input_pipelines: Number of input pipelines that will read; the number of shards is a multiple of it.
-        check: ``decode`` reads and decodes every image before planning; ``header`` opens no image before writing.
+        shard_size: Target size of a shard, in bytes or as text such as ``"128MiB"``, the default.
+        input_pipelines: Number of input pipelines that will read, 1 by default; the number of shards is a multiple of
+            it.
+        check: ``decode``, the default, reads and decodes every image before planning; ``header`` opens no image before
+            writing.
         max_file_size: Size above which an image file or a mask is rejected before it is read, in bytes or as text such
-            as ``"256MiB"``; at most 1 GiB.
+            as ``"256MiB"``, the default; at most 1 GiB.
         max_rejected: Maximum number of rejected images, or their maximum share such as ``"5%"``.
         resize: Maximum length of the shorter side in pixels; None keeps all sizes. Images are never enlarged.
         max_side: Maximum length of the longer side in pixels; None keeps all sizes. Images are never enlarged.
         size: Height and width in pixels that every image gets, such as ``(256, 320)`` or ``"256x320"``; smaller images
             are enlarged. None keeps their own.
-        fit: With `size`: ``crop`` cuts off what is beyond the edges, ``pad`` adds a black border.
+        fit: With `size`: ``crop``, the default, cuts off what is beyond the edges, ``pad`` adds a black border.
         mask_padding: Class number of the border that ``fit="pad"`` adds to masks, such as 255 for "no class".
-        quality: Quality of JPEGs whose pixels have to change, 1 to 100.
+        quality: Quality of JPEGs whose pixels have to change, 1 to 100; 95 by default.
         jpeg: ``baseline`` re-encodes progressive JPEGs, which take 1.5 to 2.9 times as long to decode, with their own
-            tables; ``keep`` leaves them.
+            tables; ``keep``, the default, leaves them.
         subsampling: Chroma subsampling of JPEGs that are encoded; JPEGs with more chroma are re-encoded with their own
             tables. None keeps them.
         strip_metadata: Whether EXIF (with GPS positions), XMP, comments and thumbnails are removed; the pixels and
@@ -159,13 +169,13 @@ def convert(
     require_extra("convert", "converting")
     source_url, *also = source_locations(source)
     output_url = location("OUTPUT", output)
-    source_options, options = option_values({**given, "also": also})
     from shardkit.executors import make_executor
     from shardkit.writing.conversion import Conversion
     from shardkit.writing.progress import Silent
     from shardkit.writing.reject_limit import RejectLimit
 
     say = (listener or Silent()).say
+    source_options, options = conversion_values(source_url, {**given, "also": also}, say)
     return Conversion(
         source_url,
         output_url,
@@ -199,28 +209,29 @@ def plan(
     drop: str | os.PathLike[str] | Sequence[str] | None = None,
     labels: str | os.PathLike[str] | Mapping[str, str] | None = None,
     key_prefix: bool = False,
+    readmit: bool = False,
     classes: Sequence[str] | None = None,
     splits: Mapping[str, float] | Sequence[float] | str | None = None,
     splits_of: str | Sequence[str] | None = None,
-    split_by: SplitBy = "hash",
+    split_by: SplitBy | None = None,
     split_column: str | None = None,
     group_by: str | None = None,
-    dedupe: Dedupe = "group",
-    seed: int = 0,
+    dedupe: Dedupe | None = None,
+    seed: int | None = None,
     shards: int | Mapping[str, int] | str | None = None,
-    shard_size: int | str = "128MiB",
-    input_pipelines: int = 1,
-    check: Check = "decode",
-    max_file_size: int | str = "256MiB",
-    resize: int | None = None,
-    max_side: int | None = None,
+    shard_size: int | str | None = None,
+    input_pipelines: int | None = None,
+    check: Check | None = None,
+    max_file_size: int | str | None = None,
+    resize: int | NoRule | None = None,
+    max_side: int | NoRule | None = None,
     size: str | tuple[int, int] | None = None,
-    fit: Fit = "crop",
-    mask_padding: int | None = None,
-    quality: int = 95,
-    jpeg: Jpeg = "keep",
-    subsampling: Subsampling | None = None,
-    strip_metadata: bool = False,
+    fit: Fit | None = None,
+    mask_padding: int | NoRule | None = None,
+    quality: int | None = None,
+    jpeg: Jpeg | None = None,
+    subsampling: Subsampling | NoRule | None = None,
+    strip_metadata: bool | None = None,
     name: str = "dataset",
     workers: int | None = None,
     beam_options: Sequence[str] = (),
@@ -248,6 +259,7 @@ def plan(
         drop: See `convert`.
         labels: See `convert`.
         key_prefix: See `convert`.
+        readmit: See `convert`.
         classes: See `convert`.
         splits: See `convert`.
         splits_of: See `convert`.
@@ -287,10 +299,11 @@ def plan(
     given = dict(locals())
     require_extra("convert", "planning")
     source_url, *also = source_locations(source)
-    source_options, options = option_values({**given, "also": also})
     from shardkit.executors import make_executor
     from shardkit.writing.progress import Silent
     from shardkit.writing.source_plan import plan_source
 
-    executor = make_executor(beam_options, workers, (listener or Silent()).say, SOURCE=source_url)
+    say = (listener or Silent()).say
+    source_options, options = conversion_values(source_url, {**given, "also": also}, say)
+    executor = make_executor(beam_options, workers, say, SOURCE=source_url)
     return plan_source(source_url, source_options, options, executor, listener or Silent())

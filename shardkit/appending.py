@@ -3,35 +3,20 @@
 The command calls it. Beam and everything else that is heavy is imported inside the function.
 """
 
-import inspect
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from shardkit.api import convert
-from shardkit.call_arguments import location, option_values, source_location
+from shardkit.call_arguments import append_values, location, source_location
 from shardkit.errors import CallError
 from shardkit.extras import require_extra
-from shardkit.option_values import LabelType, Layout
+from shardkit.option_values import Check, Dedupe, Fit, Jpeg, LabelType, Layout, NoRule, SplitBy, Subsampling
 
 if TYPE_CHECKING:
-    from shardkit.sources import SourceOptions
     from shardkit.writing.appending.append import AppendOutcome
     from shardkit.writing.progress import ProgressListener
 
 __all__ = ["append"]
-
-OWN_SPLITS = "own"  # the value of `splits` that keeps the source's own splits
-# Fields of ConvertOptions that arguments overrule, by the arguments' names.
-_OVERRULED = {
-    "splits": "splits",
-    "splits_of": "splits_of",
-    "group_by": "group_by",
-    "shards": "shards",
-    "shard_size": "shard_bytes",
-    "input_pipelines": "pipelines",
-    "max_file_size": "max_file_bytes",
-}
 
 
 def append(
@@ -39,6 +24,7 @@ def append(
     source: str | os.PathLike[str],
     *,
     skip_existing: bool = False,
+    readmit: bool = False,
     overwrite: bool = False,
     layout: Layout | None = None,
     root: str | None = None,
@@ -56,13 +42,26 @@ def append(
     ignore: Sequence[str] = (),
     splits: Mapping[str, float] | Sequence[float] | str | None = None,
     splits_of: str | Sequence[str] | None = None,
+    split_by: SplitBy | None = None,
     split_column: str | None = None,
     group_by: str | None = None,
+    dedupe: Dedupe | None = None,
+    seed: int | None = None,
     shards: int | Mapping[str, int] | str | None = None,
     shard_size: int | str | None = None,
     input_pipelines: int | None = None,
+    check: Check | None = None,
     max_file_size: int | str | None = None,
     max_rejected: int | str = "5%",
+    resize: int | NoRule | None = None,
+    max_side: int | NoRule | None = None,
+    size: str | tuple[int, int] | None = None,
+    fit: Fit | None = None,
+    mask_padding: int | NoRule | None = None,
+    quality: int | None = None,
+    jpeg: Jpeg | None = None,
+    subsampling: Subsampling | NoRule | None = None,
+    strip_metadata: bool | None = None,
     workers: int | None = None,
     beam_options: Sequence[str] = (),
     listener: "ProgressListener | None" = None,
@@ -78,6 +77,8 @@ def append(
         dataset: The dataset's folder; local, s3:// or gs://.
         source: A folder, table, list, label file or archive, as in `shardkit.convert`.
         skip_existing: Whether images whose key and bytes the dataset has are left out; otherwise they are refused.
+        readmit: Whether images that were removed from the dataset by `drop` may come in again; otherwise they are left
+            out.
         overwrite: Whether an append of another source that is not finished is discarded.
         layout: See `shardkit.convert`.
         root: See `shardkit.convert`.
@@ -96,14 +97,28 @@ def append(
         splits: Share of each split among the new images, or ``"own"`` for the source's own splits; None for the
             dataset's rule.
         splits_of: The source's own split, or splits, that `splits` divides.
+        split_by: The dataset's rule, like all options without a meaning here: another value is refused, with the
+            command that gives the dataset this rule.
         split_column: See `shardkit.convert`.
         group_by: See `shardkit.convert`; None for the dataset's.
+        dedupe: The dataset's rule.
+        seed: The dataset's rule.
         shards: Number of shards of every split of the generation, or of each; None for a number that follows from
             `shard_size`.
         shard_size: Target size of a shard; None for the dataset's.
         input_pipelines: Number of input pipelines that will read; None for the dataset's.
+        check: The dataset's rule.
         max_file_size: Size above which an image file is rejected before it is read; None for the dataset's.
-        max_rejected: See `shardkit.convert`.
+        max_rejected: See `shardkit.convert`; the share is that of all images of the source.
+        resize: The dataset's rule.
+        max_side: The dataset's rule.
+        size: The dataset's rule.
+        fit: The dataset's rule.
+        mask_padding: The dataset's rule.
+        quality: The dataset's rule.
+        jpeg: The dataset's rule.
+        subsampling: The dataset's rule.
+        strip_metadata: The dataset's rule.
         workers: See `shardkit.convert`.
         beam_options: See `shardkit.convert`.
         listener: See `shardkit.convert`.
@@ -112,7 +127,7 @@ def append(
         The manifest of the whole dataset, the folder of the new generation, what this run did, and findings.
 
     Raises:
-        CallError: An argument is wrong, or the source does not fit the dataset.
+        CallError: An argument is wrong, differs from a rule of the dataset, or the source does not fit the dataset.
         MissingExtraError: The packages of the extra ``convert`` are not installed.
         DataError: There is no dataset, it has some of the source's keys, too many images are bad, the source changed
             meanwhile, or an append of another source is not finished and `overwrite` is off.
@@ -128,40 +143,25 @@ def append(
         msg = f"{dataset_url}: images are appended to the current dataset; leave out @sha256:…"
         raise CallError(msg)
     manifest = read_manifest(dataset_url)
-    source_options, changed = _options(given)
+    source_options, changed, call = append_values(manifest, dataset_url, source_url, given)
     from shardkit.executors import make_executor
     from shardkit.writing.appending.append import Append
-    from shardkit.writing.appending.options import append_call, generation_options, with_dataset_classes
+    from shardkit.writing.appending.options import as_in_dataset, generation_options
     from shardkit.writing.progress import Silent
     from shardkit.writing.reject_limit import RejectLimit
 
     say = (listener or Silent()).say
+    options = generation_options(manifest, changed)
     return Append(
         manifest,
         source_url,
-        generation_options(manifest, changed),
+        options,
         make_executor(beam_options, workers, say, SOURCE=source_url, DATASET=dataset_url),
-        source_options=with_dataset_classes(source_options, manifest),
+        source_options=as_in_dataset(source_options, options, manifest),
         limit=RejectLimit.parse(str(max_rejected)),
         skip_existing=skip_existing,
+        readmit=readmit,
         overwrite=overwrite,
         listener=listener or Silent(),
-        call=append_call(dataset_url, source_url, source_options, changed),
+        call=call,
     ).run()
-
-
-def _options(given: Mapping[str, Any]) -> "tuple[SourceOptions, dict[str, Any]]":
-    """Return the options of the source, and the options of the conversion that overrule the dataset's."""
-    keeps_own = given["splits"] == OWN_SPLITS
-    defaults = {name: argument.default for name, argument in inspect.signature(convert).parameters.items()}
-    named = {name: value for name, value in given.items() if name in defaults and value is not None}
-    if keeps_own:
-        if given["splits_of"] is not None:
-            msg = "--splits own keeps all splits of SOURCE, and --splits-of divides some; give one of them"
-            raise CallError(msg)
-        del named["splits"]
-    source_options, parsed = option_values({**defaults, **named})
-    changed = {field: getattr(parsed, field) for argument, field in _OVERRULED.items() if given[argument] is not None}
-    if given["splits"] is not None and given["splits_of"] is None:
-        changed["splits_of"] = ()
-    return source_options, changed

@@ -11,6 +11,7 @@ from shardkit.errors import CallError, ManifestError
 
 MANIFEST = "manifest.json"
 REJECTED = "rejected.parquet"
+WITHDRAWN = "withdrawn.parquet"
 RUN_LOG = "run-log.jsonl"
 WORK_FOLDER = ".shardkit"
 DATASET_FILES = frozenset({MANIFEST, RUN_LOG})  # a folder with both is a dataset of shardkit

@@ -2,7 +2,7 @@
 
 import difflib
 import os
-from typing import Literal, get_args
+from typing import Any, Final, Literal, get_args
 
 from shardkit.errors import CallError
 
@@ -36,6 +36,28 @@ Fit = Literal["crop", "pad"]
 Jpeg = Literal["keep", "baseline"]
 Subsampling = Literal["4:2:0", "4:2:2", "4:4:4"]
 
+NO_RULE: Final = "none"  # no limit, no groups: overrules the rule of a dataset that is converted
+OWN_SPLITS: Final = "own"  # the value of `splits` that keeps the source's own splits
+NoRule = Literal["none"]
+# Defaults for sources that have no rules, because they are no datasets; for the help.
+DEFAULT_RULES: dict[str, Any] = {
+    "split_by": "hash",
+    "dedupe": "group",
+    "seed": 0,
+    "shard_size": "128MiB",
+    "input_pipelines": 1,
+    "check": "decode",
+    "max_file_size": "256MiB",
+    "fit": "crop",
+    "quality": 95,
+    "jpeg": "keep",
+}
+# The rules of a dataset that appended images follow too.
+RULE_ARGUMENTS = (
+    *("split_by", "dedupe", "seed", "check", "resize", "max_side", "size", "fit", "mask_padding", "quality", "jpeg"),
+    *("subsampling", "strip_metadata"),
+)
+
 # By the names of the arguments of `shardkit.convert`.
 CHOICES: dict[str, tuple[str, ...]] = {
     "layout": get_args(Layout),
@@ -45,7 +67,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "check": get_args(Check),
     "fit": get_args(Fit),
     "jpeg": get_args(Jpeg),
-    "subsampling": get_args(Subsampling),
+    "subsampling": (*get_args(Subsampling), NO_RULE),
 }
 
 

@@ -21,7 +21,7 @@ from shardkit.sources import Source, SourceOptions
 from shardkit.storage import Folder
 from shardkit.writing import shard
 from shardkit.writing.appending.append import Append, AppendOutcome
-from shardkit.writing.appending.options import append_call, generation_options, with_dataset_classes
+from shardkit.writing.appending.options import append_call, as_in_dataset, generation_options
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.output.run_token import claimed
 from shardkit.writing.output.work_folder import work_folder
@@ -163,6 +163,7 @@ def append_without_beam(
     source_options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
     *,
     skip_existing: bool = False,
+    readmit: bool = False,
     overwrite: bool = False,
     **changed: Any,
 ) -> AppendOutcome:
@@ -175,18 +176,21 @@ def append_without_beam(
         source_url: The source.
         source_options: Options of the source.
         skip_existing: See `shardkit.append`.
+        readmit: See `shardkit.append`.
         overwrite: See `shardkit.append`.
         changed: Options of the conversion that differ from the dataset's.
     """
     manifest = read_manifest(dataset_url)
+    options = generation_options(manifest, changed)
     return Append(
         manifest,
         source_url,
-        generation_options(manifest, changed),
+        options,
         ThreadExecutor(1),
-        source_options=with_dataset_classes(source_options, manifest),
+        source_options=as_in_dataset(source_options, options, manifest),
         limit=RejectLimit.parse("100%"),
         skip_existing=skip_existing,
+        readmit=readmit,
         overwrite=overwrite,
         call=append_call(dataset_url, source_url, source_options, changed),
     ).run()

@@ -14,6 +14,7 @@ from shardkit.cli.append import append as append_command
 from shardkit.cli.convert import convert as convert_command
 from shardkit.cli.plan import plan as plan_command
 from shardkit.errors import CallError, DataError
+from shardkit.option_values import DEFAULT_RULES, RULE_ARGUMENTS
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
 from shardkit.testing import convert_without_beam, write_class_folders
@@ -47,10 +48,10 @@ def test_append_has_the_arguments_of_its_command_and_the_defaults_of_convert():
     options = {option.name for option in append_command.params} - {"quiet", "log_format"}
     given, of_convert = arguments_of(appending.append), arguments_of(api.convert)
     assert given.keys() == options | {"listener"}
-    dataset_decides = {"shard_size", "input_pipelines", "max_file_size"}
-    shared = (given.keys() & of_convert.keys()) - dataset_decides
+    shared = given.keys() & of_convert.keys()
     assert {name: given[name] for name in shared} == {name: of_convert[name] for name in shared}
-    assert {name: given[name] for name in dataset_decides} == dict.fromkeys(dataset_decides)
+    rules = {*RULE_ARGUMENTS, *DEFAULT_RULES}
+    assert {name: given[name] for name in rules} == dict.fromkeys(rules)
     assert given.keys() - of_convert.keys() == {"dataset", "skip_existing"}
 
 
@@ -83,6 +84,7 @@ def test_appending_in_python_is_the_command(source, tmp_path):
 def test_the_defaults_are_those_of_the_option_values():
     given = arguments_of(api.convert)
     assert option_values(given) == (SourceOptions(), ConvertOptions())
+    assert option_values({**given, **DEFAULT_RULES}) == option_values(given)  # what the help prints
     assert given["max_rejected"] == DEFAULT_MAX_REJECTED
     assert {name: given[name] for name in arguments_of(api.plan)} == arguments_of(api.plan)
 

@@ -68,7 +68,8 @@ def test_the_first_page_is_short():
 
 def test_the_table_of_options_has_every_option_of_convert():
     command = importlib.import_module("shardkit.cli.convert").convert
-    options = {option.opts[0] for option in command.params if option.param_type_name == "option"}
+    params = [param for param in command.params if param.param_type_name == "option"]
+    options = {name for param in params for name in (param.opts[0], *param.secondary_opts)}
     named = re.findall(r"`(--[\w-]+)", "\n".join(table("shardkit/sources/README.md", "Options")))
     assert sorted(set(named) - {"--runner", "--flink_master"}) == sorted(options)
 

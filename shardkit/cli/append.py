@@ -4,9 +4,10 @@ from typing import Any
 
 import click
 
-from shardkit.cli.options.conversion import arguments_from, options_named
+from shardkit.cli.options.conversion import arguments_from, options_named, rules_named
 from shardkit.cli.options.groups import GroupedCommand
 from shardkit.cli.options.log_format import log_format_option
+from shardkit.option_values import RULE_ARGUMENTS
 
 
 @click.command(cls=GroupedCommand)
@@ -27,11 +28,13 @@ from shardkit.cli.options.log_format import log_format_option
     "class_level",
     "unlabelled",
     "ignore",
+    "readmit",
     "splits_of",
     "split_column",
     "max_rejected",
     "workers",
 )
+@rules_named(*RULE_ARGUMENTS)
 @click.option(
     "--splits", metavar="SHARES", help="Shares of the new images, or own for SOURCE's own splits.  [default: DATASET's]"
 )
@@ -51,8 +54,9 @@ def append(dataset: str, source: str, quiet: bool, log_format: str, **given: Any
     """Append the images of SOURCE to DATASET, as a generation in a folder of its own.
 
     No file of DATASET changes except its manifest, which is replaced in one step: readers see the old dataset or the
-    new one. Old examples keep their split and their label; new classes come after the old ones. Images are stored as
-    those of DATASET, and the splits follow its rule. SOURCE is everything that `convert` reads. To resume an
+    new one. Old examples keep their split and their label; new classes come after the old ones. The options of DATASET
+    are those of the new images too: how they are stored, checked and split. Those that may not differ are refused, with
+    the command that gives them to DATASET. SOURCE is everything that `convert` reads. To resume an
     interrupted append, run the same command again.
 
     A trainer that reads "DATASET@sha256:<digest>" goes on with the dataset as it was; `shardkit info` prints the
@@ -65,9 +69,11 @@ def append(dataset: str, source: str, quiet: bool, log_format: str, **given: Any
 
     terminal = Terminal(quiet=quiet, log_format=log_format)
     outcome = append(dataset, source, **arguments_from(given, dataset, source), listener=terminal)
-    from shardkit.cli.printing.append_summary import append_summary
+    from shardkit.cli.printing.append_summary import append_summary, nothing_new_line
 
-    if outcome.unchanged:
+    if outcome.unchanged and outcome.left_out:
+        terminal.say(nothing_new_line(outcome, dataset, source))
+    elif outcome.unchanged:
         where = "its first conversion" if outcome.folder is None else outcome.folder
         terminal.say(f"{dataset} already has the images of {source}: {where}; nothing to do")
     terminal.show(append_summary(outcome, dataset))

@@ -8,6 +8,7 @@ from typing import Any
 
 from pydantic import (
     Field,
+    NonNegativeInt,
     PrivateAttr,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -62,7 +63,7 @@ MAX_MANIFEST_BYTES = 256 << 20  # 256 MiB: some 500,000 shards
 _FAULTS_OF_DISKS = {errno.EIO, errno.ESTALE, errno.ETIMEDOUT}  # others mean that there is no such file
 _SHOWN = 200  # characters of a value in an error
 ADOPTED = "adopted TFRecords"  # the layout in `source`
-_OMITTED_IF_EMPTY = {"stored_as", "records_root", "generations"}
+_OMITTED_IF_EMPTY = {"stored_as", "records_root", "withdrawn", "generations"}
 
 
 class Manifest(Part):
@@ -74,6 +75,9 @@ class Manifest(Part):
     ``generations`` is in the file only after an append. Then ``splits``, ``classes``, ``files``, ``source`` and
     ``rejected`` describe all generations together, and ``options``, ``plan_digest`` and ``software`` are the first
     one's.
+
+    ``withdrawn`` is the number of examples in the lists ``withdrawn.parquet``; see the module of that name. Only a
+    manifest with such a list has it.
 
     ``stored_as`` (see `stored_names`) and ``records_root`` (see the module of that name) belong to TFRecords that were
     adopted; other manifests lack them.
@@ -92,6 +96,7 @@ class Manifest(Part):
     software: dict[str, str]
     stored_as: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     records_root: str | None = None
+    withdrawn: NonNegativeInt = 0
     digest: Sha256
     generations: list[Generation] = Field(default_factory=list)
 

@@ -18,11 +18,16 @@ def read_rejected(manifest: Manifest) -> pa.Table:
     if manifest.is_adopted:  # records are adopted all or not at all
         return pa.table({"key": [], "reason": [], "message": [], "source_bytes": []})
     lists = [file for file in manifest.files if file.path.rpartition("/")[2] == REJECTED]
-    table = pa.concat_tables([_read(manifest, file) for file in lists])
+    table = pa.concat_tables([read_list(manifest, file) for file in lists])
     return table if len(lists) == 1 else table.sort_by("key")
 
 
-def _read(manifest: Manifest, file: File) -> pa.Table:
+def read_list(manifest: Manifest, file: File) -> pa.Table:
+    """Read a list next to the shards.
+
+    Raises:
+        DataError: It is missing or no longer what was written.
+    """
     where, wanted = f"{manifest.root.url}/{file.path}", file.sha256
     try:
         raw = manifest.root.read(file.path)

@@ -10,13 +10,21 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.inventory.inventory import Inventory
 from shardkit.planning.duplicates import drop_duplicates, reject_repeated_keys
-from shardkit.planning.earlier_examples import EarlierExamples, drop_known_keys, drop_leaks, drop_twins, num_repeated
+from shardkit.planning.earlier_examples import (
+    EarlierExamples,
+    LeftOut,
+    drop_leaks,
+    drop_twins,
+    leave_out,
+    num_repeated,
+)
 from shardkit.planning.labels import ExampleLabels, encode_labels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import Relations, assign_splits, find_relations
 from shardkit.planning.splits.unsplit import reject_unsplit
 from shardkit.planning.user_call import UserCall
+from shardkit.reject_reasons import DUPLICATE
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +40,7 @@ class ChosenExamples:
         names: Names of the splits.
         num_duplicates: Number of good rows with the same bytes as another one, also of those that are left out; None if
             contents are not known.
+        left_out: What is neither planned nor rejected, because the dataset has it or had it.
     """
 
     good: Rows
@@ -41,6 +50,23 @@ class ChosenExamples:
     split_of: npt.NDArray[np.int32]
     names: list[str]
     num_duplicates: int | None
+    left_out: LeftOut
+
+
+class NothingNewError(Exception):
+    """A dataset has, or had, everything good in the source that is appended to it.
+
+    Attributes:
+        left_out: What it has or had.
+        rejected: The rejected rows, with exact duplicates.
+        has_written: Whether writing has found it, so that there are shards without an example.
+    """
+
+    def __init__(self, left_out: Mapping[str, int], rejected: pa.Table, *, has_written: bool = False) -> None:
+        super().__init__(left_out, rejected)
+        self.left_out = left_out
+        self.rejected = rejected
+        self.has_written = has_written
 
 
 def planned_table(inventory: Inventory, options: ConvertOptions) -> pa.Table:
@@ -73,6 +99,7 @@ def choose_examples(
 
     Raises:
         DataError: No example is left.
+        NothingNewError: No example is left, and the dataset that they are appended to has or had some of them.
         CallError: The options do not fit the source.
     """
 
@@ -81,11 +108,15 @@ def choose_examples(
         return labels, *assign_splits(some, labels, among, options, call, earlier)
 
     def refuse_nothing(some: Rows) -> None:
-        if not len(some):
-            raise nothing_left(rejected, inventory.skipped)
+        if len(some):
+            return
+        if left_out.counts or (earlier is not None and DUPLICATE in rejected["reason"].to_pylist()):
+            raise NothingNewError(left_out.counts, rejected)
+        raise nothing_left(rejected, inventory.skipped)
 
+    left_out = LeftOut({}, 0)
     if earlier is not None:
-        good, rejected = drop_known_keys(good, rejected, earlier)
+        good, rejected, left_out = leave_out(good, rejected, earlier)
     refuse_nothing(good)
     relations = find_relations(good, options)
     num_duplicates = relations.num_duplicates
@@ -105,7 +136,7 @@ def choose_examples(
         if len(kept) < len(good):
             good, relations = kept, find_relations(kept, options)
             labels, split_of, names = assigned(good, relations)
-    return ChosenExamples(good, rejected, relations, labels, split_of, names, num_duplicates)
+    return ChosenExamples(good, rejected, relations, labels, split_of, names, num_duplicates, left_out)
 
 
 def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:

@@ -19,6 +19,12 @@ from shardkit.naming import split_order
 from shardkit.planning.rows import Rows
 from shardkit.reject_reasons import DUPLICATE
 
+# Kinds of good images that are left out and counted, but not listed: `rejected.parquet` is for what is bad, and may not
+# name what was removed.
+KNOWN = "already in the dataset"
+WITHDRAWN = "removed from the dataset before"
+LEFT_OUT = (KNOWN, WITHDRAWN)
+
 
 class Twin(NamedTuple):
     """An example of the dataset with the bytes of a new file.
@@ -39,12 +45,14 @@ class EarlierExamples:
     Attributes:
         classes: All classes of the dataset, in label order.
         keys: Keys that both have.
+        withdrawn: Keys, also of bad images, of what was removed from the dataset and stays out.
         contents: sha256 of files that both have: an example of the dataset for each split that has the file.
         groups: Groups that both have: the splits that have them.
     """
 
     classes: Sequence[str] = ()
     keys: Collection[str] = ()
+    withdrawn: Collection[str] = ()
     contents: Mapping[bytes, Mapping[str, Twin]] = field(default_factory=dict)
     groups: Mapping[str, Collection[str]] = field(default_factory=dict)
 
@@ -79,8 +87,50 @@ def joined_mask_classes(earlier: EarlierExamples, given: Sequence[str]) -> list[
     return joined_classes(earlier, given)
 
 
-def drop_known_keys(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
-    """Reject the rows whose keys the dataset has.
+class LeftOut(NamedTuple):
+    """Rows that are left out because the dataset has them, or had them.
+
+    Attributes:
+        counts: Their number by kind; see LEFT_OUT.
+        num_bytes: Size of their files.
+    """
+
+    counts: dict[str, int]
+    num_bytes: int
+
+    @property
+    def num_rows(self) -> int:
+        """Their number."""
+        return sum(self.counts.values())
+
+
+def leave_out(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table, LeftOut]:
+    """Leave out the rows whose keys the dataset has, and those that were removed from it.
+
+    Args:
+        good: The rows.
+        rejected: The rows rejected so far.
+        earlier: The dataset.
+
+    Returns:
+        The rows that are left, the rejected rows that are left, and what was left out.
+    """
+    kept = np.ones(len(good), np.bool_)
+    counts = {}
+    for kind, keys in ((KNOWN, earlier.keys), (WITHDRAWN, earlier.withdrawn)):
+        rows = rows_with(good["key"], keys) if keys else np.zeros(0, np.intp)
+        counts[kind] = int(np.count_nonzero(kept[rows]))
+        kept[rows] = False
+    removed = pc.is_in(rejected["key"], pa.array(list(earlier.withdrawn), pa.string()))
+    counts[WITHDRAWN] += pc.sum(removed).as_py() or 0
+    sizes = [good.filter(~kept)["source_bytes"], rejected.filter(removed)["source_bytes"]]
+    num_bytes = sum(pc.sum(one).as_py() or 0 for one in sizes)
+    left_out = LeftOut({kind: count for kind, count in counts.items() if count}, num_bytes)
+    return good.filter(kept), rejected.filter(pc.invert(removed)), left_out
+
+
+def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
+    """Reject the rows whose bytes the dataset has.
 
     Args:
         good: The rows.
@@ -90,12 +140,6 @@ def drop_known_keys(good: Rows, rejected: pa.Table, earlier: EarlierExamples) ->
     Returns:
         The rows that are left, and all rejected rows, sorted by key.
     """
-    rows = rows_with(good["key"], earlier.keys).tolist() if earlier.keys else []
-    return reject_rows(good, rejected, dict.fromkeys(rows, "the dataset has this key"))
-
-
-def drop_twins(good: Rows, rejected: pa.Table, earlier: EarlierExamples) -> tuple[Rows, pa.Table]:
-    """Reject the rows whose bytes the dataset has; see drop_known_keys."""
     messages = {
         row: f"it has the same bytes as {min(splits.values()).key}, which is in the dataset"
         for row, splits in twin_rows(good, earlier).items()
@@ -112,7 +156,7 @@ def reject_rows(good: Rows, rejected: pa.Table, messages: Mapping[int, str]) -> 
         messages: The message of each row to reject.
 
     Returns:
-        See drop_known_keys.
+        See drop_twins.
     """
     if not messages:
         return good, rejected
@@ -230,7 +274,7 @@ def drop_leaks(
         names: Names of the splits.
 
     Returns:
-        See drop_known_keys.
+        See drop_twins.
     """
     messages = {}
     for row, splits in twin_rows(good, earlier).items():

@@ -1,9 +1,9 @@
 """Options of a conversion that change the bytes it writes."""
 
 from collections.abc import Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 from shardkit.errors import CallError
 from shardkit.hashing import MAX_SEED
@@ -26,6 +26,9 @@ _ONLY_IF_USED = (
     "labels",
     "max_file_bytes",
 )
+
+
+KeptSplits = Literal["made", "own"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,10 @@ class ConvertOptions:
         check: ``decode`` reads and decodes every file before planning; ``header`` opens no file before writing.
         max_file_bytes: Size above which an image file is rejected before it is read.
         appended_to: Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
+        inherited: Names of the fields that are rules of the dataset that is converted; commands do not repeat them.
+        kept_splits: Whether the examples keep the splits that their dataset has, so that `splits` is only the rule for
+            what is appended later: ``made`` if `--splits` made all of them, ``own`` if some are a source's own. None if
+            `splits` divides the source.
     """
 
     name: str = "dataset"
@@ -84,6 +91,8 @@ class ConvertOptions:
     labels: str | None = None
     max_file_bytes: int = MAX_FILE_BYTES
     appended_to: str | None = None
+    inherited: frozenset[str] = frozenset()
+    kept_splits: KeptSplits | None = None
 
     def __post_init__(self) -> None:
         within("--input-pipelines", self.pipelines, 1, 1 << 16)
@@ -99,15 +108,25 @@ class ConvertOptions:
         if self.splits_of and self.splits is None:
             msg = "--splits-of needs the shares to divide by, such as --splits train=0.9,validation=0.1"
             raise CallError(msg)
-        if self.splits is not None and not self.splits_of:  # with it, the source's other splits are written too
+        # With `splits_of`, the source's other splits are written too; kept splits may have any names.
+        if self.splits is not None and not self.splits_of and self.kept_splits is None:
             self.check_split_names(self.splits)
         if self.dedupe == "drop" and self.check == "header":
-            msg = "--dedupe drop needs to know the contents; leave out --check header"
+            msg = "--dedupe drop needs to know the contents, and --check header reads none; give --check decode"
             raise CallError(msg)
 
     def stored_form(self) -> StoredForm:
         """Return the options of the form in which images are stored."""
         return StoredForm(**{one.name: getattr(self, one.name) for one in fields(StoredForm)})
+
+    def applied(self) -> "ConvertOptions":
+        """Return the options without the rules that only examples which are appended later follow."""
+        changes: dict[str, Any] = {}
+        if self.kept_splits is not None:
+            changes |= {"splits": None, "splits_of": (), "kept_splits": None}
+        if "group_by" in self.inherited:
+            changes["group_by"] = None
+        return replace(self, **changes) if changes else self
 
     def check_split_names(self, names: Collection[str]) -> None:
         """Check that `shards` names only splits that are written.
@@ -159,5 +178,6 @@ class ConvertOptions:
             "group_by": self.group_by,
             "dedupe": self.dedupe,
             **({"appended_to": self.appended_to} if self.appended_to is not None else {}),
+            **({"kept_splits": self.kept_splits} if self.kept_splits is not None else {}),
             **{name: value for name, value in form.items() if value != default[name]},
         }

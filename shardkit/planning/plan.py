@@ -186,8 +186,10 @@ def make_plan(
 
     Raises:
         DataError: No good image is left.
+        NothingNewError: See choose_examples.
         CallError: The options do not fit the source.
     """
+    rules, options = options, options.applied()
     table = planned_table(inventory, options)
     bad = pc.is_valid(table["reason"])
     rejected = table.select(REJECTED_SCHEMA.names).filter(bad).cast(REJECTED_SCHEMA)
@@ -203,7 +205,7 @@ def make_plan(
     if earlier is not None:
         repeated += tuple(check_earlier(good, relations, earlier, [names[split] for split in split_of.tolist()]))
         num_groups = None if num_groups is None else num_groups - num_shared_groups(groups, earlier)
-    num_duplicates = chosen.num_duplicates
+    num_duplicates, left_out = chosen.num_duplicates, chosen.left_out
     del relations, chosen
     # Each of the following has a row for each example and takes gigabytes, so it is freed as soon as possible.
     hashes = hash64_column(good.lazy_column("key"), seed=options.seed, purpose="position")
@@ -234,14 +236,14 @@ def make_plan(
         rejected=rejected,
         source=Source(
             layout=inventory.layout,
-            num_files=len(table),
-            num_bytes=int(pc.sum(table["source_bytes"]).as_py() or 0),
-            skipped=dict(inventory.skipped),
+            num_files=len(table) - left_out.num_rows,
+            num_bytes=int(pc.sum(table["source_bytes"]).as_py() or 0) - left_out.num_bytes,
+            skipped={**inventory.skipped, **left_out.counts},
             groups=num_groups,
             duplicates=num_duplicates,
             fingerprint=fingerprint(table, inventory.origin),
         ),
-        options=options,
+        options=rules,
         findings=findings,
     )
 

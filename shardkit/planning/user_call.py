@@ -1,6 +1,6 @@
 """The user's call: SOURCE and the options given, which ready commands repeat."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields
 from typing import Any
@@ -9,17 +9,14 @@ from shardkit.errors import CallError
 from shardkit.images.stored.options import size_text
 from shardkit.naming import DATASET_LAYOUT
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.options_text import FLAGS
 from shardkit.planning.splits.splitting import shares_text
 from shardkit.sources.commands import Command, with_options
 from shardkit.sources.options import SourceOptions
 
 # Fields whose option has another name.
-_FLAGS = {
-    "label_columns": "--label-column",
-    "max_file_bytes": "--max-file-size",
-    "pipelines": "--input-pipelines",
-    "shard_bytes": "--shard-size",
-}
+_FLAGS = {"label_columns": "--label-column", **FLAGS}
+_NO_OPTIONS = ("inherited", "kept_splits")  # nobody gives them
 _CLASSES_FILE = "FILE"  # the call holds the names, not the path of the file that they were read from
 # The values of `--layout` by the names of layouts in manifests; a table's name continues with its format.
 _LAYOUT_OPTIONS = {
@@ -81,7 +78,12 @@ class UserCall:
         return cls(source, pairs, is_explicit, also=source_options.also, of_conversion=of_conversion)
 
     def command(
-        self, meaning: str, changed: Mapping[str, str | None] | None = None, *, source: str | None = None
+        self,
+        meaning: str,
+        changed: Mapping[str, str | None] | None = None,
+        *,
+        source: str | None = None,
+        more: Sequence[str] = (),
     ) -> Command:
         """Return the same call with other options, as a ready command.
 
@@ -89,13 +91,14 @@ class UserCall:
             meaning: What the command takes the source for.
             changed: New values of options, or None to leave the option out.
             source: Another SOURCE.
+            more: Further options, as words.
         """
         changed = changed or {}
         kept = [pair for pair in self.options if pair[0] not in changed]
         added = [(flag, value) for flag, value in changed.items() if value is not None]
         if self.dataset is not None and changed.get("--splits", "") is None:
             added.append(("--splits", "own"))  # without the option the dataset's shares count
-        words = tuple(word for pair in (*kept, *added) for word in pair)
+        words = (*(word for pair in (*kept, *added) for word in pair), *more)
         return Command(source or self.source, words, meaning, self.dataset, () if source else self.also)
 
     def confirmation(self, layout: str, meaning: str) -> Command:
@@ -124,9 +127,10 @@ def completed_commands(call: UserCall) -> Iterator[None]:
 def _given(options: SourceOptions | ConvertOptions) -> dict[str, list[tuple[str, ...]]]:
     """Return the option and value of every field that differs from its default; several for a repeated option."""
     given = {}
+    inherited = getattr(options, "inherited", ())
     for one in fields(options):
         value = getattr(options, one.name)
-        if value != _default(one):
+        if value != _default(one) and one.name not in inherited and one.name not in _NO_OPTIONS:
             flag = _FLAGS.get(one.name, "--" + one.name.replace("_", "-"))
             given[one.name] = _pairs(flag, value)
     return given

@@ -292,6 +292,15 @@ class Source(abc.ABC):
     def refuse_changed(self) -> None:  # noqa: B027 - most layouts leave it to writing, which compares every file
         """Raise SourceChangedError if the source was replaced since it was opened, and writing cannot find it."""
 
+    def withdrawn(self) -> pa.Table | None:
+        """Return the hashes of examples that stay out of the new dataset, see dataset.withdrawn; None without any.
+
+        Raises:
+            DataError: A list of a dataset is damaged.
+            MachineError: A dataset cannot be read.
+        """
+        return None
+
     def listed_folders(self, part: Any) -> Sequence[str]:
         """Return the folders that `list_part` would silently list incompletely if they were missing or empty."""
         del part

@@ -83,7 +83,7 @@ _ACCEPTED: dict[Layout, set[str]] = {
     "yolo": {"root"},
     "webdataset": {"label_columns"},
     "hf-parquet": {"image_column", *_OF_TABLES},
-    "shardkit": {"where", "drop", "labels", "also", "key_prefix"},
+    "shardkit": {"where", "drop", "labels", "also", "key_prefix", "readmit"},
     "tfrecord": {"image_feature", "label_feature", "label_type", "keep_truncated", "also"},
 }
 

@@ -32,6 +32,7 @@ class SourceOptions:
         drop: Keys of a dataset's examples that are left out.
         labels: Corrected labels of a dataset's examples.
         also: Further datasets, or TFRecord files and folders, that are read together with the source, which is one.
+        readmit: Whether examples that were removed from one of several datasets come in again from another one.
         key_prefix: Whether the keys of datasets get the name of their dataset's folder.
     """
 
@@ -56,3 +57,4 @@ class SourceOptions:
     labels: Corrections | None = None
     also: tuple[str, ...] = ()
     key_prefix: bool = False
+    readmit: bool = False

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit import naming
+from shardkit.dataset.groups import filled_groups, group_patterns
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.shard_indexes import read_columns
 from shardkit.naming import printable
@@ -103,8 +104,9 @@ def _in_several(values: npt.NDArray[np.uint64], splits: npt.NDArray[np.uint8]) -
 def _group_leaks(dataset: _Readable) -> Iterator[str]:
     first: dict[str, tuple[str, str]] = {}
     reported = set[str]()
+    patterns = group_patterns(dataset.manifest)
     for split, table in _tables(dataset, ["key", "group"]):
-        groups = table["group"].to_pylist()
+        groups = filled_groups(table, patterns).to_pylist()
         for row in dict(zip(reversed(groups), range(len(groups) - 1, -1, -1), strict=True)).values():
             group = groups[row]
             if group is None:

@@ -5,6 +5,7 @@ refusals that need no decoding come before decoding; the manifest is written las
 """
 
 import contextlib
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -16,9 +17,12 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.errors import CallError, ShardkitError, StaleRunError
 from shardkit.inventory.columns import features_of
 from shardkit.inventory.parts import PARTS
+from shardkit.inventory.schema import Reject
 from shardkit.naming import MANIFEST, WORK_FOLDER
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
+from shardkit.planning.choosing import NothingNewError
+from shardkit.planning.earlier_examples import LEFT_OUT
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.plan_file import ShardTask, largest_first
@@ -42,7 +46,7 @@ from shardkit.writing.output.shard_reports import (
     remove_stale_reports,
 )
 from shardkit.writing.progress import Phase, ProgressListener, Silent, count_written
-from shardkit.writing.publishing import check_finished_shards, publish
+from shardkit.writing.publishing import FinishedShard, check_finished_shards, copies_of_removed, publish
 from shardkit.writing.refusals import ExistingDataset, refuse_output
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit, too_many_rejected
 from shardkit.writing.rejected import rejected_parquet
@@ -154,12 +158,17 @@ class Conversion:
         with run.checked():
             inventory = take_inventory(source, output, run, self.options, self.executor, self.listener, existing, call)
         self.log.add("inventory", num_files=len(inventory), check=self.options.check)
-        earlier = None if self.addition is None else self.addition.earlier(inventory, self.options)
-        plan = plan_inventory(inventory, self.options, self.listener, call, earlier)
+        earlier = None if self.addition is None else self.addition.earlier(inventory, self.options, call)
+        num_listed = len(inventory)  # with what the dataset has or had, so that a few new images have no tighter limit
+        try:
+            plan = plan_inventory(inventory, self.options, self.listener, call, earlier)
+        except NothingNewError as nothing:
+            self._enforce_limit(output, num_listed, nothing.rejected)
+            raise
         del inventory
         if self.addition is not None:
             self.addition.check_features(features_of(plan.schema))
-        self._enforce_limit(output, plan.source.num_files, plan.rejected)
+        self._enforce_limit(output, num_listed, plan.rejected)
         run.check()
         there = self._already_there(output, plan)
         if there is not None:
@@ -172,16 +181,31 @@ class Conversion:
             finished_before = self._write(source, output, plan, tasks, run)
         late = late_rejects(output, plan.digest)
         refuse_seen_late_rejects(source, plan.examples, late, is_remote=self.executor.is_remote)
-        self._enforce_limit(output, plan.source.num_files, plan.with_late(late))
+        self._enforce_limit(output, num_listed, plan.with_late(late))
         remove_temporaries(output)  # left by workers that died and by superfluous copies of tasks
         with self.listener.phase("publishing", None):
             source.refuse_changed()
             shards = check_finished_shards(output, [task.name for task in tasks], plan.digest)
             run.check()
-            manifest = publish(output, plan, shards, late)
+            if self.addition is not None:
+                self._refuse_nothing_new(plan, shards, late)
+            withdrawn = source.withdrawn()
+            if self.addition is not None:
+                withdrawn = self.addition.withdrawn_after(withdrawn, plan)
+            manifest = publish(output, plan, shards, late, withdrawn)
+        removes = withdrawn is not None and self.options.drop is not None
+        if removes and (text := copies_of_removed(plan, withdrawn)):
+            self.listener.say(text, "warning")
         rate = plan.num_examples / self.log.seconds
         self.log.add("publish", images_per_second=round(rate, 1), source_bytes=plan.source.num_bytes)
         return Outcome(manifest, self.log.seconds, finished_before, findings=plan.findings)
+
+    @staticmethod
+    def _refuse_nothing_new(plan: Plan, shards: Sequence[FinishedShard], late: Sequence[Reject]) -> None:
+        """Raise NothingNewError if the writers rejected every image that the dataset neither has nor had."""
+        left_out = {kind: plan.source.skipped[kind] for kind in LEFT_OUT if kind in plan.source.skipped}
+        if left_out and not any(one.counted.shard.num_examples for one in shards):
+            raise NothingNewError(left_out, plan.with_late(late), has_written=True)
 
     def _refuse_output(self, source: Source, output: Folder) -> ExistingDataset | None:
         """Refuse an output that holds something else, before any image is decoded."""

@@ -13,8 +13,9 @@ from shardkit import naming, software
 from shardkit.dataset.index import indexed_labels, parse_index
 from shardkit.dataset.manifest import Balance, File, Index, Manifest, Rejected, Shard, Split, seal_manifest
 from shardkit.dataset.tfds_metadata import tfds_files
+from shardkit.dataset.withdrawn import WithdrawnExamples, withdrawn_parquet
 from shardkit.errors import CONVERT_AGAIN, DataError
-from shardkit.hashing import sha256_hex
+from shardkit.hashing import COLUMN_BLOCK, sha256_hex
 from shardkit.inventory import columns
 from shardkit.inventory.schema import Reject
 from shardkit.naming import ShardName
@@ -24,6 +25,8 @@ from shardkit.planning.plan import PLAN_VERSION, Plan
 from shardkit.storage import Folder
 from shardkit.writing.output.finished_shards import READING_THREADS
 from shardkit.writing.rejected import rejected_parquet
+
+COPIES_SHOWN = 10  # keys in a sentence
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +86,17 @@ def _check_finished_shard(output: Folder, name: ShardName, plan_digest: str) -> 
     return FinishedShard(name, CountedShard.of(shard, table))
 
 
-def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Reject]) -> Manifest:
+def publish(
+    output: Folder, plan: Plan, shards: list[FinishedShard], late: Iterable[Reject], withdrawn: pa.Table | None = None
+) -> Manifest:
     """Write the files next to the shards, then the manifest, which makes them a dataset.
+
+    Args:
+        output: The output folder.
+        plan: The plan.
+        shards: Its finished shards.
+        late: What the writers rejected.
+        withdrawn: Hashes of examples that stay out of the dataset; see dataset.withdrawn. None for none.
 
     Raises:
         DataError: There is no example; with ``--check header``, only writing finds that all images are bad.
@@ -100,6 +112,8 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
         naming.REJECTED: rejected_parquet(rejected),
         **tfds_files(plan.options.name, columns.features_of(plan.schema), plan.classes, splits),
     }
+    if withdrawn is not None:
+        metadata[naming.WITHDRAWN] = withdrawn_parquet(withdrawn)
     files = [File(path=path, num_bytes=len(raw), sha256=sha256_hex(raw)) for path, raw in metadata.items()]
     manifest = seal_manifest(
         {
@@ -114,6 +128,7 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
                 num_examples=len(rejected), by_reason=dict(sorted(Counter(rejected["reason"].to_pylist()).items()))
             ),
             "files": files,
+            "withdrawn": 0 if withdrawn is None else len(withdrawn),
             "software": software.versions(),
         }
     )
@@ -121,6 +136,30 @@ def publish(output: Folder, plan: Plan, shards: list[FinishedShard], late: Itera
         with output.atomic_write(path) as file:
             file.write(raw)
     return manifest
+
+
+def copies_of_removed(plan: Plan, withdrawn: pa.Table) -> str | None:
+    """Return a sentence about the examples that have the bytes of a removed one: `--drop` did not remove them.
+
+    Args:
+        plan: The plan.
+        withdrawn: See publish.
+
+    Returns:
+        The sentence, with their first keys; None if there are none.
+    """
+    removed = WithdrawnExamples.of(withdrawn)
+    copies = list[str]()
+    for start in range(0, plan.num_examples, COLUMN_BLOCK):
+        rows = plan.rows(start, COLUMN_BLOCK)
+        are_in = removed.are_in([None] * len(rows), rows["content_sha256"].to_pylist())
+        copies += rows["key"].filter(pa.array(are_in)).to_pylist()
+    if not copies:
+        return None
+    named = ", ".join(map(naming.printable, sorted(copies)[:COPIES_SHOWN]))
+    more = f" and {len(copies) - COPIES_SHOWN:,} more" if len(copies) > COPIES_SHOWN else ""
+    what = f"{naming.counted(len(copies), 'image')} of the new dataset {'has' if len(copies) == 1 else 'have'}"
+    return f"{what} the bytes of a removed one: {named}{more}; remove copies with --drop, too"
 
 
 def summarise_split(shards: Sequence[CountedShard], num_classes: int) -> Split:

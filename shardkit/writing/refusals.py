@@ -18,12 +18,13 @@ from shardkit.errors import CallError
 from shardkit.inventory.columns import MASK_PATH, features_of
 from shardkit.planning.checks.finding import refuse_stopping
 from shardkit.planning.checks.misread_source import find_wrong_reading
+from shardkit.planning.earlier_examples import LEFT_OUT
 from shardkit.planning.labels import classes_of, fixed_classes, label_names, sorted_names
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import known_description
 from shardkit.planning.sizing import check_requested
 from shardkit.planning.splits.grouping import compile_pattern, pattern_not_found
-from shardkit.planning.splits.own_splits import check_splits, written_splits
+from shardkit.planning.splits.own_splits import check_splits, groups_refusal, written_splits
 from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import BAD_BOX
 from shardkit.sources.listing import GROUP, UNLABELLED, Source
@@ -85,7 +86,8 @@ class ExistingDataset:
         first = manifest.history[0]  # what was appended later came from other sources
         num_bad_boxes = first.rejected.by_reason.get(BAD_BOX, 0)
         classes = frozenset(manifest.classes[: first.num_classes])
-        return cls(manifest.root.url, first.source.num_files, num_bad_boxes, classes)
+        num_left_out = sum(first.source.skipped.get(kind, 0) for kind in LEFT_OUT)
+        return cls(manifest.root.url, first.source.num_files + num_left_out, num_bad_boxes, classes)
 
     def refuse(self, listed: "ListingSummary") -> None:
         """Refuse another source.
@@ -155,7 +157,10 @@ class ListingCheck:
             msg = "--classes has no effect on images without labels; leave it out"
             raise CallError(msg)
         if self.options.group_by is not None and GROUP.name not in schema.names:
-            compile_pattern(self.options.group_by)
+            try:
+                compile_pattern(self.options.group_by)
+            except CallError as error:
+                raise groups_refusal(error, self.options, self.call) from None
 
     def summary(self, table: pa.Table) -> ListingSummary:
         """Summarise a part of the listing."""
@@ -207,7 +212,8 @@ class ListingCheck:
             self.existing.refuse(whole)
         if self.options.group_by is not None and not whole.is_grouped:
             compile_pattern(self.options.group_by)
-            raise pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
+            error = pattern_not_found(self.options.group_by, whole.num_rows, whole.example)
+            raise groups_refusal(error, self.options, self.call)
 
     def _refuse_reading(self, classes: list[str], own_splits: list[str], example: str) -> None:
         """Refuse classes that cannot be right."""

@@ -57,6 +57,7 @@ def take_inventory(
         DataError: A file of labels cannot be read at all, or the output holds a dataset of another source.
         MachineError: A worker does not see what the driver sees, or the disk, the network or the engine failed.
     """
+    options = options.applied()
     if options.splits is not None and not options.splits_of:
         source = source.undivided()
     listing_check = ListingCheck.of(source, options, existing, call)

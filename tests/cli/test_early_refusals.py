@@ -40,7 +40,10 @@ def unreadable_images(monkeypatch):
 # options, what the sentence must say
 REFUSED = [
     (["--shard-size", "1kB"], "is not between 10 MiB and 1 GiB"),
-    (["--dedupe", "drop", "--check", "header"], "--dedupe drop needs to know the contents; leave out --check header"),
+    (
+        ["--dedupe", "drop", "--check", "header"],
+        "and --check header reads none; give --check decode",
+    ),
     (["--group-by", "("], "--group-by"),
     (["--group-by", "ant"], "--group-by"),  # neither a column nor a pattern with a group
     (["--group-by", "patient_([0-9]+)"], "--group-by"),  # in no key

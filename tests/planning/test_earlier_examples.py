@@ -4,8 +4,9 @@ from fractions import Fraction
 
 import pytest
 
-from shardkit.errors import CallError, DataError
+from shardkit.errors import CallError
 from shardkit.inventory.inventory import Inventory
+from shardkit.planning.choosing import NothingNewError
 from shardkit.planning.earlier_examples import EarlierExamples, Twin, joined_mask_classes
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
@@ -105,10 +106,12 @@ def test_what_the_user_should_check_is_found():
 
 def test_known_keys_are_left_out_and_do_not_count_as_duplicates():
     plan, found, rejected = planned(EarlierExamples(keys={"00.png", "01.png"}, contents=twins("train", 0, 1)))
-    assert rejected == {"00.png": "the dataset has this key", "01.png": "the dataset has this key"}
+    assert rejected == {}
     assert (plan.source.duplicates, len(found)) == (0, 38)
-    with pytest.raises(DataError, match=r"none of the 40 images is good; the first, 00\.png: the dataset has this key"):
-        planned(EarlierExamples(keys={f"{i:02d}.png" for i in range(40)}))
+    assert (plan.source.num_files, plan.source.skipped) == (38, {"already in the dataset": 2})
+    with pytest.raises(NothingNewError) as raised:
+        planned(EarlierExamples(keys={f"{i:02d}.png" for i in range(39)}, withdrawn={"39.png"}))
+    assert raised.value.left_out == {"already in the dataset": 39, "removed from the dataset before": 1}
 
 
 @pytest.mark.parametrize(

@@ -80,9 +80,10 @@ ADDED = {
     "subsampling": "4:2:0",
     "strip_metadata": True,
     "appended_to": "0" * 64,
-    "where": "height > 3",
-    "drop": "2 keys, sha256 ab",
-    "labels": "1 key, sha256 cd",
+    "kept_splits": "made",
+    "where": "1 condition, hmac ef",
+    "drop": "2 keys, hmac ab",
+    "labels": "1 key, hmac cd",
     "max_file_bytes": 1 << 20,
 }
 NEEDED = {"fit": {"size": (1, 2)}, "mask_padding": {"size": (1, 2), "fit": "pad"}}
@@ -99,8 +100,9 @@ def test_an_option_that_came_later_is_in_the_json_if_it_is_used(name):
 
 
 def test_no_option_is_forgotten_in_the_json():
-    # The name and the classes stand in the manifest by themselves; splits_of is there only if it is used.
+    # The name and the classes stand in the manifest by themselves; splits_of is there only if it is used. What was
+    # inherited follows from the source.
     used = ConvertOptions(splits=CHANGED["splits"], splits_of=("train",)).as_json()
-    assert {*used, *ADDED} == set(ConvertOptions.__slots__) - {"name", "classes"}
+    assert {*used, *ADDED} == set(ConvertOptions.__slots__) - {"name", "classes", "inherited"}
     assert set(ConvertOptions().as_json()) == set(used) - {"splits_of"} == set(CHANGED)
     assert used["splits_of"] == ["train"]

@@ -10,11 +10,12 @@ import click
 from shardkit import api
 from shardkit.cli.options.log_format import log_format_option
 from shardkit.errors import CallError
-from shardkit.option_values import CHOICES
+from shardkit.option_values import CHOICES, DEFAULT_RULES, NO_RULE, RULE_ARGUMENTS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _BY_NAME: dict[str, Callable[..., Any]] = {}
+_OF_DATASET: dict[str, Callable[..., Any]] = {}
 _DEFAULTS = {name: argument.default for name, argument in inspect.signature(api.convert).parameters.items()}
 
 
@@ -24,11 +25,21 @@ def _option(flag: str, help_text: str, **settings: Any) -> Callable[[Command], C
     if name in CHOICES:
         settings["type"] = click.Choice(CHOICES[name])
     default = _DEFAULTS[name]
+    if name in DEFAULT_RULES:
+        settings["show_default"] = str(DEFAULT_RULES[name])  # the default is None: that of a dataset is its own rule
     if default is not None and not settings.get("multiple"):
         settings |= {"default": default, "show_default": True}
     option = click.option(flag, name, help=help_text, **settings)
     _BY_NAME[name] = option
+    if name in RULE_ARGUMENTS:
+        plain = {setting: value for setting, value in settings.items() if setting != "show_default"}
+        _OF_DATASET[name] = click.option(flag, name, help="DATASET's; another value is refused.", **plain)
     return option
+
+
+def _number_or_none(text: str) -> Any:
+    """Return a whole number, or `none`, which overrules the rule of a dataset."""
+    return text if text == NO_RULE else click.INT.convert(text, None, None)  # type: ignore[arg-type]  # any text
 
 
 max_rejected_option = _option("--max-rejected", "Maximum number or share of rejected images.", metavar="LIMIT")
@@ -85,6 +96,7 @@ _OPTIONS = (
     _option("--drop", "File of keys, one per line: leave these examples of a dataset out.", metavar="FILE"),
     _option("--labels", "CSV file with the columns key and label: correct the labels of a dataset.", metavar="FILE"),
     _option("--key-prefix", "With several datasets: put the name of its folder before each key.", is_flag=True),
+    _option("--readmit", "Take in images that `convert --drop` removed before; otherwise they stay out.", is_flag=True),
     _option(
         "--classes",
         "File of label names, one per line, in label order.  "
@@ -121,20 +133,25 @@ _OPTIONS = (
     ),
     _option("--check", "decode: read and decode every image before planning. header: open no image before writing."),
     _option("--max-file-size", "Reject larger image files before they are read; at most 1GiB.", metavar="SIZE"),
-    _option("--resize", "Reduce the shorter side to N pixels; never enlarge.", type=int, metavar="N"),
-    _option("--max-side", "Reduce the longer side to N pixels; never enlarge.", type=int, metavar="N"),
+    _option("--resize", "Reduce the shorter side to N pixels; never enlarge.", type=_number_or_none, metavar="N"),
+    _option("--max-side", "Reduce the longer side to N pixels; never enlarge.", type=_number_or_none, metavar="N"),
     _option("--size", "Give every image this size in pixels, such as 256x320; see --fit.", metavar="HEIGHTxWIDTH"),
     _option("--fit", "With --size: crop cuts off what is beyond the edges; pad adds a black border."),
     _option(
         "--mask-padding",
         "Class number of the border that --fit pad adds to masks, such as 255 for 'no class'.",
-        type=int,
+        type=_number_or_none,
         metavar="N",
     ),
     _option("--quality", "Quality of JPEGs whose pixels change, 1 to 100; above 95 only size grows.", type=int),
     _option("--jpeg", "baseline: re-encode progressive JPEGs with their own tables. keep: leave them."),
     _option("--subsampling", "Re-encode JPEGs that have more chroma samples than this, with their own tables."),
-    _option("--strip-metadata", "Remove EXIF with GPS positions, comments and thumbnails.", is_flag=True),
+    _option(
+        "--strip-metadata/--keep-metadata",
+        "Remove EXIF with GPS positions, comments and thumbnails.  [default: keep]",
+        name="strip_metadata",
+        default=None,
+    ),
     _option("--name", "Name of the dataset."),
     _option("--workers", "Threads in this process, without --runner.  [default: all cores]", type=int, metavar="N"),
     click.option("--quiet", "-q", is_flag=True, help="Print errors only."),
@@ -160,6 +177,17 @@ def options_named(*names: str) -> Callable[[Command], Command]:
     def decorate(command: Command) -> Command:
         for name in reversed(names):
             command = _BY_NAME[name](command)
+        return command
+
+    return decorate
+
+
+def rules_named(*names: str) -> Callable[[Command], Command]:
+    """Return a decorator that adds rules of a dataset, which `append` accepts but does not change."""
+
+    def decorate(command: Command) -> Command:
+        for name in reversed(names):
+            command = _OF_DATASET[name](command)
         return command
 
     return decorate

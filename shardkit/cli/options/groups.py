@@ -25,6 +25,7 @@ OPTION_GROUPS = {
         "--drop",
         "--labels",
         "--key-prefix",
+        "--readmit",
         "--classes",
     ),
     "Splits": ("--splits", "--splits-of", "--split-by", "--split-column", "--group-by", "--dedupe", "--seed"),
@@ -43,7 +44,16 @@ OPTION_GROUPS = {
         "--subsampling",
         "--strip-metadata",
     ),
-    "Run": ("--name", "--skip-existing", "--overwrite", "--workers", "--explain", "--json", "--quiet", "--log-format"),
+    "Run": (
+        "--name",
+        "--skip-existing",
+        "--overwrite",
+        "--workers",
+        "--explain",
+        "--json",
+        "--quiet",
+        "--log-format",
+    ),
 }
 LAST_GROUP = "Run"
 NAME_COLUMNS = 28  # minimum width of the first column: click aligns each section separately

@@ -41,7 +41,7 @@ def info_summary(manifest: Manifest) -> Group:
     parts += map(Paragraph, ["", *lines] if lines else [])
     parts += [*_classes_part(manifest), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
     lines = [_changes_line(statistics), *gps_lines(manifest), rejected_line(manifest)]
-    lines += [*ties_lines(source.groups, source.duplicates), f"digest: {manifest.digest}"]
+    lines += [*withdrawn_lines(manifest), *ties_lines(source.groups, source.duplicates), f"digest: {manifest.digest}"]
     parts += generations_part(manifest)
     return Group(*parts, *map(Paragraph, lines))
 
@@ -167,6 +167,15 @@ def rejected_line(manifest: Manifest) -> str:
     line = f"rejected: {by_reason} (listed by `shardkit info --rejected`)" if by_reason else "rejected: none"
     note = earlier_rejects_note(manifest)
     return line + skipped_text(manifest.source.skipped) + (f"; {note}" if note else "")
+
+
+def withdrawn_lines(manifest: Manifest) -> list[str]:
+    """Return a line with the number of examples that were removed and stay out, if there are any."""
+    number = manifest.withdrawn
+    if not number:
+        return []
+    stay = "stays" if number == 1 else "stay"
+    return [f"removed: {counted(number, 'image')} that `convert --drop` removed {stay} out of later appends"]
 
 
 def earlier_rejects_note(manifest: Manifest) -> str:

@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from shardkit.errors import CallError
 from shardkit.naming import split_order
+from shardkit.option_values import NO_RULE
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.splits.splitting import shares_text
 from shardkit.planning.user_call import UserCall
@@ -55,6 +56,20 @@ def check_splits(own: Collection[str], options: ConvertOptions, call: UserCall) 
         divided = [*options.splits_of, *taken]
         commands = [*_dividing(options.splits_of, names, options.splits, call), _mixing(divided, options.splits, call)]
         raise refusal(problem, commands)
+
+
+def groups_refusal(error: CallError, options: ConvertOptions, call: UserCall) -> CallError:
+    """Return the error about `--group-by`; for the rule of a dataset that is appended to, with a command without it.
+
+    Args:
+        error: The error of planning.splits.grouping.
+        options: Options of the conversion.
+        call: The user's call.
+    """
+    if options.appended_to is None or any(pair[0] == "--group-by" for pair in call.options):
+        return error
+    command = call.command("append these images without groups", {"--group-by": NO_RULE})
+    return refusal(f"{error} (the rule of the dataset)", [command])
 
 
 def written_splits(own: Collection[str], options: ConvertOptions) -> list[str]:

@@ -23,20 +23,28 @@ class RowChanges:
     """The changes in one shard. Numbers are packed, because a source is pickled into the pipeline's graph.
 
     Attributes:
-        dropped: int32[n], rows that are removed, ascending.
+        dropped: int32[n], rows that `--drop` removes, ascending.
+        withdrawn: int32[k], rows that were removed from another one of the datasets before, ascending.
         corrected: int32[m], rows with another label.
         labels: int32[m], numbers of their labels in `Changes.label_names`.
     """
 
     dropped: bytes = b""
+    withdrawn: bytes = b""
     corrected: bytes = b""
     labels: bytes = b""
 
     def kept(self, num_rows: int) -> npt.NDArray[np.bool_]:
-        """Return bool[num_rows], the rows that are not removed."""
-        kept = np.ones(num_rows, np.bool_)
-        kept[np.frombuffer(self.dropped, np.int32)] = False
+        """Return bool[num_rows], the rows that are not removed now or before."""
+        kept = ~self.are_dropped(num_rows)
+        kept[np.frombuffer(self.withdrawn, np.int32)] = False
         return kept
+
+    def are_dropped(self, num_rows: int) -> npt.NDArray[np.bool_]:
+        """Return bool[num_rows], the rows that `--drop` removes."""
+        dropped = np.zeros(num_rows, np.bool_)
+        dropped[np.frombuffer(self.dropped, np.int32)] = True
+        return dropped
 
     def corrections(self) -> Iterator[tuple[int, int]]:
         """Yield (row, number of its label) of the rows with another label."""
@@ -77,8 +85,8 @@ def find_changes(
         changes.append(
             RowChanges(
                 rows.astype(np.int32).tobytes(),
-                corrected_rows.astype(np.int32).tobytes(),
-                labels[corrected_at].tobytes(),
+                corrected=corrected_rows.astype(np.int32).tobytes(),
+                labels=labels[corrected_at].tobytes(),
             )
         )
     for option, given, wanted, found in (

@@ -1,6 +1,7 @@
 """Read the files of `--drop` and `--labels`: the keys of examples to remove, and corrected labels by key."""
 
 import csv
+import hmac
 import io
 import os
 from collections.abc import Iterable, Mapping
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shardkit.errors import CallError, MachineError
-from shardkit.hashing import canonical_json, sha256_hex
+from shardkit.hashing import canonical_json
 from shardkit.naming import counted
 from shardkit.storage import open_folder
 
@@ -30,10 +31,9 @@ class DropList:
     def __str__(self) -> str:
         return self.name
 
-    @property
-    def description(self) -> str:
-        """The number of keys and their sha256, for the manifest: the keys themselves may be private."""
-        return _description(self.keys)
+    def description(self, secret: str) -> str:
+        """Return the number of keys and their keyed hash; see `described`."""
+        return described(counted(len(self.keys), "key"), self.keys, secret)
 
     @classmethod
     def of(cls, given: str | os.PathLike[str] | Iterable[str]) -> "DropList":
@@ -76,10 +76,9 @@ class Corrections:
     def __str__(self) -> str:
         return self.name
 
-    @property
-    def description(self) -> str:
-        """The number of corrections and their sha256, for the manifest."""
-        return _description(self.labels)
+    def description(self, secret: str) -> str:
+        """Return the number of corrections and their keyed hash; see `described`."""
+        return described(counted(len(self.labels), "key"), self.labels, secret)
 
     @classmethod
     def of(cls, given: str | os.PathLike[str] | Mapping[str, str]) -> "Corrections":
@@ -103,8 +102,16 @@ class Corrections:
         return cls(name, tuple(sorted(labels.items())))
 
 
-def _description(values: tuple[Any, ...]) -> str:
-    return f"{counted(len(values), 'key')}, sha256 {sha256_hex(canonical_json(values))}"
+def described(what: str, value: Any, secret: str) -> str:
+    """Return a value of an option for the manifest, which must not name what was removed.
+
+    Args:
+        what: What the value is, such as ``2 keys``.
+        value: A value of JSON.
+        secret: Digests of the datasets that are converted: without them nobody can try values until one fits.
+    """
+    keyed = hmac.new(secret.encode(), canonical_json(value), "sha256")
+    return f"{what}, hmac {keyed.hexdigest()}"
 
 
 def _read_labels(name: str) -> dict[str, str]:

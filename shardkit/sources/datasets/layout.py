@@ -36,7 +36,9 @@ _INDEX_COLUMNS = [
     *("offset", "length", "key", "label", "label_name", "labels", "height", "width", "format", "image_start"),
     *("image_bytes", "group", "source_bytes", "content_sha256", "changes"),
 ]
-REMOVED, LEFT_OUT = "removed by --drop", "left out by --where"  # kinds of skipped examples
+# Kinds of skipped examples.
+REMOVED, LEFT_OUT = "removed by --drop", "left out by --where"
+REMOVED_BEFORE = "removed from one of the datasets before"
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +94,7 @@ class ShardkitDataset(Source):
         keeps_groups: Whether the groups of its indexes are listed.
         where: Condition on the columns of the indexes; None for all examples.
         new_labels: The labels of corrected examples; see RowChanges.
+        readmits: Whether what one of the datasets has is taken from the lists of removed examples of the others.
     """
 
     folder: Folder
@@ -104,6 +107,7 @@ class ShardkitDataset(Source):
     keeps_groups: bool = True
     where: str | None = None
     new_labels: tuple[str, ...] = ()
+    readmits: bool = False
 
     @property
     def schema(self) -> pa.Schema:
@@ -168,11 +172,21 @@ class ShardkitDataset(Source):
             msg = f"{self.folder.url}/{changed}: the shard was written while it was read; {CONVERT_AGAIN}"
             raise SourceChangedError(msg)
 
+    def withdrawn(self) -> pa.Table | None:
+        """See Source."""
+        from shardkit.sources.datasets.removed import removed_from
+
+        return removed_from(self.folder, self.shards, self.members, readmits=self.readmits)
+
     def list_part(self, part: DatasetPart, batch_rows: int) -> Iterator[Listing]:
         """See Source; examples in the order of the shard."""
         index = self._corrected(part, read_columns(self.folder, part.shard, _INDEX_COLUMNS))
         kept = part.changes.kept(len(index))
-        skipped = {REMOVED: int(np.count_nonzero(~kept))}
+        removed = part.changes.are_dropped(len(index))
+        skipped = {
+            REMOVED: int(np.count_nonzero(removed)),
+            REMOVED_BEFORE: int(np.count_nonzero(~kept & ~removed)),
+        }
         if self.where is not None:
             meeting = Condition(self.where).mask(index.select(CONDITION_COLUMNS)).to_numpy(zero_copy_only=False)
             skipped[LEFT_OUT] = int(np.count_nonzero(kept & ~meeting))

@@ -6,6 +6,7 @@ from typing import Any
 
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.features import CLASS_LABEL, LABEL
+from shardkit.dataset.groups import has_group
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO
@@ -14,6 +15,7 @@ from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, 
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
 from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset, shard_files, size_problem
+from shardkit.sources.datasets.removed import without_removed
 from shardkit.sources.datasets.several import (
     common_folder,
     keys_of,
@@ -61,7 +63,7 @@ def open_dataset(url: str, options: SourceOptions, output: Folder | None = None)
             "other annotations; correct them in its source, and convert that again"
         )
         raise CallError(msg)
-    parts = [
+    parts: Sequence[DatasetPart] = [
         part
         for number, (manifest, path) in enumerate(zip(manifests, paths, strict=True))
         for part in _parts(number, manifest, path)
@@ -69,18 +71,21 @@ def open_dataset(url: str, options: SourceOptions, output: Folder | None = None)
     if len(manifests) > 1:
         refuse_repeated_keys(folder, parts, members)
     classes = tuple(dict.fromkeys(name for member in members for name in member.class_names))
+    parts = _with_changes(folder, parts, members, classes, options)
+    if len(manifests) > 1 and not options.readmit:
+        parts = list(without_removed(folder, parts, manifests, with_prefix=options.key_prefix))
     made = [manifest.options for manifest in manifests]
     return ShardkitDataset(
         folder=folder,
         members=members,
         features=dict(manifests[0].features),
         class_names=classes,
-        shards=tuple(_with_changes(folder, parts, members, classes, options)),
-        has_made_splits=all(set(one.splits) == {"train"} or _are_made(one.options) for one in manifests),
-        # Otherwise it is a pattern for the keys, which makes other groups.
-        keeps_groups=options.group_by is None or all(options.group_by == one.get("group_by") for one in made),
+        shards=tuple(parts),
+        has_made_splits=all(map(may_be_divided, manifests)),
+        keeps_groups=_keeps_groups(options.group_by, made),
         where=options.where,
         new_labels=label_names(options.labels),
+        readmits=options.readmit,
     )
 
 
@@ -167,6 +172,24 @@ def refuse_unfinished(folder: Folder, *, has_records: bool = False) -> None:
         raise DataError(msg)
 
 
+def may_be_divided(manifest: Manifest) -> bool:
+    """Return whether `--splits` made all splits of a dataset, or there is only "train": none is a source's own."""
+    return all(set(one.splits) == {"train"} or _are_made(one.options) for one in manifest.history)
+
+
 def _are_made(options: Mapping[str, Any]) -> bool:
-    """Return whether `--splits` made all splits, so that none of them was the first source's own."""
-    return options.get("splits") is not None and not options.get("splits_of")
+    is_of_own = options.get("splits_of") or options.get("kept_splits") == "own"
+    return options.get("splits") is not None and not is_of_own
+
+
+def _keeps_groups(group_by: str | None, made: Sequence[Mapping[str, Any]]) -> bool:
+    """Return whether the groups of the indexes are listed; otherwise a pattern for the keys makes other groups.
+
+    Args:
+        group_by: The user's `--group-by`.
+        made: Options of the datasets.
+    """
+    rules = [one.get("group_by") for one in made]
+    if group_by is None or all(group_by == one for one in rules):
+        return True
+    return group_by in rules and not has_group(group_by)  # a column, which the records no longer have

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -10,23 +10,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.dataset.features import Feature
+from shardkit.dataset.groups import filled_groups, has_group
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
+from shardkit.dataset.withdrawn import WithdrawnExamples, joined, read_withdrawn, without
 from shardkit.errors import CallError, DataError
-from shardkit.hashing import hash64_column
+from shardkit.hashing import COLUMN_BLOCK, hash64_column
 from shardkit.inventory.digests import fingerprint
 from shardkit.inventory.inventory import Inventory
-from shardkit.naming import counted, printable
+from shardkit.naming import DATASET_LAYOUT, counted, printable
 from shardkit.planning.choosing import planned_table
 from shardkit.planning.earlier_examples import EarlierExamples, Twin, rows_with
 from shardkit.planning.labels import label_names
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan import Plan
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits import grouping
 from shardkit.planning.splits.assign_splits import contents_known, groups_of
+from shardkit.planning.splits.own_splits import groups_refusal
+from shardkit.planning.user_call import UserCall
 from shardkit.storage import Folder
 
-_COLUMNS = ["key", "key_hash", "content_sha256", "group", "label_name"]
+_COLUMNS = ["key", "key_hash", "content_sha256", "group", "label_name", "source_bytes", "changes"]
 _OWN_DATASET = "convert SOURCE to a dataset of its own; the reader mixes datasets"
 
 
@@ -49,10 +54,12 @@ class Addition:
     Attributes:
         manifest: Its manifest, read from its folder.
         skip_existing: Whether images whose key and bytes the dataset has are left out instead of refused.
+        readmit: Whether images that were removed from the dataset may come in again.
     """
 
     manifest: Manifest
     skip_existing: bool = False
+    readmit: bool = False
 
     @property
     def root(self) -> Folder:
@@ -83,8 +90,13 @@ class Addition:
             msg = f"the feature {other[0]!r} {what} is {one}, that of SOURCE is {two}; {_OWN_DATASET}"
             raise CallError(msg)
 
-    def earlier(self, inventory: Inventory, options: ConvertOptions) -> EarlierExamples:
+    def earlier(self, inventory: Inventory, options: ConvertOptions, call: UserCall) -> EarlierExamples:
         """Return what the examples of an inventory have in common with the dataset's.
+
+        Args:
+            inventory: The inventory of the source.
+            options: Options of the conversion.
+            call: The user's call, for the commands in errors.
 
         Raises:
             AlreadyAppendedError: The inventory is that of one of the dataset's generations.
@@ -93,7 +105,7 @@ class Addition:
             MachineError: An index cannot be read.
         """
         table = planned_table(inventory, options)
-        found = fingerprint(table)
+        found = fingerprint(table, inventory.origin)
         for generation in self.manifest.history:
             if generation.source.fingerprint == found:
                 raise AlreadyAppendedError(generation.folder)
@@ -101,9 +113,12 @@ class Addition:
             self._refuse_wrapped_classes(table)
         good = Rows(table).filter(pc.is_null(table["reason"]).to_numpy())
         keys = good["key"]
-        search = _Search.of(good, options)
-        for split, index in self._indexes():
-            search.add(split, index)
+        try:
+            search = _Search.of(good, options)
+        except CallError as error:  # with --check header, the listing was not checked for groups
+            raise groups_refusal(error, options, call) from None
+        for split, index, has_sizes in self._indexes():
+            search.add(split, index, has_sizes=has_sizes)
         existing = rows_with(keys, search.keys)
         self._refuse_existing(good, existing, search)
         known = keys.take(pa.array(existing)).to_pylist()
@@ -111,15 +126,51 @@ class Addition:
         return EarlierExamples(
             self.manifest.classes,
             frozenset(known),
+            self._withdrawn(table),
             {content: search.contents[content] for content in contents.to_pylist()},
             search.groups,
         )
 
-    def _indexes(self) -> Iterator[tuple[str, pa.Table]]:
+    def _indexes(self) -> Iterator[tuple[str, pa.Table, bool]]:
+        """Yield split and index of each shard, and whether its sizes are those of raw files."""
         listed = list(self.manifest.shards())
+        of_datasets = {one.folder or "" for one in self.manifest.history if one.source.layout == DATASET_LAYOUT}
         raws = read_indexes(self.root, [shard for _, shard in listed])
         for (split, shard), raw in zip(listed, raws, strict=True):
-            yield split, parse_columns(self.root, shard, raw, _COLUMNS)
+            has_sizes = shard.path.rpartition("/")[0] not in of_datasets
+            yield split, parse_columns(self.root, shard, raw, _COLUMNS), has_sizes
+
+    def _withdrawn(self, table: pa.Table) -> frozenset[str]:
+        """Return the keys of an inventory, also of bad files, that were removed from the dataset."""
+        if self.readmit or not self.manifest.withdrawn:
+            return frozenset()
+        examples = WithdrawnExamples.of(read_withdrawn(self.manifest))
+        found = set[str]()
+        for start in range(0, len(table), COLUMN_BLOCK):
+            rows = table.select(["key", "content_sha256"]).slice(start, COLUMN_BLOCK)
+            keys = rows["key"].to_pylist()
+            are_in = examples.are_in(keys, rows["content_sha256"].to_pylist())
+            found |= {keys[row] for row in np.flatnonzero(are_in).tolist()}
+        return frozenset(found)
+
+    def withdrawn_after(self, of_source: pa.Table | None, plan: Plan) -> pa.Table | None:
+        """Return the dataset's list of removed examples after the append; None if it stays as it is.
+
+        Args:
+            of_source: The list of the source, if that is a dataset.
+            plan: The plan of the appended examples.
+
+        Raises:
+            DataError: The dataset's list is damaged.
+        """
+        if not (of_source is not None or (self.readmit and self.manifest.withdrawn)):
+            return None
+        before = read_withdrawn(self.manifest)
+        after = joined([before] if of_source is None else [before, of_source])
+        for start in range(0, plan.num_examples if self.readmit else 0, COLUMN_BLOCK):
+            rows = plan.rows(start, COLUMN_BLOCK)
+            after = without(after, rows["key"].to_pylist(), rows["content_sha256"].to_pylist())
+        return None if after.equals(before) else after
 
     def _refuse_wrapped_classes(self, table: pa.Table) -> None:
         """Refuse a folder that became a new class although the dataset's classes are folders in it."""
@@ -138,9 +189,13 @@ class Addition:
     def _refuse_existing(self, good: Rows, existing: npt.NDArray[np.intp], search: "_Search") -> None:
         if not len(existing):
             return
-        keys = good["key"].take(pa.array(existing)).to_pylist()
-        contents = good["content_sha256"].take(pa.array(existing)).to_pylist()
-        changed = [key for key, content in zip(keys, contents, strict=True) if content not in {None, search.keys[key]}]
+        columns = ("key", "content_sha256", "source_bytes")
+        keys, contents, sizes = (good[name].take(pa.array(existing)).to_pylist() for name in columns)
+        changed = [
+            key
+            for key, content, num_bytes in zip(keys, contents, sizes, strict=True)
+            if search.keys[key].is_changed(content, num_bytes)
+        ]
         what = f"the key of an image is its path in SOURCE, and {self.root.url} has"
         if changed:
             msg = (
@@ -156,6 +211,24 @@ class Addition:
             raise DataError(msg)
 
 
+class _KnownFile(NamedTuple):
+    """The raw file of an example of the dataset.
+
+    Attributes:
+        content: Its sha256.
+        num_bytes: Its size; None if the example came from a dataset, which knows the size of the stored image only.
+    """
+
+    content: bytes
+    num_bytes: int | None
+
+    def is_changed(self, content: bytes | None, num_bytes: int | None) -> bool:
+        """Return whether a file is certainly another one; without its content, the size tells."""
+        if content is not None:
+            return content != self.content
+        return None not in {num_bytes, self.num_bytes} and num_bytes != self.num_bytes
+
+
 @dataclass(frozen=True, slots=True)
 class _Search:
     """Searches the dataset's indexes for what the new examples have, one index at a time.
@@ -164,7 +237,8 @@ class _Search:
         key_hashes: int64[n], sorted hashes of the new keys.
         prefixes: uint64[n], sorted first words of the new contents; empty if they are not known.
         wanted_groups: Groups of the new examples.
-        keys: Keys of the dataset whose hash is among these, each with its content.
+        patterns: The pattern that found them in keys, if one did: it finds those of old examples without a group too.
+        keys: Keys of the dataset whose hash is among these, each with its raw file.
         contents: Contents of the dataset whose first word is among these, with an example for each split.
         groups: Groups that both have, with their splits.
     """
@@ -172,7 +246,8 @@ class _Search:
     key_hashes: npt.NDArray[np.int64]
     prefixes: npt.NDArray[np.uint64]
     wanted_groups: pa.Array
-    keys: dict[str, bytes] = field(default_factory=dict)
+    patterns: list[str]
+    keys: dict[str, _KnownFile] = field(default_factory=dict)
     contents: dict[bytes, dict[str, Twin]] = field(default_factory=dict)
     groups: dict[str, set[str]] = field(default_factory=dict)
 
@@ -183,18 +258,28 @@ class _Search:
         prefixes = grouping.digest_prefixes(contents) if contents_known(good) else np.zeros(0, np.uint64)
         groups = groups_of(good, options)
         names = pa.array([], pa.string()) if groups is None else pc.unique(groups).drop_null().cast(pa.string())
-        return cls(np.sort(hashes), np.sort(prefixes), names)
+        patterns = [options.group_by] if options.group_by is not None and has_group(options.group_by) else []
+        return cls(np.sort(hashes), np.sort(prefixes), names, patterns)
 
-    def add(self, split: str, index: pa.Table) -> None:
-        """Search an index; its columns are _COLUMNS."""
+    def add(self, split: str, index: pa.Table, *, has_sizes: bool) -> None:
+        """Search an index.
+
+        Args:
+            split: Its split.
+            index: Its columns _COLUMNS.
+            has_sizes: Whether its sizes are those of raw files; otherwise only those of images that nothing changed.
+        """
         rows = index.take(_found(index["key_hash"].to_numpy(), self.key_hashes))
-        self.keys.update(zip(rows["key"].to_pylist(), rows["content_sha256"].to_pylist(), strict=True))
+        names = ("key", "content_sha256", "source_bytes", "changes")
+        for key, content, num_bytes, changes in zip(*(rows[name].to_pylist() for name in names), strict=True):
+            self.keys[key] = _KnownFile(content, num_bytes if has_sizes or not changes else None)
         rows = index.take(_found(grouping.digest_prefixes(index["content_sha256"]), self.prefixes))
         columns = (rows[name].to_pylist() for name in ("content_sha256", "key", "label_name"))
         for content, key, label_name in zip(*columns, strict=True):
             self.contents.setdefault(content, {}).setdefault(split, Twin(key, label_name))
         if len(self.wanted_groups):
-            both = pc.unique(index["group"].filter(pc.is_in(index["group"], self.wanted_groups)))
+            groups = filled_groups(index, self.patterns)
+            both = pc.unique(groups.filter(pc.is_in(groups, self.wanted_groups)))
             for name in both.to_pylist():
                 self.groups.setdefault(name, set()).add(split)
 

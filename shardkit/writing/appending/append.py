@@ -5,15 +5,19 @@ dataset or the new one. The manifest from before is kept under its digest first,
 """
 
 import contextlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from shardkit import naming
 from shardkit.dataset.manifest import Manifest, Shard, dataset_folder, read_manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.errors import CallError, DataError, ShardkitError, StaleRunError
+from shardkit.naming import counted, printable
 from shardkit.planning import plan_file
 from shardkit.planning.checks.finding import Finding
+from shardkit.planning.choosing import NothingNewError
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import SourceOptions
@@ -30,7 +34,7 @@ from shardkit.writing.output.run_log import RunLog
 from shardkit.writing.output.run_token import Run, claimed
 from shardkit.writing.progress import ProgressListener, Silent
 from shardkit.writing.publishing import CountedShard
-from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, RejectLimit
+from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED, REJECTED_SHOWN, RejectLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,8 @@ class AppendOutcome:
         seconds: Duration of this run.
         finished_before: Number of shards that an earlier run had finished.
         unchanged: Whether the dataset had the source's examples already, so that nothing was written.
+        left_out: If only a part of the source's files is in the dataset, and none of the others is new and good: the
+            number of files by the kind or the reason why each was left out.
         findings: Facts about the source that the user should check; see `shardkit.planning.checks`.
     """
 
@@ -52,6 +58,7 @@ class AppendOutcome:
     finished_before: int = 0
     unchanged: bool = False
     findings: tuple[Finding, ...] = ()
+    left_out: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass
@@ -66,6 +73,7 @@ class Append:
         source_options: How the source is read.
         limit: Maximum number or share of rejected images.
         skip_existing: Whether images that the dataset has are left out instead of refused.
+        readmit: Whether images that were removed from the dataset may come in again.
         overwrite: Whether another append that is not finished may be discarded.
         listener: Receives messages and progress.
         log: The events of this run.
@@ -79,6 +87,7 @@ class Append:
     source_options: SourceOptions = field(default_factory=SourceOptions)
     limit: RejectLimit = field(default_factory=lambda: RejectLimit.parse(DEFAULT_MAX_REJECTED))
     skip_existing: bool = False
+    readmit: bool = False
     overwrite: bool = False
     listener: ProgressListener = field(default_factory=Silent)
     log: RunLog = field(default_factory=RunLog)
@@ -129,13 +138,18 @@ class Append:
             listener=self.listener,
             log=self.log,
             call=self.call,
-            addition=Addition(self.manifest, self.skip_existing),
+            addition=Addition(self.manifest, self.skip_existing, self.readmit),
         )
         try:
             outcome = conversion.run()
         except AlreadyAppendedError as there:
             _remove_unused(root, folder)
             return AppendOutcome(self.manifest, there.folder, self.log.seconds, unchanged=True)
+        except NothingNewError as nothing:
+            if nothing.has_written:
+                root.remove_tree(folder)
+            _remove_unused(root, folder)
+            return self._nothing_new(nothing)
         except CallError as error:
             _remove_unused(root, folder)
             raise (error if self.call.dataset is None else for_append(error, self.call.dataset)) from None
@@ -146,6 +160,18 @@ class Append:
         with self.listener.phase("publishing", None):
             manifest = self._publish(root, run, folder)
         return AppendOutcome(manifest, folder, self.log.seconds, outcome.finished_before, findings=outcome.findings)
+
+    def _nothing_new(self, nothing: NothingNewError) -> AppendOutcome:
+        """Return the outcome of an append that has nothing to add; print the rejects, because no list is written."""
+        rejected: list[dict[str, Any]] = nothing.rejected.to_pylist()
+        lines = [f"  {printable(row['key'])}: {row['reason']}: {row['message']}" for row in rejected[:REJECTED_SHOWN]]
+        if len(rejected) > REJECTED_SHOWN:
+            lines.append(f"  … and {len(rejected) - REJECTED_SHOWN} more")
+        if lines:
+            self.listener.say("\n".join([f"{counted(len(rejected), 'image')} of SOURCE left out:", *lines]), "warning")
+        reasons = Counter(row["reason"] for row in rejected)
+        left_out = {**nothing.left_out, **reasons}
+        return AppendOutcome(self.manifest, None, self.log.seconds, unchanged=True, left_out=left_out)
 
     def _refuse_changed(self, root: Folder) -> None:
         """Refuse a dataset that another run has changed since its options were taken."""

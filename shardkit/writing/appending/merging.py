@@ -47,6 +47,7 @@ def merged_manifest(
     generation = own.model_copy(update={"folder": folder, "previous": dataset.digest})
     generations = [*dataset.history, generation]
     raw = part.to_bytes()
+    has_list = any(file.path == naming.WITHDRAWN for file in part.files)  # the last list counts
     part_files = [
         *(file.model_copy(update={"path": f"{folder}/{file.path}"}) for file in part.files),
         File(path=f"{folder}/{naming.MANIFEST}", num_bytes=len(raw), sha256=sha256_hex(raw)),
@@ -69,6 +70,7 @@ def merged_manifest(
             ),
             "files": [*dataset.files, *part_files],
             "software": dataset.software,
+            "withdrawn": part.withdrawn if has_list else dataset.withdrawn,
             "generations": generations,
         }
     )

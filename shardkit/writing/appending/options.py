@@ -1,29 +1,18 @@
 """Options of the conversion of appended examples: those of the dataset, unless the user overrules them."""
 
-from collections.abc import Mapping
-from dataclasses import fields, replace
-from fractions import Fraction
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from shardkit.dataset.manifest import Manifest
-from shardkit.images.stored.options import StoredForm, parse_size
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.options_text import option_words
+from shardkit.planning.rules import rules_of
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import SourceOptions
 
-# Number of shards: the dataset's would be too many for a small part, so it follows from the size.
-_KEPT = (
-    "splits",
-    "splits_of",
-    "split_by",
-    "shard_bytes",
-    "pipelines",
-    "seed",
-    "check",
-    "group_by",
-    "dedupe",
-    "max_file_bytes",
-)
+# Fields of ConvertOptions that may differ for appended examples.
+OVERRULED = ("splits", "splits_of", "group_by", "shards", "shard_bytes", "pipelines", "max_file_bytes")
 
 
 def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> ConvertOptions:
@@ -36,33 +25,30 @@ def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> Conver
     Raises:
         CallError: The options do not go together.
     """
-    written = manifest.options
-    names = (*_KEPT, *(one.name for one in fields(StoredForm)))
-    kept = {name: _value(name, written[name]) for name in names if name in written}
-    made = {**kept, "name": manifest.name, "appended_to": manifest.digest, **changed}
+    made = {**rules_of(manifest.options), "name": manifest.name, "appended_to": manifest.digest, **changed}
     return ConvertOptions(**made)
 
 
-def _value(name: str, written: Any) -> Any:
-    """Return an option's value; the inverse of ConvertOptions.as_json."""
-    if name == "splits":
-        return None if written is None else {split: Fraction(share) for split, share in written.items()}
-    if name == "splits_of":
-        return tuple(written)
-    return parse_size(written) if name == "size" and written is not None else written
+def as_in_dataset(source_options: SourceOptions, options: ConvertOptions, manifest: Manifest) -> SourceOptions:
+    """Return the options of a source that is read like the dataset's.
 
+    The column of the dataset's groups is read, and whole numbers in a table are numbers of the dataset's classes; they
+    are names if the classes are whole numbers themselves.
 
-def with_dataset_classes(source_options: SourceOptions, manifest: Manifest) -> SourceOptions:
-    """Return the options of a source in whose tables whole numbers are numbers of the dataset's classes.
-
-    If the classes are whole numbers themselves, the numbers in a table are names.
+    Args:
+        source_options: Options of the source that the user gave.
+        options: See generation_options.
+        manifest: The dataset's manifest.
     """
+    source_options = replace(source_options, group_by=options.group_by)
     if not manifest.classes or all(name.removeprefix("-").isdecimal() for name in manifest.classes):
         return source_options
     return replace(source_options, classes=tuple(manifest.classes))
 
 
-def append_call(dataset: str, source: str, source_options: SourceOptions, changed: Mapping[str, Any]) -> UserCall:
+def append_call(
+    dataset: str, source: str, source_options: SourceOptions, changed: Mapping[str, Any], flags: Sequence[str] = ()
+) -> UserCall:
     """Return the user's call, for the commands in errors.
 
     Args:
@@ -70,9 +56,13 @@ def append_call(dataset: str, source: str, source_options: SourceOptions, change
         source: SOURCE as the user wrote it.
         source_options: Options of the source that the user gave.
         changed: See generation_options.
+        flags: Options of the append itself.
     """
     call = UserCall.of(source, source_options, ConvertOptions(**changed))
-    # None is the default of a conversion, but not of an addition: it keeps the dataset's shares.
-    own = (("--splits", "own"),) if changed.get("splits", ()) is None else ()
+    # None is the default of a conversion, but not of an addition, which has the dataset's rule.
+    own = (
+        *((flag,) for flag in flags),
+        *(option_words(name, None) for name in ("splits", "group_by") if changed.get(name, ()) is None),
+    )
     options, of_conversion = (*call.options, *own), (*call.of_conversion, *own)
     return replace(call, dataset=dataset, options=options, of_conversion=of_conversion)

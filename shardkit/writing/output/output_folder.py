@@ -17,7 +17,8 @@ from shardkit.storage import TEMPORARY, Folder, open_folder
 from shardkit.writing.output.shard_reports import REPORTS
 
 _CLASS_NAMES = label_files({**CLASSIFICATION, LABELS: CLASS_LABELS, OBJECT_LABELS: CLASS_LABELS})
-_DATASET_FILES = {naming.MANIFEST, naming.REJECTED, naming.RUN_LOG, DATASET_INFO, FEATURES, *_CLASS_NAMES}
+_LISTS = {naming.REJECTED, naming.WITHDRAWN}
+_DATASET_FILES = {naming.MANIFEST, *_LISTS, naming.RUN_LOG, DATASET_INFO, FEATURES, *_CLASS_NAMES}
 
 SOURCE_CHANGED = "the source's files have changed"
 REMOVING = f"{naming.WORK_FOLDER}/removing.json"  # names that `clear` has not removed yet

@@ -5,7 +5,7 @@ import inspect
 import numpy as np
 
 from shardkit import api
-from shardkit.call_arguments import option_values
+from shardkit.call_arguments import conversion_values
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.examples.sequence import Examples
@@ -16,7 +16,7 @@ from shardkit.testing import convert_without_beam, files_of
 def convert(source, output, **options):
     """Convert as `shardkit.convert` does with these arguments, without Beam; the manifest."""
     defaults = {name: one.default for name, one in inspect.signature(api.convert).parameters.items()}
-    source_options, converting = option_values({**defaults, **options})
+    source_options, converting = conversion_values(str(source), {**defaults, **options}, lambda text: None)
     return convert_without_beam(str(source), str(output), converting, source_options=source_options)
 
 

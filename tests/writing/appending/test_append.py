@@ -252,8 +252,9 @@ def test_keys_that_the_dataset_has_are_refused_and_left_out_on_request(dataset, 
         append_without_beam(str(dataset), str(grown))
     outcome = append_without_beam(str(dataset), str(grown), skip_existing=True)
     assert set(rows(dataset)) - set(rows(f"{dataset}@sha256:{first_digest(dataset)}")) == {"bee/new.png"}
-    assert outcome.manifest.rejected.by_reason == {"duplicate": 20}
-    assert outcome.manifest.source.duplicates == 0
+    assert outcome.manifest.rejected.num_examples == 0, "known images are no rejects"
+    assert outcome.manifest.generations[1].source.skipped == {"already in the dataset": 20}
+    assert (outcome.manifest.source.num_files, outcome.manifest.source.duplicates) == (21, 0)
     (grown / "ant" / "001.png").write_bytes(picture(501))
     with pytest.raises(DataError, match=r"1 key of SOURCE with other bytes, such as 'ant/001.png'; append adds"):
         append_without_beam(str(dataset), str(grown), skip_existing=True)
@@ -266,9 +267,12 @@ def test_without_contents_keys_are_known_and_duplicates_are_not(source, tmp_path
     outcome = append_without_beam(str(output), str(added))
     assert outcome.manifest.source.duplicates is None
     assert problems(output) == []
-    again = write_class_folders(tmp_path / "again", {"ant": 2, "bee": 2}, width=9)
+    again = write_class_folders(tmp_path / "again", {"ant": 2, "bee": 2})
     with pytest.raises(DataError, match="has 4 keys of the 4"):
         append_without_beam(str(output), str(again))
+    write_tree(again, {"ant/000.png": picture(0, width=9)})  # of another size
+    with pytest.raises(DataError, match="1 key of SOURCE with other bytes"):
+        append_without_beam(str(output), str(again), skip_existing=True)
 
 
 def test_groups_of_the_dataset_keep_their_split(tmp_path):

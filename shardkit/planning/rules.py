@@ -1,0 +1,202 @@
+"""The rules of a dataset: options that its later life keeps, in `append` and when it is converted again.
+
+A conversion of a dataset that forgot them would write a dataset to which the next `append` adds every image at full
+size, with its GPS position, into `train`. So a dataset that is converted passes its rules on, unless the user gives
+others. Splits and groups of the examples are not made anew for this: the rule is only kept for what is appended later.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from fractions import Fraction
+from typing import Any
+
+from shardkit.dataset.manifest import Manifest
+from shardkit.errors import CallError
+from shardkit.images.stored.options import StoredForm, parse_size
+from shardkit.naming import counted, printable
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.options_text import option_text, option_words
+from shardkit.planning.user_call import UserCall
+from shardkit.sources import SourceOptions
+from shardkit.sources.commands import Command, refusal
+from shardkit.sources.datasets.opening import may_be_divided
+
+_FORM = tuple(one.name for one in fields(StoredForm))
+# Numbers of shards are no rule: those of a dataset would be too many for a small part.
+RULES = (
+    *("splits", "splits_of", "split_by", "seed", "group_by", "dedupe"),
+    *("check", "max_file_bytes", "shard_bytes", "pipelines"),
+    *_FORM,
+)
+_DEFAULTS = {one.name: one.default for one in fields(ConvertOptions)}
+_OF_SIZE = ("fit", "mask_padding")
+_SHOWN = 3  # datasets in a message
+
+
+def rules_of(written: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the rules in the options of a manifest, by their names in ConvertOptions: the inverse of `as_json`."""
+    return {name: _value(name, written[name]) if name in written else _DEFAULTS[name] for name in RULES}
+
+
+def _value(name: str, written: Any) -> Any:
+    if name == "splits":
+        return None if written is None else {split: Fraction(share) for split, share in written.items()}
+    if name == "splits_of":
+        return tuple(written)
+    return parse_size(written) if name == "size" and written is not None else written
+
+
+@dataclass(frozen=True, slots=True)
+class InheritedOptions:
+    """The options of a conversion of datasets.
+
+    Attributes:
+        options: The options.
+        sentence: What was kept and what the user changed; None if the source is no dataset.
+    """
+
+    options: ConvertOptions
+    sentence: str | None = None
+
+
+def inherit(
+    given: Mapping[str, Any], manifests: Sequence[Manifest], source: str, source_options: SourceOptions
+) -> InheritedOptions:
+    """Return the user's options with the rules of the datasets that are converted.
+
+    Args:
+        given: Fields of ConvertOptions that the user gave.
+        manifests: The datasets; empty if the source is none.
+        source: SOURCE as the user wrote it.
+        source_options: Options of the source.
+
+    Raises:
+        CallError: The options do not go together, or the datasets have different rules and the user gave none of them.
+    """
+    if not manifests:
+        return InheritedOptions(ConvertOptions(**given))
+    every = [rules_of(one.options) for one in manifests]
+    replaced = _replaced(given)
+    fixed = {*given, *replaced}
+    differing = [name for name in RULES if name not in fixed and any(one[name] != every[0][name] for one in every)]
+    if differing:
+        raise _different_rules(differing, every, manifests, given, source, source_options)
+    kept = {name: value for name, value in every[0].items() if name not in fixed}
+    if "group_by" in given and all(given["group_by"] == one["group_by"] for one in every):
+        kept["group_by"] = given["group_by"]  # the examples keep their groups, also those from a column
+    made = {**given, **kept}
+    inherited = frozenset(kept)
+    if kept.get("splits") is not None:
+        made["kept_splits"] = "made" if all(map(may_be_divided, manifests)) else "own"
+    options = ConvertOptions(**made, inherited=inherited)
+    return InheritedOptions(options, _sentence(options, every, manifests))
+
+
+def _replaced(given: Mapping[str, Any]) -> set[str]:
+    """Return the rules that lose their meaning with those that the user gave."""
+    replaced: set[str] = set()
+    if given.get("resize") is not None or given.get("max_side") is not None:
+        replaced |= {"size", *_OF_SIZE}
+    if "size" in given:
+        replaced |= {"resize", "max_side"} if given["size"] is not None else set(_OF_SIZE)
+    if given.get("fit") == "crop":
+        replaced.add("mask_padding")
+    if "splits" in given or "splits_of" in given:
+        replaced |= {"splits", "splits_of"}
+    return replaced.difference(given)
+
+
+def _different_rules(
+    differing: Sequence[str],
+    every: Sequence[Mapping[str, Any]],
+    manifests: Sequence[Manifest],
+    given: Mapping[str, Any],
+    source: str,
+    source_options: SourceOptions,
+) -> CallError:
+    """Return the error for datasets with different rules: all of them with their values, and a command for each."""
+    urls = [printable(one.root.url) for one in manifests]
+    texts = [_texts(differing, one) for one in every]
+    shown = [f"{url} has {' '.join(words.values())}" for url, words in zip(urls, texts, strict=True)]
+    problem = (
+        f"the datasets have different rules, and the new one needs one value of each ({'; '.join(shown[:_SHOWN])}"
+        f"{'; …' if len(shown) > _SHOWN else ''})"
+    )
+    call = UserCall.of(source, source_options, ConvertOptions(**_of_one(given, every[0])))
+    can_divide = all(map(may_be_divided, manifests))
+    commands: dict[tuple[str, ...], Command] = {}
+    for url, rules in zip(urls, every, strict=True):
+        words = [
+            word
+            for name in differing
+            if name != "splits_of"
+            for word in option_words(name, _written(name, rules) if name != "splits" or can_divide else None)
+        ]
+        command = call.command(f"the rules of {url}", more=words)
+        commands.setdefault(command.options, command)
+    return refusal(problem, list(commands.values()))
+
+
+def _of_one(given: Mapping[str, Any], rules: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the user's options such that they are valid, and only the user's are those of the call."""
+    replaced = _replaced(given)
+    kept = {name: value for name, value in rules.items() if name not in given and name not in replaced}
+    return {**given, **kept, "inherited": frozenset(kept), "kept_splits": "own" if kept.get("splits") else None}
+
+
+def _texts(names: Sequence[str], rules: Mapping[str, Any]) -> dict[str, str]:
+    """Return rules as options; the source's own splits and no limit are options too."""
+    return {name: option_text(name, _written(name, rules)) for name in names if name != "splits_of" or rules[name]}
+
+
+def _written(name: str, rules: Mapping[str, Any]) -> Any:
+    """Return the value of a rule as the manifest has it."""
+    value = rules[name]
+    if name == "size" and value is not None:
+        return "x".join(map(str, value))
+    return list(value) if name == "splits_of" else value
+
+
+def _sentence(options: ConvertOptions, every: Sequence[Mapping[str, Any]], manifests: Sequence[Manifest]) -> str:
+    """Return which rules of the datasets are kept and which are changed."""
+    now = {name: getattr(options, name) for name in RULES}
+    kept = [name for name in RULES if name in options.inherited and now[name] != _DEFAULTS[name]]
+    changed = [name for name in RULES if name not in options.inherited and any(now[name] != one[name] for one in every)]
+    parts = [f"kept {' '.join(_texts(kept, now).values()) or 'the defaults'}"]
+    if changed:
+        before = f"{' '.join(_texts(changed, every[0]).values())} " if len(every) == 1 else ""
+        parts.append(f"changed {before}to {' '.join(_texts(changed, now).values())}")
+    urls = [printable(one.root.url) for one in manifests]
+    where = ", ".join(urls) if len(urls) <= _SHOWN else counted(len(urls), "dataset")
+    return f"rules of {where}: {', '.join(parts)}"
+
+
+def refuse_other_rules(manifest: Manifest, given: Mapping[str, Any], overruled: Sequence[str], call: UserCall) -> None:
+    """Refuse rules for appended examples that differ from those of their dataset.
+
+    Args:
+        manifest: The dataset.
+        given: Fields of ConvertOptions that the user gave.
+        overruled: Names of the rules that an append may overrule.
+        call: The call without the rules that may not be overruled.
+
+    Raises:
+        CallError: A rule differs; the message has a command for each way on.
+    """
+    rules = rules_of(manifest.options)
+    other = [name for name in RULES if name in given and name not in overruled and given[name] != rules[name]]
+    if not other:
+        return
+    before, wanted = (" ".join(_texts(other, one).values()) for one in (rules, given))
+    dataset = call.dataset or manifest.root.url
+    words = tuple(word for name in other for word in option_words(name, _written(name, given)))
+    problem = f"{printable(dataset)}: it was made with {before}, and {wanted} would give appended images another rule"
+    raise refusal(
+        problem,
+        [
+            call.command("append by the dataset's rule"),
+            replace(call, dataset=None, also=(), options=()).command(
+                "a dataset with the new rule, to which you then append", more=words, source=dataset
+            ),
+        ],
+    )
