@@ -20,6 +20,7 @@ from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.threads import ThreadChecker
 from shardkit.writing.progress import Silent
 
+from ..cli.calling import call
 from ..dataset.foreign.records import coco, jpeg, write
 
 NAMES = {"image/filename", "image/source_id"}  # without them, records are numbered
@@ -124,22 +125,15 @@ def test_equal_files_read_by_other_names_are_compared(tmp_path):
     ]
 
 
-def test_converting_is_refused_with_the_command_that_works(tmp_path):
+def test_images_are_appended_to_what_the_printed_command_converts(tmp_path, monkeypatch):
     adopted(tmp_path / "my old", into=tmp_path / "into")
     write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
-    convert_without_beam(str(tmp_path / "in"), str(tmp_path / "ants"))
-    for refused in (
-        lambda: convert_without_beam(str(tmp_path / "into"), str(tmp_path / "new")),
-        lambda: convert_without_beam(
-            str(tmp_path / "ants"), str(tmp_path / "new"), source_options=SourceOptions(also=(str(tmp_path / "into"),))
-        ),
-        lambda: append_without_beam(str(tmp_path / "into"), str(tmp_path / "in")),
-    ):
-        with pytest.raises(CallError, match="holds adopted TFRecords") as caught:
-            refused()
-        command = shlex.split(str(caught.value).splitlines()[-1], comments=True)
-        assert command == ["shardkit", "convert", str(tmp_path / "my old"), "OUT", "--layout", "tfrecord"]
-    assert not (tmp_path / "new" / "manifest.json").exists()
+    refused = call("append", tmp_path / "into", tmp_path / "in")
+    assert refused.exit_code == 2
+    program, *arguments = shlex.split(refused.stderr.splitlines()[-1], comments=True)
+    monkeypatch.chdir(tmp_path)
+    assert (program, call(*arguments).exit_code) == ("shardkit", 0)
+    assert diff_datasets(read_manifest("into"), read_manifest("OUT")).equal
 
 
 @pytest.mark.parametrize("with_indexes", [True, False])
