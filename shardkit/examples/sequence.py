@@ -22,9 +22,10 @@ from shardkit.dataset.conditions import Condition
 from shardkit.dataset.index import SCHEMA
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.pinning import pinned
+from shardkit.dataset.readopting import made_again
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
-from shardkit.errors import CONVERT_AGAIN, CallError, ManifestError, RecordError, UnknownNameError
+from shardkit.errors import CallError, ManifestError, RecordError, UnknownNameError
 from shardkit.examples.example import Example, Schema
 from shardkit.examples.key_lookup import KeyLookup, similar_keys
 from shardkit.examples.reading import named_errors
@@ -255,7 +256,7 @@ class Examples(Sequence[Example]):
             data = unframe(block, length, start)
         except RecordError as error:
             where = f"{self._schema.dataset}/{path}, record {record} ({self._table['key'][row].as_py()})"
-            msg = f"{where}: {error}; restore the shard or {CONVERT_AGAIN}"
+            msg = f"{where}: {error}; restore the shard or {made_again(self.manifest.root)}"
             raise RecordError(msg) from None
         key = self._table["key"][row].as_py() if self._schema.stored_as else None
         return Example(data, self._schema, path, record, offset, key)

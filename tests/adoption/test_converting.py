@@ -8,14 +8,14 @@ from PIL import Image
 import shardkit
 from shardkit.comparison import diff_datasets
 from shardkit.dataset.manifest import read_manifest
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError
 from shardkit.storage import LocalFolder
 from shardkit.testing import append_without_beam
 from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.threads import ThreadChecker
 from shardkit.writing.progress import Silent
 
-from ..dataset.foreign.records import coco, imagenet, jpeg, melanoma, write
+from ..dataset.foreign.records import coco, imagenet, jpeg, melanoma, picture, write
 from ..sources.datasets.converting import convert
 
 NAMES = {1: ("n01", "tench"), 2: ("n02", "shark")}
@@ -126,3 +126,49 @@ def test_a_record_that_changed_after_it_was_adopted_is_rejected(tmp_path):
     for check in ("decode", "header"):
         manifest = convert(tmp_path / "old", tmp_path / check, check=check)
         assert manifest.rejected.by_reason == {"damaged": 2}
+
+
+def test_masks_and_images_without_labels_are_adopted_and_converted(tmp_path):
+    masks = [{"image": picture("PNG", i), "segmentation_mask": grey(i, "L"), "filename": str(i)} for i in range(3)]
+    write(tmp_path / "masks" / "train-0.tfrecord", masks)
+    with_masks = shardkit.adopt(tmp_path / "masks", classes=["sky", "road"])
+    write(tmp_path / "plain" / "test-0.tfrecord", [{"x": jpeg(i), "place": f"room {i}"} for i in range(3)])
+    with pytest.raises(
+        DataError, match="usual name for labels; name one with --label-feature, or add --unlabelled"
+    ):
+        shardkit.adopt(tmp_path / "plain")
+    plain = shardkit.adopt(tmp_path / "plain", unlabelled=True)
+    for name, before in (("masks", with_masks), ("plain", plain)):
+        assert problems(tmp_path / name) == []
+        for check in ("decode", "header"):
+            convert(tmp_path / name, tmp_path / f"{name}-{check}", check=check)
+            found = diff_datasets(before, read_manifest(str(tmp_path / f"{name}-{check}")))
+            assert (found.equal, found.num_same) == (True, 3), found.as_json()
+    assert with_masks.classes == ["sky", "road"]
+    assert shardkit.open(str(tmp_path / "masks-decode"), "train")["1"].mask().tolist() == [[1] * 12] * 8
+    assert shardkit.open(str(tmp_path / "plain"), "test")[2]["place"] == "room 2"
+    assert shardkit.open(str(tmp_path / "plain"), "test")[2].labels == []
+
+
+@pytest.mark.parametrize(
+    ("mask", "sentence"),
+    [
+        (lambda: grey(1, "P"), "the mask is a PNG, and the reader gets numbers from grey PNGs"),
+        (lambda: grey(1, "1"), "the mask is a PNG, and the reader gets numbers from grey PNGs"),
+        (lambda: picture("PNG"), "the mask is a PNG, and the reader gets numbers from grey PNGs"),
+        (jpeg, "the mask is a JPEG"),
+        (lambda: grey(1, "L", (3, 3)), "the mask has 3 x 3 pixels, the image 12 x 8"),
+    ],
+)
+def test_a_mask_whose_numbers_the_reader_would_not_get_is_refused(mask, sentence, tmp_path):
+    write(tmp_path / "old" / "a.tfrecord", [{"image": jpeg(), "image/mask": mask()}])
+    with pytest.raises(DataError, match=sentence) as caught:
+        shardkit.adopt(tmp_path / "old", label_feature="image/mask")
+    assert "shardkit convert" not in str(caught.value)  # which reads no masks of others
+
+
+def grey(number, mode, size=(12, 8)):
+    """A mask of one class."""
+    file = io.BytesIO()
+    Image.new(mode, size, number).save(file, "PNG")
+    return file.getvalue()

@@ -151,14 +151,20 @@ def test_no_conversion_removes_adopted_records(with_indexes, overwrite, tmp_path
     assert files_of(LocalFolder(str(tmp_path / "old"))) == before
 
 
-def test_a_dataset_of_shardkit_is_not_adopted(tmp_path):
+def test_a_dataset_of_shardkit_is_adopted_elsewhere_only_in_all_its_generations(tmp_path):
     write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
     convert_without_beam(str(tmp_path / "in"), str(tmp_path / "out"))
-    for into in (None, tmp_path / "into"):
+    for number, names in enumerate((["ant", "bee"], ["ant", "bee", "cat", "dog"])):
         with pytest.raises(CallError, match="there is nothing to adopt"):
-            shardkit.adopt(tmp_path / "out", into=into)
-        write_class_folders(tmp_path / "more", {"cat": 1, "dog": 1})
-        append_without_beam(str(tmp_path / "out"), str(tmp_path / "more"))
+            shardkit.adopt(tmp_path / "out")
+        into = shardkit.adopt(tmp_path / "out", into=tmp_path / f"into{number}")
+        found = diff_datasets(read_manifest(str(tmp_path / "out")), into)
+        assert (into.classes, found.equal) == (names, True)
+        if number == 0:
+            write_class_folders(tmp_path / "more", {"cat": 1, "dog": 1})
+            append_without_beam(str(tmp_path / "out"), str(tmp_path / "more"))
+            (tmp_path / "out" / "append-0002").mkdir()  # of an append that was killed
+            shutil.copy(tmp_path / "out" / "train-00000-of-00001.tfrecord", tmp_path / "out" / "append-0002")
     write(tmp_path / "old" / FILE, RECORDS)
     with pytest.raises(CallError, match="its manifest is not replaced"):
         shardkit.adopt(tmp_path / "old", into=tmp_path / "out", overwrite=True)

@@ -5,7 +5,6 @@ class each, no record is read before it is written. Other annotations are in the
 """
 
 import dataclasses
-import posixpath
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, BinaryIO
@@ -19,19 +18,21 @@ from shardkit.dataset import example
 from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
 from shardkit.dataset.features import MASK, Feature
 from shardkit.dataset.manifest import Shard, find_dataset
+from shardkit.dataset.readopting import made_again
 from shardkit.dataset.records import record_data
 from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.stored_names import StoredAs, names_in_records, with_own_names
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
-from shardkit.errors import CONVERT_AGAIN, DataError, RecordError, SourceChangedError
+from shardkit.errors import CONVERT_AGAIN, RecordError, SourceChangedError
 from shardkit.hashing import canonical_json, sha256_hex
-from shardkit.naming import DATASET_LAYOUT, counted
+from shardkit.naming import DATASET_LAYOUT
 from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
 from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
 from shardkit.sources.datasets import columns
 from shardkit.sources.datasets.changes import RowChanges
+from shardkit.sources.datasets.shard_files import shard_files
 from shardkit.sources.listing import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, GROUP, OFFSET, PATH, Listing, Source
-from shardkit.storage import Entry, Folder, os_errors_as
+from shardkit.storage import Folder, open_folder, os_errors_as
 
 _INDEX_COLUMNS = [
     *("offset", "length", "key", "label", "label_name", "labels", "height", "width", "format", "image_start"),
@@ -173,9 +174,11 @@ class ShardkitDataset(Source):
                 msg = f"{member.url}: the dataset was replaced while it was read; {CONVERT_AGAIN}"
                 raise SourceChangedError(msg)
         mtimes = {path: mtime_ns for path, _, mtime_ns in shard_files(self.folder, [one.shard for one in self.shards])}
-        changed = next((one.shard.path for one in self.shards if mtimes[one.shard.path] != one.mtime_ns), None)
+        changed = next((one for one in self.shards if mtimes[one.shard.path] != one.mtime_ns), None)
         if changed is not None:
-            msg = f"{self.folder.url}/{changed}: the shard was written while it was read; {CONVERT_AGAIN}"
+            where = f"{self.folder.url}/{changed.shard.path}"
+            again = made_again(open_folder(self.members[changed.member].url))
+            msg = f"{where}: the shard was written while it was read; {again}"
             raise SourceChangedError(msg)
 
     def list_part(self, part: DatasetPart, batch_rows: int) -> Iterator[Listing]:
@@ -302,28 +305,3 @@ class ShardkitDataset(Source):
 def _annotated_size(row: Mapping[str, Any]) -> tuple[int, int]:
     """Return the width and height that the boxes of a row become pixels of; (0, 0) if they stay fractions."""
     return row.get(ANNOTATED_WIDTH.name) or 0, row.get(ANNOTATED_HEIGHT.name) or 0
-
-
-def shard_files(folder: Folder, shards: list[Shard]) -> Iterator[tuple[str, int, int]]:
-    """Yield path, size and modification time of the TFRecord file of each shard; each folder is listed once.
-
-    Raises:
-        DataError: A file is missing.
-    """
-    found: dict[str, Entry] = {}
-    for parent in dict.fromkeys(posixpath.dirname(shard.path) for shard in shards):
-        with os_errors_as("list the dataset", f"{folder.url}/{parent}".rstrip("/")):
-            found |= {posixpath.join(parent, entry.name): entry for entry in folder.scan(parent)}
-    for shard in shards:
-        entry = found.get(shard.path)
-        if entry is None:
-            msg = f"{folder.url}/{shard.path}: the shard is missing; restore it or {CONVERT_AGAIN}"
-            raise DataError(msg)
-        yield shard.path, entry.num_bytes, entry.mtime_ns
-
-
-def size_problem(path: str, found: int, shard: Shard) -> str | None:
-    """Return why a TFRecord file cannot be the manifest's; None if it can."""
-    if found == shard.num_bytes:
-        return None
-    return f"{path}: the shard has {counted(found, 'byte')}, the manifest says {shard.num_bytes:,}"

@@ -9,11 +9,12 @@ from shardkit.dataset.conditions import Condition
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
+from shardkit.dataset.readopting import made_again
 from shardkit.dataset.tfds_metadata import DATASET_INFO
-from shardkit.errors import CONVERT_AGAIN, CallError, DataError
+from shardkit.errors import CallError, DataError
 from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, records_of_index
 from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
-from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset, shard_files, size_problem
+from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset
 from shardkit.sources.datasets.several import (
     common_folder,
     keys_of,
@@ -21,6 +22,7 @@ from shardkit.sources.datasets.several import (
     refuse_other_features,
     refuse_repeated_keys,
 )
+from shardkit.sources.datasets.shard_files import shard_files, size_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
@@ -102,7 +104,7 @@ def _parts(number: int, manifest: Manifest, path: str) -> Iterator[DatasetPart]:
     files = shard_files(root, [shard for _, shard in manifest.shards()])
     for (split, shard), (name, num_bytes, mtime_ns) in zip(manifest.shards(), files, strict=True):
         if problem := size_problem(f"{root.url}/{name}", num_bytes, shard):
-            msg = f"{problem}; restore it or {CONVERT_AGAIN}"
+            msg = f"{problem}; restore it or {made_again(root)}"
             raise DataError(msg)
         if shard.num_examples:
             index = shard.index.model_copy(update={"path": join(path, shard.index.path)})
