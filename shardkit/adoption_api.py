@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from shardkit.errors import CallError
 from shardkit.extras import require_extra
 from shardkit.option_values import LabelType, check_choice
 
@@ -23,6 +24,7 @@ def adopt(
     image_feature: str | None = None,
     label_feature: str | None = None,
     label_type: LabelType = "auto",
+    unlabelled: bool = False,
     key_feature: str | None = None,
     name: str | None = None,
     overwrite: bool = False,
@@ -41,10 +43,11 @@ def adopt(
         splits: Pattern of the paths of each split's files, such as ``{"train": "fold[0-3]*", "test": "fold4*"}``, or
             the split of all files. None for what the names of folders and files say.
         classes: Class names, in the order of the labels' numbers; None for those of TFDS's files or of the records,
-            else numbers.
+            else numbers. If `overwrite` replaces an adoption that was given names, None keeps these.
         image_feature: Feature that holds the encoded image; None to detect it.
-        label_feature: Feature that holds the label; None to detect it.
+        label_feature: Feature that holds the label, or a mask; None to detect it.
         label_type: Whether labels are classes or numbers for regression.
+        unlabelled: Whether the records have no labels.
         key_feature: Feature whose texts are the keys; None to use one that names the image if its texts are unique,
             else the file and the record's number.
         name: Name of the dataset; None for that of its folder.
@@ -58,14 +61,15 @@ def adopt(
         The manifest.
 
     Raises:
-        CallError: An argument is wrong or does not fit the files, or the folder has a manifest already.
+        CallError: An argument is wrong or does not fit the files, or the folder has the manifest of something else.
         MissingExtraError: The packages of the extra ``convert`` are not installed.
         DataError: A file is compressed, damaged or no TFRecord, or its records cannot be read as they are.
         MachineError: The disk, the network or the runner failed.
     """
     require_extra("convert", "adopting", "PIL")
     check_choice("label_type", label_type)
-    from shardkit.adoption.adopting import AdoptOptions, adopt_files
+    from shardkit.adoption.adopting import adopt_files
+    from shardkit.adoption.options import AdoptOptions
     from shardkit.adoption.threads import ThreadScanner
     from shardkit.dataset.foreign.inferring import LayoutOverrides
     from shardkit.dataset.manifest import read_manifest
@@ -74,12 +78,15 @@ def adopt(
     from shardkit.writing.progress import Silent
 
     given = [os.fspath(one) for one in ([files] if isinstance(files, str | os.PathLike) else files)]
+    if unlabelled and (label_feature is not None or label_type != "auto"):
+        msg = "--unlabelled says that there are no labels, and --label-feature or --label-type describes them; give one"
+        raise CallError(msg)
     pattern_of = {splits: "*"} if isinstance(splits, str) else dict(splits or {})
     options = AdoptOptions(
         into=None if into is None else os.fspath(into),
         splits={pattern: split for split, pattern in pattern_of.items()},
         classes=None if classes is None else tuple(classes),
-        overrides=LayoutOverrides(image_feature, label_feature, label_type),
+        overrides=LayoutOverrides(image_feature, label_feature, label_type, unlabelled=unlabelled, takes_masks=True),
         key_feature=key_feature,
         name=name,
         overwrite=overwrite,

@@ -24,6 +24,7 @@ Layout = Literal[
     "masks",
     "webdataset",
     "hf-parquet",
+    "extracted",
     "shardkit",
     "tfrecord",
     "unlabelled",

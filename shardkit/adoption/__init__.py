@@ -5,13 +5,18 @@
 | `files` | which files, their dataset's folder, their splits |
 | `first_records` | the layout of the records, inferred from the first ones |
 | `record_parser` | one record, quickly |
+| `masks` | which masks the reader reads as they are |
 | `scanning` | one file to the rows of its index: framing, CRCs, features, headers of images |
 | `scan_files` | what a worker leaves of each file in the work folder |
 | `threads` | scan files in threads of this process |
 | `features` | the dataset's features, from what all records hold |
 | `class_names` | class names from a file, TFDS's metadata, the records or numbers |
 | `keys` | keys from a feature, else from file and record number |
+| `options` | what the user says, and what the manifest keeps of it |
+| `dataset_folder` | the folder that an adoption is written into; datasets that the files belong to |
+| `merging` | what the scans of all files found |
 | `publishing` | indexes and the manifest |
+| `repeating` | a second adoption of the same files |
 | `convert_command` | the command that converts records which cannot be adopted |
 | `messages` | the lines that say what was found |
 | `adopting` | all of it, in order |

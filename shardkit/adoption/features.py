@@ -87,8 +87,9 @@ def adopted_features(
         "height": (),
         "width": (),
     }
-    name, feature = _label(layout, counts)
-    features[name], stored[name] = feature, (layout.label.name,)
+    if layout.label.kind != "none":
+        name, feature = _label(layout, counts)
+        features[name], stored[name] = feature, (layout.label.name,)
     left_out = list(layout.left_out)
     used = {layout.image.name, layout.label.name, key}
     if layout.boxes is not None:
@@ -128,6 +129,8 @@ def _label(layout: RecordLayout, counts: Mapping[str, FeatureCount]) -> tuple[st
         return own.LABEL, own.CLASS_LABEL
     if label.kind == "classes":
         return own.LABELS, own.CLASS_LABELS
+    if label.kind == "masks":
+        return own.MASK, own.MASK_FEATURE
     if label.kind == "objects":
         return own.OBJECT_LABELS, own.CLASS_LABELS
     shape = () if label.num_targets == 1 else (label.num_targets,)

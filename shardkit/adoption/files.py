@@ -12,6 +12,7 @@ from shardkit.adoption.convert_command import convert_command
 from shardkit.adoption.scan_files import RecordsFile
 from shardkit.dataset.foreign.compression import compression_of
 from shardkit.dataset.foreign.file_names import is_tfrecord_name, split_of_file
+from shardkit.dataset.pinning import refuse_pinned
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.storage import Folder, LocalFolder, open_folder, unreadable
@@ -133,6 +134,7 @@ def dataset_place(records: Folder, into: str | None) -> tuple[Folder, str | None
     """
     if into is None:
         return records, None
+    refuse_pinned("--into", into)
     root = open_folder(into)
     if not (isinstance(root, LocalFolder) and isinstance(records, LocalFolder)):
         if root.url == records.url:

@@ -74,7 +74,9 @@ def found_lines(merged: Merged, classes: ClassNames, layout: RecordLayout) -> li
     return lines
 
 
-def records_refused(records: Folder, paths: Sequence[str], problems: Sequence[str], num_problems: int) -> DataError:
+def records_refused(
+    records: Folder, paths: Sequence[str], problems: Sequence[str], num_problems: int, layout: RecordLayout
+) -> DataError:
     """Return the error for records that cannot be adopted, with the command that converts the others.
 
     Args:
@@ -82,13 +84,16 @@ def records_refused(records: Folder, paths: Sequence[str], problems: Sequence[st
         paths: Their paths in it.
         problems: Sentences about the first bad records of each file.
         num_problems: The number of bad records that were found.
+        layout: Which feature is what.
     """
     shown = "".join(f"\n  {problem}" for problem in problems[:_PROBLEMS_SHOWN])
     more = num_problems - min(len(problems), _PROBLEMS_SHOWN)
     shown += f"\n  and at least {more:,} more" if more > 0 else ""
     # Without this option a conversion stops at a file that cannot be read to its end.
     options = ("--keep-truncated",) if any(map(_ENDS_EARLY.search, problems)) else ()
+    text = f"{records.url}: records are adopted as they are, and the reader cannot read these:{shown}\n"
+    if layout.label.kind in {"masks", "none"}:  # which no conversion of others' records reads
+        return DataError(f"{text}Restore the files, or write these records again")
     return DataError(
-        f"{records.url}: records are adopted as they are, and the reader cannot read these:{shown}\n"
-        f"Restore the files, or convert the other records: {convert_command(records, paths, *options)}"
+        f"{text}Restore the files, or convert the other records: {convert_command(records, paths, *options)}"
     )

@@ -2,10 +2,11 @@
 
 The indexes lie in a folder named by the adoption's digest. So an adoption that is repeated with other files or options
 overwrites no index of the dataset before it: until the manifest is replaced, readers find the old dataset, and then the
-new one. The indexes of older adoptions are removed last.
+new one. The indexes of older adoptions are removed last. What a killed adoption left, the next one removes, also if it
+finds nothing else to do.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -19,9 +20,14 @@ from shardkit.adoption.keys import KeyChoice, keys_of
 from shardkit.adoption.scan_files import RecordsFile, read_scan
 from shardkit.adoption.scanning import Scan
 from shardkit.dataset.index import SCHEMA, ShardSummary, indexed_labels, key_hashes, serialize_index
-from shardkit.dataset.manifest import ADOPTED, Balance, Index, Manifest, Rejected, Shard, Source, Split, seal_manifest
+from shardkit.dataset.manifest import ADOPTED, Balance, Index, Rejected, Shard, Source, Split, seal_manifest
+from shardkit.dataset.readopting import ADOPT
 from shardkit.hashing import canonical_json, sha256_hex
-from shardkit.storage import Folder
+from shardkit.storage import TEMPORARY, Folder
+from shardkit.storage.folder import remove_temporaries
+from shardkit.storage.output_lock import locked
+
+_LOCK = f"{TEMPORARY}lock"  # in the folder of the indexes, while they are written
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +43,7 @@ class Adoption:
         adopted: The dataset's features.
         classes: Class names in label order.
         keys: Where the keys come from.
+        options: What the manifest keeps of the user's options; see `dataset.readopting`.
     """
 
     root: Folder
@@ -47,6 +54,7 @@ class Adoption:
     adopted: AdoptedFeatures
     classes: Sequence[str]
     keys: KeyChoice
+    options: Mapping[str, Any]
 
     @property
     def digest(self) -> str:
@@ -71,16 +79,28 @@ class _Written(NamedTuple):
     contents: npt.NDArray[np.uint64]  # the first 64 bits of each image's sha256
 
 
-def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
-    """Write the indexes and the manifest.
+def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> bool:
+    """Write the indexes and the manifest, and remove what killed adoptions left.
 
     Args:
         adoption: What was decided.
         work: The work folder.
         scans: Name of each file's scan there.
+
+    Returns:
+        False if the manifest was there already.
+
+    Raises:
+        MachineError: Another process publishes into the folder.
     """
+    adoption.root.create()
+    with locked(adoption.root, f"{naming.INDEXES}/{_LOCK}"):
+        remove_temporaries(adoption.root)
+        return _publish(adoption, work, scans)
+
+
+def _publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> bool:
     root, digest = adoption.root, adoption.digest
-    root.create()
     folder = f"{naming.INDEXES}/{naming.index_folder(digest)}"
     totals: dict[str, _Totals] = {}
     contents = []
@@ -104,7 +124,7 @@ def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
                 groups=None,
                 duplicates=len(images) - len(np.unique(images)),
             ),
-            "options": {},
+            "options": {ADOPT: adoption.options},
             "plan_digest": digest,
             "rejected": Rejected(num_examples=0, by_reason={}),
             "files": [],
@@ -113,12 +133,33 @@ def publish(adoption: Adoption, work: Folder, scans: Sequence[str]) -> Manifest:
             "records_root": adoption.records_root,
         }
     )
-    with root.atomic_write(naming.MANIFEST) as out:
-        out.write(manifest.to_bytes())
+    is_new = _write_unless_there(root, naming.MANIFEST, manifest.to_bytes())
     for entry in root.scan(naming.INDEXES):
-        if f"{naming.INDEXES}/{entry.name}" != folder:
-            root.remove_tree(f"{naming.INDEXES}/{entry.name}")
-    return manifest
+        if entry.name != _LOCK and f"{naming.INDEXES}/{entry.name}" != folder:
+            remove = root.remove_tree if entry.is_folder else root.remove
+            remove(f"{naming.INDEXES}/{entry.name}")
+    _remove_unknown(root, folder, {shard.index.path for _, shard in manifest.shards()})
+    return is_new
+
+
+def _write_unless_there(root: Folder, path: str, content: bytes) -> bool:
+    """Write a file; return False if it has this content already, so that no reader sees a file change without need."""
+    there = root.stat(path)
+    if there is not None and there.num_bytes == len(content) and root.read(path) == content:
+        return False
+    with root.atomic_write(path) as out:
+        out.write(content)
+    return True
+
+
+def _remove_unknown(root: Folder, folder: str, known: Collection[str]) -> None:
+    """Remove the files below the folder of the indexes that are no indexes: temporary files of a killed process."""
+    for entry in root.scan(folder):
+        path = f"{folder}/{entry.name}"
+        if entry.is_folder:
+            _remove_unknown(root, path, known)
+        elif path not in known:
+            root.remove(path)
 
 
 def _write_index(adoption: Adoption, file: RecordsFile, scan: Scan, folder: str, digest: str) -> _Written:
@@ -126,8 +167,7 @@ def _write_index(adoption: Adoption, file: RecordsFile, scan: Scan, folder: str,
     summary = ShardSummary(len(table), scan.num_bytes, scan.sha256, digest, num_with_gps=scan.num_with_gps)
     raw = serialize_index(table, summary)
     path = f"{folder}/{file.path}{naming.INDEX_ENDING}"
-    with adoption.root.atomic_write(path) as out:
-        out.write(raw)
+    _write_unless_there(adoption.root, path, raw)
     shard = Shard(
         path=adoption.path_of(file),
         num_examples=len(table),

@@ -11,6 +11,7 @@ from typing import Any, BinaryIO, Literal, TypeAlias
 import pyarrow as pa
 
 from shardkit import images
+from shardkit.adoption.masks import mask_problem
 from shardkit.adoption.record_parser import Parsed, parser_of
 from shardkit.dataset.foreign.found_features import Kind, kind_of
 from shardkit.dataset.foreign.record_layout import RecordLayout
@@ -160,7 +161,8 @@ class _Hashed:
 
 def needed_features(layout: RecordLayout) -> frozenset[str]:
     """Return the names of the features without which a record cannot be adopted."""
-    return frozenset({layout.image.name, layout.label.name, *(layout.boxes.sides if layout.boxes else ())})
+    label = () if layout.label.kind == "none" else (layout.label.name,)
+    return frozenset({layout.image.name, *label, *(layout.boxes.sides if layout.boxes else ())})
 
 
 def _row(parsed: Parsed, layout: RecordLayout, needed: frozenset[str], scan: Scan, number: int) -> dict[str, Any]:
@@ -182,6 +184,8 @@ def _row(parsed: Parsed, layout: RecordLayout, needed: frozenset[str], scan: Sca
         raise ScanError(msg)
     scan.num_rotated += info.orientation != 1
     scan.num_with_gps += has_gps(image)
+    if layout.label.kind == "masks":
+        _check_mask(features.get(layout.label.name, []), info)
     label, labels = _labels(features, layout, scan)
     return {
         "label": label,
@@ -216,6 +220,8 @@ def _count(parsed: Parsed, needed: frozenset[str], scan: Scan, number: int) -> N
 def _labels(features: Mapping[str, list[Any]], layout: RecordLayout, scan: Scan) -> tuple[int | None, list[int] | None]:
     """Return the columns `label` and `labels` of the record's row."""
     name, kind = layout.label.name, layout.label.kind
+    if kind in {"masks", "none"}:
+        return None, None
     values = features.get(name)
     if values is None:
         if kind not in _LISTS:
@@ -245,6 +251,14 @@ def _labels(features: Mapping[str, list[Any]], layout: RecordLayout, scan: Scan)
                 if scan.class_texts.setdefault(value, name) != name:
                     scan.class_texts[value] = UNCLEAR
     return (values[0], None) if kind == "class" else (None, sorted(set(values)))
+
+
+def _check_mask(values: list[Any], info: images.ImageInfo) -> None:
+    if len(values) != 1 or not isinstance(values[0], bytes):
+        msg = f"its feature of the mask has {len(values)} values; one mask is expected"
+        raise ScanError(msg)
+    if problem := mask_problem(values[0], info):
+        raise ScanError(problem)
 
 
 def _check_boxes(features: Mapping[str, list[Any]], layout: RecordLayout, num_labels: int, scan: Scan) -> None:

@@ -8,12 +8,10 @@ from typing import Any
 import numpy as np
 
 from shardkit.bench.dataset_part import DatasetPart
-from shardkit.dataset.features import CLASS_LABEL, LABEL, MASK, OBJECT_LABELS
 from shardkit.errors import MachineError
-from shardkit.examples.extraction import extract_split
+from shardkit.examples.extraction import COLUMNS, write_examples
 from shardkit.examples.sequence import Examples
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
-from shardkit.option_values import Layout
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import SourceOptions
@@ -25,7 +23,7 @@ MAX_BYTES = 200 << 20  # 200 MiB
 MAX_PIXELS = 300 * 10**6  # about 6 seconds of decoding and encoding on one core
 MIN_IMAGES = 16  # even if they are larger
 SHARDS = 16  # of the copies, so that all cores write
-_COLUMNS = ("key_hash", "height", "width", "image_bytes", "format")  # the last one is for the extraction
+_COLUMNS = ("key_hash", "height", "width", "image_bytes", *COLUMNS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +32,6 @@ class Sample:
 
     Attributes:
         folder: The folder of images, a source.
-        layout: Layout of the source; None to detect it.
         shorter_sides: Shorter side of each image, pixels.
         num_jpeg: Number of JPEGs.
         num_progressive: Number of progressive JPEGs, which are decoded in several passes.
@@ -42,7 +39,6 @@ class Sample:
     """
 
     folder: Path
-    layout: Layout | None
     shorter_sides: tuple[int, ...]
     num_jpeg: int
     num_progressive: int = 0
@@ -70,11 +66,10 @@ def take_sample(part: DatasetPart, folder: Path, max_images: int) -> Sample:
     )
     count = sample_size(heights * widths, sizes, max_images)
     chosen = by_hash[:count]
-    written = extract_split(examples.select(chosen), folder)
-    headers = [header for path in written if (header := read_jpeg_header((folder.parent / path).read_bytes()))]
+    written = write_examples([examples.select(chosen)], folder)
+    headers = [header for path in written if (header := read_jpeg_header((folder / path).read_bytes()))]
     return Sample(
         folder,
-        _layout(examples),
         tuple(np.minimum(heights, widths)[:count].tolist()),
         len(headers),
         sum(header.is_progressive for header in headers),
@@ -121,7 +116,7 @@ def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], thr
             # A fixed number of shards in all copies; contents were checked when the dataset was made.
             ConvertOptions(check="header", shards=num_shards(sample.num_images), **options),
             ThreadExecutor(threads),
-            source_options=SourceOptions(layout=sample.layout),
+            source_options=SourceOptions(layout="extracted"),
             limit=RejectLimit.parse("100%"),
             call=UserCall(is_explicit=True),  # one class is enough
         )
@@ -136,13 +131,3 @@ def convert_sample(sample: Sample, output: Path, options: Mapping[str, Any], thr
         )
         raise MachineError(msg)
     return split.num_bytes / split.num_examples
-
-
-def _layout(examples: Examples) -> Layout | None:
-    """Return the layout that keeps what the reader decodes with an image: its boxes or its mask, else nothing."""
-    features = examples.manifest.features
-    if features.get(LABEL) == CLASS_LABEL:
-        return "class-folders"
-    if MASK in features:
-        return "masks"
-    return "box-table" if OBJECT_LABELS in features else "unlabelled"

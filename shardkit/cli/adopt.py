@@ -43,7 +43,7 @@ class _AdoptCommand(click.Command):
     help="File of class names, one a line.  [default: TFDS's, the records' own, or numbers]",
 )
 @click.option("--image-feature", metavar="NAME", help="Feature that holds the encoded image.")
-@click.option("--label-feature", metavar="NAME", help="Feature that holds the label.")
+@click.option("--label-feature", metavar="NAME", help="Feature that holds the label, or a mask.")
 @click.option(
     "--label-type",
     type=click.Choice(CHOICES["label_type"]),
@@ -51,6 +51,7 @@ class _AdoptCommand(click.Command):
     show_default=True,
     help="Whether labels are classes, or numbers for regression.",
 )
+@click.option("--unlabelled", is_flag=True, help="The records have no labels.")
 @click.option("--key-feature", metavar="NAME", help="Feature whose texts are the keys.")
 @click.option("--name", help="Name of the dataset.  [default: that of its folder]")
 @click.option("--overwrite", is_flag=True, help="Replace the manifest and the indexes of an earlier adoption.")
@@ -83,7 +84,7 @@ def adopt(ctx: click.Context, /, files: tuple[str, ...], quiet: bool, log_format
     arguments = {**given, "classes": classes, "splits": splits, "beam_options": ctx.obj, "listener": terminal}
     manifest = adopt(files, **arguments)
     output = given["into"] or manifest.root.url
-    head = f"{printable(manifest.root.url)}/{MANIFEST} is written; no TFRecord was changed"
+    head = f"{printable(manifest.root.url)}/{MANIFEST} describes the records; no TFRecord was changed"
     terminal.show("", splits_table(rows_of(manifest), "bytes"), "", head, *next_steps(manifest, output))
 
 

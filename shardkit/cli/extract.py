@@ -1,4 +1,4 @@
-"""The command ``shardkit extract DATASET FOLDER``: write a dataset back to folders of images and tables."""
+"""The command ``shardkit extract DATASET FOLDER``: write a dataset back to a folder of images and a table."""
 
 import contextlib
 
@@ -14,10 +14,11 @@ from shardkit.cli.options.log_format import log_format_option
 @click.option("--where", help="Only examples for which a condition holds, such as \"label_name = 'cat'\".")
 @log_format_option
 def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | None, log_format: str) -> None:
-    """Write a dataset back to folders: images as stored, byte for byte, and tables of everything else.
+    """Write a dataset back to a folder: images as stored, byte for byte, and a table of everything else.
 
     FOLDER is new: <split>/<class>/<image> if every image has one class, else <split>/images/<image>; with
-    examples.csv, boxes.csv and masks/ in each split. The command that converts FOLDER again is printed at the end.
+    examples.jsonl, which has the key, the split and every feature of each image, and classes.txt. The command that
+    converts FOLDER to the same dataset again is printed at the end.
     """
     from shardkit.cli.terminal import Terminal, escape_controls
     from shardkit.dataset.manifest import read_manifest
@@ -37,7 +38,6 @@ def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | Non
     if renamed := extraction.renamed_classes(manifest):
         verb = "has a folder with another name" if len(renamed) == 1 else "have folders with other names"
         example = f"such as {extraction.safe_name(renamed[0])} for {printable(renamed[0])!r}"
-        lines.append(f"{counted(len(renamed), 'class')} {verb}, {example}; examples.csv has the names of the dataset")
-    commands = extraction.commands_to_convert(manifest, splits, folder)
-    lines += ["", "To convert it again:", *(f"  {command}" for command in commands)]
+        lines.append(f"{counted(len(renamed), 'class')} {verb}, {example}; examples.jsonl has the names of the dataset")
+    lines += ["", "To convert it again:", f"  {extraction.command_to_convert(folder)}"]
     click.echo(escape_controls("\n".join(lines)))

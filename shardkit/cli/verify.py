@@ -127,6 +127,7 @@ def _print_problems(
     root: "Folder", manifest: "Manifest | None", problems: "Sequence[DatasetProblem]", *, leaks: bool
 ) -> None:
     from shardkit.cli.terminal import escape_controls
+    from shardkit.dataset.readopting import made_again
     from shardkit.errors import CONVERT_AGAIN
     from shardkit.naming import MANIFEST, counted, printable
 
@@ -140,7 +141,7 @@ def _print_problems(
     if manifest is not None and problems:
         # Converting again would remove what was appended, and changes nothing of what was adopted.
         if manifest.is_adopted:
-            remedy = "restore the files, or adopt them again with --overwrite"
+            remedy = f"restore the files, or {made_again(root)}"
         else:
             remedy = "restore these files from a copy" if manifest.generations else CONVERT_AGAIN
         click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; {remedy}")

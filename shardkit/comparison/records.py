@@ -18,9 +18,10 @@ from shardkit.comparison.rows import SHARD, Dataset
 from shardkit.dataset import example
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.readopting import made_again
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.dataset.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_problem
-from shardkit.errors import CONVERT_AGAIN, RecordError
+from shardkit.errors import RecordError
 from shardkit.naming import printable
 from shardkit.storage import LocalFolder, unreadable
 from shardkit.storage.retry import retried
@@ -191,7 +192,7 @@ class _Batch:
             key = printable(self._keys[i].as_py())
             where = f"{self._root.url}/{self._path(i)}, byte {data - HEADER_BYTES} ({key})"
             if problem := frame_problem(framed, length):
-                msg = f"{where}: {problem}; restore the shard or {CONVERT_AGAIN}"
+                msg = f"{where}: {problem}; restore the shard or {made_again(self._root)}"
                 raise RecordError(msg)
             record = framed[HEADER_BYTES : HEADER_BYTES + length]
             return _Record(self._dataset.manifest, where, record, record[start : start + num_bytes])

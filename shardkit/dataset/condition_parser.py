@@ -11,6 +11,8 @@ import pyarrow.compute as pc
 from shardkit.dataset.condition_tokens import Token, quoted, tokenize, unreadable_condition
 from shardkit.errors import CallError
 
+MAX_INTEGER = (1 << 63) - 1  # of an int64
+_SHOWN_DIGITS = 30  # in a message
 MAX_DEPTH = 100  # nested parentheses, below Python's own limit for recursion
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -152,7 +154,7 @@ class Parser:
         left = self._product()
         while self._peek().text in {"+", "-"} and self._peek().kind == "sign":
             left = _call(
-                pc.add if self._pop().text == "+" else pc.subtract,
+                _whole(pc.add_checked) if self._pop().text == "+" else _whole(pc.subtract_checked),
                 left,
                 self._product(),
             )
@@ -162,7 +164,7 @@ class Parser:
         left = self._operand()
         while self._peek().text in {"*", "/"} and self._peek().kind == "sign":
             if self._pop().text == "*":
-                left = _call(pc.multiply, left, self._operand())
+                left = _call(_whole(pc.multiply_checked), left, self._operand())
             else:
                 left = _call(
                     lambda a, b: pc.divide(a.cast(pa.float64()), b.cast(pa.float64())),
@@ -182,16 +184,22 @@ class Parser:
         while self._take("-"):
             negated = not negated
         if negated:
-            return _call(pc.negate, self._operand())
+            return _call(_whole(pc.negate_checked), self._operand())
         token = self._pop()
         if token.kind == "number":
-            return _constant(int(token.text) if token.text.isdecimal() else float(token.text))
+            return _constant(self._integer(token.text) if token.text.isdecimal() else float(token.text))
         if token.kind == "text":
             return _constant(_unquoted(token.text))
         if token.text in {"true", "false"}:
             return _constant(token.text == "true")
         self._next -= 1
         raise self._expected("a column, a number or 'text'")
+
+    def _integer(self, digits: str) -> int:
+        if len(digits.lstrip("0")) > len(str(MAX_INTEGER)) or int(digits) > MAX_INTEGER:
+            found = digits if len(digits) <= _SHOWN_DIGITS else f"{digits[:_SHOWN_DIGITS]}…"
+            raise self._error(f"the number {found} is too large", f"the largest one is {MAX_INTEGER}")
+        return int(digits)
 
     def _column(self) -> Value:
         name = self._pop().text.lower()
@@ -238,6 +246,15 @@ def _decoded(column: Any) -> Any:
 
 def _call(function: Callable[..., Any], *parts: Value) -> Value:
     return lambda table: function(*(part(table) for part in parts))
+
+
+def _whole(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return an operation that widens whole numbers: the product of two columns of 32 bits may need more."""
+
+    def wide(value: Any) -> Any:
+        return value.cast(pa.int64()) if pa.types.is_integer(value.type) else value
+
+    return lambda *parts: function(*map(wide, parts))
 
 
 def _reduced(function: Callable[[Any, Any], Any], parts: Sequence[Value]) -> Value:

@@ -16,7 +16,7 @@ example is selected only if its condition is true.
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.dataset.condition_parser import Parser
+from shardkit.dataset.condition_parser import MAX_INTEGER, Parser
 from shardkit.dataset.condition_tokens import quoted
 from shardkit.errors import CallError
 
@@ -73,7 +73,10 @@ class Condition:
         try:
             found = self._evaluate(table)
         except pa.ArrowException as error:
-            msg = f"where={quoted(self.text)} cannot be evaluated: {str(error).splitlines()[0]}"
+            found = str(error).splitlines()[0]
+            if found == "overflow":
+                found = f"a number in it becomes larger than {MAX_INTEGER}; write smaller ones"
+            msg = f"where={quoted(self.text)} cannot be evaluated: {found}"
             raise CallError(msg) from None
         if not pa.types.is_boolean(found.type):
             msg = f"where={quoted(self.text)} is a value of type {found.type}, no condition; compare it with something"

@@ -34,6 +34,22 @@ def pinned(path: str) -> tuple[str, str | None]:
     return folder, digest
 
 
+def refuse_pinned(option: str, path: str) -> None:
+    """Refuse a pin where something is written: a dataset with an earlier manifest is only read.
+
+    Args:
+        option: The name of the argument.
+        path: Its value.
+
+    Raises:
+        CallError: The path ends in a pin.
+    """
+    folder, digest = pinned(path)
+    if digest is not None:
+        msg = f"{option} is {path}, and a pin is for reading a dataset as it was; write into {folder} or a new folder"
+        raise CallError(msg)
+
+
 def read_earlier(root: Folder, digest: str, known: Sequence[str | None]) -> tuple[bytes, str]:
     """Return the bytes and the path of the manifest with a digest, from before an append.
 

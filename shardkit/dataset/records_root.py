@@ -1,6 +1,7 @@
 """The one folder outside of a dataset's own that its manifest may name: the folder of adopted TFRecords.
 
-    /data/imagenet/train-00000-of-01024        records_root = "../imagenet": `..` as often as needed, then names
+    /data/imagenet/train-00000-of-01024        records_root = "../imagenet": `..` as often as needed, also never, then
+                                               names
     /data/indexed/manifest.json                paths of shards = "../imagenet/train-00000-of-01024"
     /data/indexed/indexes/…                    paths of indexes and all other files stay inside the folder
 
@@ -29,10 +30,7 @@ def records_root_problem(records_root: str | None) -> str | None:
     if records_root is None:
         return None
     parts = records_root.split("/")
-    climbs = next((at for at, part in enumerate(parts) if part != _UP), len(parts))
-    rest = "/".join(parts[climbs:])
-    if not climbs:
-        return f"records_root {records_root!r} may not be used: it does not begin with '..'"
+    rest = "/".join(parts[next((at for at, part in enumerate(parts) if part != _UP), len(parts)) :])
     if rest and (problem := naming.relative_path_problem(rest)):
         return f"records_root {records_root!r} may not be used: {problem}"
     return None

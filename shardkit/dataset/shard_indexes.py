@@ -8,9 +8,11 @@ import pyarrow as pa
 
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import Shard
-from shardkit.errors import CONVERT_AGAIN, DataError
+from shardkit.dataset.readopting import made_again
+from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
-from shardkit.storage import Folder, LocalFolder, unreadable
+from shardkit.naming import INDEXES
+from shardkit.storage import Folder, LocalFolder, open_folder, unreadable
 
 # Indexes are small files, in object stores that are slow to answer. These threads only read and hash: if they also
 # parsed, they would spend two thirds of the time of a large split waiting for the interpreter's lock.
@@ -47,6 +49,12 @@ def read_indexes(root: Folder, shards: list[Shard]) -> Iterator[bytes]:
             yield waiting.popleft().result()
 
 
+def _made_again(root: Folder, shard: Shard) -> str:
+    above, indexes, _ = shard.index.path.rpartition(f"{INDEXES}/")
+    # A source may have a folder above the dataset's, if the records of others are not in that.
+    return made_again(open_folder(f"{root.url}/{above}".rstrip("/")) if indexes and above else root)
+
+
 def _check_size(root: Folder, shard: Shard) -> None:
     where = f"{root.url}/{shard.path}"
     try:
@@ -54,11 +62,11 @@ def _check_size(root: Folder, shard: Shard) -> None:
     except OSError as error:
         raise unreadable(where, error) from error
     if found is None:
-        msg = f"{where}: the shard is missing; restore it or {CONVERT_AGAIN}"
+        msg = f"{where}: the shard is missing; restore it or {_made_again(root, shard)}"
         raise DataError(msg)
     if found.num_bytes != shard.num_bytes:
         sizes = f"{found.num_bytes} bytes, the manifest says {shard.num_bytes}"
-        msg = f"{where}: the shard has {sizes}; restore it or {CONVERT_AGAIN}"
+        msg = f"{where}: the shard has {sizes}; restore it or {_made_again(root, shard)}"
         raise DataError(msg)
 
 
@@ -77,7 +85,7 @@ def _read(root: Folder, shard: Shard) -> bytes:
     try:
         raw = root.read_at_most(shard.index.path, _INDEX_BYTES + _ROW_BYTES * shard.num_examples)
     except (FileNotFoundError, NotADirectoryError):
-        msg = f"{where}: the index is missing; restore it or {CONVERT_AGAIN}"
+        msg = f"{where}: the index is missing; restore it or {_made_again(root, shard)}"
         raise DataError(msg) from None
     except OSError as error:
         raise unreadable(where, error) from error
@@ -85,7 +93,7 @@ def _read(root: Folder, shard: Shard) -> bytes:
         # Parquet detects hardly any damage, and training would silently use wrong labels.
         msg = (
             f"{where}: the index is not the one that the manifest names: it is damaged, or belongs to another shard or "
-            f"conversion; restore it or {CONVERT_AGAIN}"
+            f"conversion; restore it or {_made_again(root, shard)}"
         )
         raise DataError(msg)
     return raw
@@ -101,6 +109,7 @@ def parse_columns(root: Folder, shard: Shard, raw: bytes, columns: list[str] | N
     table, summary = parse_index(raw, where=where, columns=columns, num_classes=shard.num_classes)
     said = (summary.sha256, summary.num_examples, summary.num_bytes)
     if said != (shard.sha256, shard.num_examples, shard.num_bytes):
-        msg = f"{where}: this is the index of another shard or another conversion; restore it or {CONVERT_AGAIN}"
+        again = _made_again(root, shard)
+        msg = f"{where}: this is the index of another shard or another conversion; restore it or {again}"
         raise DataError(msg)
     return table

@@ -1,41 +1,41 @@
-"""Write a dataset back to folders: images byte for byte as stored, and tables of everything else.
+"""Write a dataset back to a folder: images byte for byte as stored, and a table of everything else.
 
-FOLDER/<split>/<class>/<key>        the layout of class folders, if every example has one class; the start of a key
-                                    that repeats the split or class is left out
+FOLDER/<split>/<class>/<key>        if every example has one class; the start of a key that repeats the split or class
+                                    is left out
 FOLDER/<split>/images/<key>         other datasets
 FOLDER/<split>/masks/<key>.png      if there are masks
-FOLDER/<split>/examples.csv         file, key, classes and every other feature of each image
-FOLDER/<split>/boxes.csv            a row for each object, in pixels, if there are boxes; an image without objects has
-                                    one row without coordinates
+FOLDER/examples.jsonl, …            the table; see `dataset.extracted_table`
+
+`convert FOLDER` gives the same dataset again.
 """
 
-import csv
 import hashlib
 import json
+import math
 import os
 import re
 import shlex
 import shutil
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 import numpy as np
 
+from shardkit.dataset import extracted_table as table
 from shardkit.dataset import features as names
-from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError
 from shardkit.examples.example import Example
 from shardkit.examples.sequence import Examples
-from shardkit.naming import split_of_folder
+from shardkit.naming import printable, split_of_folder
 
+COLUMNS = ("format", "group")  # of the index, with which examples are opened
 _UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*\x7f%]|^\.+|[. ]+$')  # also of Windows and of archives
 _ENDINGS = {"JPEG": ".jpg", "PNG": ".png"}
 _SAME_ENDINGS = {".jpg": {".jpg", ".jpeg", ".jpe", ".jfif"}, ".png": {".png"}}
 _MAX_NAME = 200  # bytes of a name; file systems allow 255
 _DIGEST_DIGITS = 12
-_LABEL_SEPARATOR = ";"
 
 
 def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None) -> Generator[Path, None, None]:
@@ -60,15 +60,13 @@ def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         msg = f"{folder}: this already exists and is not empty; name a new folder"
         raise CallError(msg)
-    parts = [Examples(dataset, split, where, columns=["format"]) for split in splits or _all_splits(dataset)]
+    parts = [Examples(dataset, split, where, columns=COLUMNS) for split in splits or read_manifest(dataset).splits]
     unfinished = target.with_name(f"{target.name}.unfinished")
     if unfinished.exists():
         msg = f"{unfinished}: an earlier extraction was interrupted; remove this folder, then extract again"
         raise CallError(msg)
     try:
-        for examples in parts:
-            yield from extract_split(examples, unfinished / examples.split)
-        unfinished.mkdir(parents=True, exist_ok=True)  # no example at all
+        yield from write_examples(parts, unfinished)
         if target.exists():
             target.rmdir()
         os.rename(unfinished, target)
@@ -77,28 +75,13 @@ def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None)
         raise
 
 
-def commands_to_convert(manifest: Manifest, splits: Sequence[str], folder: str) -> list[str]:
-    """Return the commands that convert an extracted folder again: one, or one for each split with tables.
+def command_to_convert(folder: str) -> str:
+    """Return the command that converts an extracted folder to the same dataset again.
 
     Args:
-        manifest: Manifest of the dataset that was extracted.
-        splits: Names of the splits that were extracted; () for all.
         folder: The folder as the user wrote it.
     """
-    features = manifest.features
-    if features.get(names.LABEL) == names.CLASS_LABEL or names.MASK in features:
-        return [shlex.join(["shardkit", "convert", folder, "OUT"])]
-    if names.LABEL not in features and names.LABELS not in features and names.OBJECT_LABELS not in features:
-        return [shlex.join(["shardkit", "convert", folder, "OUT", "--unlabelled"])]
-    table, options = "examples.csv", ["--image-column", "file"]
-    if names.OBJECT_LABELS in features:
-        table, options = "boxes.csv", []
-    elif names.LABELS in features and not _is_json(manifest.classes):
-        options += ["--label-separator", _LABEL_SEPARATOR]
-    return [
-        shlex.join(["shardkit", "convert", os.path.join(folder, split, table), f"OUT-{split}", *options])
-        for split in splits or manifest.splits
-    ]
+    return shlex.join(["shardkit", "convert", folder, "OUT"])
 
 
 def renamed_classes(manifest: Manifest) -> list[str]:
@@ -108,35 +91,85 @@ def renamed_classes(manifest: Manifest) -> list[str]:
     return [name for name in manifest.classes if safe_name(name) != name]
 
 
-def _all_splits(dataset: str) -> list[str]:
-    from shardkit.dataset.manifest import read_manifest
-
-    return [*read_manifest(dataset).splits]
-
-
-def extract_split(examples: Examples, folder: Path) -> Iterator[Path]:
-    """Write the examples of one split; yield the path of each image that is written, below the folder's parent.
+def write_examples(parts: Sequence[Examples], folder: Path) -> Iterator[Path]:
+    """Write the examples of some splits; yield the path of each image that is written, below the folder.
 
     Args:
-        examples: The examples, opened with the column ``format``.
+        parts: The examples of each split of one dataset, opened with COLUMNS.
         folder: A new folder. It is not complete before the iteration ends.
+
+    Raises:
+        CallError: The name of a class is no line of text.
     """
+    manifest = parts[0].manifest
+    if bad := next((name for name in manifest.classes if "\n" in name or "\r" in name), None):
+        msg = f"the class {printable(bad)!r} contains a line break, and {table.CLASSES} has a class a line; rename it"
+        raise CallError(msg)
     folder.mkdir(parents=True)
-    formats = examples.index["format"]
-    with _tables(folder, examples.manifest) as (rows, boxes):
-        for number, example in enumerate(examples):
-            path = _image_path(example, examples, _ENDINGS.get(formats[number].as_py(), ""), folder)
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(example[names.IMAGE])
-            if names.MASK in example:
-                mask = folder / "masks" / path.relative_to(folder / "images").with_suffix(".png")
-                mask.parent.mkdir(parents=True, exist_ok=True)
-                mask.write_bytes(example[names.MASK])
-            file = path.relative_to(folder).as_posix()
-            rows.writerow([file, *_row(example)])
-            if boxes is not None:
-                boxes.writerows(_box_rows(file, example))
-            yield path.relative_to(folder.parent)
+    types = table.ExtractedTypes(features=dict(manifest.features), splits=[one.split for one in parts])
+    (folder / table.TYPES).write_text(types.model_dump_json(indent=1) + "\n", encoding="utf-8")
+    if manifest.classes:
+        lines = "".join(f"{name}\n" for name in manifest.classes)
+        (folder / table.CLASSES).write_text(lines, encoding="utf-8", newline="")
+    with open(folder / table.TABLE, "w", encoding="utf-8", newline="") as file:
+        for examples in parts:
+            for path, row in _write_split(examples, folder / examples.split):
+                file.write(json.dumps(row, ensure_ascii=False) + "\n")
+                yield path
+
+
+def _write_split(examples: Examples, folder: Path) -> Iterator[tuple[Path, dict[str, Any]]]:
+    """Yield the path of each image, and its row of the table."""
+    folder.mkdir()
+    index = examples.index
+    formats, groups = index["format"], index["group"]
+    for number, example in enumerate(examples):
+        path = _image_path(example, examples, _ENDINGS.get(formats[number].as_py(), ""), folder)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(example[names.IMAGE])
+        below = path.relative_to(folder.parent)
+        row = {table.FILE: below.as_posix(), table.KEY: example.key, table.SPLIT: examples.split}
+        if (group := groups[number].as_py()) is not None:
+            row[table.GROUP] = group
+        if names.MASK in example:
+            mask = folder / "masks" / path.relative_to(folder / "images").with_suffix(".png")
+            while mask.exists():  # of an image whose name differs in its ending
+                mask = mask.with_name(f"{mask.stem}-1{mask.suffix}")
+            mask.parent.mkdir(parents=True, exist_ok=True)
+            mask.write_bytes(example[names.MASK])
+            row[table.column_of(names.MASK)] = mask.relative_to(folder.parent).as_posix()
+        yield below, row | _values(example)
+
+
+def _values(example: Example) -> dict[str, Any]:
+    """Return the columns of an example's features, without its files and its key."""
+    found: dict[str, Any] = {}
+    label = names.label_feature(example)
+    if label == names.OBJECT_LABELS:
+        found[table.OBJECTS] = _objects(example)
+    elif label == names.LABELS:
+        found[label] = example.label_names
+    elif label is not None:
+        found[label] = example.label_names[0] if example.label_names else _json(example[label])
+    told = {names.IMAGE, names.MASK, table.KEY, label}
+    others = [name for name in example if name not in told and not name.startswith(names.OBJECTS)]
+    return found | {table.column_of(name): _json(example[name]) for name in others}
+
+
+def _objects(example: Example) -> list[dict[str, Any]]:
+    boxes = example.boxes if example.boxes is not None else np.zeros((0, 4), np.float32)
+    fields = {field: _json(example[name]) for field, name in table.object_fields(example).items()}
+    rows = zip(_json(boxes), example.label_names, *fields.values(), strict=True)
+    return [dict(zip((table.BOX, table.OBJECT_LABEL, *fields), row, strict=True)) for row in rows]
+
+
+def _json(value: Any) -> Any:
+    """Return a value as JSON has it; NaN, which JSON lacks, is null."""
+    if isinstance(value, np.ndarray):
+        return [_json(one) for one in value.tolist()]
+    if isinstance(value, list):
+        return [_json(one) for one in value]
+    return None if isinstance(value, float) and math.isnan(value) else value
 
 
 def _image_path(example: Example, examples: Examples, ending: str, folder: Path) -> Path:
@@ -177,68 +210,3 @@ def _with_ending(path: Path, ending: str) -> Path:
     if path.suffix.lower() in _SAME_ENDINGS.get(ending, {path.suffix.lower()}):
         return path
     return path.with_name(path.name + ending)
-
-
-@contextmanager
-def _tables(folder: Path, manifest: Manifest) -> Iterator[tuple[Any, Any]]:
-    with _open(folder / "examples.csv") as file:
-        rows = csv.writer(file)
-        rows.writerow(["file", *_columns(manifest)])
-        if f"{names.OBJECTS}bbox" not in manifest.features:
-            yield rows, None
-            return
-        with _open(folder / "boxes.csv") as box_file:
-            boxes = csv.writer(box_file)
-            boxes.writerow(["filename", "width", "height", "class", "xmin", "ymin", "xmax", "ymax"])
-            yield rows, boxes
-
-
-def _open(path: Path) -> TextIO:
-    return open(path, "w", newline="", encoding="utf-8")
-
-
-def _columns(manifest: Manifest) -> list[str]:
-    labels = [] if names.label_feature(manifest.features) in {None, names.OBJECT_LABELS} else ["label"]
-    return ["key", *labels, *_other_features(manifest.features)]
-
-
-def _other_features(all_names: Sequence[str] | Any) -> list[str]:
-    told = {names.IMAGE, names.MASK, "key", names.LABEL, names.LABELS}
-    return [name for name in all_names if name not in told and not name.startswith(names.OBJECTS)]
-
-
-def _row(example: Example) -> list[str]:
-    labels = []
-    if names.LABELS in example:
-        labels = [_joined(example)]
-    elif names.LABEL in example:
-        labels = example.label_names or [_text(example[names.LABEL])]
-    return [example.key, *labels, *(_text(example[name]) for name in _other_features(example))]
-
-
-def _joined(example: Example) -> str:
-    """Return the classes of a multi-label example, separated by ";"; as a JSON list if a class contains that."""
-    if _is_json(example.class_names):
-        return json.dumps(example.label_names, ensure_ascii=False)
-    return _LABEL_SEPARATOR.join(example.label_names)
-
-
-def _is_json(classes: Sequence[str]) -> bool:
-    return any(_LABEL_SEPARATOR in name for name in classes)
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, np.ndarray):
-        return json.dumps(value.tolist())
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, list) else str(value)
-
-
-def _box_rows(file: str, example: Example) -> Iterator[list[Any]]:
-    height, width = example["height"], example["width"]
-    boxes = example.boxes if example.boxes is not None else np.zeros((0, 4), np.float32)
-    classes = example.label_names or [""] * len(boxes)
-    if not len(boxes):  # background: a converter of the table reads only images that it names
-        yield [file, width, height, *[""] * 5]
-    for (ymin, xmin, ymax, xmax), name in zip(boxes.tolist(), classes, strict=True):
-        sides = (xmin * width, ymin * height, xmax * width, ymax * height)
-        yield [file, width, height, name, *(f"{side:.4f}".rstrip("0").rstrip(".") for side in sides)]

@@ -4,10 +4,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from shardkit.dataset.manifest import Manifest, Shard
+from shardkit.dataset.readopting import made_again
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
-from shardkit.errors import CONVERT_AGAIN, DataError, RecordError
+from shardkit.errors import DataError, RecordError
 from shardkit.examples.example import Example, Schema
-from shardkit.storage import unreadable
+from shardkit.storage import open_folder, unreadable
 
 
 @contextmanager
@@ -16,7 +17,7 @@ def named_errors(dataset: str, path: str) -> Iterator[None]:
     try:
         yield
     except FileNotFoundError:
-        msg = f"{dataset}/{path}: the shard is missing; restore it or {CONVERT_AGAIN}"
+        msg = f"{dataset}/{path}: the shard is missing; restore it or {made_again(open_folder(dataset))}"
         raise DataError(msg) from None
     except OSError as error:
         raise unreadable(f"{dataset}/{path}", error) from error
@@ -45,5 +46,5 @@ def read_example(manifest: Manifest, shard: Shard, record: int, offset: int, len
         data = unframe(framed, length)
     except RecordError as error:
         where = f"{root.url}/{shard.path}, record {record} ({key})"
-        raise RecordError(f"{where}: {error}; restore the shard or {CONVERT_AGAIN}") from None
+        raise RecordError(f"{where}: {error}; restore the shard or {made_again(root)}") from None
     return Example(data, Schema.of(manifest), shard.path, record, offset, key)

@@ -6,6 +6,7 @@ it is the dataset's path, and the process that unpickles it reads the indexes ag
 """
 
 import bisect
+import contextlib
 import itertools
 import operator
 import os
@@ -22,9 +23,10 @@ from shardkit.dataset.conditions import Condition
 from shardkit.dataset.index import SCHEMA
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.pinning import pinned
+from shardkit.dataset.readopting import made_again
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
-from shardkit.errors import CONVERT_AGAIN, CallError, ManifestError, RecordError, UnknownNameError
+from shardkit.errors import CallError, ManifestError, RecordError, ShardkitError, UnknownNameError
 from shardkit.examples.example import Example, Schema
 from shardkit.examples.key_lookup import KeyLookup, similar_keys
 from shardkit.examples.reading import named_errors
@@ -208,11 +210,20 @@ class Examples(Sequence[Example]):
         try:
             return int(self._chosen[operator.index(at)])
         except IndexError:
-            msg = f"there are {len(self):,} examples; found the number {at}"
+            msg = f"there are {len(self):,} examples; found the number {at}{self._growth()}"
             raise IndexError(msg) from None
         except TypeError:
             msg = f"an example has a number or a key, and examples a slice; found {at!r}"
             raise TypeError(msg) from None
+
+    def _growth(self) -> str:
+        """Return the remedy if the dataset has grown: a sampler that was made since then has more numbers."""
+        mine = self.manifest
+        with contextlib.suppress(ShardkitError, OSError):
+            if mine.digest in {one.previous for one in read_manifest(mine.root.url).generations}:
+                pin = f"{mine.root.url}@sha256:{mine.digest}"
+                return f"; the dataset has grown since it was opened: open it again, or pin it and the sampler to {pin}"
+        return ""
 
     def _is_chosen(self, row: int) -> bool:
         return row in self._chosen if isinstance(self._chosen, range) else bool((self._chosen == row).any())
@@ -255,7 +266,7 @@ class Examples(Sequence[Example]):
             data = unframe(block, length, start)
         except RecordError as error:
             where = f"{self._schema.dataset}/{path}, record {record} ({self._table['key'][row].as_py()})"
-            msg = f"{where}: {error}; restore the shard or {CONVERT_AGAIN}"
+            msg = f"{where}: {error}; restore the shard or {made_again(self.manifest.root)}"
             raise RecordError(msg) from None
         key = self._table["key"][row].as_py() if self._schema.stored_as else None
         return Example(data, self._schema, path, record, offset, key)

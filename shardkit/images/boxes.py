@@ -5,11 +5,14 @@ Stored boxes are (ymin, xmin, ymax, xmax) as fractions of the upright image's he
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from shardkit.images.info import BadImage, ImageInfo
 from shardkit.images.stored.placement import Placement
 from shardkit.reject_reasons import ANNOTATED_SIZE
+
+if TYPE_CHECKING:
+    from shardkit.images.masks import MaskInfo
 
 Box = tuple[float, float, float, float]
 _FLOAT32 = struct.Struct("<4f")
@@ -61,6 +64,15 @@ def annotated_orientation(width: int, height: int, info: ImageInfo, what: str) -
         ANNOTATED_SIZE,
         f"The {what} is {width} x {height} pixels, the image {wanted}; are they the same image?",
     )
+
+
+def mask_orientation(mask: "MaskInfo", info: ImageInfo) -> int:
+    """Return the EXIF orientation that turns a mask upright together with its image.
+
+    Raises:
+        BadImage: "annotated_size": the mask and the image differ in size.
+    """
+    return annotated_orientation(mask.width, mask.height, info, "mask")
 
 
 def place_objects(

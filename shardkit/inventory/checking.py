@@ -10,14 +10,15 @@ import pyarrow.compute as pc
 from shardkit import images
 from shardkit.errors import BombError
 from shardkit.image_limits import MAX_FILE_BYTES
-from shardkit.images.boxes import BadBox, annotated_orientation, place_objects
+from shardkit.images.boxes import mask_orientation
 from shardkit.images.gps import has_gps
 from shardkit.images.info import too_many_bytes
 from shardkit.inventory.checking_records import are_records, check_records
-from shardkit.inventory.columns import MASK_PATH, OBJECTS
-from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject, inventory_schema
+from shardkit.inventory.columns import MASK_PATH
+from shardkit.inventory.row_boxes import place_boxes
+from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, inventory_schema
 from shardkit.option_values import Check
-from shardkit.reject_reasons import BAD_BOX, DECOMPRESSION_BOMB, UNREADABLE
+from shardkit.reject_reasons import DECOMPRESSION_BOMB, UNREADABLE
 from shardkit.sources.listing import MASK_COLOURS, OFFSET, PATH
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
@@ -80,23 +81,7 @@ def _check_row(folder: Folder, row: dict[str, Any], max_file_bytes: int) -> list
         mask = read_mask(folder, row[MASK_PATH], max_file_bytes)
         mask_orientation(images.check_mask(mask, row.get(MASK_COLOURS.name)), info)
         row[MASK_SHA256.name] = hashlib.sha256(mask).digest()
-    if OBJECTS not in row:
-        return []
-    row[OBJECTS], bad_boxes = place_objects(row[OBJECTS], annotated_size(row), info)
-    return [{**reject_box(row["key"], bad_box)._asdict(), "mtime_ns": 0} for bad_box in bad_boxes]
-
-
-def reject_box(key: str, bad_box: BadBox, reason: str = BAD_BOX) -> Reject:
-    """Return the rejected row of a box.
-
-    Args:
-        key: The image's key.
-        bad_box: The box, as `place_objects` or `move_objects` returns it.
-        reason: BAD_BOX or OUTSIDE_CROP.
-    """
-    remedy = "correct or remove the box" if reason == BAD_BOX else "--fit pad keeps all of every image"
-    message = f"{bad_box.found}; the box is dropped, the image stays: {remedy}"
-    return Reject(f"{key}, {bad_box.name}", reason, message, 0)
+    return place_boxes(row, info)
 
 
 def image_path(row: dict[str, Any]) -> str:
@@ -122,20 +107,6 @@ def read_mask(folder: Folder, path: str, max_file_bytes: int) -> bytes:
     if found is not None and found.num_bytes > max_file_bytes:
         raise too_many_bytes(f"The mask {path}", found.num_bytes, max_file_bytes)
     return retried(lambda: folder.read(path))
-
-
-def annotated_size(row: dict[str, Any]) -> tuple[int | None, int | None]:
-    """Return the width and height that a row's boxes refer to; see boxes.place_objects."""
-    return row["annotated_width"], row["annotated_height"]
-
-
-def mask_orientation(mask: images.MaskInfo, info: images.ImageInfo) -> int:
-    """Return the EXIF orientation that turns a mask upright together with its image.
-
-    Raises:
-        BadImage: "annotated_size": the mask and the image differ in size.
-    """
-    return annotated_orientation(mask.width, mask.height, info, "mask")
 
 
 def has_recovered(

@@ -40,16 +40,25 @@ def features_of(schema: pa.Schema) -> dict[str, Feature]:
         found[features.MASK] = features.MASK_FEATURE
     elif UNLABELLED.name not in schema.names:
         found[features.LABEL] = features.CLASS_LABEL
+    column_of: dict[str, str] = {}
     for field in schema:
-        if field.name.startswith(FEATURE_PREFIX):
-            found[stored_name(field.name)] = _feature(field.type)
+        if not field.name.startswith(FEATURE_PREFIX):
+            continue
+        name, column = stored_name(field.name), field.name.removeprefix(FEATURE_PREFIX)
+        if column_of.setdefault(name, column) != column:
+            msg = f"the columns {column_of[name]!r} and {column!r} would both become the feature {name!r}; rename one"
+            raise DataError(msg)
+        found[name] = _feature(field.type)
     return dict(sorted(found.items()))
 
 
 def stored_name(column: str) -> str:
-    """Return the feature's name of a carried column: the column's name, below ``source/`` if it is reserved."""
+    """Return the feature's name of a carried column: the column's name, below ``source/`` if it is reserved.
+
+    A feature's name is its own, so that a dataset that is converted again keeps its features.
+    """
     name = column.removeprefix(FEATURE_PREFIX)
-    return f"source/{name}" if name in _RESERVED or name.startswith((features.OBJECTS, "source/")) else name
+    return f"source/{name}" if name in _RESERVED or name.startswith(features.OBJECTS) else name
 
 
 class BadAnnotation(DataError):  # noqa: N818 -- named like images.BadImage

@@ -7,7 +7,7 @@ from typing import Any
 
 from shardkit.errors import CallError
 from shardkit.images.stored.options import size_text
-from shardkit.naming import DATASET_LAYOUT
+from shardkit.naming import DATASET_LAYOUT, EXTRACTED_LAYOUT
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import FLAGS
 from shardkit.planning.splits.splitting import shares_text
@@ -41,6 +41,7 @@ _LAYOUT_OPTIONS = {
     "box table": "box-table",
     "lists": "list",
     "numbered lists": "list",
+    EXTRACTED_LAYOUT: "extracted",
     DATASET_LAYOUT: "shardkit",
 }
 

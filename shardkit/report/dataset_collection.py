@@ -8,10 +8,11 @@ import numpy as np
 import pyarrow as pa
 
 from shardkit.dataset.manifest import Manifest, Shard
+from shardkit.dataset.readopting import made_again
 from shardkit.dataset.rejected_list import read_rejected
 from shardkit.dataset.shard_indexes import parse_columns, read_columns, read_indexes
 from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
-from shardkit.errors import CONVERT_AGAIN, DataError
+from shardkit.errors import DataError
 from shardkit.examples.drawing import annotations_of, draw
 from shardkit.examples.example import Example
 from shardkit.examples.reading import read_example
@@ -142,7 +143,7 @@ class DatasetCollection:
             try:
                 return Header(bytes(root.read_range(row.shard.path, start, min(HEADER_BYTES, row.image_bytes))))
             except FileNotFoundError:
-                msg = f"{where}: the shard is missing; restore it or {CONVERT_AGAIN}"
+                msg = f"{where}: the shard is missing; restore it or {made_again(root)}"
                 raise DataError(msg) from None
             except OSError as error:
                 raise unreadable(where, error) from error

@@ -16,13 +16,14 @@ from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
 from shardkit.dataset.index import key_hashes
 from shardkit.errors import DataError
 from shardkit.examples.drawing import Annotations, draw
-from shardkit.images.boxes import place_objects
+from shardkit.images.boxes import mask_orientation, place_objects
 from shardkit.images.masks import check_mask, mask_values, normalise_mask
 from shardkit.images.normalising import FIRST_TRANSPOSED
 from shardkit.images.stored.placement import place
 from shardkit.inventory import columns
-from shardkit.inventory.checking import annotated_size, image_path, mask_orientation, read_image
+from shardkit.inventory.checking import image_path, read_image
 from shardkit.inventory.columns import features_of
+from shardkit.inventory.row_boxes import annotated_size
 from shardkit.inventory.schema import HAS_GPS
 from shardkit.planning.plan import Plan
 from shardkit.planning.user_call import UserCall

@@ -42,6 +42,7 @@ from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, ope
 from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.sources.recognising.unmarked_folders import open_only_table, open_unmarked_folder
 from shardkit.sources.recognising.wrapped_source import NotedSource
+from shardkit.sources.tables.extracted import is_extracted, open_extracted
 from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.sources.tables.layout import TABLE_ENDINGS, open_table
 from shardkit.sources.walking import children
@@ -49,6 +50,7 @@ from shardkit.storage import Folder, open_folder, os_errors_as
 
 # The order in which they are tried: layouts with unique files before layouts with common ones.
 _RECOGNISERS: tuple[tuple[Layout, Callable[[Folder], bool]], ...] = (
+    ("extracted", is_extracted),
     ("list", is_well_known),
     ("metadata", has_metadata),
     ("kitti", is_kitti),  # before YOLO, whose folders may have the same names
@@ -241,6 +243,7 @@ def _open_folder(folder: Folder, url: str, options: SourceOptions, excluded: str
         "file-names": lambda: open_file_names(folder, excluded, options),
         "list": lambda: open_lists(folder, excluded, options),
         "unlabelled": lambda: open_unlabelled(folder, excluded),
+        "extracted": lambda: open_extracted(folder),
         "metadata": lambda: open_metadata(folder, options, excluded),
         "box-table": lambda: open_box_tables(folder, options),
         "coco": lambda: open_coco(folder, options),

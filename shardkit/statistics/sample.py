@@ -7,8 +7,9 @@ from typing import Any
 
 from shardkit.dataset.example import decode, decode_features
 from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.readopting import made_again
 from shardkit.dataset.stored_names import with_own_names
-from shardkit.errors import CONVERT_AGAIN, DataError, RecordError
+from shardkit.errors import DataError, RecordError
 from shardkit.statistics.indexes import Location
 from shardkit.storage import unreadable
 
@@ -42,7 +43,7 @@ def _read(manifest: Manifest, feature: str, location: Location) -> dict[str, Any
             else decode_features(data)
         )
     except FileNotFoundError:
-        msg = f"{where}: the shard is missing; restore it or {CONVERT_AGAIN}"
+        msg = f"{where}: the shard is missing; restore it or {made_again(root)}"
         raise DataError(msg) from None
     except OSError as error:
         raise unreadable(where, error) from error

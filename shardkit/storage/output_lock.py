@@ -16,8 +16,13 @@ from shardkit.storage.local import LocalFolder
 
 
 @contextlib.contextmanager
-def locked(output: Folder) -> Iterator[None]:
+def locked(output: Folder, name: str | None = None) -> Iterator[None]:
     """Hold the folder's lock during the block; do nothing in object stores.
+
+    Args:
+        output: The folder.
+        name: Path of the lock's file in it, which is removed at the end; None for that of conversions, which is removed
+            together with their work folder.
 
     Raises:
         MachineError: Another process holds it.
@@ -25,7 +30,7 @@ def locked(output: Folder) -> Iterator[None]:
     if not isinstance(output, LocalFolder):
         yield
         return
-    path = f"{output.path}/{naming.WORK_FOLDER}/lock"
+    path = f"{output.path}/{name or f'{naming.WORK_FOLDER}/lock'}"
     try:
         # A conversion that ends removes the folder with the lock in it.
         descriptor = lock_file(path, fcntl.LOCK_EX | fcntl.LOCK_NB, create_folder=True)
@@ -35,4 +40,6 @@ def locked(output: Folder) -> Iterator[None]:
     try:
         yield
     finally:
+        if name is not None:
+            os.remove(path)
         os.close(descriptor)

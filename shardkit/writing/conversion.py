@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from shardkit import software
 from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.pinning import refuse_pinned
 from shardkit.errors import CallError, ShardkitError, StaleRunError
 from shardkit.inventory.columns import features_of
 from shardkit.inventory.parts import PARTS
@@ -118,6 +119,7 @@ class Conversion:
                 holds a different conversion and `overwrite` is off.
             MachineError: The disk, the network or the engine failed. Finished shards are kept for the next run.
         """
+        refuse_pinned("OUTPUT", self.output_url)
         output = open_folder(self.output_url)
         if output.resolve("") == open_folder(self.source_url).resolve(""):
             msg = f"{output.url}: OUTPUT is SOURCE itself; choose another folder"

@@ -29,23 +29,16 @@ from shardkit.errors import (
     StoreError,
 )
 from shardkit.image_limits import MAX_FILE_BYTES
-from shardkit.images.boxes import move_objects, place_objects, upright_size
+from shardkit.images.boxes import mask_orientation, move_objects, place_objects, upright_size
 from shardkit.images.gps import has_gps
 from shardkit.images.stored.placement import place
-from shardkit.inventory.checking import (
-    annotated_size,
-    image_path,
-    mask_orientation,
-    read_image,
-    read_mask,
-    reason_of,
-    reject_box,
-)
+from shardkit.inventory.checking import image_path, read_image, read_mask, reason_of
 from shardkit.inventory.columns import MASK_PATH, OBJECTS, AnnotationEncoder, BadAnnotation
+from shardkit.inventory.row_boxes import annotated_size, reject_box
 from shardkit.inventory.schema import HAS_GPS, MASK_SHA256, Reject
 from shardkit.planning.plan_file import ShardTask, read_shard_rows
 from shardkit.reject_reasons import OUTSIDE_CROP
-from shardkit.sources.datasets.columns import RAW_CHANGES, RAW_SHA256
+from shardkit.sources.datasets.columns import RAW_CHANGES, RAW_SHA256, STORED_MASK
 from shardkit.sources.listing import GROUP, MASK_COLOURS
 from shardkit.sources.visibility import refuse_unseen
 from shardkit.sources.walking import parent_of
@@ -223,7 +216,8 @@ def _mask(
     if MASK_PATH not in row.columns:
         return None
     if stored is not None:
-        return place_stored_mask(stored, info, options.form)
+        is_adopted = row.columns.get(STORED_MASK.name) is not None
+        return place_stored_mask(stored, info, options.form, is_adopted=is_adopted)
     path, wanted = row.columns[MASK_PATH], row.columns[MASK_SHA256.name]
     try:
         data = read_mask(source, path, options.max_file_bytes)
@@ -299,8 +293,9 @@ def _read(source: Folder, records: OpenFiles, row: _Row) -> tuple[bytes, bytes, 
     try:
         columns = {"key": row.key, "source_bytes": row.source_bytes, **row.columns}
         if RAW_SHA256.name in columns:
-            stored = read_stored_example(records, columns)
-            return stored.image, row.content_sha256 or columns[RAW_SHA256.name], stored.mask
+            raw_sha256 = row.content_sha256 or columns[RAW_SHA256.name]
+            stored = read_stored_example(records, columns, raw_sha256)
+            return stored.image, raw_sha256, stored.mask
         raw = retried(lambda: read_image(source, columns))
     except OSError as error:
         raise_store_failure(where, error)

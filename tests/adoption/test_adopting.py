@@ -5,9 +5,6 @@ import hashlib
 import json
 import os
 import shutil
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -20,7 +17,6 @@ from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.threads import ThreadChecker
 from shardkit.writing.progress import Silent
 
-from ..cli.calling import environment
 from ..dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, picture, write
 
 
@@ -203,10 +199,8 @@ def test_a_number_of_two_names_keeps_its_number(tmp_path):
     assert shardkit.adopt(tmp_path).classes == ["0", "1", "2"]
 
 
-def test_a_second_adoption_replaces_the_first_only_if_asked(old):
+def test_a_second_adoption_replaces_the_first(old):
     first = shardkit.adopt(old)
-    with pytest.raises(CallError, match="--overwrite"):
-        shardkit.adopt(old)
     second = shardkit.adopt(old, classes=["tench", "shark"], overwrite=True)
     assert second.classes == ["0", "tench", "shark"]
     assert first.plan_digest != second.plan_digest
@@ -230,50 +224,6 @@ def test_files_of_others_are_not_overwritten(files, sentence, old):
     with pytest.raises(CallError, match=sentence):
         shardkit.adopt(old)
     assert {path: (old / path).read_bytes() for path in files} == files
-
-
-# A process of its own, and no fork: gRPC, if a test before has loaded it, may abort in a fork that then runs Python.
-KILLED = """
-import os, signal, sys
-import shardkit
-from shardkit.storage import LocalFolder
-
-root, written = sys.argv[1], int(sys.argv[2])
-paths, write_file = [], LocalFolder.atomic_write
-
-def counted(self, path, **given):
-    if self.path == root:
-        paths.append(path)
-        if len(paths) > written:
-            os.kill(os.getpid(), signal.SIGKILL)
-    return write_file(self, path, **given)
-
-LocalFolder.atomic_write = counted
-LocalFolder.remove_tree = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
-shardkit.adopt(root, classes=["tench", "shark"], overwrite=True)
-"""
-
-
-@pytest.mark.parametrize("written", range(5))
-def test_a_kill_leaves_the_old_dataset_or_none(written, old):
-    """Killed before the first index, between two, before the manifest, and after it."""
-    records = digests(old)
-    had_one = written % 2 == 0
-    before = shardkit.adopt(old) if had_one else None
-    command = [sys.executable, "-c", KILLED, str(old), str(written)]
-    done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == -signal.SIGKILL, done.stderr
-    assert digests(old).items() >= records.items()
-    if had_one or written == 4:
-        found = shardkit.read_manifest(str(old))
-        assert found.classes == (["0", "tench", "shark"] if written == 4 else before.classes)
-        assert problems(old) == []
-    else:
-        with pytest.raises(ManifestError, match="an adoption was interrupted" if written else "no manifest"):
-            shardkit.read_manifest(str(old))
-    assert shardkit.adopt(old, classes=["tench", "shark"], overwrite=True).classes[1] == "tench"
-    assert problems(old) == []
-    assert len([*(old / "indexes").iterdir()]) == 1
 
 
 def changed(dataset, **fields):

@@ -20,6 +20,7 @@ from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.threads import ThreadChecker
 from shardkit.writing.progress import Silent
 
+from ..cli.calling import call
 from ..dataset.foreign.records import coco, jpeg, write
 
 NAMES = {"image/filename", "image/source_id"}  # without them, records are numbered
@@ -124,22 +125,15 @@ def test_equal_files_read_by_other_names_are_compared(tmp_path):
     ]
 
 
-def test_converting_is_refused_with_the_command_that_works(tmp_path):
+def test_images_are_appended_to_what_the_printed_command_converts(tmp_path, monkeypatch):
     adopted(tmp_path / "my old", into=tmp_path / "into")
     write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
-    convert_without_beam(str(tmp_path / "in"), str(tmp_path / "ants"))
-    for refused in (
-        lambda: convert_without_beam(str(tmp_path / "into"), str(tmp_path / "new")),
-        lambda: convert_without_beam(
-            str(tmp_path / "ants"), str(tmp_path / "new"), source_options=SourceOptions(also=(str(tmp_path / "into"),))
-        ),
-        lambda: append_without_beam(str(tmp_path / "into"), str(tmp_path / "in")),
-    ):
-        with pytest.raises(CallError, match="holds adopted TFRecords") as caught:
-            refused()
-        command = shlex.split(str(caught.value).splitlines()[-1], comments=True)
-        assert command == ["shardkit", "convert", str(tmp_path / "my old"), "OUT", "--layout", "tfrecord"]
-    assert not (tmp_path / "new" / "manifest.json").exists()
+    refused = call("append", tmp_path / "into", tmp_path / "in")
+    assert refused.exit_code == 2
+    program, *arguments = shlex.split(refused.stderr.splitlines()[-1], comments=True)
+    monkeypatch.chdir(tmp_path)
+    assert (program, call(*arguments).exit_code) == ("shardkit", 0)
+    assert diff_datasets(read_manifest("into"), read_manifest("OUT")).equal
 
 
 @pytest.mark.parametrize("with_indexes", [True, False])
@@ -157,14 +151,20 @@ def test_no_conversion_removes_adopted_records(with_indexes, overwrite, tmp_path
     assert files_of(LocalFolder(str(tmp_path / "old"))) == before
 
 
-def test_a_dataset_of_shardkit_is_not_adopted(tmp_path):
+def test_a_dataset_of_shardkit_is_adopted_elsewhere_only_in_all_its_generations(tmp_path):
     write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
     convert_without_beam(str(tmp_path / "in"), str(tmp_path / "out"))
-    for into in (None, tmp_path / "into"):
+    for number, names in enumerate((["ant", "bee"], ["ant", "bee", "cat", "dog"])):
         with pytest.raises(CallError, match="there is nothing to adopt"):
-            shardkit.adopt(tmp_path / "out", into=into)
-        write_class_folders(tmp_path / "more", {"cat": 1, "dog": 1})
-        append_without_beam(str(tmp_path / "out"), str(tmp_path / "more"))
+            shardkit.adopt(tmp_path / "out")
+        into = shardkit.adopt(tmp_path / "out", into=tmp_path / f"into{number}")
+        found = diff_datasets(read_manifest(str(tmp_path / "out")), into)
+        assert (into.classes, found.equal) == (names, True)
+        if number == 0:
+            write_class_folders(tmp_path / "more", {"cat": 1, "dog": 1})
+            append_without_beam(str(tmp_path / "out"), str(tmp_path / "more"))
+            (tmp_path / "out" / "append-0002").mkdir()  # of an append that was killed
+            shutil.copy(tmp_path / "out" / "train-00000-of-00001.tfrecord", tmp_path / "out" / "append-0002")
     write(tmp_path / "old" / FILE, RECORDS)
     with pytest.raises(CallError, match="its manifest is not replaced"):
         shardkit.adopt(tmp_path / "old", into=tmp_path / "out", overwrite=True)

@@ -11,7 +11,7 @@ from shardkit.planning.options import ConvertOptions
 
 from .making import HOST
 
-PHOTOGRAPHS = Sample(Path(), "class-folders", (375,) * 20, num_jpeg=20, num_progressive=2, num_fine_chroma=9)
+PHOTOGRAPHS = Sample(Path(), (375,) * 20, num_jpeg=20, num_progressive=2, num_fine_chroma=9)
 
 
 def useless(trials):
@@ -33,13 +33,13 @@ def test_conversions_that_can_help_are_tried():
     ("sample", "name", "reason"),
     [
         (
-            Sample(Path(), None, (256, 200), 2, 1, 1),
+            Sample(Path(), (256, 200), 2, 1, 1),
             "resize to 256",
             "no image of the sample has a shorter side above 256",
         ),
-        (Sample(Path(), None, (300,), 0), "resize to 256, quality 85", "the images are PNGs"),
-        (Sample(Path(), None, (300,), 1), "baseline JPEG", "no JPEG of the sample is progressive"),
-        (Sample(Path(), None, (300,), 1), "chroma 4:2:0", "no JPEG of the sample has finer chroma"),
+        (Sample(Path(), (300,), 0), "resize to 256, quality 85", "the images are PNGs"),
+        (Sample(Path(), (300,), 1), "baseline JPEG", "no JPEG of the sample is progressive"),
+        (Sample(Path(), (300,), 1), "chroma 4:2:0", "no JPEG of the sample has finer chroma"),
     ],
 )
 def test_conversions_that_change_nothing_are_not_tried(sample, name, reason):
@@ -72,7 +72,7 @@ def test_block_order_is_tried_if_its_lanes_divide_the_batch(part, tmp_path):
 
 
 def test_scaled_decoding_is_tried_where_images_are_large(part, tmp_path):
-    large = Sample(Path(), "class-folders", (375,) * 18 + (1500,) * 2, num_jpeg=20)
+    large = Sample(Path(), (375,) * 18 + (1500,) * 2, num_jpeg=20)
     found = useless(reader_trials(BenchSettings("OUT"), part, large, HOST, str(tmp_path)))
     assert (found["scaled decoding"], found["block order"]) == ("", "")
 

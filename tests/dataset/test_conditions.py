@@ -196,3 +196,28 @@ def test_a_bad_condition_is_refused_in_a_sentence(condition, facts):
     assert "\n" not in said
     for fact in facts:
         assert fact in said
+
+
+@pytest.mark.parametrize(
+    ("condition", "sentence"),
+    [
+        (f"height > {1 << 63}", "the number 9223372036854775808 is too large; the largest one is 9223372036854775807"),
+        (f"{1 << 63} in labels", "is too large"),
+        (f"key = {'9' * 5000}", f"the number {'9' * 30}… is too large"),
+        (f"height * {(1 << 63) - 1} > 0", "a number in it becomes larger than 9223372036854775807"),
+        (f"height + {(1 << 63) - 1} > 0", "a number in it becomes larger than 9223372036854775807"),
+    ],
+)
+def test_a_number_that_is_too_large_is_a_sentence(condition, sentence):
+    table = pa.table({"height": pa.array([64], pa.int32()), "key": ["a"], "labels": [[1]]})
+    with pytest.raises(CallError, match=sentence):
+        Condition(condition).mask(table)
+
+
+def test_products_of_columns_of_32_bits_do_not_wrap():
+    table = pa.table({name: pa.array([1 << 17, 8], pa.int32()) for name in ("height", "width")})
+    assert Condition("height * width > 1000000 and -height < 0").mask(table).to_pylist() == [True, False]
+    assert Condition(f"height < {(1 << 63) - 1} and height < 000000000000000000000070").mask(table).to_pylist() == [
+        False,
+        True,
+    ]

@@ -1,17 +1,21 @@
-import csv
 import json
+import re
+import shlex
 from pathlib import Path
 
-import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 import shardkit
+from shardkit.comparison import diff_datasets
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, RecordError
 from shardkit.examples import extraction
-from shardkit.testing import convert_without_beam
+from shardkit.testing import picture, write_tree
 
-from ..cli.calling import convert
+from ..cli.calling import call, convert
+from ..dataset.foreign.records import coco, write
+from ..sources.datasets.converting import convert as convert_options
 
 
 def extracted(dataset, folder, splits=(), where=None):
@@ -19,55 +23,163 @@ def extracted(dataset, folder, splits=(), where=None):
     return [path.as_posix() for path in extraction.extract(dataset, str(folder), splits, where)]
 
 
-def rows_of(path):
-    with open(path, newline="", encoding="utf-8") as file:
-        return [*csv.DictReader(file)]
+def rows_of(folder):
+    return [json.loads(line) for line in (folder / "examples.jsonl").read_text().splitlines()]
 
 
-def test_class_folders_come_back_byte_for_byte_and_convert_to_the_same_images(sample, tmp_path):
-    paths = extracted(sample("shapes"), tmp_path / "folder")
-    examples = shardkit.open(sample("shapes"), "train")
-    assert paths == [f"train/{example.key}" for example in examples]
-    for path, example in zip(paths, examples, strict=True):
-        assert (tmp_path / "folder" / path).read_bytes() == example["image"]
-    convert(tmp_path / "folder", tmp_path / "again")
-    again = {example.key: example for example in shardkit.open(str(tmp_path / "again"), "train")}
-    assert {f"train/{one.key}": (one["image"], one.label_names) for one in examples} == {
-        key: (one["image"], one.label_names) for key, one in again.items()
-    }
+def extracted_and_converted(dataset, tmp_path, monkeypatch, *options):
+    """The dataset that the printed command makes of the extracted folder."""
+    monkeypatch.chdir(tmp_path)
+    result = call("extract", dataset, "my folder", *options)
+    assert result.exit_code == 0, result.output
+    (program, *command) = shlex.split(result.stdout.splitlines()[-1])
+    assert (program, call(*command).exit_code) == ("shardkit", 0)
+    return read_manifest("OUT")
 
 
-def test_boxes_and_masks_come_with_their_images(sample, tmp_path):
-    extracted(sample("coco"), tmp_path / "boxes", ["train"])
-    rows = rows_of(tmp_path / "boxes/train/boxes.csv")
-    for example in shardkit.open(sample("coco"), "train"):
-        mine = [row for row in rows if row["filename"] == f"images/{example.key}"]
-        assert [row["class"] for row in mine] == (example.label_names or [""])  # background has a row without a box
-        mine = [row for row in mine if row["xmin"]]
-        size = np.array([example["height"], example["width"]] * 2)
-        found = [[float(row[side]) for side in ("ymin", "xmin", "ymax", "xmax")] for row in mine]
-        np.testing.assert_allclose(np.reshape(found, (-1, 4)), example.boxes * size, atol=1e-3)
-    assert not (tmp_path / "boxes/validation").exists()
-    manifest = convert_without_beam(str(tmp_path / "boxes/train/boxes.csv"), str(tmp_path / "boxes-again"))
-    assert manifest.splits["train"].num_examples == len(shardkit.open(sample("coco"), "train"))
-    extracted(sample("masks"), tmp_path / "masks")
-    for example in shardkit.open(sample("masks"), "validation"):
-        name = Path(example.key).name
-        assert (tmp_path / "masks/validation/images" / name).read_bytes() == example["image"]
-        mask = (tmp_path / "masks/validation/masks" / name).with_suffix(".png")
-        assert mask.read_bytes() == example["segmentation_mask"]
-    convert(tmp_path / "masks", tmp_path / "again")
+def assert_equal(before, after, num_examples):
+    found = diff_datasets(before, after)
+    assert found.equal, found.as_json()
+    assert found.num_same == num_examples
+    assert (after.classes, after.features) == (before.classes, before.features)
+    assert [*after.splits] == [*before.splits]
 
 
-def test_several_labels_and_numbers_are_in_the_table(sample, tmp_path):
-    extracted(sample("multilabel.jsonl"), tmp_path / "several", where="label is null")
-    rows = {row["key"]: row for row in rows_of(tmp_path / "several/train/examples.csv")}
-    for example in shardkit.open(sample("multilabel.jsonl"), "train"):
-        assert rows[example.key]["label"] == ";".join(example.label_names)
-    extracted(sample("regression.parquet"), tmp_path / "numbers")
-    for row in rows_of(tmp_path / "numbers/train/examples.csv"):
-        example = shardkit.open(sample("regression.parquet"), "train")[row["key"]]
-        assert float(row["label"]) == pytest.approx(example.targets[0])
+@pytest.mark.parametrize(
+    ("source", "num_examples"), [("shapes", 240), ("coco", 24), ("masks", 12), ("multilabel.jsonl", 240), ("hf", 12)]
+)
+def test_the_printed_command_gives_the_same_dataset_again(source, num_examples, sample, tmp_path, monkeypatch):
+    before = read_manifest(sample(source))
+    assert_equal(before, extracted_and_converted(sample(source), tmp_path, monkeypatch), num_examples)
+    images = [one for name in before.splits for one in shardkit.open(sample(source), name)]
+    rows = rows_of(tmp_path / "my folder")
+    assert [row["key"] for row in rows] == [one.key for one in images]
+    assert all(
+        (tmp_path / "my folder" / row["file"]).read_bytes() == one["image"]
+        for row, one in zip(rows, images, strict=True)
+    )
+    lines = (tmp_path / "my folder" / "classes.txt").read_text().splitlines() if before.classes else []
+    assert lines == before.classes
+
+
+def small(tmp_path, columns, **options):
+    """A dataset of six images, made from a table of columns."""
+    for i in range(6):
+        write_tree(tmp_path / "in", {f"{i}.png": picture(i)})
+    rows = [{"image": f"{i}.png", **{name: values[i] for name, values in columns.items()}} for i in range(6)]
+    (tmp_path / "in" / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return convert_options(tmp_path / "in" / "t.jsonl", tmp_path / "dataset", **options)
+
+
+LABELS = {"label": ["a", "b"] * 3}
+KINDS = {
+    "classes in another order, one of them empty": (LABELS, {"classes": ["z", "b", " a;b,\u2028c ", "a"]}),
+    "one class": ({"label": ["a"] * 6}, {}),
+    "classes that are numbers": ({"label": [7, 12] * 3}, {"label_type": "class"}),
+    "splits": (LABELS | {"split": ["test", "train", "held"] * 2}, {}),
+    "made splits": (LABELS, {"splits": "train=0.5,test=0.5", "group_by": "site"} | {}),
+    "several numbers": ({"label": [[i + 0.1, -1.5] for i in range(6)]}, {"label_type": "number"}),
+    "reserved names": (
+        LABELS
+        | {"weight": range(6), "key": list("uvwxyz"), "objects/x": [0.5, None, 1e30, 2.0, 3.0, -0.0]}
+        | {"source/weight2": ["7", "08", "", "null", "[]", "\u00e9\U0001f600"], "file": list("abcdef")},
+        {},
+    ),
+    "lists": (
+        LABELS | {"none": [[]] * 5 + [["x"]], "ids": [[1 << 62], [], [-1, 2], [3], [4], [5]], "f": [[0.1]] * 5 + [[]]},
+        {},
+    ),
+    "no label for some": ({"labels": [["a"], [], ["b", "a"], ["c"], [], ["b"]]}, {}),
+    "a table without labels": (LABELS, {"unlabelled": True}),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_dataset_comes_back(kind, tmp_path, monkeypatch):
+    columns, options = KINDS[kind]
+    if "group_by" in options:
+        columns = columns | {"site": [f"s{i // 2}" for i in range(6)]}
+    if "unlabelled" in options:
+        write_tree(tmp_path / "in", {f"sub/{i}.png": picture(i) for i in range(6)})
+        convert_options(tmp_path / "in", tmp_path / "dataset", **options)
+    else:
+        small(tmp_path, columns, **options)
+    before = read_manifest(str(tmp_path / "dataset"))
+    after = extracted_and_converted(tmp_path / "dataset", tmp_path, monkeypatch)
+    assert_equal(before, after, 6)
+    assert not [name for name in after.features if name.startswith("source/source/")]
+    convert_options(tmp_path / "OUT", tmp_path / "third")
+    assert read_manifest(str(tmp_path / "third")).features == before.features
+
+
+def test_adopted_records_come_back_with_the_names_of_the_manifest(tmp_path, monkeypatch):
+    write(tmp_path / "old" / "test-0.tfrecord", [coco(i, [(2, "dog"), (1, "person")][: i % 3]) for i in range(4)])
+    before = shardkit.adopt(tmp_path / "old", into=tmp_path / "dataset")
+    after = extracted_and_converted(tmp_path / "dataset", tmp_path, monkeypatch)
+    assert_equal(before, after, 4)
+
+
+def test_a_part_comes_back_as_that_part_and_an_edited_table_as_the_corrected_dataset(sample, tmp_path, monkeypatch):
+    after = extracted_and_converted(sample("coco"), tmp_path, monkeypatch, "--split", "train", "--where", "1 in labels")
+    wanted = [one.key for one in shardkit.open(sample("coco"), "train", where="1 in labels")]
+    assert sorted(one.key for one in shardkit.open("OUT", "train")) == sorted(wanted)
+    assert after.classes == read_manifest(sample("coco")).classes
+    rows = rows_of(tmp_path / "my folder")
+    rows[0] |= {"key": "new", "split": "held"}
+    rows[0]["objects"][0]["label"] = "square"
+    text = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "my folder" / "examples.jsonl").write_text(text)
+    convert("my folder", "NEW")
+    assert shardkit.open("NEW", "held")["new"].label_names[0] == "square"
+
+
+BAD_VALUES = {
+    "key": (None, "bad_name", "the column 'key' holds None, not a text"),
+    "file": ("../../x.png", "bad_path", "the path '../../x.png' may not be followed"),
+    "split": ("a/b", "bad_split", "a/b"),
+    "age": ("old", "bad_value", "the column 'age' holds 'old', not a whole number"),
+    "label": (["a"], "no_label", "the column 'label' holds .*, not the name of a class"),
+    "more": (1, "bad_line", "it names 'more' besides"),
+    "text": (1.5, "bad_value", "the column 'text' holds 1.5, not a text"),
+    "weight": (True, "bad_value", "holds True, not a number"),
+}
+
+
+@pytest.mark.parametrize("column", BAD_VALUES)
+def test_a_value_that_its_column_cannot_hold_rejects_the_record(column, tmp_path, monkeypatch):
+    value, reason, sentence = BAD_VALUES[column]
+    small(tmp_path, LABELS | {"age": range(6), "text": ["a"] * 6, "weight": [0.5] * 6})
+    extracted(str(tmp_path / "dataset"), tmp_path / "folder")
+    rows = rows_of(tmp_path / "folder")
+    rows[2][{"weight": "source/weight"}.get(column, column)] = value
+    (tmp_path / "folder/examples.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    monkeypatch.chdir(tmp_path)
+    convert("folder", "OUT", "--max-rejected", "1")
+    (rejected,) = pq.read_table("OUT/rejected.parquet").to_pylist()
+    assert rejected["reason"] == reason
+    assert re.search(sentence, rejected["message"])
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "sentence"),
+    [
+        ("extracted.json", "{}", "extracted.json: the file is not what `shardkit extract` writes, at features"),
+        ("extracted.json", "", "extracted.json: the file is not what"),
+        ("extracted.json", '{"format_version": 2}', "at format_version"),
+        ("classes.txt", None, "classes.txt: the file is missing"),
+        ("examples.jsonl", None, "examples.jsonl: the file is missing"),
+        ("classes.txt", "a\n", "'b'"),
+    ],
+)
+def test_a_damaged_folder_is_a_sentence(name, content, sentence, tmp_path):
+    small(tmp_path, LABELS)
+    extracted(str(tmp_path / "dataset"), tmp_path / "folder")
+    path = tmp_path / "folder" / name
+    path.unlink() if content is None else path.write_text(content)
+    result = call("convert", tmp_path / "folder", tmp_path / "new")
+    assert result.exit_code in {1, 2}
+    assert sentence in result.stderr
+    assert (result.stderr.count("Error: "), "Traceback" in result.stderr) == (1, False)
 
 
 @pytest.mark.parametrize(
@@ -134,20 +246,3 @@ def test_long_names_with_the_same_beginning_stay_apart():
     names = {extraction.safe_name("x" * 300 + end) for end in "abc"}
     assert len(names) == 3
     assert all(len(name.encode()) == 200 for name in names)
-
-
-@pytest.mark.parametrize(
-    ("source", "commands"),
-    [
-        ("shapes", ["shardkit convert 'my folder' OUT"]),
-        ("masks", ["shardkit convert 'my folder' OUT"]),
-        ("coco", ["shardkit convert 'my folder/test/boxes.csv' OUT-test"]),
-        (
-            "multilabel.jsonl",
-            ["shardkit convert 'my folder/test/examples.csv' OUT-test --image-column file --label-separator ';'"],
-        ),
-        ("regression.parquet", ["shardkit convert 'my folder/test/examples.csv' OUT-test --image-column file"]),
-    ],
-)
-def test_the_command_that_converts_the_folder_again_is_known(sample, source, commands):
-    assert extraction.commands_to_convert(read_manifest(sample(source)), ["test"], "my folder") == commands

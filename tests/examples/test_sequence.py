@@ -18,7 +18,7 @@ from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
 from shardkit.examples import Example
 from shardkit.storage import RemoteFolder, open_folder
 from shardkit.storage.open_files import MAX_OPEN_FILES
-from shardkit.testing import convert_without_beam, write_class_folders
+from shardkit.testing import append_without_beam, convert_without_beam, write_class_folders
 
 from ..cli.calling import SAMPLE_DATA, convert, environment
 
@@ -360,3 +360,18 @@ def test_a_notebook_shows_what_is_wrong_with_a_picture(sample, monkeypatch):
     assert "<th style='text-align:left'>height</th>" in damaged._repr_html_()
     monkeypatch.setitem(sys.modules, "PIL", None)
     assert "needs PIL, which is not installed" in example._repr_html_()
+
+
+def test_a_number_behind_the_end_of_a_dataset_that_has_grown_hints_at_the_pin(tmp_path):
+    write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
+    write_class_folders(tmp_path / "more", {"cat": 4, "dog": 4})
+    convert_without_beam(str(tmp_path / "in"), str(tmp_path / "out"))
+    examples = shardkit.open(str(tmp_path / "out"), "train")
+    append_without_beam(str(tmp_path / "out"), str(tmp_path / "more"))
+    pin = f"{tmp_path}/out@sha256:{examples.manifest.digest}"
+    with pytest.raises(IndexError, match=f"there are 4 examples; found the number .*grown.* to {pin}$"):
+        [examples[i] for i in shardkit.sampler(str(tmp_path / "out"), "train", global_batch_size=2, num_steps=6)]
+    pinned = shardkit.sampler(pin, "train", global_batch_size=2, num_steps=2)
+    assert {examples[i].key for i in pinned} == {one.key for one in examples}
+    with pytest.raises(IndexError, match=r"found the number 12$"):
+        shardkit.open(str(tmp_path / "out"), "train")[12]

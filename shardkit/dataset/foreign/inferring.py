@@ -37,12 +37,16 @@ class LayoutOverrides:
         label_feature: Feature of the labels; None to find it.
         label_type: Whether labels are classes or numbers for regression.
         classes: Names of classes: the labels' names in another order, or names of their numbers; None for none.
+        unlabelled: Whether the records have no labels.
+        takes_masks: Whether a mask may take the place of the label.
     """
 
     image_feature: str | None = None
     label_feature: str | None = None
     label_type: LabelType = "auto"
     classes: tuple[str, ...] | None = None
+    unlabelled: bool = False
+    takes_masks: bool = False
 
 
 def infer_layout(
@@ -69,7 +73,7 @@ def infer_layout(
     usual = _tfds_image(tfds)
     image = find_image(found, sampled, overrides.image_feature, usual)
     others = {name: one for name, one in found.items() if name != image.name}
-    label = find_label(others, sampled, overrides.label_feature, overrides.label_type, tfds)
+    label = _label(others, sampled, overrides, tfds)
     if label.names and overrides.classes is not None and not _are_among(label.names, sampled, overrides.classes):
         label = replace(label, names=None)  # the lines of --classes name the numbers
     boxes = find_boxes(found, sampled, label.name, label.names) if label.kind == "objects" else None
@@ -77,6 +81,15 @@ def infer_layout(
     split = None if has_splits else next((name for name in _SPLITS if _holds_splits(name, sampled)), None)
     columns, left_out = _others(others, image, label, boxes, split)
     return RecordLayout(_family(found, image, tfds), image, label, boxes, key, split, columns, left_out)
+
+
+def _label(
+    others: FoundFeatures, sampled: Sequence[Sampled], overrides: LayoutOverrides, tfds: TfdsFeatures | None
+) -> LabelFeature:
+    if overrides.unlabelled:
+        return LabelFeature("", "none", is_text=False)
+    wanted = overrides.label_feature
+    return find_label(others, sampled, wanted, overrides.label_type, tfds, takes_masks=overrides.takes_masks)
 
 
 def _tfds_image(tfds: TfdsFeatures | None) -> str | None:

@@ -42,6 +42,8 @@ def find_label(
     wanted: str | None,
     label_type: LabelType,
     tfds: TfdsFeatures | None,
+    *,
+    takes_masks: bool = False,
 ) -> LabelFeature:
     """Return the feature of the labels.
 
@@ -51,6 +53,7 @@ def find_label(
         wanted: Feature that the user names; None for none.
         label_type: Whether labels are classes or numbers for regression.
         tfds: What TFDS's files say; None if there are none.
+        takes_masks: Whether a mask may take the place of the label.
 
     Raises:
         UnknownNameError: There is no feature of the wanted name.
@@ -61,7 +64,11 @@ def find_label(
         msg = f"--label-feature {wanted}: there is no such feature in the records; found:{listed(found)}"
         raise UnknownNameError(msg)
     of_objects = object_labels(found)
-    name = wanted or _only(_candidates(found, sampled, of_objects, tfds), found)
+    candidates = [wanted] if wanted else _candidates(found, sampled, of_objects, tfds)
+    masks = [wanted] if wanted and found[wanted].holds_images else _masks(found) if not candidates else []
+    if takes_masks and len(masks) == 1:
+        return LabelFeature(masks[0], "masks", is_text=False)
+    name = wanted or _only(candidates, found, takes_masks=takes_masks)
     is_list = name == "labels" or (tfds is not None and name in tfds.multi_labels)
     return _described(found[name], sampled, label_type, found, is_of_object=name in of_objects, is_list=is_list)
 
@@ -85,21 +92,27 @@ def _candidates(
     return [name for name in candidates if name not in named]
 
 
-def _only(candidates: Sequence[str], found: FoundFeatures) -> str:
+def _only(candidates: Sequence[str], found: FoundFeatures, *, takes_masks: bool) -> str:
     if len(candidates) == 1:
         return candidates[0]
     how = "name one with --label-feature"
     if candidates:
         msg = f"{' and '.join(map(printable, candidates))} may be the labels; {how}; found:{listed(found)}"
         raise CallError(msg)
-    masks = [one.name for one in found.values() if one.holds_images and any(word in one.name for word in _MASKS)]
-    if masks:
+    if takes_masks:
+        how = f"{how}, or add --unlabelled"
+    elif masks := _masks(found):
         how = (
             f"{printable(masks[0])!r} holds masks, as those of DeepLab's build_data.py: write the images and the masks "
             f"into folders images/ and masks/ and convert these, or {how}"
         )
     msg = f"no feature has a usual name for labels; {how}; found:{listed(found)}"
     raise DataError(msg)
+
+
+def _masks(found: FoundFeatures) -> list[str]:
+    """Return the features that hold masks, by their names."""
+    return [one.name for one in found.values() if one.holds_images and any(word in one.name for word in _MASKS)]
 
 
 def names_of(label: str, found: FoundFeatures, sampled: Sequence[Sampled]) -> str | None:

@@ -8,7 +8,7 @@ from shardkit.naming import counted, printable
 
 Family = Literal["TFDS", "tensorflow/models", "TFRecorder", "others"]
 ImageForm = Literal["encoded", "pixels", "base64 pixels"]
-LabelKind = Literal["class", "classes", "objects", "numbers"]
+LabelKind = Literal["class", "classes", "objects", "numbers", "masks", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class LabelFeature:
     """Where the labels are.
 
     Attributes:
-        name: The feature.
-        kind: One class, several classes, the classes of objects, or numbers for regression.
+        name: The feature; '' without labels.
+        kind: One class, several classes, the classes of objects, numbers for regression, a mask, or no label.
         is_text: Whether the values are names of classes; else they are numbers.
         names: Feature with the name of each number; None if there is none or the values are names.
         num_targets: Number of values for regression; 0 for classes.
@@ -115,7 +115,8 @@ class RecordLayout:
             "base64 pixels": f"uint8 pixels of {_size(image)} in base64, encoded as PNG",
         }[image.form]
         lines = [f"image     {_name(image.name)}: {form}"]
-        lines.append(f"label     {_name(label.name)}: {_label_phrase(label)}")
+        is_labelled = label.kind != "none"
+        lines.append(f"label     {_name(label.name)}: {_label_phrase(label)}" if is_labelled else "label     none")
         if self.boxes:
             sides = self.boxes.sides
             order = "ymin, xmin, ymax, xmax"
@@ -145,6 +146,8 @@ def _size(image: ImageFeature) -> str:
 
 
 def _label_phrase(label: LabelFeature) -> str:
+    if label.kind == "masks":
+        return "a mask whose pixels are the numbers of classes"
     if label.kind == "numbers":
         return f"{counted(label.num_targets, 'number')} for regression"
     what = {"class": "the class", "classes": "any number of classes", "objects": "the class of each box"}[label.kind]

@@ -8,7 +8,7 @@ import posixpath
 import re
 from collections.abc import Sequence
 
-from shardkit.naming import DATASET_LAYOUT, split_of_folder
+from shardkit.naming import DATASET_LAYOUT, EXTRACTED_LAYOUT, split_of_folder
 from shardkit.planning.checks.finding import Finding, some
 from shardkit.planning.user_call import UserCall
 from shardkit.sources.commands import Command
@@ -23,7 +23,10 @@ _CAMERA_WORDS = {"dsc", "dscn", "frame", "image", "images", "img", "mvimg", "pho
 _ARCHIVES = (".zip", ".tar")
 
 
-_CERTAIN = (DATASET_LAYOUT,)  # layouts whose classes were confirmed when the first source was converted
+_CERTAIN = (
+    DATASET_LAYOUT,
+    EXTRACTED_LAYOUT,
+)  # layouts whose classes were confirmed when the first source was converted
 
 
 def find_wrong_reading(

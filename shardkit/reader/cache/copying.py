@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from shardkit.dataset.manifest import Shard
+from shardkit.dataset.readopting import made_again
 from shardkit.errors import CONVERT_AGAIN, DataError, MachineError, StoreError
 from shardkit.storage import COPY_BYTES, Folder, write_fully
 
@@ -58,7 +59,7 @@ def copy_shard(root: Folder, shard: Shard, descriptor: int, name: str, readers: 
         raise MachineError(msg)
     msg = (
         f"{root.url}/{shard.path}: the shard is not the one that the manifest names ({end} bytes with sha256 "
-        f"{sent.hexdigest()}, not {shard.num_bytes} with {shard.sha256}); restore it or {CONVERT_AGAIN}"
+        f"{sent.hexdigest()}, not {shard.num_bytes} with {shard.sha256}); restore it or {made_again(root)}"
     )
     raise DataError(msg)
 

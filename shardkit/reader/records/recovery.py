@@ -15,7 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.dataset import tfrecord
-from shardkit.errors import CONVERT_AGAIN, DataError, RecordError
+from shardkit.dataset.readopting import made_again
+from shardkit.errors import DataError, RecordError
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.decoding import decoding_error
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
@@ -25,7 +26,6 @@ from shardkit.reader.table.records import RecordTable
 from shardkit.storage import unreadable
 
 _LOG = logging.getLogger(__name__)
-_REMEDY = f"run `shardkit verify`, then restore the shard or {CONVERT_AGAIN}"
 # The file is read from the record on, so the number and the offset in an error are not those in the shard.
 _NAME = "record"
 _PREFIX = f"{_NAME}: record 0 at byte 0: "
@@ -176,9 +176,10 @@ class RecordRecovery:
         shard, number = self._table.location(example_id)
         key, name = self._table.keys(np.asarray([example_id]))[0], self._table.class_name(example_id)
         kind = "example" if name is None else f"example of class {name!r}"
+        remedy = self._remedy(example_id)
         return RecordError(
             f"{self._table.root(example_id).url}/{shard.path}: record {number}, key {key!r}: it is damaged, and no "
-            f"other {kind} of this selection is intact to replace it; {_REMEDY}, or leave it out with where="
+            f"other {kind} of this selection is intact to replace it; {remedy}, or leave it out with where="
         )
 
     def _count(self, example_id: int, error: RecordError) -> None:
@@ -204,7 +205,10 @@ class RecordRecovery:
     def _named(self, example_id: int, error: RecordError) -> RecordError:
         self._watch.check_shard(example_id)
         record = self._describe(example_id, error)
-        return RecordError(f"{self._table.root(example_id).url}/{record}; {_REMEDY}")
+        return RecordError(f"{self._table.root(example_id).url}/{record}; {self._remedy(example_id)}")
+
+    def _remedy(self, example_id: int) -> str:
+        return f"run `shardkit verify`, then restore the shard or {made_again(self._table.root(example_id))}"
 
     def _read(self, example_id: int) -> bytes:
         shard, _ = self._table.location(example_id)

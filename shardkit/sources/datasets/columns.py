@@ -37,26 +37,45 @@ KEY_PREFIX = pa.field("key_prefix", pa.int32())  # characters of the key that ar
 RAW_CHANGES = pa.field("raw_changes", pa.string())
 RAW_SHA256 = pa.field("raw_sha256", pa.binary(32))  # null where `content_sha256` has it
 LOCATION = (PATH, OFFSET, RECORD_BYTES, IMAGE_START, KEY_PREFIX, RAW_CHANGES, RAW_SHA256)
+# Of sources with adopted records only: names of features in the record, null for shardkit's own names.
+STORED_KEY = pa.field("stored_key", pa.string())  # '' if the record has no key
+STORED_MASK = pa.field("stored_mask", pa.string())
 
-_SOURCE = "source/"  # begins the name of a feature whose column has a reserved name; see inventory.columns.stored_name
 _BOXES = f"{names.OBJECTS}bbox"
 _ARROW_TYPES = {"int64": pa.int64(), "float32": pa.float32(), "bytes": pa.string()}
 
 
-def listing_schema(features: Mapping[str, Feature], *, with_groups: bool, where: str) -> pa.Schema:
+def listing_schema(features: Mapping[str, Feature], *, with_groups: bool, with_adopted: bool, where: str) -> pa.Schema:
     """Return the columns of a dataset's listing.
 
     Args:
         features: The manifest's features.
         with_groups: Whether the groups of the index are listed.
+        with_adopted: Whether some of the records are adopted.
         where: The dataset, for errors.
 
     Raises:
         DataError: The dataset has a feature that no conversion writes.
     """
     fields = [*LISTING_SCHEMA, *LOCATION, *CHECKED_FIELDS]
+    if with_adopted:
+        fields += [STORED_KEY, STORED_MASK]
     if with_groups:
         fields.append(GROUP)
+    return pa.schema([*fields, *annotation_fields(features, where)])
+
+
+def annotation_fields(features: Mapping[str, Feature], where: str) -> list[pa.Field]:
+    """Return the columns of a listing that features other than the image, its size and the key are made from.
+
+    Args:
+        features: The features of a dataset.
+        where: The dataset, for errors.
+
+    Raises:
+        DataError: The dataset has a feature that no conversion writes.
+    """
+    fields: list[pa.Field] = []
     objects = [
         pa.field(name.removeprefix(names.OBJECTS), _type_of_list(name, one, where))
         for name, one in features.items()
@@ -70,22 +89,16 @@ def listing_schema(features: Mapping[str, Feature], *, with_groups: bool, where:
         fields.append(MASK_PATH)
     elif names.LABEL not in features:
         fields.append(UNLABELLED)
-    elif features[names.LABEL].dtype == "float32":
+    elif features[names.LABEL].role == "scalar":
         shape = features[names.LABEL].shape
         fields.append(target_field(shape[0] or 1 if shape else 1))
-    fields += [feature_field(column_of(name), _type(name, features[name], where)) for name in carried(features)]
-    return pa.schema(fields)
+    return fields + [feature_field(name, _type(name, features[name], where)) for name in carried(features)]
 
 
 def carried(features: Mapping[str, Feature]) -> list[str]:
     """Return the names of the features that were columns of the first source."""
-    known = {*names.ALWAYS, names.LABEL, names.LABELS, names.MASK}
+    known = {*names.ALWAYS, names.label_feature(features) or names.LABEL, names.MASK}
     return [name for name in features if name not in known and not name.startswith(names.OBJECTS)]
-
-
-def column_of(name: str) -> str:
-    """Return the column that a carried feature was made from."""
-    return name.removeprefix(_SOURCE)
 
 
 def is_in_index(features: Mapping[str, Feature]) -> bool:
@@ -108,7 +121,11 @@ def _type_of_list(name: str, feature: Feature, where: str) -> pa.DataType:
 
 
 def annotations(
-    values: Mapping[str, Sequence[Any]], features: Mapping[str, Feature], classes: Sequence[str], key: str
+    values: Mapping[str, Sequence[Any]],
+    features: Mapping[str, Feature],
+    classes: Sequence[str],
+    key: str,
+    size: tuple[int, int] = (0, 0),
 ) -> dict[str, Any]:
     """Return a record's values of the columns that the index does not have.
 
@@ -117,6 +134,8 @@ def annotations(
         features: The manifest's features.
         classes: The manifest's classes.
         key: The record's key.
+        size: Width and height in pixels of the picture that boxes are fractions of, which may lie on its side; (0, 0)
+            if it is upright.
 
     Raises:
         KeyError: The record lacks a feature.
@@ -125,24 +144,28 @@ def annotations(
     """
     found: dict[str, Any] = {}
     if names.OBJECT_LABELS in features:
-        found |= {ANNOTATED_WIDTH.name: 0, ANNOTATED_HEIGHT.name: 0, "objects": _objects(values, features, classes)}
+        found |= dict(zip((ANNOTATED_WIDTH.name, ANNOTATED_HEIGHT.name), size, strict=True))
+        found["objects"] = _objects(values, features, classes, size)
     elif names.LABELS in features:
         found[LABEL_NAMES.name] = [_class(classes, label) for label in values[names.LABELS]]
     elif names.MASK in features:
         found[MASK_PATH.name] = key
-    elif names.LABEL in features and features[names.LABEL].dtype == "float32":
-        found["target"] = list(values[names.LABEL])
+    elif names.LABEL in features and features[names.LABEL].role == "scalar":
+        found["target"] = [float(value) for value in values[names.LABEL]]
     for name in carried(features):
         read = [_text(value) for value in values[name]] if features[name].role == "text" else list(values[name])
-        found[FEATURE_PREFIX + column_of(name)] = read if features[name].shape else read[0]
+        found[FEATURE_PREFIX + name] = read if features[name].shape else read[0]
     return found
 
 
 def _objects(
-    values: Mapping[str, Sequence[Any]], features: Mapping[str, Feature], classes: Sequence[str]
+    values: Mapping[str, Sequence[Any]], features: Mapping[str, Feature], classes: Sequence[str], size: tuple[int, int]
 ) -> list[dict[str, Any]]:
     sides = values[_BOXES]
     boxes = [list(sides[at : at + 4]) for at in range(0, len(sides), 4)]
+    if any(size):
+        pixels = (*reversed(size), *reversed(size))  # as float32, a fraction is the same after this and the division
+        boxes = [[side * num for side, num in zip(box, pixels, strict=True)] for box in boxes]
     labels = [_class(classes, label) for label in values[names.OBJECT_LABELS]]
     more = {
         name.removeprefix(names.OBJECTS): [

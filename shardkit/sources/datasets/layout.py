@@ -5,9 +5,8 @@ class each, no record is read before it is written. Other annotations are in the
 """
 
 import dataclasses
-import posixpath
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -17,20 +16,23 @@ import pyarrow.compute as pc
 from shardkit.archives.tar_members import buffered
 from shardkit.dataset import example
 from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
-from shardkit.dataset.features import Feature
+from shardkit.dataset.features import MASK, Feature
 from shardkit.dataset.manifest import Shard, find_dataset
+from shardkit.dataset.readopting import made_again
 from shardkit.dataset.records import record_data
 from shardkit.dataset.shard_indexes import read_columns
+from shardkit.dataset.stored_names import StoredAs, names_in_records, with_own_names
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
-from shardkit.errors import CONVERT_AGAIN, DataError, RecordError, SourceChangedError
+from shardkit.errors import CONVERT_AGAIN, RecordError, SourceChangedError
 from shardkit.hashing import canonical_json, sha256_hex
-from shardkit.naming import DATASET_LAYOUT, counted
+from shardkit.naming import DATASET_LAYOUT
 from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
 from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
 from shardkit.sources.datasets import columns
 from shardkit.sources.datasets.changes import RowChanges
-from shardkit.sources.listing import GROUP, OFFSET, PATH, Listing, Source
-from shardkit.storage import Entry, Folder, os_errors_as
+from shardkit.sources.datasets.shard_files import shard_files
+from shardkit.sources.listing import ANNOTATED_HEIGHT, ANNOTATED_WIDTH, GROUP, OFFSET, PATH, Listing, Source
+from shardkit.storage import Folder, open_folder, os_errors_as
 
 _INDEX_COLUMNS = [
     *("offset", "length", "key", "label", "label_name", "labels", "height", "width", "format", "image_start"),
@@ -51,6 +53,8 @@ class Member:
         class_names: Its classes, in label order.
         has_decoded: Whether its images were decoded before they were stored, so that they need not be again.
         key_prefix: What its keys get at their start: '' or the name of its folder and a slash.
+        is_adopted: Whether others wrote its records.
+        stored_as: Names of features in records that others wrote; see `dataset.stored_names`.
     """
 
     url: str
@@ -58,6 +62,8 @@ class Member:
     class_names: tuple[str, ...]
     has_decoded: bool
     key_prefix: str = ""
+    is_adopted: bool = False
+    stored_as: StoredAs = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +118,10 @@ class ShardkitDataset(Source):
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        return columns.listing_schema(self.features, with_groups=self.keeps_groups, where=self.folder.url)
+        with_adopted = any(member.is_adopted for member in self.members)
+        return columns.listing_schema(
+            self.features, with_groups=self.keeps_groups, with_adopted=with_adopted, where=self.folder.url
+        )
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -142,8 +151,10 @@ class ShardkitDataset(Source):
         splits = ", ".join(f"{count:,} of {split}" for split, count in counts.items())
         urls = ", ".join(member.url for member in self.members)
         what = "a shardkit dataset" if len(self.members) == 1 else f"{len(self.members)} shardkit datasets"
-        unchecked = [member.url for member in self.members if not member.has_decoded]
+        unchecked = [one.url for one in self.members if not (one.has_decoded or one.is_adopted)]
         note = f"; images of {', '.join(unchecked)} are not decoded yet (made with --check header)" if unchecked else ""
+        adopted = [one.url for one in self.members if one.is_adopted]
+        note += f"; records of {', '.join(adopted)} are adopted TFRecords" if adopted else ""
         return f"{urls}: read as {what} ({splits}){note}"
 
     def parts(self) -> list[DatasetPart]:
@@ -167,9 +178,11 @@ class ShardkitDataset(Source):
                 msg = f"{member.url}: the dataset was replaced while it was read; {CONVERT_AGAIN}"
                 raise SourceChangedError(msg)
         mtimes = {path: mtime_ns for path, _, mtime_ns in shard_files(self.folder, [one.shard for one in self.shards])}
-        changed = next((one.shard.path for one in self.shards if mtimes[one.shard.path] != one.mtime_ns), None)
+        changed = next((one for one in self.shards if mtimes[one.shard.path] != one.mtime_ns), None)
         if changed is not None:
-            msg = f"{self.folder.url}/{changed}: the shard was written while it was read; {CONVERT_AGAIN}"
+            where = f"{self.folder.url}/{changed.shard.path}"
+            again = made_again(open_folder(self.members[changed.member].url))
+            msg = f"{where}: the shard was written while it was read; {again}"
             raise SourceChangedError(msg)
 
     def withdrawn(self) -> pa.Table | None:
@@ -255,6 +268,12 @@ class ShardkitDataset(Source):
             GROUP.name: index["group"],
             (CONTENT_SHA256 if member.has_decoded else columns.RAW_SHA256).name: index["content_sha256"],
         }
+        if member.is_adopted:
+            key = names_in_records("key", member.stored_as)
+            known[columns.STORED_KEY.name] = pa.repeat(key[0] if key else "", num)
+            known[columns.STORED_MASK.name] = pa.repeat(names_in_records(MASK, member.stored_as)[0], num)
+            # Boxes of others are of the picture as it is stored, which may lie on its side; see `_annotate`.
+            known |= {ANNOTATED_WIDTH.name: index["width"], ANNOTATED_HEIGHT.name: index["height"]}
         if member.has_decoded:
             known |= {name: index[name] for name in (FORMAT.name, "width", "height")}
             known |= {
@@ -288,32 +307,15 @@ class ShardkitDataset(Source):
             row |= {"reason": DAMAGED, "message": f"{error}; restore the dataset {member.url} from a copy"}
             return
         try:
-            row |= columns.annotations(values, self.features, member.class_names, row["key"])
+            own = with_own_names(values, member.stored_as, self.features)
+            row |= columns.annotations(own, self.features, member.class_names, row["key"], _annotated_size(row))
+        except RecordError as error:
+            row |= {"reason": BAD_ANNOTATION, "message": f"{path}: record at byte {offset}: {error}; restore the file"}
         except (KeyError, IndexError, ValueError) as error:
             message = f"{path}: record at byte {offset}: its features are not those of the manifest ({error!r})"
             row |= {"reason": BAD_ANNOTATION, "message": f"{message}; run `shardkit verify` on {member.url}"}
 
 
-def shard_files(folder: Folder, shards: list[Shard]) -> Iterator[tuple[str, int, int]]:
-    """Yield path, size and modification time of the TFRecord file of each shard; each folder is listed once.
-
-    Raises:
-        DataError: A file is missing.
-    """
-    found: dict[str, Entry] = {}
-    for parent in dict.fromkeys(posixpath.dirname(shard.path) for shard in shards):
-        with os_errors_as("list the dataset", f"{folder.url}/{parent}".rstrip("/")):
-            found |= {posixpath.join(parent, entry.name): entry for entry in folder.scan(parent)}
-    for shard in shards:
-        entry = found.get(shard.path)
-        if entry is None:
-            msg = f"{folder.url}/{shard.path}: the shard is missing; restore it or {CONVERT_AGAIN}"
-            raise DataError(msg)
-        yield shard.path, entry.num_bytes, entry.mtime_ns
-
-
-def size_problem(path: str, found: int, shard: Shard) -> str | None:
-    """Return why a TFRecord file cannot be the manifest's; None if it can."""
-    if found == shard.num_bytes:
-        return None
-    return f"{path}: the shard has {counted(found, 'byte')}, the manifest says {shard.num_bytes:,}"
+def _annotated_size(row: Mapping[str, Any]) -> tuple[int, int]:
+    """Return the width and height that the boxes of a row become pixels of; (0, 0) if they stay fractions."""
+    return row.get(ANNOTATED_WIDTH.name) or 0, row.get(ANNOTATED_HEIGHT.name) or 0

@@ -1,5 +1,6 @@
 """Open a dataset as a source: compare its files with its manifest, and find the examples that the user changes."""
 
+import posixpath
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -9,12 +10,12 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.groups import has_group
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.missing_manifest import explain_missing_manifest
+from shardkit.dataset.readopting import made_again
 from shardkit.dataset.tfds_metadata import DATASET_INFO
-from shardkit.errors import CONVERT_AGAIN, CallError, DataError
-from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, printable, records_of_index
-from shardkit.sources.commands import Command, refusal
+from shardkit.errors import CallError, DataError
+from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, records_of_index
 from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
-from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset, shard_files, size_problem
+from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset
 from shardkit.sources.datasets.removed import without_removed
 from shardkit.sources.datasets.several import (
     common_folder,
@@ -23,6 +24,7 @@ from shardkit.sources.datasets.several import (
     refuse_other_features,
     refuse_repeated_keys,
 )
+from shardkit.sources.datasets.shard_files import shard_files, size_problem
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.walking import join
 from shardkit.storage import Folder
@@ -37,14 +39,13 @@ def open_dataset(url: str, options: SourceOptions, output: Folder | None = None)
         output: The output folder; None if there is none.
 
     Raises:
-        CallError: A dataset holds adopted TFRecords, the output is inside a dataset, the datasets do not fit each
-            other, the condition is wrong, or a key or label that is to be removed or corrected does not exist.
+        CallError: The output is inside a dataset, the datasets do not fit each other, the condition is wrong, or a key
+            or label that is to be removed or corrected does not exist.
         DataError: A dataset is damaged.
         MachineError: A dataset cannot be read.
     """
     manifests = [read_manifest(one) for one in (url, *options.also)]
     for manifest in manifests:
-        _refuse_adopted(manifest)
         _refuse_output(manifest.root, output)
     if options.layout not in {None, "shardkit"}:
         msg = f"--layout {options.layout} reads one source, and {len(manifests)} datasets were given; leave it out"
@@ -54,7 +55,7 @@ def open_dataset(url: str, options: SourceOptions, output: Folder | None = None)
         raise CallError(msg)
     if options.where is not None:
         Condition(options.where)
-    folder, paths = common_folder([manifest.root for manifest in manifests])
+    folder, paths = common_folder(manifests)
     members = members_of(manifests, with_prefix=options.key_prefix)
     refuse_other_features(manifests)
     if options.labels is not None and manifests[0].features.get(LABEL) != CLASS_LABEL:
@@ -89,25 +90,6 @@ def open_dataset(url: str, options: SourceOptions, output: Folder | None = None)
     )
 
 
-def _refuse_adopted(manifest: Manifest) -> None:
-    """Refuse adopted TFRecords: their records have other names, and no conversion has checked them.
-
-    Raises:
-        CallError: The records are adopted; the message has the command that converts them.
-    """
-    if manifest.is_adopted:
-        problem = (
-            f"{printable(manifest.root.url)}: it holds adopted TFRecords, which are converted from their own files"
-        )
-        raise refusal(problem, [adopted_records(manifest)])
-
-
-def adopted_records(manifest: Manifest) -> Command:
-    """Return the command that converts the TFRecords of an adopted dataset."""
-    records = manifest.records_place or manifest.root.url
-    return Command(records, ("--layout", "tfrecord"), "all TFRecords of the folder; their keys may be other ones")
-
-
 def _refuse_output(root: Folder, output: Folder | None) -> None:
     inside = root.resolve("").rstrip("/") + "/"
     if output is not None and f"{output.resolve('')}/".startswith(inside):
@@ -127,11 +109,12 @@ def _parts(number: int, manifest: Manifest, path: str) -> Iterator[DatasetPart]:
     files = shard_files(root, [shard for _, shard in manifest.shards()])
     for (split, shard), (name, num_bytes, mtime_ns) in zip(manifest.shards(), files, strict=True):
         if problem := size_problem(f"{root.url}/{name}", num_bytes, shard):
-            msg = f"{problem}; restore it or {CONVERT_AGAIN}"
+            msg = f"{problem}; restore it or {made_again(root)}"
             raise DataError(msg)
         if shard.num_examples:
             index = shard.index.model_copy(update={"path": join(path, shard.index.path)})
-            located = shard.model_copy(update={"path": join(path, shard.path), "index": index})
+            records = posixpath.normpath(join(path, shard.path))  # those of others may be in another folder
+            located = shard.model_copy(update={"path": records, "index": index})
             yield DatasetPart(number, located, split, mtime_ns)
 
 

@@ -17,29 +17,38 @@ from shardkit.sources.datasets.changes import some
 from shardkit.sources.datasets.layout import DatasetPart, Member
 from shardkit.storage import Folder, open_folder
 
+_PIN_DIGITS = 12  # of a digest in a key
 
-def common_folder(roots: Sequence[Folder]) -> tuple[Folder, list[str]]:
-    """Return the folder that some folders are in, and their paths below it; of one folder itself and ''.
+
+def common_folder(manifests: Sequence[Manifest]) -> tuple[Folder, list[str]]:
+    """Return the folder that some datasets and their records are in, and the datasets' paths below it.
+
+    It is the dataset's own folder, and the path is '', for one dataset that holds its records itself.
 
     Raises:
         CallError: They are in different file systems, or one is given twice.
     """
-    if len(roots) == 1:
-        return roots[0], [""]
+    roots = [one.root for one in manifests]
     urls = [root.url.rstrip("/") for root in roots]
-    if repeated := next((url for url in urls if urls.count(url) > 1), None):
+    given = [(url, one.digest) for url, one in zip(urls, manifests, strict=True)]
+    if repeated := next((url for url, digest in given if given.count((url, digest)) > 1), None):
         msg = f"{repeated}: the dataset is given twice; give each once"
         raise CallError(msg)
-    schemes = {url.rpartition("://")[0] for url in urls}
-    paths = [url.rpartition("://")[2] for url in urls]
+    elsewhere = {at: one.records_root for at, one in enumerate(manifests) if one.records_root is not None}
+    if len(roots) == 1 and not elsewhere:
+        return roots[0], [""]
+    # The system resolves `..` after links, so the way to records elsewhere starts at the folder itself.
+    urls = [roots[at].resolve("") if at in elsewhere else url for at, url in enumerate(urls)]
+    places = urls + [posixpath.normpath(posixpath.join(urls[at], path)) for at, path in elsewhere.items()]
+    schemes = {url.rpartition("://")[0] for url in places}
+    paths = [url.rpartition("://")[2] for url in places]
     shared = posixpath.commonpath(paths) if len(schemes) == 1 else ""
     if not shared:
         msg = f"{' and '.join(urls)} are in different stores; copy one of them next to the other"
         raise CallError(msg)
     scheme = next(iter(schemes))
-    return open_folder(f"{scheme}://{shared}" if scheme else shared), [
-        posixpath.relpath(path, shared) for path in paths
-    ]
+    below = [posixpath.relpath(path, shared) for path in paths[: len(roots)]]
+    return open_folder(f"{scheme}://{shared}" if scheme else shared), ["" if path == "." else path for path in below]
 
 
 def members_of(manifests: Sequence[Manifest], *, with_prefix: bool) -> tuple[Member, ...]:
@@ -47,12 +56,16 @@ def members_of(manifests: Sequence[Manifest], *, with_prefix: bool) -> tuple[Mem
 
     Args:
         manifests: Their manifests.
-        with_prefix: Whether keys get the name of their dataset's folder.
+        with_prefix: Whether keys get the name of their dataset's folder; and, of several pins of one dataset, the
+            beginning of their digests.
 
     Raises:
         CallError: Two folders have the same name, and keys get it.
     """
-    names = [posixpath.basename(one.root.url.rstrip("/")) for one in manifests]
+    urls = [one.root.url.rstrip("/") for one in manifests]
+    names = [posixpath.basename(url) for url in urls]
+    pairs = zip(names, manifests, urls, strict=True)
+    names = [name if urls.count(url) == 1 else f"{name}@{one.digest[:_PIN_DIGITS]}" for name, one, url in pairs]
     if with_prefix and (repeated := next((name for name in names if names.count(name) > 1), None)):
         msg = f"--key-prefix: two folders are called {repeated!r}; rename one, so that their keys differ"
         raise CallError(msg)
@@ -63,6 +76,8 @@ def members_of(manifests: Sequence[Manifest], *, with_prefix: bool) -> tuple[Mem
             class_names=tuple(one.classes),
             has_decoded=one.options.get("check") == "decode",
             key_prefix=f"{name}/" if with_prefix else "",
+            is_adopted=one.is_adopted,
+            stored_as=one.stored_as,
         )
         for one, name in zip(manifests, names, strict=True)
     )

@@ -21,8 +21,7 @@ from shardkit.planning.choosing import NothingNewError
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import SourceOptions
-from shardkit.sources.commands import for_append, refusal
-from shardkit.sources.datasets.opening import adopted_records
+from shardkit.sources.commands import Command, for_append, refusal
 from shardkit.storage import TEMPORARY, Folder, open_folder, os_errors_as, remove_temporaries
 from shardkit.storage.output_lock import locked
 from shardkit.writing.appending.addition import Addition, AlreadyAppendedError
@@ -105,7 +104,8 @@ class Append:
         root = self.manifest.root
         if self.manifest.is_adopted:
             problem = f"{root.url}: images are appended to converted datasets, and this one holds adopted TFRecords"
-            raise refusal(problem, [adopted_records(self.manifest)])
+            meaning = "the same keys, splits and classes; then append to OUT"
+            raise refusal(problem, [Command(root.url, (), meaning)])
         if "appended_to" in self.manifest.options:
             msg = f"{root.url}: this is one generation of the dataset in the folder above it; append to that one"
             raise CallError(msg)

@@ -2,10 +2,11 @@
 
 import pytest
 
+import shardkit
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError
 from shardkit.examples.sequence import Examples
-from shardkit.testing import picture, write_class_folders, write_tree
+from shardkit.testing import append_without_beam, picture, write_class_folders, write_tree
 
 from .converting import convert, examples
 
@@ -86,3 +87,31 @@ def test_datasets_that_do_not_fit_are_refused(two, tmp_path):
     with pytest.raises(CallError, match="two folders are called 'A'"):
         convert(a, tmp_path / "new", also=[str(tmp_path / "A")], key_prefix=True)
     assert read_manifest(b).classes == ["ant", "cat", "eel"]
+
+
+def test_pins_of_one_dataset_are_merged_with_a_prefix_each(tmp_path):
+    write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
+    write_class_folders(tmp_path / "more", {"cat": 1, "dog": 1})
+    first = convert(tmp_path / "in", tmp_path / "out")
+    grown = append_without_beam(str(tmp_path / "out"), str(tmp_path / "more")).manifest
+    old, new = f"{tmp_path}/out@sha256:{first.digest}", str(tmp_path / "out")
+    with pytest.raises(CallError, match=r"4 keys are in several datasets.*add --key-prefix"):
+        convert(old, tmp_path / "both", also=[new])
+    with pytest.raises(CallError, match="given twice"):
+        convert(old, tmp_path / "both", also=[old])
+    convert(old, tmp_path / "both", also=[new], key_prefix=True)
+    keys = [key.partition("/") for key in examples(tmp_path / "both")]
+    counts = {prefix: sum(one[0] == prefix for one in keys) for prefix, _, _ in keys}
+    assert counts == {f"out@{first.digest[:12]}": 4, f"out@{grown.digest[:12]}": 6}
+
+
+def test_a_pin_is_no_output(tmp_path):
+    write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})
+    made = convert(tmp_path / "in", tmp_path / "out")
+    pin = f"{tmp_path}/out@sha256:{made.digest}"
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(CallError, match=f"OUTPUT is {pin}, and a pin is .*; write into {tmp_path}/out or a new"):
+        convert(tmp_path / "in", pin)
+    with pytest.raises(CallError, match=r"--into is .*, and a pin is for reading"):
+        shardkit.adopt(tmp_path / "out", into=pin)
+    assert sorted(tmp_path.iterdir()) == before

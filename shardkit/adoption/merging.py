@@ -1,0 +1,109 @@
+"""Merge what the scans of all files found, and decide features and keys."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from shardkit.adoption.class_names import Labels
+from shardkit.adoption.features import adopted_features, merge_counts
+from shardkit.adoption.first_records import read_if_there
+from shardkit.adoption.keys import choose_keys
+from shardkit.adoption.messages import Merged, records_refused
+from shardkit.adoption.scan_files import RecordsFile, read_scan
+from shardkit.adoption.scanning import UNCLEAR, Scan, needed_features
+from shardkit.dataset.foreign.record_layout import RecordLayout
+from shardkit.dataset.foreign.tfds_folder import DATASET_INFO, shard_lengths
+from shardkit.dataset.index import indexed_labels
+from shardkit.errors import DataError
+from shardkit.naming import counted, printable
+from shardkit.storage import Folder
+
+
+def merge_scans(
+    records: Folder,
+    files: Sequence[RecordsFile],
+    work: Folder,
+    scans: Sequence[str],
+    layout: RecordLayout,
+    key_feature: str | None,
+) -> Merged:
+    """Read all scans one by one, and decide features and keys.
+
+    Args:
+        records: The folder of the records.
+        files: The files.
+        work: The work folder.
+        scans: Name of each file's scan there.
+        layout: Which feature is what.
+        key_feature: Feature that the user names for the keys; None for none.
+
+    Raises:
+        DataError: Records have problems, or the keys of a named feature are not unique.
+    """
+    problems: list[str] = []
+    num_problems = num_records = num_rotated = num_bad_boxes = num_without = num_zero = 0
+    counts, texts, sha256 = [], dict[int, str](), []
+    uneven = set[str]()
+    lowest, highest, where = 1 << 31, -1, ""
+    info = read_if_there(records, DATASET_INFO)
+    announced = {} if info is None else shard_lengths(info, records.url)
+    for file, name in zip(files, scans, strict=True):
+        scan = read_scan(work, name)
+        num_problems += len(scan.problems)
+        problems += [f"{printable(file.path)}, record {at}: {found}" for at, found in scan.problems]
+        uneven |= set(scan.uneven)
+        _check_whole(records, file, scan, announced.get(file.path))
+        counts.append((file.path, scan.features))
+        for label, text in scan.class_texts.items():
+            texts[label] = text if texts.setdefault(label, text) == text else UNCLEAR
+        sha256.append(scan.sha256)
+        num_records, num_rotated = num_records + len(scan.rows), num_rotated + scan.num_rotated
+        num_bad_boxes, num_without = num_bad_boxes + scan.num_bad_boxes, num_without + scan.num_without_labels
+        labels = indexed_labels(scan.rows)
+        if len(labels):
+            lowest, num_zero = min(lowest, int(labels.min())), num_zero + int((labels == 0).sum())
+            if labels.max() > highest:
+                highest = int(labels.max())
+                where = f"{printable(file.path)}, record {_first_with(scan, highest)}"
+    if problems:
+        raise records_refused(records, [file.path for file in files], problems, num_problems, layout)
+    merged = merge_counts(counts, needed_features(layout))
+    key = layout.key if layout.key in merged and merged[layout.key].kind == "bytes" else key_feature
+    columns = ((file.path, read_scan(work, name).rows["key_text"]) for file, name in zip(files, scans, strict=True))
+    choice = choose_keys(key, columns, is_required=key_feature is not None)
+    adopted = adopted_features(layout, merged, num_records, choice.feature, uneven)
+    return Merged(
+        adopted=adopted,
+        keys=choice,
+        labels=Labels(lowest, highest, where),
+        num_zero=num_zero,
+        texts=texts,
+        num_rotated=num_rotated,
+        num_bad_boxes=num_bad_boxes,
+        num_without_labels=num_without,
+        sha256=sha256,
+    )
+
+
+def _check_whole(records: Folder, file: RecordsFile, scan: Scan, announced: int | None) -> None:
+    if scan.problems:
+        return
+    if announced is not None and announced != len(scan.rows):
+        msg = (
+            f"{records.url}/{printable(file.path)}: the file has {counted(len(scan.rows), 'record')}, and "
+            f"{DATASET_INFO} announces {announced:,}; restore the file, or move {DATASET_INFO} away to adopt it anyway"
+        )
+        raise DataError(msg)
+    if scan.num_bytes != file.num_bytes:
+        msg = (
+            f"{records.url}/{printable(file.path)}: the file had {file.num_bytes} bytes and now has {scan.num_bytes}; "
+            "somebody is writing it: adopt it when it is finished"
+        )
+        raise DataError(msg)
+
+
+def _first_with(scan: Scan, label: int) -> int:
+    rows = scan.rows
+    if rows["label"].null_count < len(rows):
+        return int(np.flatnonzero(rows["label"].to_numpy() == label)[0])
+    return next(at for at, labels in enumerate(rows["labels"].to_pylist()) if label in labels)
