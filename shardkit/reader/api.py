@@ -5,9 +5,10 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.arguments.checks import whole_number
+from shardkit.arguments.checks import optional, whole_number
 from shardkit.arguments.suggestions import suggest_arguments, words_of
 from shardkit.order import BatchLayout
+from shardkit.order.batches import check_worker_index
 from shardkit.reader.arguments.images import Images
 from shardkit.reader.arguments.other_apis import READER_WORDS
 from shardkit.reader.arguments.reading import (
@@ -168,7 +169,7 @@ def make_dataset(
     *,
     global_batch_size: int,
     num_workers: int = 1,
-    worker_index: int = 0,
+    worker_index: int | None = None,
     image_size: tuple[int, int] | None = None,
     images: Images | None = None,
     training: bool = True,
@@ -199,7 +200,7 @@ def make_dataset(
         split: Name of the split.
         global_batch_size: Examples of a step over all workers; elements hold global_batch_size / num_workers.
         num_workers: Number of processes that read a part each.
-        worker_index: Number of this process, from 0.
+        worker_index: Number of this process, from 0; required with several workers.
         image_size: (height, width), short for images=Images((height, width)).
         images: How images are decoded, cropped and resized.
         training: True for the endless order with random crops, False for one pass.
@@ -222,8 +223,10 @@ def make_dataset(
     Raises:
         CallError: The batch is not a multiple of the number of workers; and see `make_dataset_fn`.
     """
-    numbers = {"global_batch_size": global_batch_size, "num_workers": num_workers, "worker_index": worker_index}
-    BatchLayout(*(whole_number()(name, found) for name, found in numbers.items()))
+    number = whole_number()
+    num_workers = number("num_workers", num_workers)
+    worker_index = check_worker_index(num_workers, optional(number)("worker_index", worker_index))
+    BatchLayout(number("global_batch_size", global_batch_size), num_workers, worker_index)
     dataset_fn = make_dataset_fn(
         dataset,
         split,
