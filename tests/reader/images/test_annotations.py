@@ -129,6 +129,12 @@ def test_a_box_of_which_too_little_is_left_is_left_out(detection):
     assert counts[0] > counts[1] > 0
 
 
+@pytest.mark.parametrize("training", [True, False])
+def test_no_box_is_lost_unless_crops_are_asked_for(detection, training):
+    labels = [targets["labels"][:, :3] for _, targets, *_ in batches(detection, {"training": training})]
+    assert np.array_equal(np.concatenate(labels), [[0, 1, 2]] * sum(map(len, labels)))
+
+
 def test_targets_have_static_shapes_and_hold_as_many_boxes_as_fit(detection):
     dataset_fn = reader.make_dataset_fn(
         detection,
