@@ -13,12 +13,15 @@ from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
 from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.options import ReadOptions
+from shardkit.reader.arguments.reading import check_start_step
 from shardkit.reader.iterators.iterator_start import dataset_per_iterator
+from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart
 from shardkit.reader.iterators.restore_guard import refuse_restore
 from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_skipped_steps
 from shardkit.reader.orders.training_orders import TrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
+from shardkit.reader.remote.independent_streams import IndependentStreams
 from shardkit.reader.remote.placement import Placement, check_traced
 from shardkit.reader.table.class_counts import count_classes
 from shardkit.reader.table.records import RecordTable
@@ -33,12 +36,11 @@ class DatasetFn:
     """The input function: pass it to `strategy.distribute_datasets_from_function`, or call it without a context.
 
     Attributes:
-        start_step: int64 variable; an iterator starts at the global step that it holds when `iter()` is called, in
-            training and in evaluation. With `service`, at the step that it holds when this function is called.
         num_examples: Number of examples that are read; with `sampling`, those of the classes that have a share.
         steps_per_epoch: ceil(num_examples / global_batch_size): the steps that return every example at least once. With
             `sampling`, or several datasets, they return as many examples, but not each of them.
         class_names: Names of the classes in label order.
+        watch: What is known of the iterators of this function's datasets, for callbacks.
     """
 
     def __init__(
@@ -60,11 +62,12 @@ class DatasetFn:
         self._damaged = None if options.max_corrupt is None else DamagedRecords(options.max_corrupt)
         self.num_examples = table.num_examples if order is None else order.num_examples
         self.steps_per_epoch = steps_per_epoch(self.num_examples, options.global_batch_size)
-        check_start(start_step, self._num_steps)
         if not options.training:
             warn_of_skipped_steps(start_step, self.steps_per_epoch, options.split)
         with tf.device("CPU:0"):
-            self.start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
+            self._start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
+        self.watch = IteratorWatch(self.steps_per_epoch if options.training else None)
+        self._is_made = True
 
     def __call__(self, context: Any = None) -> Any:
         """Return the dataset of one input pipeline, in per-replica batches.
@@ -88,9 +91,10 @@ class DatasetFn:
         layout = input_contexts.layout_of(context, self._options.global_batch_size)
         if self._order is not None:
             self._order.check_workers(layout.num_workers)
-        start_step = StartStep(self.start_step, self._num_steps)
+        start_step = StartStep(self._start_step, self._num_steps)
         if tf.executing_eagerly():
             check_start(int(start_step), self._num_steps)
+            start_step = WatchedStart(self._start_step, self._num_steps, self.watch)
         spec = PipelineSpec(self._table, layout, self._options, self._order, start_step, self._damaged)
         if self._placement is not None:
             dataset = self._placement(spec)
@@ -117,6 +121,36 @@ class DatasetFn:
         # every evaluation would warn that the data ran out, and show half its steps as missing.
         dataset.cardinality = num_steps
         return dataset
+
+    @property
+    def start_step(self) -> Any:
+        """The global step at which an iterator starts, in training and in evaluation: an int64 variable.
+
+        Assign a number to it: `train_fn.start_step = 5`, or `train_fn.start_step.assign(5)` in a graph. The value at
+        `iter()` counts, so it is for the next iterator. With `service`, the value when this function is called counts.
+
+        Raises:
+            CallError: What is assigned is no step, see `make_dataset_fn`.
+        """
+        return self._start_step
+
+    @start_step.setter
+    def start_step(self, step: int) -> None:
+        step = check_start_step(step, independent_workers=isinstance(self._placement, IndependentStreams))
+        check_start(step, self._num_steps)
+        if not self._options.training:
+            warn_of_skipped_steps(step, self.steps_per_epoch, self._options.split)
+        self._start_step.assign(step)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to assign what would be ignored, such as `train_fn.seed = 5`."""
+        if not name.startswith("_") and name != "start_step" and "_is_made" in vars(self):
+            msg = (
+                f"{name} of an input function cannot be assigned, only start_step can; make another input function "
+                "with make_dataset_fn"
+            )
+            raise AttributeError(msg)
+        super().__setattr__(name, value)
 
     @property
     def _num_steps(self) -> int | None:

@@ -112,16 +112,11 @@ class ReadArguments:
             raise CallError(msg)
 
     def _check_independent(self) -> None:
+        check_start_step(self.start_step, independent_workers=True)
         if not self.training:
             msg = (
                 "independent_workers is for training: to see every example once, evaluate in one process, such as the "
                 "coordinator, with make_dataset(..., training=False)"
-            )
-            raise CallError(msg)
-        if self.start_step:
-            msg = (
-                f"independent_workers starts each worker at a random step; leave out start_step={self.start_step}: "
-                f"what a worker would read next is not known, so it cannot be resumed"
             )
             raise CallError(msg)
 
@@ -139,6 +134,26 @@ class ReadArguments:
     def max_corrupt(self) -> int | None:
         """Maximum number of damaged records to replace; None to stop at the first."""
         return self.on_corrupt.max_records if isinstance(self.on_corrupt, Skip) else None
+
+
+def check_start_step(found: Any, *, independent_workers: bool) -> int:
+    """Return a start step as a number, given as an argument or assigned; `check_start` knows the number of steps.
+
+    Args:
+        found: The step.
+        independent_workers: See `make_dataset_fn`.
+
+    Raises:
+        CallError: It is not a whole number from 0 to the last step; or workers are independent, and it is not 0.
+    """
+    step = _CHECKS["start_step"]("start_step", found)
+    if step and independent_workers:
+        msg = (
+            f"independent_workers starts each worker at a random step; leave out start_step={step}: what a worker "
+            f"would read next is not known, so it cannot be resumed"
+        )
+        raise CallError(msg)
+    return int(step)
 
 
 def _dataset(name: str, found: Any) -> Any:

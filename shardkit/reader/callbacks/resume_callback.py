@@ -5,6 +5,7 @@ from typing import Any
 import keras
 
 from shardkit.arguments.checks import refused
+from shardkit.errors import CallError
 from shardkit.reader.dataset_fn import DatasetFn
 
 
@@ -38,6 +39,7 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
         if not isinstance(dataset_fn, DatasetFn):
             raise refused("dataset_fn", "an input function, as make_dataset_fn returns it", dataset_fn)
         self._dataset_fn = dataset_fn
+        self._starts_before: int | None = None
         self._epoch_start: int | None = None
         self._last_step: int | None = None
 
@@ -56,7 +58,27 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
         first = self._epoch_start is None
         self._epoch_start = self._steps_taken()
         if first:
-            self._dataset_fn.start_step.assign(self._epoch_start)
+            self._starts_before, self._before = self._dataset_fn.watch.num_starts, int(self._dataset_fn.start_step)
+            self._dataset_fn.start_step = self._epoch_start
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Check before the first step that Keras has made an iterator of this function's data.
+
+        Raises:
+            CallError: `fit` reads other data, or its iterator was made earlier, so the start step would be ignored.
+        """
+        if self._starts_before is None:
+            return
+        is_read = self._dataset_fn.watch.num_starts > self._starts_before
+        self._starts_before = None
+        if not is_read:
+            self._dataset_fn.start_step = self._before
+            msg = (
+                f"fit does not read the data of ResumeCallback's input function ({self._dataset_fn!r}), so its input "
+                "would not continue at the step of the model; give both the same function, as in fit(train_fn(), "
+                "callbacks=[reader.ResumeCallback(train_fn)])"
+            )
+            raise CallError(msg)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """End where `fit` would have ended without an interruption."""
