@@ -10,7 +10,7 @@ from shardkit.arguments.suggestions import suggest_arguments, words_of
 from shardkit.order import BatchLayout
 from shardkit.order.batches import check_worker_index
 from shardkit.reader.arguments.images import Images
-from shardkit.reader.arguments.other_apis import READER_WORDS
+from shardkit.reader.arguments.other_apis import MAKE_DATASET_FN_WORDS, MAKE_DATASET_WORDS
 from shardkit.reader.arguments.reading import (
     BatchMapFn,
     Datasets,
@@ -32,7 +32,7 @@ _WORDS = words_of(_VALUES)
 _EXAMPLE = "('OUT', 'train', global_batch_size=64, image_size=(224, 224))"
 
 
-@suggest_arguments(_WORDS, READER_WORDS, f"reader.make_dataset_fn{_EXAMPLE}")
+@suggest_arguments(_WORDS, MAKE_DATASET_FN_WORDS, f"reader.make_dataset_fn{_EXAMPLE}")
 def make_dataset_fn(
     dataset: Datasets,
     split: str,
@@ -162,7 +162,7 @@ def make_dataset_fn(
     return load_dataset_fn(arguments)
 
 
-@suggest_arguments(_WORDS, READER_WORDS, f"reader.make_dataset{_EXAMPLE}")
+@suggest_arguments(_WORDS, MAKE_DATASET_WORDS, f"reader.make_dataset{_EXAMPLE}")
 def make_dataset(
     dataset: Datasets,
     split: str,

@@ -1,13 +1,13 @@
 """`DatasetFn`, the input function of a trainer: it makes the dataset of each input pipeline."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from shardkit.arguments.checks import whole_number
+from shardkit.arguments.checks import refused, whole_number
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
@@ -18,6 +18,7 @@ from shardkit.reader.iterators.iterator_start import dataset_per_iterator
 from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart
 from shardkit.reader.iterators.restore_guard import refuse_restore
 from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_skipped_steps
+from shardkit.reader.not_data import NotData
 from shardkit.reader.orders.training_orders import TrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
@@ -26,13 +27,8 @@ from shardkit.reader.remote.placement import Placement, check_traced
 from shardkit.reader.table.class_counts import count_classes
 from shardkit.reader.table.records import RecordTable
 
-_UNCALLED = (
-    "this is the input function, not its data: use strategy.distribute_datasets_from_function(train_fn), or call it, "
-    "as in model.fit(train_fn(), steps_per_epoch=train_fn.steps_per_epoch)"
-)
 
-
-class DatasetFn:
+class DatasetFn(NotData):
     """The input function: pass it to `strategy.distribute_datasets_from_function`, or call it without a context.
 
     Attributes:
@@ -183,28 +179,6 @@ class DatasetFn:
         parts = [_counted(self.num_examples, "example"), steps, *classes, self._order_name, *padding]
         return f"{self._options.split}: {', '.join(parts)}"
 
-    def __iter__(self) -> NoReturn:
-        """Refuse to be iterated: this is a function."""
-        raise TypeError(_UNCALLED)
-
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse to be data: without this, Keras says only that it does not know the type of what `fit` was given."""
-        raise TypeError(_UNCALLED)
-
-    @property
-    def shape(self) -> NoReturn:
-        """Refuse to be data: Keras asks whatever has `__array__` for its shape before it converts it."""
-        raise TypeError(_UNCALLED)
-
-    if not TYPE_CHECKING:  # otherwise type checkers accept every attribute
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """Refuse to be data: say what to do for `train_fn.take(1)`."""
-            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
-            if not name.startswith("_") and hasattr(tf.data.Dataset, name):
-                msg = f"this is the input function, not its data: call it first, as in train_fn().{name}(...)"
-            raise AttributeError(msg, name=name, obj=self)  # with both, Python suggests a name that is close
-
     @property
     def damaged_records(self) -> list[DamagedRecord]:
         """Damaged records that were replaced, as far as this process has read them; see `on_corrupt`."""
@@ -279,6 +253,17 @@ class DatasetFn:
             last = "" if self._options.training and step < 0 else f" to {stop - 1}"
             msg = f"there is no step {step}; steps count from 0{last}"
             raise CallError(msg)
+
+
+def input_function(name: str, found: Any) -> DatasetFn:
+    """Check that an argument is an input function."""
+    if isinstance(found, DatasetFn):
+        return found
+    wanted = "an input function, as make_dataset_fn returns it"
+    if isinstance(found, tf.data.Dataset | tf.distribute.DistributedDataset):
+        msg = f"{name} must be {wanted}; found its data: give train_fn instead of train_fn()"
+        raise CallError(msg)
+    raise refused(name, wanted, found)
 
 
 def _counted(count: int, one: str, several: str | None = None) -> str:

@@ -17,6 +17,7 @@ from shardkit.reader.table.class_weights import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
 from shardkit.reader.table.records import RecordTable, load_table, with_frame_bytes
 from shardkit.reader.table.selection import select
+from shardkit.reader.table.split_slices import check_split
 from shardkit.reader.training_dataset import remember_training
 
 
@@ -37,6 +38,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     classes, blocks = source.classes, given.block_order
 
     def load(manifest: Manifest) -> RecordTable:
+        check_split(manifest, given.split)
         table = load_table(manifest, given.split)
         if blocks is not None:
             table = with_frame_bytes(table)

@@ -4,11 +4,12 @@ from typing import Any
 
 import keras
 
-from shardkit.arguments.checks import refused
+from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
-from shardkit.reader.dataset_fn import DatasetFn
+from shardkit.reader.dataset_fn import DatasetFn, input_function
 
 
+@suggest_arguments(example="reader.ResumeCallback(train_fn)")
 class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is untyped
     """Start the input of `fit` at the step of the model. Put it after `BackupAndRestore`.
 
@@ -36,9 +37,7 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
             CallError: The argument is something else.
         """
         super().__init__()
-        if not isinstance(dataset_fn, DatasetFn):
-            raise refused("dataset_fn", "an input function, as make_dataset_fn returns it", dataset_fn)
-        self._dataset_fn = dataset_fn
+        self._dataset_fn = input_function("dataset_fn", dataset_fn)
         self._starts_before: int | None = None
         self._epoch_start: int | None = None
         self._last_step: int | None = None
