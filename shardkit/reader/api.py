@@ -74,9 +74,10 @@ def make_dataset_fn(
         global_batch_size: Examples of a step over all workers and replicas; a multiple of the number of replicas.
         image_size: (height, width), short for images=Images((height, width)).
         images: How images are decoded, cropped and resized: elements are (images, labels), in evaluation (images,
-            labels, weights). Of a dataset without labels they are images, in evaluation (images, weights). Without
-            `images` and `image_size` elements are dicts of the stored features with encoded images, in evaluation with
-            `weight`.
+            labels, weights). Of a dataset without labels they are images, in evaluation (images, weights). With boxes,
+            labels are {"boxes": ..., "labels": ...}, each box (ymin, xmin, ymax, xmax) as shares of the image, and the
+            default is the whole image: crops lose boxes. Without `images` and `image_size` elements are dicts of the
+            stored features with encoded images, in evaluation with `weight`.
         training: True for the endless order with random crops, False for one pass. True warns if the split is called
             validation or test.
         last_batch: Last batch of an evaluation. "padded" fills it with rows of weight 0, so that all shapes are static.
@@ -86,8 +87,8 @@ def make_dataset_fn(
             padding.
         seed: Seed of order and augmentation, 0 to 2**63 - 1.
         start_step: Global step to start at; costs the same at 0 and at 10,000,000. In evaluation the steps before it
-            are skipped, with a warning. `DatasetFn.start_step` is a variable with this value; an iterator starts at the
-            value that it has when `iter()` is called.
+            are skipped, with a warning. `train_fn.start_step = 5` moves it later; an iterator starts at the value that
+            it has when `iter()` is called.
         order: Order of training. "full" is a permutation of all examples, a new one each epoch. "block", or a
             `BlockOrder`, permutes blocks of consecutive records and shuffles a bounded number of them together, so that
             reads stay close to each other.

@@ -25,6 +25,9 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
     `epochs * steps_per_epoch` steps in total, as without an interruption, so the last epoch is shorter by the part of
     the interrupted epoch that was done. It counts the epochs itself, since `BackupAndRestore` forgets them when it is
     interrupted twice within one.
+
+    `fit` stops with a CallError before its first step if it does not read the data of this input function, or began to
+    read it before: the step of the model would be ignored.
     """
 
     def __init__(self, dataset_fn: DatasetFn) -> None:
