@@ -98,7 +98,7 @@ def sampler(
     *,
     global_batch_size: int,
     num_workers: int = 1,
-    worker_index: int = 0,
+    worker_index: int | None = None,
     seed: int = 0,
     start_step: int = 0,
     num_steps: int | None = None,
@@ -117,7 +117,7 @@ def sampler(
         global_batch_size: Examples of a step over all workers; a multiple of `num_workers`.
         num_workers: Number of training processes (ranks) that each read their own part of every batch. The worker
             processes of a ``DataLoader`` do not count.
-        worker_index: Number of this process, from 0.
+        worker_index: Number of this process, from 0; required with several workers.
         seed: Seed of the order, 0 to 2**63 - 1.
         start_step: Global step to start at, which resumes a training.
         num_steps: Number of steps of an iteration; None for an endless one. ``steps_per_epoch`` is the number that

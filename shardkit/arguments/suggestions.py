@@ -49,7 +49,7 @@ def suggest_arguments(
                 except TypeError as error:
                     problem = str(error)
                     if "too many" in problem:
-                        problem = f"takes {' and '.join(by_position)} by position, all others by name"
+                        problem = f"takes {_positions(by_position, known)}"
                     msg = f"{decorated.__name__}() {problem}; write it as in {example}"
                     raise SignatureError(msg) from None
             return inner(*args, **kwargs)
@@ -73,6 +73,16 @@ def words_of(values: Mapping[str, type]) -> dict[str, str]:
         for argument, kind in values.items()
         for field in fields(kind)
     }
+
+
+def _positions(by_position: list[str], known: list[str]) -> str:
+    """Return how arguments are given: "split by position, all others by name"."""
+    if not known:
+        return "no arguments"
+    if not by_position:
+        return "its arguments by name"
+    others = ", all others by name" if len(by_position) < len(known) else ""
+    return f"{' and '.join(by_position)} by position{others}"
 
 
 def _message(

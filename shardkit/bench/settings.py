@@ -6,7 +6,7 @@ from typing import Literal
 from shardkit.errors import CallError
 from shardkit.training_size import shorter_side_for
 
-Dtype = Literal["float32", "bfloat16", "uint8"]
+Dtype = Literal["float32", "bfloat16", "float16", "uint8"]
 Order = Literal["full", "block"]
 
 

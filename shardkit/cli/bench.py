@@ -3,11 +3,12 @@
 import contextlib
 import sys
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from shardkit.__main__ import INTERRUPTED
+from shardkit.bench.settings import Dtype
 from shardkit.cli.options.log_format import log_format_option
 from shardkit.cli.progress.displays import is_live
 from shardkit.cli.progress.json_log import JSON
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--batch-size", type=click.IntRange(1), default=64, show_default=True, help="Images of a batch.")
 @click.option(
     "--dtype",
-    type=click.Choice(["float32", "bfloat16", "uint8"]),
+    type=click.Choice(get_args(Dtype)),
     default="float32",
     show_default=True,
     help="Type of the trainer's images.",

@@ -1,5 +1,6 @@
 """Parse a condition into a function that evaluates it on a table; `conditions` has the syntax."""
 
+import re
 from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
@@ -9,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.dataset.condition_tokens import Token, quoted, tokenize, unreadable_condition
+from shardkit.dataset.features import LABEL
 from shardkit.errors import CallError
 
 MAX_INTEGER = (1 << 63) - 1  # of an int64
@@ -25,6 +27,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     ">": pc.greater,
     ">=": pc.greater_equal,
 }
+_CLASS_NUMBERS = "a column of lists has class numbers: give the number, as in 3 in labels"
 Value = Callable[[pa.Table], Any]  # the values of a table's rows: an array or a scalar
 
 
@@ -122,11 +125,21 @@ class Parser:
             a, b = left(table), right(table)
             for one, other in ((a, b), (b, a)):
                 if _is_text(one.type) and not (_is_text(other.type) or pa.types.is_null(other.type)):
-                    msg = f"where={quoted(self._text)} compares text with {_shown(other)}; put text into single quotes"
+                    msg = f"where={quoted(self._text)} compares text with {_shown(other)}; {self._remedy(other, table)}"
                     raise CallError(msg)
             return compare(a, b)
 
         return evaluate
+
+    def _remedy(self, other: Any, table: pa.Table) -> str:
+        """Return what to write instead of a comparison of text with something else."""
+        if LABEL in self.columns and isinstance(other, pa.ChunkedArray) and other.equals(table[LABEL]):
+            # A quote inside text is doubled, so an even number of them follows what is outside of it.
+            by_name = re.sub(rf"\b{LABEL}\b(?=(?:[^']*'[^']*')*[^']*$)", "label_name", self._text)
+            return f"{LABEL} is the number of a class; for its name write where={quoted(by_name)}"
+        if pa.types.is_list(other.type):
+            return _CLASS_NUMBERS
+        return "put text into single quotes"
 
     def _in_list(self, left: Value) -> Value:
         self._expect("(")
@@ -141,6 +154,9 @@ class Parser:
 
         def evaluate(table: pa.Table) -> Any:
             lists, wanted = column(table), left(table)
+            if pa.types.is_list(lists.type) and _is_text(wanted.type):
+                msg = f"where={quoted(self._text)} looks for text in numbers; {_CLASS_NUMBERS}"
+                raise CallError(msg)
             if not pa.types.is_list(lists.type) or not isinstance(wanted, pa.Scalar):
                 msg = f"where={quoted(self._text)}: 'in' takes a list in parentheses, or one number before it and "
                 raise CallError(msg + "a column of lists after it, as in 3 in labels")

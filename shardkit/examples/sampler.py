@@ -18,7 +18,7 @@ from shardkit.errors import CallError, DataError
 from shardkit.examples.grain_sampler import GrainSampler
 from shardkit.examples.sequence import Examples
 from shardkit.hashing import MAX_SEED
-from shardkit.order.batches import MAX_BATCH, MAX_STEP, BatchLayout, check_enough, steps_per_epoch
+from shardkit.order.batches import MAX_BATCH, MAX_STEP, BatchLayout, check_enough, check_worker_index, steps_per_epoch
 from shardkit.order.sampling import sampling_by_name
 from shardkit.order.training import (
     BlockOrder,
@@ -39,7 +39,7 @@ _CHECKS = {
     "split": text,
     "global_batch_size": whole_number(1, MAX_BATCH),
     "num_workers": whole_number(),
-    "worker_index": whole_number(),
+    "worker_index": optional(whole_number()),
     "seed": whole_number(0, MAX_SEED),
     "start_step": whole_number(0, MAX_STEP - 1),
     "num_steps": optional(whole_number(1, MAX_STEP)),
@@ -207,6 +207,7 @@ class Batches(Iterable[list[int]]):
 def make_sampler(dataset: str, **given: Any) -> Sampler:
     """Make the sampler of one worker; see `shardkit.sampler`."""
     call = {name: check(name, given[name]) for name, check in _CHECKS.items()}
+    call["worker_index"] = check_worker_index(call["num_workers"], call["worker_index"])
     blocks = _block_order(given["order"])
     manifest = read_manifest(dataset)
     call = {

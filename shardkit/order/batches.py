@@ -129,6 +129,33 @@ def check_divisible(global_batch_size: int, parts: int, what: str) -> None:
     )
 
 
+def check_worker_index(num_workers: int, worker_index: int | None) -> int:
+    """Return the number of a worker that was given, or 0 for the only one.
+
+    It has no default above one worker: all processes would read the same part of each batch, and nobody the others.
+
+    Args:
+        num_workers: Processes that each read their own part.
+        worker_index: This process; None if it was not given.
+
+    Raises:
+        CallError: It was not given, and there are several workers; or it was given without their number.
+    """
+    if worker_index is None:
+        if num_workers > 1:
+            raise CallError(
+                f"num_workers={num_workers} needs worker_index, the number of this process, from 0 to "
+                f"{num_workers - 1}: give worker_index=0 in the first process, worker_index=1 in the next"
+            )
+        return 0
+    if num_workers == 1 and worker_index > 0:
+        raise CallError(
+            f"worker_index={worker_index} needs num_workers, the number of processes that read a part each: give at "
+            f"least num_workers={worker_index + 1}"
+        )
+    return worker_index
+
+
 def _check_worker(global_batch_size: int, num_workers: int, worker_index: int) -> None:
     _check_batch_size(global_batch_size)
     if num_workers < 1:

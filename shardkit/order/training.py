@@ -23,7 +23,7 @@ _Ints = npt.NDArray[np.int64]
 MAX_BLOCK_RECORDS = 1 << 40  # the largest number of examples that an order takes
 
 
-@suggest_arguments()
+@suggest_arguments(example="reader.BlockOrder(block_records=64)")
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlockOrder:
     """Training order that reads blocks of consecutive records and shuffles a bounded number of them.

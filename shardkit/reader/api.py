@@ -5,11 +5,12 @@ from typing import Any
 
 import tensorflow as tf
 
-from shardkit.arguments.checks import whole_number
+from shardkit.arguments.checks import optional, whole_number
 from shardkit.arguments.suggestions import suggest_arguments, words_of
 from shardkit.order import BatchLayout
+from shardkit.order.batches import check_worker_index
 from shardkit.reader.arguments.images import Images
-from shardkit.reader.arguments.other_apis import READER_WORDS
+from shardkit.reader.arguments.other_apis import MAKE_DATASET_FN_WORDS, MAKE_DATASET_WORDS
 from shardkit.reader.arguments.reading import (
     BatchMapFn,
     Datasets,
@@ -31,7 +32,7 @@ _WORDS = words_of(_VALUES)
 _EXAMPLE = "('OUT', 'train', global_batch_size=64, image_size=(224, 224))"
 
 
-@suggest_arguments(_WORDS, READER_WORDS, f"reader.make_dataset_fn{_EXAMPLE}")
+@suggest_arguments(_WORDS, MAKE_DATASET_FN_WORDS, f"reader.make_dataset_fn{_EXAMPLE}")
 def make_dataset_fn(
     dataset: Datasets,
     split: str,
@@ -73,9 +74,10 @@ def make_dataset_fn(
         global_batch_size: Examples of a step over all workers and replicas; a multiple of the number of replicas.
         image_size: (height, width), short for images=Images((height, width)).
         images: How images are decoded, cropped and resized: elements are (images, labels), in evaluation (images,
-            labels, weights). Of a dataset without labels they are images, in evaluation (images, weights). Without
-            `images` and `image_size` elements are dicts of the stored features with encoded images, in evaluation with
-            `weight`.
+            labels, weights). Of a dataset without labels they are images, in evaluation (images, weights). With boxes,
+            labels are {"boxes": ..., "labels": ...}, each box (ymin, xmin, ymax, xmax) as shares of the image, and the
+            default is the whole image: crops lose boxes. Without `images` and `image_size` elements are dicts of the
+            stored features with encoded images, in evaluation with `weight`.
         training: True for the endless order with random crops, False for one pass. True warns if the split is called
             validation or test.
         last_batch: Last batch of an evaluation. "padded" fills it with rows of weight 0, so that all shapes are static.
@@ -85,8 +87,8 @@ def make_dataset_fn(
             padding.
         seed: Seed of order and augmentation, 0 to 2**63 - 1.
         start_step: Global step to start at; costs the same at 0 and at 10,000,000. In evaluation the steps before it
-            are skipped, with a warning. `DatasetFn.start_step` is a variable with this value; an iterator starts at the
-            value that it has when `iter()` is called.
+            are skipped, with a warning. `train_fn.start_step = 5` moves it later; an iterator starts at the value that
+            it has when `iter()` is called.
         order: Order of training. "full" is a permutation of all examples, a new one each epoch. "block", or a
             `BlockOrder`, permutes blocks of consecutive records and shuffles a bounded number of them together, so that
             reads stay close to each other.
@@ -161,14 +163,14 @@ def make_dataset_fn(
     return load_dataset_fn(arguments)
 
 
-@suggest_arguments(_WORDS, READER_WORDS, f"reader.make_dataset{_EXAMPLE}")
+@suggest_arguments(_WORDS, MAKE_DATASET_WORDS, f"reader.make_dataset{_EXAMPLE}")
 def make_dataset(
     dataset: Datasets,
     split: str,
     *,
     global_batch_size: int,
     num_workers: int = 1,
-    worker_index: int = 0,
+    worker_index: int | None = None,
     image_size: tuple[int, int] | None = None,
     images: Images | None = None,
     training: bool = True,
@@ -199,7 +201,7 @@ def make_dataset(
         split: Name of the split.
         global_batch_size: Examples of a step over all workers; elements hold global_batch_size / num_workers.
         num_workers: Number of processes that read a part each.
-        worker_index: Number of this process, from 0.
+        worker_index: Number of this process, from 0; required with several workers.
         image_size: (height, width), short for images=Images((height, width)).
         images: How images are decoded, cropped and resized.
         training: True for the endless order with random crops, False for one pass.
@@ -222,8 +224,10 @@ def make_dataset(
     Raises:
         CallError: The batch is not a multiple of the number of workers; and see `make_dataset_fn`.
     """
-    numbers = {"global_batch_size": global_batch_size, "num_workers": num_workers, "worker_index": worker_index}
-    BatchLayout(*(whole_number()(name, found) for name, found in numbers.items()))
+    number = whole_number()
+    num_workers = number("num_workers", num_workers)
+    worker_index = check_worker_index(num_workers, optional(number)("worker_index", worker_index))
+    BatchLayout(number("global_batch_size", global_batch_size), num_workers, worker_index)
     dataset_fn = make_dataset_fn(
         dataset,
         split,

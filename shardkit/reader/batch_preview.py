@@ -10,12 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from shardkit.arguments.checks import whole_number
+from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.examples.contact_sheet import BLACK, TILE, Tile, contact_sheet
 from shardkit.examples.drawing import Annotations, draw
 from shardkit.examples.pictures import save_picture
 from shardkit.extras import require_extra
-from shardkit.reader.dataset_fn import DatasetFn
+from shardkit.reader.dataset_fn import DatasetFn, input_function
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -45,6 +47,7 @@ class Preview:
         return f"<img alt='a batch of images' src='data:image/png;base64,{base64.b64encode(out.getvalue()).decode()}'>"
 
 
+@suggest_arguments(example="reader.preview(train_fn, step=0, path='batch.png')")
 def preview(
     dataset_fn: DatasetFn, step: int = 0, path: str | os.PathLike[str] | None = "batch.png", *, num_images: int = 36
 ) -> Preview:
@@ -65,6 +68,11 @@ def preview(
         MachineError: The file cannot be written.
         MissingExtraError: Pillow is not installed.
     """
+    dataset_fn = input_function("dataset_fn", dataset_fn)
+    num_images = whole_number(1)("num_images", num_images)
+    if isinstance(step, str | os.PathLike):
+        msg = f"the path is the third argument; write reader.preview(train_fn, path={os.fspath(step)!r})"
+        raise CallError(msg)
     require_extra("convert", "preview", "PIL")
     keys = dataset_fn.batch_keys(step)
     element = dataset_fn.read_batch(step)

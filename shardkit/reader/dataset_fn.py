@@ -1,44 +1,42 @@
 """`DatasetFn`, the input function of a trainer: it makes the dataset of each input pipeline."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
-from shardkit.arguments.checks import whole_number
+from shardkit.arguments.checks import refused, whole_number
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.batches import MAX_STEP
 from shardkit.reader import input_contexts, pipeline
 from shardkit.reader.arguments.options import ReadOptions
+from shardkit.reader.arguments.reading import check_start_step
 from shardkit.reader.iterators.iterator_start import dataset_per_iterator
+from shardkit.reader.iterators.iterator_watch import IteratorWatch, WatchedStart
 from shardkit.reader.iterators.restore_guard import refuse_restore
 from shardkit.reader.iterators.start_steps import StartStep, check_start, warn_of_skipped_steps
+from shardkit.reader.not_data import NotData
 from shardkit.reader.orders.training_orders import TrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
+from shardkit.reader.remote.independent_streams import IndependentStreams
 from shardkit.reader.remote.placement import Placement, check_traced
 from shardkit.reader.table.class_counts import count_classes
 from shardkit.reader.table.records import RecordTable
 
-_UNCALLED = (
-    "this is the input function, not its data: use strategy.distribute_datasets_from_function(train_fn), or call it, "
-    "as in model.fit(train_fn(), steps_per_epoch=train_fn.steps_per_epoch)"
-)
 
-
-class DatasetFn:
+class DatasetFn(NotData):
     """The input function: pass it to `strategy.distribute_datasets_from_function`, or call it without a context.
 
     Attributes:
-        start_step: int64 variable; an iterator starts at the global step that it holds when `iter()` is called, in
-            training and in evaluation. With `service`, at the step that it holds when this function is called.
         num_examples: Number of examples that are read; with `sampling`, those of the classes that have a share.
         steps_per_epoch: ceil(num_examples / global_batch_size): the steps that return every example at least once. With
             `sampling`, or several datasets, they return as many examples, but not each of them.
         class_names: Names of the classes in label order.
+        watch: What is known of the iterators of this function's datasets, for callbacks.
     """
 
     def __init__(
@@ -60,11 +58,12 @@ class DatasetFn:
         self._damaged = None if options.max_corrupt is None else DamagedRecords(options.max_corrupt)
         self.num_examples = table.num_examples if order is None else order.num_examples
         self.steps_per_epoch = steps_per_epoch(self.num_examples, options.global_batch_size)
-        check_start(start_step, self._num_steps)
         if not options.training:
             warn_of_skipped_steps(start_step, self.steps_per_epoch, options.split)
         with tf.device("CPU:0"):
-            self.start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
+            self._start_step = tf.Variable(start_step, dtype=tf.int64, trainable=False, name="start_step")
+        self.watch = IteratorWatch(self.steps_per_epoch if options.training else None)
+        self._is_made = True
 
     def __call__(self, context: Any = None) -> Any:
         """Return the dataset of one input pipeline, in per-replica batches.
@@ -88,9 +87,10 @@ class DatasetFn:
         layout = input_contexts.layout_of(context, self._options.global_batch_size)
         if self._order is not None:
             self._order.check_workers(layout.num_workers)
-        start_step = StartStep(self.start_step, self._num_steps)
+        start_step = StartStep(self._start_step, self._num_steps)
         if tf.executing_eagerly():
             check_start(int(start_step), self._num_steps)
+            start_step = WatchedStart(self._start_step, self._num_steps, self.watch)
         spec = PipelineSpec(self._table, layout, self._options, self._order, start_step, self._damaged)
         if self._placement is not None:
             dataset = self._placement(spec)
@@ -117,6 +117,36 @@ class DatasetFn:
         # every evaluation would warn that the data ran out, and show half its steps as missing.
         dataset.cardinality = num_steps
         return dataset
+
+    @property
+    def start_step(self) -> Any:
+        """The global step at which an iterator starts, in training and in evaluation: an int64 variable.
+
+        Assign a number to it: `train_fn.start_step = 5`, or `train_fn.start_step.assign(5)` in a graph. The value at
+        `iter()` counts, so it is for the next iterator. With `service`, the value when this function is called counts.
+
+        Raises:
+            CallError: What is assigned is no step, see `make_dataset_fn`.
+        """
+        return self._start_step
+
+    @start_step.setter
+    def start_step(self, step: int) -> None:
+        step = check_start_step(step, independent_workers=isinstance(self._placement, IndependentStreams))
+        check_start(step, self._num_steps)
+        if not self._options.training:
+            warn_of_skipped_steps(step, self.steps_per_epoch, self._options.split)
+        self._start_step.assign(step)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Refuse to assign what would be ignored, such as `train_fn.seed = 5`."""
+        if not name.startswith("_") and name != "start_step" and "_is_made" in vars(self):
+            msg = (
+                f"{name} of an input function cannot be assigned, only start_step can; make another input function "
+                "with make_dataset_fn"
+            )
+            raise AttributeError(msg)
+        super().__setattr__(name, value)
 
     @property
     def _num_steps(self) -> int | None:
@@ -148,28 +178,6 @@ class DatasetFn:
                 padding = ["a shorter last batch" if short else f"{_counted(missing, 'row')} of padding"]
         parts = [_counted(self.num_examples, "example"), steps, *classes, self._order_name, *padding]
         return f"{self._options.split}: {', '.join(parts)}"
-
-    def __iter__(self) -> NoReturn:
-        """Refuse to be iterated: this is a function."""
-        raise TypeError(_UNCALLED)
-
-    def __array__(self, *_: Any, **__: Any) -> NoReturn:
-        """Refuse to be data: without this, Keras says only that it does not know the type of what `fit` was given."""
-        raise TypeError(_UNCALLED)
-
-    @property
-    def shape(self) -> NoReturn:
-        """Refuse to be data: Keras asks whatever has `__array__` for its shape before it converts it."""
-        raise TypeError(_UNCALLED)
-
-    if not TYPE_CHECKING:  # otherwise type checkers accept every attribute
-
-        def __getattr__(self, name: str) -> NoReturn:
-            """Refuse to be data: say what to do for `train_fn.take(1)`."""
-            msg = f"{type(self).__name__!r} object has no attribute {name!r}"
-            if not name.startswith("_") and hasattr(tf.data.Dataset, name):
-                msg = f"this is the input function, not its data: call it first, as in train_fn().{name}(...)"
-            raise AttributeError(msg, name=name, obj=self)  # with both, Python suggests a name that is close
 
     @property
     def damaged_records(self) -> list[DamagedRecord]:
@@ -245,6 +253,17 @@ class DatasetFn:
             last = "" if self._options.training and step < 0 else f" to {stop - 1}"
             msg = f"there is no step {step}; steps count from 0{last}"
             raise CallError(msg)
+
+
+def input_function(name: str, found: Any) -> DatasetFn:
+    """Check that an argument is an input function."""
+    if isinstance(found, DatasetFn):
+        return found
+    wanted = "an input function, as make_dataset_fn returns it"
+    if isinstance(found, tf.data.Dataset | tf.distribute.DistributedDataset):
+        msg = f"{name} must be {wanted}; found its data: give train_fn instead of train_fn()"
+        raise CallError(msg)
+    raise refused(name, wanted, found)
 
 
 def _counted(count: int, one: str, several: str | None = None) -> str:

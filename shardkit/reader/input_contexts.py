@@ -6,6 +6,7 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit.arguments.checks import flag, one_of, refused, whole_number
+from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.order import BatchLayout, sequential, steps_per_epoch
 from shardkit.order.batches import MAX_BATCH, check_divisible
@@ -35,6 +36,9 @@ def layout_of(context: Any, global_batch_size: int) -> BatchLayout:
     return BatchLayout(global_batch_size, pipelines, context.input_pipeline_id, replicas // pipelines)
 
 
+@suggest_arguments(
+    example="reader.describe_input(tf.distribute.InputContext(2, 0, 2), global_batch_size=64, num_examples=1000)"
+)
 def describe_input(
     context: Any,
     *,

@@ -1,6 +1,8 @@
 """From validated arguments to an input function: read manifests and indexes, select, copy, and choose the order."""
 
+from shardkit.dataset.features import OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.order import steps_per_epoch
 from shardkit.reader import input_contexts
 from shardkit.reader.arguments.evaluation_splits import warn_of_training_on
 from shardkit.reader.arguments.images import ImageOptions
@@ -8,12 +10,14 @@ from shardkit.reader.arguments.options import ReadOptions
 from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.cache.read_location import check_remote_reading, with_local_copies
 from shardkit.reader.dataset_fn import DatasetFn
+from shardkit.reader.iterators.start_steps import check_start
 from shardkit.reader.orders.training_orders import make_order
 from shardkit.reader.remote.placement import choose_placement
 from shardkit.reader.table.class_weights import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
 from shardkit.reader.table.records import RecordTable, load_table, with_frame_bytes
 from shardkit.reader.table.selection import select
+from shardkit.reader.table.split_slices import check_split
 from shardkit.reader.training_dataset import remember_training
 
 
@@ -34,6 +38,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     classes, blocks = source.classes, given.block_order
 
     def load(manifest: Manifest) -> RecordTable:
+        check_split(manifest, given.split)
         table = load_table(manifest, given.split)
         if blocks is not None:
             table = with_frame_bytes(table)
@@ -44,14 +49,12 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         warn_of_training_on(given.split)
     if given.cache is None:
         check_remote_reading(table, in_blocks=blocks is not None)
-    else:
-        table = with_local_copies(table, given.cache)
     options = ReadOptions(
         split=(source.manifests[0] if isinstance(source, Mixture) else source).split_name(given.split),
         global_batch_size=given.global_batch_size,
         training=given.training,
         seed=given.seed,
-        image=None if given.images is None else ImageOptions.of(given.images, training=given.training),
+        image=_image_options(given, table),
         map_fn=given.map_fn,
         batch_map_fn=given.batch_map_fn,
         class_weights=None if given.sample_weight is None else class_weights(table, classes, given.sample_weight),
@@ -73,6 +76,11 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         input_contexts.check_enough(
             order.num_examples, given.global_batch_size, training=given.training, source=counted
         )
+    check_start(
+        given.start_step, None if given.training else steps_per_epoch(table.num_examples, given.global_batch_size)
+    )
+    if given.cache is not None:  # last: a call that is refused copies nothing
+        table = with_local_copies(table, given.cache)
     if given.training:
         manifests = source.manifests if isinstance(source, Mixture) else [source]
         remember_training([manifest.root.url for manifest in manifests])
@@ -85,6 +93,12 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
         class_names=classes,
         order_name=_order_name(given, source),
     )
+
+
+def _image_options(given: ReadArguments, table: RecordTable) -> ImageOptions | None:
+    if given.images is None:
+        return None
+    return ImageOptions.of(given.images, training=given.training, has_boxes=OBJECT_LABELS in table.features)
 
 
 def _order_name(given: ReadArguments, source: Manifest | Mixture) -> str:

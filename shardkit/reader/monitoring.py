@@ -9,6 +9,7 @@ from typing import Generic, TypeVar
 import tensorflow as tf
 
 from shardkit.arguments.checks import refused
+from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.naming import counted
 
@@ -132,6 +133,7 @@ class Monitor(Generic[Element]):
         return sorted(self._last)[rank - 1] if self._last else 0.0
 
 
+@suggest_arguments(example="reader.monitor(train_fn())")
 def monitor(dataset: Iterable[Element], *, clock: Callable[[], float] = time.perf_counter) -> Monitor[Element]:
     """Measure how long each step of a loop waits for its input.
 

@@ -106,7 +106,7 @@ def test_an_iteration_of_some_steps_has_a_length_and_starts_where_it_is_told(dat
 
 WRONG = [
     (
-        {"global_batch_size": 10, "num_workers": 4},
+        {"global_batch_size": 10, "num_workers": 4, "worker_index": 0},
         CallError,
         "10 cannot be divided evenly among 4 workers; use 8 or 12",
     ),
@@ -119,7 +119,13 @@ WRONG = [
     ({"seed": -1}, CallError, "seed must be from 0"),
     ({"order": "random"}, CallError, "order must be 'full' or 'block'; found 'random'"),
     ({"order": "block", "global_batch_size": 12}, CallError, "12 cannot be divided evenly among lanes=8"),
-    ({"order": "block", "global_batch_size": 48, "num_workers": 3}, CallError, "3 workers cannot share 8 lanes"),
+    ({"num_workers": 2}, CallError, "num_workers=2 needs worker_index, the number of this process, from 0 to 1"),
+    ({"worker_index": 1}, CallError, "worker_index=1 needs num_workers"),
+    (
+        {"order": "block", "global_batch_size": 48, "num_workers": 3, "worker_index": 0},
+        CallError,
+        "3 workers cannot share 8 lanes",
+    ),
     ({"order": "block", "sampling": "class_balanced"}, CallError, "leave out order='block'"),
     ({"sampling": {"ant": 1, "dog": 1}}, UnknownNameError, "'dog'; the dataset has 'ant'"),
     ({"sampling": {"ant": 1}, "where": "label_name = 'bee'"}, CallError, "none of the 31 selected"),

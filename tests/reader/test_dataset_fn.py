@@ -252,6 +252,8 @@ def test_make_dataset_gives_a_workers_part(noise):
         (5, 0, "global_batch_size 16 cannot be divided evenly among 5 workers; use 15 or 20"),
         (2, 2, "worker_index 2 does not exist; with 2 workers it must be from 0 to 1"),
         (0, 0, "num_workers is 0; it must be at least 1"),
+        (2, None, "num_workers=2 needs worker_index, the number of this process, from 0 to 1: give worker_index=0 in"),
+        (1, 1, "worker_index=1 needs num_workers, the number of processes that read a part each: give at least num_w"),
     ],
 )
 def test_make_dataset_refuses_workers_that_cannot_be(noise, num_workers, worker_index, sentence):

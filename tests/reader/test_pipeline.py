@@ -203,6 +203,25 @@ def test_evaluation_pixels_are_fitted_as_asked(mixed, mixed_source, fit):
             assert np.abs(image - expected).max() <= (20 if "420" in key and fit == "crop" else 0.01), key
 
 
+@pytest.mark.parametrize("scaled", [False, True])
+def test_training_on_whole_images_sees_what_evaluation_sees(mixed, scaled):
+    options = {"scaled_decoding": scaled, "dtype": tf.float16}
+    training = train(mixed, images=Images((12, 16), crop_scale=(1, 1), flip=False, **options))
+    evaluation = train(mixed, training=False, images=Images((12, 16), eval_fit="stretch", **options))
+    seen = [
+        {
+            key: image
+            for step, (images, *_) in enumerate(global_batches(dataset_fn, 48 // BATCH))
+            for key, image in zip(dataset_fn.batch_keys(step), images, strict=True)
+        }
+        for dataset_fn in (training, evaluation)
+    ]
+    assert seen[0].keys() == seen[1].keys()
+    for key, image in seen[0].items():
+        assert image.dtype == np.float16
+        np.testing.assert_array_equal(image, seen[1][key], key)
+
+
 def whole_images(noise, **changed):
     """Images that are their source's pixels, or those mirrored: nothing is cropped or resized."""
     return train(noise, images=Images((8, 8), crop_scale=(1, 1), crop_ratio=(1, 1), dtype="uint8", **changed))

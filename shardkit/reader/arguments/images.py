@@ -4,6 +4,8 @@ import contextlib
 from dataclasses import KW_ONLY, dataclass, fields
 from typing import Any, Literal
 
+import tensorflow as tf
+
 from shardkit.arguments.checks import (
     Check,
     flag,
@@ -21,11 +23,13 @@ from shardkit.reader.arguments.other_apis import IMAGES_WORDS
 
 EvalFit = Literal["crop", "stretch", "pad"]
 ResizeMethod = Literal["bilinear", "antialias"]
-Dtype = Literal["float32", "bfloat16", "uint8"]
+Dtype = Literal["float32", "bfloat16", "float16", "uint8"]
 
 MAX_SIDE = 1 << 16  # pixels; a JPEG cannot be larger
 _INT32_MAX = (1 << 31) - 1
 _FINITE = real_number("finite")
+_DTYPES = ("float32", "bfloat16", "float16", "uint8")
+_DTYPE = one_of(*_DTYPES)
 _CHANNELS = several(_FINITE, "a finite number, or one for each channel", bool)
 
 image_size = several(
@@ -43,18 +47,28 @@ def _channels(name: str, found: Any) -> Any:
     return _CHANNELS(name, found)
 
 
+def _dtype(name: str, found: Any) -> str:
+    """Check the name of a dtype, or a dtype of TensorFlow or NumPy, which becomes its name."""
+    if not isinstance(found, str):
+        with contextlib.suppress(TypeError):
+            found = next((known for known in _DTYPES if tf.as_dtype(found).name == known), found)
+    return str(_DTYPE(name, found))
+
+
 _CHECKS: dict[str, Check] = {
     "size": image_size,
-    "dtype": one_of("float32", "bfloat16", "uint8"),
+    "dtype": _dtype,
     "mean": optional(_channels),
     "std": optional(_channels),
     "grayscale": flag,
     "resize_method": one_of("bilinear", "antialias"),
     "scaled_decoding": flag,
-    "crop_scale": several(
-        real_number("finite"),
-        "(least, greatest) with 0 < least <= greatest <= 1",
-        lambda scale: len(scale) == 2 and 0 < scale[0] <= scale[1] <= 1,
+    "crop_scale": optional(
+        several(
+            real_number("finite"),
+            "(least, greatest) with 0 < least <= greatest <= 1",
+            lambda scale: len(scale) == 2 and 0 < scale[0] <= scale[1] <= 1,
+        )
     ),
     "crop_ratio": several(
         real_number("finite"),
@@ -62,7 +76,7 @@ _CHECKS: dict[str, Check] = {
         lambda ratio: len(ratio) == 2 and 0 < ratio[0] <= ratio[1],
     ),
     "flip": flag,
-    "eval_fit": one_of("crop", "stretch", "pad"),
+    "eval_fit": optional(one_of("crop", "stretch", "pad")),
     "eval_crop_fraction": real_number("a number above 0 and at most 1", lambda share: 0 < share <= 1),
     "max_boxes": whole_number(1, _INT32_MAX),
     "min_visible": real_number("a number from 0 to 1", lambda share: 0 <= share <= 1),
@@ -80,8 +94,9 @@ class Images:
 
     Attributes:
         size: (height, width) of the result, in pixels.
-        dtype: "float32", "bfloat16" or "uint8". Values are 0 to 255 in each of them, unless `mean` and `std` are given:
-            uint8 is rounded, bfloat16 has 8 significant bits, and nothing divides by 255.
+        dtype: "float32", "bfloat16", "float16" or "uint8", also as a dtype of TensorFlow or NumPy. Values are 0 to 255
+            in each of them, unless `mean` and `std` are given: uint8 is rounded, bfloat16 has 8 significant bits and
+            float16 has 11, and nothing divides by 255.
         mean: A number, or one for each channel, of values 0 to 255; the result is (value - mean) / std. For -1 to 1,
             mean=127.5, std=127.5; for 0 to 1, mean=0, std=255; for ImageNet's statistics mean=(123.675, 116.28,
             103.53), std=(58.395, 57.12, 57.375). Statistics of values 0 to 1 are refused.
@@ -94,13 +109,17 @@ class Images:
             93 to 94 %; with "bilinear" it lost 4 to 8 points where training and evaluation differed in this
             (`bench_scaled_decoding.py`).
         crop_scale: Training: the share of the image's area that a random crop covers, 0 < least <= greatest <= 1.
+            (1, 1) is the whole image, whatever `crop_ratio` is: with flip=False, the pixels of eval_fit="stretch". None
+            is (0.08, 1), and (1, 1) for a dataset with boxes: of the 1.94 boxes an image of `sample_data/coco`, crops
+            of (0.08, 1) keep 1.43, of (0.3, 1) 1.67 and of (0.5, 1) 1.85.
         crop_ratio: Training: width / height of a random crop.
         flip: Training: mirror half of the images left to right.
-        eval_fit: Evaluation: "crop" the centre, "stretch" the whole image, or "pad" it with black.
+        eval_fit: Evaluation: "crop" the centre, "stretch" the whole image, or "pad" it with black. None is "crop", and
+            "stretch" for a dataset with boxes, which loses none.
         eval_crop_fraction: Evaluation: the share of the largest centred window's sides that "crop" keeps.
         max_boxes: Boxes of an example in a detection dataset, whose labels are {"boxes": float32[max_boxes, 4],
-            "labels": int32[max_boxes]}, padded with 0 and -1. Boxes are (ymin, xmin, ymax, xmax) as shares of the
-            resulting image. Further boxes are dropped.
+            "labels": int32[max_boxes]}, padded with 0 and -1. Boxes are (ymin, xmin, ymax, xmax) as shares, from 0 to
+            1, of the resulting image's height and width, as in TFDS. Further boxes are dropped.
         min_visible: Share of a box's area that must remain in the image; a box with less is dropped.
         mask_padding: Class number of the border that eval_fit="pad" adds to a mask, whose labels are
             int32[height, width].
@@ -117,10 +136,10 @@ class Images:
     grayscale: bool = False
     resize_method: ResizeMethod = "bilinear"
     scaled_decoding: bool = False
-    crop_scale: tuple[float, float] = (0.08, 1.0)
+    crop_scale: tuple[float, float] | None = None
     crop_ratio: tuple[float, float] = (3 / 4, 4 / 3)
     flip: bool = True
-    eval_fit: EvalFit = "crop"
+    eval_fit: EvalFit | None = None
     eval_crop_fraction: float = 0.875
     max_boxes: int = 100
     min_visible: float = 0.25
@@ -139,7 +158,7 @@ class Images:
         object.__setattr__(self, "mean", mean)
         object.__setattr__(self, "std", std)
         if self.dtype == "uint8":
-            raise refused("dtype", "'float32' or 'bfloat16' with mean and std", self.dtype)
+            raise refused("dtype", "'float32', 'bfloat16' or 'float16' with mean and std", self.dtype)
 
     def _of_channels(self, values: Any) -> tuple[float, ...]:
         """Return the number of each channel."""
@@ -175,15 +194,26 @@ def _shown(values: tuple[float, ...], factor: int = 1) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ImageOptions(Images):
-    """`Images`, and whether they are for training, as the pipeline receives them.
+    """`Images` with the defaults of a dataset, and whether they are for training, as the pipeline receives them.
 
     Attributes:
         training: Use random crops and flips instead of `eval_fit`.
     """
 
+    crop_scale: tuple[float, float] = (0.08, 1.0)
+    eval_fit: EvalFit = "crop"
     training: bool = True
 
     @classmethod
-    def of(cls, images: Images, *, training: bool) -> "ImageOptions":
-        """Return the options of these images."""
-        return cls(**{field.name: getattr(images, field.name) for field in fields(images)}, training=training)
+    def of(cls, images: Images, *, training: bool, has_boxes: bool) -> "ImageOptions":
+        """Return the options of these images.
+
+        Args:
+            images: What the user chose.
+            training: See the class.
+            has_boxes: Whether the dataset has boxes: whole images are the default then, since crops lose boxes.
+        """
+        defaults = {"crop_scale": (1.0, 1.0), "eval_fit": "stretch"} if has_boxes else {}
+        chosen = {field.name: getattr(images, field.name) for field in fields(images)}
+        given = {name: value for name, value in chosen.items() if value is not None}
+        return cls(**(defaults | given), training=training)

@@ -43,6 +43,10 @@ MapFn: TypeAlias = Callable[[dict[str, Any], Any], Any]
 BatchMapFn: TypeAlias = Callable[[Any, Any], Any]
 
 
+# Second parameters of functions that are written for (image, label).
+_LABEL_NAMES = {"label", "labels", "y", "target", "targets", "lbl"}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadArguments:
     """Arguments of `make_dataset_fn`, which documents them.
@@ -112,16 +116,11 @@ class ReadArguments:
             raise CallError(msg)
 
     def _check_independent(self) -> None:
+        check_start_step(self.start_step, independent_workers=True)
         if not self.training:
             msg = (
                 "independent_workers is for training: to see every example once, evaluate in one process, such as the "
                 "coordinator, with make_dataset(..., training=False)"
-            )
-            raise CallError(msg)
-        if self.start_step:
-            msg = (
-                f"independent_workers starts each worker at a random step; leave out start_step={self.start_step}: "
-                f"what a worker would read next is not known, so it cannot be resumed"
             )
             raise CallError(msg)
 
@@ -139,6 +138,26 @@ class ReadArguments:
     def max_corrupt(self) -> int | None:
         """Maximum number of damaged records to replace; None to stop at the first."""
         return self.on_corrupt.max_records if isinstance(self.on_corrupt, Skip) else None
+
+
+def check_start_step(found: Any, *, independent_workers: bool) -> int:
+    """Return a start step as a number, given as an argument or assigned; `check_start` knows the number of steps.
+
+    Args:
+        found: The step.
+        independent_workers: See `make_dataset_fn`.
+
+    Raises:
+        CallError: It is not a whole number from 0 to the last step; or workers are independent, and it is not 0.
+    """
+    step = _CHECKS["start_step"]("start_step", found)
+    if step and independent_workers:
+        msg = (
+            f"independent_workers starts each worker at a random step; leave out start_step={step}: what a worker "
+            f"would read next is not known, so it cannot be resumed"
+        )
+        raise CallError(msg)
+    return int(step)
 
 
 def _dataset(name: str, found: Any) -> Any:
@@ -198,6 +217,20 @@ def _function(*parameters: str) -> Check:
             signature = inspect.signature(found)
         except (TypeError, ValueError):  # some builtins have none
             return found
+        if (
+            getattr(found, "__module__", None) == "shardkit.reader.images.mixup"
+            and "num_classes" in signature.parameters
+        ):
+            called = f"batch_map_fn=reader.{found.__name__}(train_fn.num_classes)"
+            msg = f"reader.{found.__name__} makes such a function from the number of classes; write {called}"
+            raise CallError(msg)
+        names = list(signature.parameters)
+        if name == "map_fn" and len(names) == len(parameters) and names[1].lower() in _LABEL_NAMES:
+            msg = (
+                f"map_fn must be a function of (features, seed); found one of ({', '.join(names)}): the label is one "
+                "of the features, as in map_fn=lambda features, seed: (features['image'], features['label'])"
+            )
+            raise CallError(msg)
         try:
             signature.bind(*parameters)
         except TypeError:
@@ -221,7 +254,9 @@ _CHECKS: dict[str, Check] = {
     "order": _value(BlockOrder, "'full', 'block' or a reader.BlockOrder", _order),
     "sampling": weights("'natural', 'class_balanced' or weights by class", "natural", "class_balanced"),
     # The index tells whether there are as many.
-    "fold": optional(several(whole_number(), "(index, count), two whole numbers", lambda values: len(values) == 2)),
+    "fold": optional(
+        several(whole_number(), "(index, count), two whole numbers such as (0, 5)", lambda values: len(values) == 2)
+    ),
     "take": optional(whole_number()),
     "map_fn": optional(_function("features", "seed")),
     "batch_map_fn": optional(_function("element", "seed")),

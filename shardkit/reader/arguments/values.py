@@ -14,7 +14,7 @@ CACHE_BYTES = 1 << 40  # 1 TiB
 __all__ = ["CACHE_BYTES", "MAX_SKIPPED_RECORDS", "BlockOrder", "Cache", "Service", "Skip"]
 
 
-@suggest_arguments()
+@suggest_arguments(example="reader.Skip(max_records=100)")
 @dataclass(frozen=True, slots=True)
 class Skip:
     """Replace damaged records by others instead of stopping.
@@ -32,7 +32,7 @@ class Skip:
         normalise_fields(self, {"max_records": whole_number(0)})
 
 
-@suggest_arguments()
+@suggest_arguments(example="reader.Cache('cache', max_bytes=500 << 30)")
 @dataclass(frozen=True, slots=True)
 class Cache:
     """Local folder that shards are copied to before they are read.
@@ -56,7 +56,7 @@ class Cache:
         normalise_fields(self, {"folder": folder, "max_bytes": whole_number(1)})
 
 
-@suggest_arguments()
+@suggest_arguments(example="reader.Service('grpc://host:5000')")
 @dataclass(frozen=True, slots=True)
 class Service:
     """A tf.data service, whose workers read and decode.

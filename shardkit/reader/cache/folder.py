@@ -52,7 +52,7 @@ class CacheFolder:
     """The folder and its limit; see the module.
 
     Attributes:
-        path: Absolute path of the folder, which exists.
+        path: Absolute path of the folder; all methods but those that name a file need it to exist.
         limit_bytes: Maximum size of all shards in it, unfinished copies included.
     """
 

@@ -40,7 +40,7 @@ class ShardCache:
     """A folder of copies that the processes of one host share."""
 
     def __init__(self, directory: str, limit_bytes: int) -> None:
-        """Create the folder if it is missing.
+        """Name the folder; the first `fetch` creates it.
 
         Args:
             directory: Path of the folder, on a local disk with flock: hosts do not see each other's leases.
@@ -49,16 +49,12 @@ class ShardCache:
 
         Raises:
             CallError: The folder is not local.
-            MachineError: The folder cannot be created.
         """
         # Decided by its name: opening a bucket would connect to it.
         if "://" in directory and not directory.startswith("file://"):
             msg = f"{directory}: a cache is a local folder; give one on this machine's own disk"
             raise CallError(msg)
-        folder = open_folder(directory)
-        with cache_errors(folder.url):
-            folder.create()
-        self._folder = CacheFolder(folder.url, limit_bytes)
+        self._folder = CacheFolder(open_folder(directory).url, limit_bytes)
 
     def fetch(self, roots: Sequence[Folder], shards: Sequence[Shard]) -> HeldPaths:
         """Return the paths of local copies of shards; copy the missing ones, several at a time.
@@ -73,13 +69,14 @@ class ShardCache:
         Raises:
             CallError: The limit is smaller than all the shards, or the cache is inside a dataset's folder.
             DataError: A shard is missing, or differs from its manifest.
-            MachineError: A shard cannot be read, the limit or the disk is full, or the cache cannot be written to.
+            MachineError: A shard cannot be read, the limit or the disk is full, or the cache cannot be created or
+                written to.
         """
         self._check_limit(shards)
         for root in set(roots):
             self._check_apart(root)
         with cache_errors(self._folder.path):
-            os.makedirs(self._folder.path, exist_ok=True)  # it may have been removed since
+            os.makedirs(self._folder.path, exist_ok=True)  # after the checks: a refused call leaves no folder
             lease = self._folder.lease(list(dict.fromkeys(shard.sha256 for shard in shards)))
             try:
                 with ThreadPoolExecutor(READS_AT_A_TIME) as readers, ThreadPoolExecutor(SHARDS_AT_A_TIME) as writers:

@@ -8,6 +8,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 from shardkit.reader.callbacks.step_times import StepTimes
 from shardkit.reader.training_dataset import training_dataset
@@ -19,6 +20,7 @@ UNMEASURED_BATCHES = 2
 _BACKENDS = ("tensorflow", "jax")
 
 
+@suggest_arguments(example="reader.InputMonitor()")
 class InputMonitor(keras.callbacks.Callback):  # type: ignore[misc] # Keras is untyped
     """Log the share of time that training waits for input, and print one sentence of advice at the end.
 

@@ -4,10 +4,12 @@ from typing import Any
 
 import keras
 
-from shardkit.arguments.checks import refused
-from shardkit.reader.dataset_fn import DatasetFn
+from shardkit.arguments.suggestions import suggest_arguments
+from shardkit.errors import CallError
+from shardkit.reader.dataset_fn import DatasetFn, input_function
 
 
+@suggest_arguments(example="reader.ResumeCallback(train_fn)")
 class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is untyped
     """Start the input of `fit` at the step of the model. Put it after `BackupAndRestore`.
 
@@ -23,6 +25,9 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
     `epochs * steps_per_epoch` steps in total, as without an interruption, so the last epoch is shorter by the part of
     the interrupted epoch that was done. It counts the epochs itself, since `BackupAndRestore` forgets them when it is
     interrupted twice within one.
+
+    `fit` stops with a CallError before its first step if it does not read the data of this input function, or began to
+    read it before: the step of the model would be ignored.
     """
 
     def __init__(self, dataset_fn: DatasetFn) -> None:
@@ -35,9 +40,8 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
             CallError: The argument is something else.
         """
         super().__init__()
-        if not isinstance(dataset_fn, DatasetFn):
-            raise refused("dataset_fn", "an input function, as make_dataset_fn returns it", dataset_fn)
-        self._dataset_fn = dataset_fn
+        self._dataset_fn = input_function("dataset_fn", dataset_fn)
+        self._starts_before: int | None = None
         self._epoch_start: int | None = None
         self._last_step: int | None = None
 
@@ -56,7 +60,27 @@ class ResumeCallback(keras.callbacks.Callback):  # type: ignore[misc] # Keras is
         first = self._epoch_start is None
         self._epoch_start = self._steps_taken()
         if first:
-            self._dataset_fn.start_step.assign(self._epoch_start)
+            self._starts_before, self._before = self._dataset_fn.watch.num_starts, int(self._dataset_fn.start_step)
+            self._dataset_fn.start_step = self._epoch_start
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Check before the first step that Keras has made an iterator of this function's data.
+
+        Raises:
+            CallError: `fit` reads other data, or its iterator was made earlier, so the start step would be ignored.
+        """
+        if self._starts_before is None:
+            return
+        is_read = self._dataset_fn.watch.num_starts > self._starts_before
+        self._starts_before = None
+        if not is_read:
+            self._dataset_fn.start_step = self._before
+            msg = (
+                f"fit does not read the data of ResumeCallback's input function ({self._dataset_fn!r}), so its input "
+                "would not continue at the step of the model; give both the same function, as in fit(train_fn(), "
+                "callbacks=[reader.ResumeCallback(train_fn)])"
+            )
+            raise CallError(msg)
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """End where `fit` would have ended without an interruption."""

@@ -15,6 +15,7 @@ ATTEMPTS = 10
 # processors, which would move a window by a pixel.
 RATIO_BITS = 12
 UNIFORMS = 2 * ATTEMPTS + 2
+WHOLE = (1.0, 1.0)  # the scale of crops that are whole images
 
 
 def random_windows(
@@ -24,7 +25,8 @@ def random_windows(
 
     As in `RandomResizedCrop.get_params`, an area share uniform in `scale` and an aspect ratio (width / height)
     log-uniform in `ratio` are drawn up to ten times, and the first window that fits is used. If none fits, the largest
-    centred window that `ratio` allows is used.
+    centred window that `ratio` allows is used. If `scale` is (1, 1), every window is the whole image, whatever `ratio`
+    is: no other window has that area.
 
     Args:
         uniforms: float32[UNIFORMS, n] in [0, 1).
@@ -33,6 +35,8 @@ def random_windows(
         scale: Smallest and largest share of the image's area.
         ratio: Smallest and largest width / height.
     """
+    if tuple(scale) == WHOLE:
+        return whole_windows(height, width)
     height, width = tf.cast(height, tf.float32), tf.cast(width, tf.float32)
     low, high = (math.log(value) for value in ratio)
     table = np.exp(low + (high - low) * (np.arange(1 << RATIO_BITS) + 0.5) / (1 << RATIO_BITS)).astype(np.float32)

@@ -7,6 +7,7 @@ from typing import Any
 import tensorflow as tf
 
 from shardkit.arguments.checks import real_number, whole_number
+from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
 
 BatchMap = Callable[[Any, Any], Any]
@@ -17,6 +18,7 @@ _CHECKS = {
 }
 
 
+@suggest_arguments(example="reader.mixup(train_fn.num_classes)")
 def mixup(num_classes: int, *, alpha: float = 0.2) -> BatchMap:
     """Return a `batch_map_fn` that blends images of a batch (Zhang et al., ICLR 2018, arXiv 1710.09412).
 
@@ -47,6 +49,7 @@ def mixup(num_classes: int, *, alpha: float = 0.2) -> BatchMap:
     return mix
 
 
+@suggest_arguments(example="reader.cutmix(train_fn.num_classes)")
 def cutmix(num_classes: int, *, alpha: float = 1.0) -> BatchMap:
     """Return a `batch_map_fn` that pastes windows of other images (Yun et al., ICCV 2019, arXiv 1905.04899).
 
@@ -90,7 +93,10 @@ def _pair(element: Any, num_classes: int) -> tuple[Any, Any]:
         )
         raise _refused(msg)
     if not isinstance(element, tuple) or len(element) != 2:
-        msg = "mixing takes training batches of (images, labels); set image_size, or make such pairs in map_fn"
+        msg = (
+            "mixing takes training batches of (images, labels): give it as batch_map_fn=, and set image_size or make "
+            "such pairs in map_fn"
+        )
         raise _refused(msg)
     images, labels = element
     if not isinstance(images, tf.Tensor) or images.dtype == tf.string or images.shape.rank not in {4, None}:

@@ -6,6 +6,7 @@ import re
 
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from shardkit.errors import CallError
 from shardkit.reader import Images
@@ -25,10 +26,7 @@ THREE = (1.0, 2.0, 3.0)
         ({"size": (8, 8, 3)}, "size"),  # with channels
         *(({"size": found}, "size") for found in (16, "16", (16.0, 16.0), (16,), (1 << 40, 16), None)),
         ({"crop_scale": (0, 1)}, "crop_scale must be (least, greatest) with 0 < least <= greatest <= 1; found (0, 1)"),
-        *(
-            ({"crop_scale": found}, "crop_scale")
-            for found in (0.5, (0.1,), (0.5, 0.1), (0.5, 1.1), (math.nan, 1), None)
-        ),
+        *(({"crop_scale": found}, "crop_scale") for found in (0.5, (0.1,), (0.5, 0.1), (0.5, 1.1), (math.nan, 1))),
         *(({"crop_ratio": found}, "crop_ratio") for found in (1.0, (0, 1), (2, 1), (1, math.inf), (1, 10**400), None)),
         ({"eval_fit": "cover"}, "eval_fit must be 'crop', 'stretch' or 'pad'; found 'cover'"),
         *(({"eval_crop_fraction": found}, "eval_crop_fraction") for found in (0, 1.01, None, "1", True, math.nan)),
@@ -36,7 +34,8 @@ THREE = (1.0, 2.0, 3.0)
         *(({"max_boxes": found}, "max_boxes") for found in (0, None, "8", 8.0, True)),
         *(({"mask_padding": found}, "mask_padding") for found in (1 << 31, None, "8", 8.0, True)),
         *(({name: found}, name) for name in ("flip", "grayscale", "scaled_decoding") for found in ("no", 1, None)),
-        ({"dtype": "float16"}, "dtype must be 'float32', 'bfloat16' or 'uint8'; found 'float16'"),
+        ({"dtype": "half"}, "dtype must be 'float32', 'bfloat16', 'float16' or 'uint8'; found 'half'"),
+        *(({"dtype": found}, "dtype must be") for found in (np.float64, tf.int32, int, "image", 5, None)),
         ({"resize_method": "lanczos"}, "resize_method must be 'bilinear' or 'antialias'; found 'lanczos'"),
         ({"mean": THREE}, "mean and std must be given together"),
         ({"std": THREE}, "mean and std must be given together"),
@@ -44,7 +43,7 @@ THREE = (1.0, 2.0, 3.0)
         ({"mean": (1.0,), "std": (1.0,)}, "mean and std must be 3 numbers each"),
         ({"mean": THREE, "std": (1.0, 0.0, 1.0)}, "std above 0"),
         ({"mean": THREE, "std": THREE, "grayscale": True}, "mean and std must be 1 number each, for the one channel"),
-        ({"mean": THREE, "std": THREE, "dtype": "uint8"}, "dtype must be 'float32' or 'bfloat16' with mean and std"),
+        ({"mean": THREE, "std": THREE, "dtype": "uint8"}, "dtype must be 'float32', 'bfloat16' or 'float16' with mean"),
     ],
 )
 def test_values_out_of_range_are_refused(changed, named):
@@ -111,10 +110,24 @@ def test_the_value_is_frozen_and_takes_the_size_alone_by_position():
         Images((8, 8), "uint8")
 
 
-def test_the_options_of_the_pipeline_are_the_images_and_whether_they_are_for_training():
-    images = Images((6, 7), dtype="uint8", eval_fit="pad")
-    options = ImageOptions.of(images, training=False)
+@pytest.mark.parametrize("has_boxes", [False, True])
+def test_the_options_of_the_pipeline_are_the_images_and_whether_they_are_for_training(has_boxes):
+    images = Images((6, 7), dtype="uint8", eval_fit="pad", crop_scale=(0.5, 1))
+    options = ImageOptions.of(images, training=False, has_boxes=has_boxes)
     assert {field.name: getattr(options, field.name) for field in dataclasses.fields(options)} == {
         **dataclasses.asdict(images),
         "training": False,
     }
+
+
+@pytest.mark.parametrize(("has_boxes", "defaults"), [(False, ((0.08, 1), "crop")), (True, ((1, 1), "stretch"))])
+def test_what_is_not_chosen_depends_on_whether_there_are_boxes(has_boxes, defaults):
+    options = ImageOptions.of(Images((6, 7)), training=True, has_boxes=has_boxes)
+    assert (options.crop_scale, options.eval_fit) == defaults
+
+
+@pytest.mark.parametrize("name", ["float32", "bfloat16", "float16", "uint8"])
+def test_a_dtype_is_a_name_or_one_of_tensorflow_or_numpy(name):
+    of_tensorflow = tf.as_dtype(name)
+    for found in (name, of_tensorflow, of_tensorflow.as_numpy_dtype, np.dtype(of_tensorflow.as_numpy_dtype)):
+        assert Images((8, 8), dtype=found) == Images((8, 8), dtype=name)

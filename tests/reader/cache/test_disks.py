@@ -123,6 +123,7 @@ def test_users_share_a_folder_that_both_may_write_to(everyones, mode):
     made = Dataset(everyones / "source")
     cache_dir = everyones / "cache"
     cache = ShardCache(str(cache_dir), 2 * SHARD_BYTES)
+    cache_dir.mkdir()
     cache_dir.chmod(mode)
     use(cache, made, 0)
     with another_user():

@@ -93,6 +93,7 @@ def test_an_unfinished_copy_counts_with_its_full_size_from_the_start(monkeypatch
 
 def test_a_shard_that_is_being_evicted_is_waited_for_and_copied_again(source, directory):
     cache = ShardCache(str(directory), SHARD_BYTES)
+    directory.mkdir()
     evicting = lock_file(f"{directory}/lock", fcntl.LOCK_EX)
     threading.Timer(0.1, os.close, [evicting]).start()
     (path,) = fetch(cache, source, 0)

@@ -35,6 +35,15 @@ def same(some, others):
             np.testing.assert_array_equal(part, beside)
 
 
+@pytest.mark.parametrize(
+    "wrong", [{"global_batch_size": 308}, {"sampling": {"dog": 1}}, {"training": False, "start_step": 1000}], ids=str
+)
+def test_a_refused_call_copies_nothing_and_leaves_no_folder(noise, tmp_path, wrong):
+    with pytest.raises(CallError):
+        reader.make_dataset_fn(noise, "train", **OPTIONS | wrong, cache=str(tmp_path / "cache"))
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.fixture(scope="module")
 def uncached(noise):
     return batches(noise)

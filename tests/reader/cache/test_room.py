@@ -46,6 +46,7 @@ def test_stamps_of_evicted_shards_do_not_gather(source, directory):
 
 def test_files_of_others_in_the_folder_are_not_counted_and_stay(source, directory):
     cache = ShardCache(str(directory), SHARD_BYTES)
+    directory.mkdir()
     names = ["notes.txt", "train.tfrecord", ".shardkit-tmp-1-abc", f"{'a' * 63}.tfrecord", f"{'A' * 64}.tfrecord"]
     for name in names:
         (directory / name).write_bytes(bytes(SHARD_BYTES))
@@ -78,17 +79,19 @@ def test_a_folder_that_is_not_local_is_refused():
         ShardCache("s3://bucket/cache", 1)
 
 
-def test_a_folder_that_cannot_be_created_is_named(tmp_path):
+def test_a_folder_that_cannot_be_created_is_named(tmp_path, source):
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(MachineError, match=r"file/cache: .*Not a directory; choose"):
-        ShardCache(str(tmp_path / "file" / "cache"), 1)
+        fetch(ShardCache(str(tmp_path / "file" / "cache"), SHARD_BYTES), source, 0)
 
 
 @pytest.mark.parametrize("inside", [".", "cache", "a/b"])
 def test_a_cache_inside_the_dataset_is_refused(source, inside):
+    before = sorted(os.listdir(source.root.path))
     cache = ShardCache(f"{source.root.path}/{inside}", 10 * SHARD_BYTES)
     with pytest.raises(CallError, match=f"inside the dataset {source.root.path};"):
         fetch(cache, source, 0)
+    assert sorted(os.listdir(source.root.path)) == before, "it leaves no folder"
 
 
 def test_a_cache_inside_the_dataset_by_a_symbolic_link_is_refused(tmp_path, source):
@@ -129,6 +132,7 @@ def test_a_disk_that_fills_up_during_a_copy_is_an_error_and_the_copy_is_removed(
 def test_unfinished_copies_of_killed_processes_do_not_count_and_are_removed(source, directory):
     limit = 2 * SHARD_BYTES
     cache = ShardCache(str(directory), limit)
+    directory.mkdir()
     for shard in source.shards[:3]:
         (directory / f".shardkit-tmp-{shard.sha256}").write_bytes(bytes(SHARD_BYTES))
     fetch(cache, source, 0, 5)

@@ -1,7 +1,10 @@
 """Boxes and masks follow their images: compared with the pixels of pictures in which every object has its colour."""
 
+import ast
 import io
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +14,7 @@ from PIL import Image
 from shardkit import reader
 from shardkit.testing import convert_without_beam, write_tree
 
+SAMPLES = Path(__file__).parents[3] / "sample_data"
 SIZE = (64, 48)
 NUM_IMAGES = 40
 COLOURS = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255]], np.uint8)
@@ -75,11 +79,11 @@ WAYS = [
 IDS = [" ".join(map(str, way.values())) for way in WAYS]
 
 
-def batches(dataset, way, map_fn=None, **options):
+def batches(dataset, way, map_fn=None, num_batches=10, **options):
     images = reader.Images(SIZE, **{name: value for name, value in way.items() if name != "training"}, **options)
     given = {"global_batch_size": 8, "images": images, "training": way["training"], "map_fn": map_fn}
     made = reader.make_dataset_fn(dataset, "train", **given)()
-    return made.take(10).as_numpy_iterator()
+    return made.take(num_batches).as_numpy_iterator()
 
 
 # Flips and crops, and the edges that pad adds, are the ways that move boxes and masks; the others are parts of them.
@@ -127,6 +131,23 @@ def test_a_box_of_which_too_little_is_left_is_left_out(detection):
         for share in (0.0, 0.7)
     ]
     assert counts[0] > counts[1] > 0
+
+
+@pytest.mark.parametrize("training", [True, False])
+def test_no_box_is_lost_unless_crops_are_asked_for(detection, training):
+    labels = [targets["labels"][:, :3] for _, targets, *_ in batches(detection, {"training": training})]
+    assert np.array_equal(np.concatenate(labels), [[0, 1, 2]] * sum(map(len, labels)))
+
+
+def test_the_page_says_how_many_boxes_crops_keep(tmp_path):
+    page = Path(reader.__file__).with_name("README.md").read_text(encoding="utf-8")
+    scales = re.search(r"^\| `crop_scale` \| (\(0.08, 1\) \|.*)", page, re.MULTILINE)[1].split("|")
+    counts = re.search(r"^\| boxes an image \| (.*)", page, re.MULTILINE)[1].split("|")
+    convert_without_beam(str(SAMPLES / "coco"), str(tmp_path / "out"))
+    for scale, count in [*zip(scales, counts, strict=True)][:3:2]:
+        way = {"training": True, "crop_scale": ast.literal_eval(scale.strip())}
+        kept = [(targets["labels"] >= 0).sum() for _, targets in batches(str(tmp_path / "out"), way, num_batches=40)]
+        assert sum(kept) / 320 == pytest.approx(float(count), abs=0.12), scale
 
 
 def test_targets_have_static_shapes_and_hold_as_many_boxes_as_fit(detection):

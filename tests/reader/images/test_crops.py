@@ -125,6 +125,13 @@ def test_the_first_attempt_that_fits_counts(attempt):
     assert window.tolist() == [[0, 0, 100, 100]]
 
 
+@pytest.mark.parametrize("ratio", [RATIO, (1.0, 1.0), (0.1, 0.2)])
+def test_the_whole_area_is_the_whole_image_whatever_its_ratio(ratio):
+    sides = np.array([(500, 375), (1, 1000), (1000, 1), (7, 7)], np.int32)
+    windows = random_windows(draws(len(sides)), *sides.T, (1.0, 1.0), ratio)
+    assert windows.tolist() == [[0, 0, height, width] for height, width in sides.tolist()]
+
+
 @settings(max_examples=60)
 @given(
     sides=st.lists(st.tuples(*[st.integers(1, 4) | st.integers(1, 5000)] * 2), min_size=1, max_size=30),

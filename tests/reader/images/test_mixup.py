@@ -193,7 +193,7 @@ UNMIXABLE = {
     "boxes": ((IMAGES, {"boxes": tf.zeros([8, 5, 4])}), "boxes, cannot be mixed"),
     "weights": ((IMAGES, tf.zeros([8], tf.int32), tf.ones([8])), "sample_weight out of training"),
     "encoded images": ((tf.fill([8], "JPEG"), tf.zeros([8], tf.int32)), "images as numbers .* found string"),
-    "features": ({"image": IMAGES}, "set image_size, or make such pairs in map_fn"),
+    "features": ({"image": IMAGES}, "set image_size or make such pairs in map_fn"),
 }
 
 

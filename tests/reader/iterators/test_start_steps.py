@@ -1,8 +1,10 @@
 """An iterator begins at the step that `start_step` holds at `iter()`, and no checkpoint restores it to another."""
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
+from shardkit.errors import CallError
 from shardkit.reader import BlockOrder, make_dataset_fn
 
 from ..conftest import texts
@@ -44,11 +46,11 @@ def keys(batch):
 )
 def test_an_iterator_begins_at_the_value_at_iter(noise, kind, training, way):
     dataset_fn = make_dataset_fn(noise, "train", global_batch_size=BATCH, training=training, **KINDS[kind])
-    dataset_fn.start_step.assign(1)
+    dataset_fn.start_step = 1
     dataset = WAYS[way](dataset_fn)
-    dataset_fn.start_step.assign(18)
+    dataset_fn.start_step = np.int64(18)
     iterator = iter(dataset)
-    dataset_fn.start_step.assign(5)
+    dataset_fn.start_step.assign(5)  # the same
     assert [keys(next(iterator)) for _ in range(2)] == [dataset_fn.batch_keys(18), dataset_fn.batch_keys(19)]
     if not training:
         assert not list(iterator)
@@ -63,6 +65,35 @@ def test_an_evaluation_says_how_many_steps_are_left(noise):
     dataset_fn.start_step.assign(15)
     assert len(dataset) == 5
     assert len(list(dataset)) == 10
+
+
+@pytest.mark.parametrize("found", [-1, 1 << 40, True, 5.0, "5", None, tf.constant(5)])
+def test_what_is_assigned_is_checked_as_the_argument_is(noise, found):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=BATCH)
+    with pytest.raises(CallError) as as_argument:
+        make_dataset_fn(noise, "train", global_batch_size=BATCH, start_step=found)
+    with pytest.raises(CallError, match=r"^start_step must be ") as assigned:
+        dataset_fn.start_step = found
+    assert str(assigned.value) == str(as_argument.value)
+    assert int(dataset_fn.start_step) == 0
+
+
+def test_a_step_that_an_evaluation_or_independent_workers_do_not_have_is_refused_when_it_is_assigned(noise, caplog):
+    evaluation = make_dataset_fn(noise, "train", global_batch_size=BATCH, training=False)
+    with pytest.raises(CallError, match="start_step 20 leaves nothing to read"):
+        evaluation.start_step = 20
+    evaluation.start_step = 2
+    assert "skips the first 2 of its 20 steps" in caplog.text
+    independent = make_dataset_fn(noise, "train", global_batch_size=BATCH, independent_workers=True)
+    with pytest.raises(CallError, match="leave out start_step=5"):
+        independent.start_step = 5
+
+
+@pytest.mark.parametrize("name", ["seed", "num_examples", "steps_per_epoch", "global_batch_size"])
+def test_nothing_else_can_be_assigned_because_it_would_be_ignored(noise, name):
+    dataset_fn = make_dataset_fn(noise, "train", global_batch_size=BATCH)
+    with pytest.raises(AttributeError, match=f"^{name} of an input function cannot be assigned, only start_step can"):
+        setattr(dataset_fn, name, 5)
 
 
 @pytest.mark.parametrize(("training", "last"), [(True, 1099511627776), (False, 20)])

@@ -1,0 +1,110 @@
+"""Notice in Python that an iterator of an input function is made.
+
+A callback of Keras sees neither the data of `fit` nor its iterators. But each iterator reads its start step in the
+graph of its pipeline, once it is made, and calls Python there: so it is known whether `fit` reads the data of a
+function, under any strategy, and whether it was told where an epoch of endless data ends.
+"""
+
+import sys
+import warnings
+from collections.abc import Iterator
+from types import FrameType
+from typing import Any
+
+import tensorflow as tf
+
+from shardkit.reader.iterators.start_steps import StartStep
+from shardkit.reader.python_calls import callable_in_graph
+
+
+class IteratorWatch:
+    """What is known of the iterators of one input function.
+
+    Attributes:
+        num_starts: How often a start step was read; each new iterator raises it by at least 1.
+    """
+
+    def __init__(self, steps_per_epoch: int | None) -> None:
+        """Begin to watch.
+
+        Args:
+            steps_per_epoch: Steps of an epoch of endless data; None for data that ends.
+        """
+        self.num_starts = 0
+        self._steps_per_epoch = steps_per_epoch
+        self._has_warned = False
+
+    def note(self, step: Any) -> Any:
+        """Return the step, and count this start.
+
+        Warns once if Keras iterates over endless data and was not told how many steps an epoch has.
+        """
+        self.num_starts += 1
+        if self._steps_per_epoch is not None and not self._has_warned:
+            caller = _endless_epoch()
+            if caller is not None:
+                self._has_warned = True
+                steps = self._steps_per_epoch
+                message = (
+                    "Keras has endless data and no number of steps, so its first epoch never ends: give fit "
+                    f"steps_per_epoch=train_fn.steps_per_epoch, which is {steps:,}; for validation or evaluate make "
+                    "the data with training=False"
+                )
+                warnings.warn_explicit(message, UserWarning, caller.f_code.co_filename, caller.f_lineno)
+        return step
+
+
+class WatchedStart(StartStep):
+    """A start step that tells an `IteratorWatch` when it is read."""
+
+    def __init__(self, variable: Any, num_steps: int | None, watch: IteratorWatch) -> None:
+        """Wrap a variable; see `StartStep`.
+
+        Args:
+            variable: An int64 `tf.Variable`.
+            num_steps: Number of steps of an evaluation; None in training.
+            watch: The watch of the input function.
+        """
+        super().__init__(variable, num_steps)
+        self._note = callable_in_graph(watch.note, [tf.int64])
+
+    def read_value(self) -> Any:
+        """Return the current value, as an op."""
+        (step,) = self._note(super().read_value())
+        return tf.ensure_shape(step, [])
+
+
+def _endless_epoch() -> FrameType | None:
+    """Return the caller of Keras if it now iterates over endless data without a number of steps."""
+    # TensorFlow calls Python in a thread of its own, so the loop of Keras may be in any of them.
+    for innermost in sys._current_frames().values():  # noqa: SLF001 - the documented name
+        frames = list(_stack(innermost))
+        for number, frame in enumerate(frames):
+            if _package(frame) == "keras" and _is_endless(frame.f_locals.get("self")):
+                outside = (caller for caller in frames[number:] if _package(caller) not in {"keras", "tensorflow"})
+                return next(outside, frame)
+    return None
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _package(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
+
+
+def _is_endless(owner: Any) -> bool:
+    """Return whether this is Keras' iterator over the epochs of a dataset that never ends, without a number of steps.
+
+    Keras has no public name for it; what is not found there is not endless.
+    """
+    if not any(kind.__name__ == "EpochIterator" for kind in type(owner).__mro__):
+        return False
+    cardinality = getattr(getattr(getattr(owner, "data_adapter", None), "_dataset", None), "cardinality", None)
+    if getattr(owner, "steps_per_epoch", 0) is not None or cardinality is None:
+        return False
+    # A method of datasets, and a number of distributed ones.
+    return bool(int(cardinality() if callable(cardinality) else cardinality) == tf.data.INFINITE_CARDINALITY)
