@@ -106,7 +106,8 @@ def _num_shared(one: RecordTable, other: RecordTable) -> int:
 def _records_in(table: RecordTable, shard: int) -> npt.NDArray[np.int64]:
     """Return the numbers of a shard's records that a table has."""
     first, stop = np.searchsorted(table.records, table.starts[shard : shard + 2])
-    return table.records[first:stop] - table.starts[shard]
+    numbers: npt.NDArray[np.int64] = table.records[first:stop] - table.starts[shard]
+    return numbers
 
 
 def _pinned(manifest: Manifest) -> str:

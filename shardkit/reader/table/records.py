@@ -49,8 +49,8 @@ class RecordTable:
         height, width: int32[N], pixels.
         image_start, image_bytes: int32[N]; the image is [start, start + bytes) of the record's data.
         is_png: bool[N]; None if all images are JPEGs.
-        relabelling: int64[num_datasets, num_classes], label in the table for each dataset and label in its records; None
-            if the records' labels are right.
+        relabelling: int64[num_datasets, num_classes], label in the table for each dataset and label in its records;
+            None if the records' labels are right.
         frame_bytes: int32[N], length of the record's frame; None if it is not needed, see `with_frame_bytes`.
         key_columns: Keys that were read.
         stored_as: Names of features in the records of others, see `stored_names`.
