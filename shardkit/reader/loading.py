@@ -44,7 +44,7 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
             table = with_frame_bytes(table)
         return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)
 
-    table = source.table(load) if isinstance(source, Mixture) else load(source)
+    table = source.table(load, training=given.training) if isinstance(source, Mixture) else load(source)
     if given.training and given.fold is None:  # with folds, training reads the part that is not evaluated
         warn_of_training_on(given.split)
     if given.cache is None:

@@ -51,8 +51,7 @@ def build(spec: PipelineSpec) -> Any:
     table, options, layout, start_step = spec.table, spec.options, spec.layout, spec.start_step
     recovery = None if spec.is_remote else RecordRecovery(table, spec.damaged, options.seed, options.image)
     instructions = ReadInstructions(spec, recovery)
-    labels = None if table.relabelling is None else table.relabelling.labels
-    parser = Parser(table.features, table.num_classes, labels, table.stored_as)
+    parser = Parser(table.features, table.num_classes, table.relabelling, table.stored_as)
     # A second one with its own variables. TensorFlow orders the operations that use the same variables, and in
     # functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not found").
     read = _Read(RecordReader(recovery), ReadInstructions(spec, recovery))

@@ -1,4 +1,4 @@
-"""A start step that each worker draws when its copy of the pipeline starts."""
+"""Numbers that are drawn when an iterator starts, among them the start step of an independent worker."""
 
 import math
 from typing import Any
@@ -27,13 +27,14 @@ class RandomStart:
 
     def read_value(self) -> Any:
         """Return an int64 step, drawn each time this op runs."""
-        # The raw op: tf.random.uniform would put the coordinator's tf.random.set_seed into the graph, and all workers
-        # would draw the same numbers. If both seeds are 0, each kernel takes its seed from the system.
-        drawn = tf.raw_ops.RandomUniformInt(
-            shape=tf.constant([], tf.int32),
-            minval=tf.constant(0, tf.int64),
-            maxval=tf.constant(self._num_choices, tf.int64),
-            seed=0,
-            seed2=0,
-        )
-        return drawn * self._stride
+        return drawn_number() % self._num_choices * self._stride
+
+
+def drawn_number() -> Any:
+    """Return an int64 number from 0 to 2**63 - 1 from the operating system, another one each time this op runs.
+
+    Not one of TensorFlow's random ops: under `enable_op_determinism` they refuse to run without a seed, and with
+    `tf.random.set_seed` all iterators and all workers would draw the same number.
+    """
+    drawn = tf.raw_ops.NonDeterministicInts(shape=tf.constant([], tf.int64), dtype=tf.int64)
+    return tf.bitwise.bitwise_and(drawn, tf.int64.max)

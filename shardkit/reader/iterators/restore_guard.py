@@ -19,6 +19,7 @@ import tensorflow as tf
 
 from shardkit.reader.autograph import without_autograph
 from shardkit.reader.iterators.iterator_start import dataset_per_iterator
+from shardkit.reader.iterators.random_start import drawn_number
 from shardkit.reader.iterators.start_steps import StartStep
 
 _SENTENCE = (
@@ -38,7 +39,7 @@ def refuse_restore(dataset: Any, start_step: StartStep, batches_per_step: int) -
     """
 
     def marks() -> Any:
-        first_step, own = start_step.read_value(), _random_number()
+        first_step, own = start_step.read_value(), drawn_number()
         saved = tf.data.Dataset.from_tensors((own, first_step)).flat_map(_counted)
         return tf.data.Dataset.zip((tf.data.Dataset.from_tensors(own).repeat(), saved))
 
@@ -59,14 +60,3 @@ def refuse_restore(dataset: Any, start_step: StartStep, batches_per_step: int) -
 
 def _counted(number: Any, first_step: Any) -> Any:
     return tf.data.Dataset.range(tf.int64.max).map(lambda count: (number, first_step, count))
-
-
-def _random_number() -> Any:
-    # The raw op: with tf.random.uniform and tf.random.set_seed, all iterators would draw the same number.
-    return tf.raw_ops.RandomUniformInt(
-        shape=tf.constant([], tf.int32),
-        minval=tf.constant(0, tf.int64),
-        maxval=tf.constant(tf.int64.max),
-        seed=0,
-        seed2=0,
-    )

@@ -55,7 +55,7 @@ class ReadInstructions:
             has_key = options.image is None or options.map_fn is not None
             is_numbered = has_key and not names_in_records("key", table.stored_as)
             self._key_paths = tf.constant(table.key_paths) if is_numbered else None
-            self._dataset = None if table.relabelling is None else tf.constant(table.relabelling.dataset)
+            self._dataset = None if table.relabelling is None else tf.constant(table.dataset)
         self._are_undecodable: Callable[..., Any] | None = None
         if recovery is not None and recovery.replaces and options.image is not None:
             self._are_undecodable = callable_in_graph(recovery.are_undecodable, [tf.bool])

@@ -31,7 +31,7 @@ class Parser:
         Args:
             stored: The features of every example.
             num_classes: Number of classes of the table.
-            labels: See Relabelling; None if the table's labels are those in the records.
+            labels: See RecordTable.relabelling; None if the table's labels are those in the records.
             stored_as: See `stored_names`; None if the names in the records are those of the features. Features that the
                 records lack are not parsed.
         """

@@ -32,6 +32,6 @@ def count_classes(table: RecordTable) -> npt.NDArray[np.int64]:
         column = read_columns(table.roots[shard_index], shard, ["labels"])["labels"].take(rows)
         labels = column.combine_chunks().flatten().to_numpy(zero_copy_only=False)
         if table.relabelling is not None:
-            labels = table.relabelling.labels[table.relabelling.dataset[shard_index], labels]
+            labels = table.relabelling[table.dataset[shard_index], labels]
         counts += np.bincount(labels, minlength=len(counts))
     return counts

@@ -17,7 +17,7 @@ from shardkit.dataset.features import MASK, Feature
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.stored_names import names_in_records
 from shardkit.errors import CallError
-from shardkit.reader.table.records import RecordTable, Relabelling, aligned
+from shardkit.reader.table.records import RecordTable, aligned
 
 _LABEL_ROLES = {"class_label", "bbox", "mask"}
 _COLUMNS = ("offset", "key_hash", "height", "width", "image_start", "image_bytes")
@@ -40,22 +40,39 @@ class Mixture:
         """Names in label order: those of the first dataset, then the new ones of each further one."""
         return list(dict.fromkeys(name for manifest in self.manifests for name in manifest.classes))
 
-    def table(self, load: Callable[[Manifest], RecordTable]) -> RecordTable:
+    def table(self, load: Callable[[Manifest], RecordTable], *, training: bool) -> RecordTable:
         """Return the table of all examples, dataset by dataset.
 
         Args:
             load: Function that returns the table of one dataset.
+            training: False for an evaluation, which reads each example once.
 
         Raises:
-            CallError: The datasets cannot be mixed.
+            CallError: The datasets cannot be mixed, or an evaluation would read examples twice.
         """
-        return _joined([load(manifest) for manifest in self.manifests], self.manifests, self.classes)
+        tables = [load(manifest) for manifest in self.manifests]
+        if not training:
+            self._check_apart(tables)
+        return _joined(tables, self.manifests, self.classes)
+
+    def _check_apart(self, tables: Sequence[RecordTable]) -> None:
+        """Check that no two datasets have an example in common, as versions of a dataset that grew do."""
+        for number, table in enumerate(tables):
+            for other, earlier in enumerate(tables[:number]):
+                if shared := _num_shared(earlier, table):
+                    larger, smaller = (number, other) if table.num_examples >= earlier.num_examples else (other, number)
+                    whole, part = (_pinned(self.manifests[one]) for one in (larger, smaller))
+                    msg = (
+                        f"dataset: {shared:,} examples of {part} are in {whole} too, and an evaluation reads every "
+                        f"example once: leave {part} out"
+                    )
+                    if shared < tables[smaller].num_examples:
+                        msg += ", or evaluate each dataset separately"
+                    raise CallError(msg)
 
     def shares(self, table: RecordTable) -> tuple[npt.NDArray[np.int64], tuple[float, ...]]:
         """Return the dataset number of each example of the joined table, int64[N], and the weights."""
-        manifest_of = {manifest.root.url: number for number, manifest in enumerate(self.manifests)}
-        of_shard = np.asarray([manifest_of[root.url] for root in table.roots])
-        return of_shard[table.shard_of(np.arange(table.num_examples))], self.weights
+        return table.dataset[table.shard_of(np.arange(table.num_examples))], self.weights
 
 
 def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, float]]) -> Mixture:
@@ -77,6 +94,25 @@ def make_mixture(datasets: Sequence[tuple[str | os.PathLike[str] | Manifest, flo
                 msg = f"dataset: {manifest.root.url} is given twice{first}; leave one out and add up the weights"
                 raise CallError(msg)
     return Mixture(tuple(manifest for manifest, _ in pairs), tuple(weight for _, weight in pairs))
+
+
+def _num_shared(one: RecordTable, other: RecordTable) -> int:
+    """Return the number of examples that two tables have in common: the same records of equal shards."""
+    shard_of = {shard.sha256: number for number, shard in enumerate(one.shards)}
+    shared = [(shard_of[shard.sha256], number) for number, shard in enumerate(other.shards) if shard.sha256 in shard_of]
+    return sum(len(np.intersect1d(_records_in(one, first), _records_in(other, second))) for first, second in shared)
+
+
+def _records_in(table: RecordTable, shard: int) -> npt.NDArray[np.int64]:
+    """Return the numbers of a shard's records that a table has."""
+    first, stop = np.searchsorted(table.records, table.starts[shard : shard + 2])
+    numbers: npt.NDArray[np.int64] = table.records[first:stop] - table.starts[shard]
+    return numbers
+
+
+def _pinned(manifest: Manifest) -> str:
+    """Return a dataset's folder with its version: versions of one dataset have the same folder."""
+    return f"{manifest.root.url}@sha256:{manifest.digest}"
 
 
 def _pair(given: Any) -> tuple[Manifest, float]:
@@ -115,7 +151,6 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         msg = "masks hold class numbers: mixed datasets need the same classes; convert them with the same --classes"
         raise CallError(msg)
     same = all(classes[: len(manifest.classes)] == manifest.classes for manifest in manifests)
-    of_shard = np.repeat(np.arange(len(tables)), [len(table.shards) for table in tables])
     *bases, num_records = np.cumsum([0, *(int(table.starts[-1]) for table in tables)]).tolist()
     starts = [table.starts[:-1] + base for table, base in zip(tables, bases, strict=True)]
     records = [table.records + base for table, base in zip(tables, bases, strict=True)]
@@ -126,6 +161,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         features=features,
         num_classes=len(classes),
         roots=[root for table in tables for root in table.roots],
+        dataset=np.repeat(np.arange(len(tables)), [len(table.shards) for table in tables]),
         shards=[shard for table in tables for shard in table.shards],
         paths=[path for table in tables for path in table.paths],
         key_paths=[path for table in tables for path in table.key_paths],
@@ -133,7 +169,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         record=_concatenated(records) if is_selection else None,
         label=_concatenated([_relabelled(table.label, row) for table, row in zip(tables, maps, strict=True)]),
         is_png=_is_png(tables),
-        relabelling=None if same else Relabelling(of_shard, maps),
+        relabelling=None if same else maps,
         **columns,
     )
 

@@ -30,19 +30,6 @@ _COLUMNS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Relabelling:
-    """The classes that the labels in the records of several datasets mean.
-
-    Attributes:
-        dataset: int64[num_shards], number of each shard's dataset.
-        labels: int64[num_datasets, num_classes], label in the table for each dataset and label in its records.
-    """
-
-    dataset: npt.NDArray[np.int64]
-    labels: npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
 class RecordTable:
     """One row for each example, by id: shard after shard, in file order.
 
@@ -51,6 +38,8 @@ class RecordTable:
         num_classes: Number of classes of the dataset.
         shards: Shards that are not empty.
         roots: [num_shards], folder of each shard's dataset.
+        dataset: int64[num_shards], number of each shard's dataset in a mixture. Two datasets may have the same folder:
+            versions of one dataset that grew.
         paths: [num_shards], paths of the TFRecord files, as TensorFlow opens them.
         starts: int64[num_shards + 1]; the records of shard s are [starts[s], starts[s + 1]).
         record: int64[N], ascending, the record of each example of a selection; None if the table has all records.
@@ -60,7 +49,8 @@ class RecordTable:
         height, width: int32[N], pixels.
         image_start, image_bytes: int32[N]; the image is [start, start + bytes) of the record's data.
         is_png: bool[N]; None if all images are JPEGs.
-        relabelling: Labels of datasets that number their classes differently; None if the records' labels are right.
+        relabelling: int64[num_datasets, num_classes], label in the table for each dataset and label in its records;
+            None if the records' labels are right.
         frame_bytes: int32[N], length of the record's frame; None if it is not needed, see `with_frame_bytes`.
         key_columns: Keys that were read.
         stored_as: Names of features in the records of others, see `stored_names`.
@@ -71,6 +61,7 @@ class RecordTable:
     num_classes: int
     shards: list[Shard]
     roots: list[Folder]
+    dataset: npt.NDArray[np.int64]
     paths: list[str]
     starts: npt.NDArray[np.int64]
     offset: npt.NDArray[np.int64]
@@ -82,7 +73,7 @@ class RecordTable:
     image_bytes: npt.NDArray[np.int32]
     is_png: npt.NDArray[np.bool_] | None
     record: npt.NDArray[np.int64] | None = None
-    relabelling: Relabelling | None = None
+    relabelling: npt.NDArray[np.int64] | None = None
     frame_bytes: npt.NDArray[np.int32] | None = None
     key_columns: KeyColumns = field(default_factory=KeyColumns)
     stored_as: StoredAs = field(default_factory=dict)
@@ -132,9 +123,8 @@ class RecordTable:
 
     def peers(self, example_id: int) -> npt.NDArray[np.int64]:
         """Return the ids of all examples of an example's dataset and class, with its own, ascending."""
-        own = self.root(example_id).url
         # A mixture joins tables one after another, so the records of a dataset are one range.
-        shards = np.flatnonzero([root.url == own for root in self.roots])
+        shards = np.flatnonzero(self.dataset == self.dataset[self.shard_of(np.asarray([example_id]))[0]])
         records = self.starts[shards[0]], self.starts[shards[-1] + 1]
         first, stop = records if self.record is None else np.searchsorted(self.record, records)
         found: npt.NDArray[np.int64] = first + np.flatnonzero(self.label[first:stop] == self.label[example_id])
@@ -183,6 +173,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         num_classes=len(manifest.classes),
         shards=shards,
         roots=[manifest.root] * len(shards),
+        dataset=np.zeros(len(shards), np.int64),
         paths=[f"{manifest.root.url}/{shard.path}" for shard in shards],
         starts=starts,
         is_png=is_png if is_png.any() else None,

@@ -1,12 +1,15 @@
 """A dataset that grows while it is read: running and pinned input functions go on, a replaced dataset stops them."""
 
 import itertools
+import re
 import shutil
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
 from shardkit import read_manifest, reader
+from shardkit.errors import CallError
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import append_without_beam, convert_without_beam, write_class_folders
 from shardkit.writing.conversion import Conversion
@@ -64,3 +67,24 @@ def test_a_pin_gives_the_old_batches_and_its_absence_all_examples(dataset, sourc
     assert before.num_examples == 13
     images = next(iter(reader.make_dataset(str(dataset), "train", global_batch_size=24, image_size=(8, 8))))[0]
     assert images.shape == (24, 8, 8, 3)
+
+
+def test_two_versions_of_a_dataset_are_two_datasets_of_a_mixture(dataset, sources):
+    """The first 13 examples are in both versions, and only the 11 later ones are in the second alone."""
+    pin = f"{dataset}@sha256:{read_manifest(str(dataset)).digest}"
+    old = set(reader.make_dataset_fn(pin, "train", global_batch_size=13, training=False).keys())
+    append_without_beam(str(dataset), str(sources[1]))
+    new = f"{dataset}@sha256:{read_manifest(str(dataset)).digest}"
+    for versions in ([(pin, 3), (new, 1)], [(new, 1), (pin, 3)]):
+        mixed = reader.make_dataset_fn(versions, "train", global_batch_size=8, on_corrupt="skip")
+        table, order = mixed._table, mixed._order
+        of_old = versions.index((pin, 3))
+        drawn = [table.dataset[table.shard_of(order.ids(np.arange(8 * step, 8 * step + 8)))] for step in range(125)]
+        assert abs(np.count_nonzero(np.concatenate(drawn) == of_old) - 750) <= 1
+        first_of_old = int(np.flatnonzero(table.dataset[table.shard_of(np.arange(37))] == of_old)[0])
+        assert set(table.keys(table.peers(first_of_old))) < old
+        assert [key.decode() for key in next(iter(mixed()))["key"].numpy()] == mixed.batch_keys(0)
+        with pytest.raises(
+            CallError, match=rf"13 examples of .*{re.escape(pin)} are in .*{re.escape(new)} too.*: leave .* out"
+        ):
+            reader.make_dataset_fn(versions, "train", global_batch_size=8, training=False)

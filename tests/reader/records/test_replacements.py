@@ -54,7 +54,7 @@ def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
         "all": table_of(pair[0]),
         "fold": select(table_of(pair[0]), where=None, fold=(1, 3), take=None, training=False),
         "mixture": make_mixture([(str(folder), 1) for folder in pair]).table(
-            lambda manifest: load_table(manifest, "train")
+            lambda manifest: load_table(manifest, "train"), training=True
         ),
     }
     for name, table in tables.items():
