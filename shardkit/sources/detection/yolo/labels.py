@@ -7,7 +7,6 @@ from collections.abc import Mapping
 from shardkit.sources.detection.rows import Object, counted
 from shardkit.sources.listing import MAX_OBJECTS
 
-MAX_BYTES = 16 << 20  # 16 MiB for the labels of one image; polygons are long
 _MAX_LINE_BYTES = 1 << 20  # 1 MiB: a polygon of 50,000 corners
 _BOX = 5  # fields: class, centre x, centre y, width, height
 _SHORTEST_POLYGON = 7  # fields: class and three corners
