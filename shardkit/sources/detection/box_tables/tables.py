@@ -10,6 +10,7 @@ from typing import Any
 
 from shardkit.errors import DataError
 from shardkit.sources.commands import Command, refusal
+from shardkit.sources.detection.annotation_files import AnnotationFile
 from shardkit.sources.detection.box_tables.boxes import (
     LARGEST_FRACTION,
     ONE_CLASS,
@@ -21,7 +22,7 @@ from shardkit.sources.detection.box_tables.boxes import (
 from shardkit.sources.detection.box_tables.columns import BoxColumns, BoxForm, find_columns
 from shardkit.sources.detection.box_tables.files import open_box_file, split_of_table
 from shardkit.sources.detection.box_tables.open_images import class_file
-from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, shown_paths
+from shardkit.sources.detection.image_paths import find_paths, image_places, shown_paths
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, TableFile
 from shardkit.sources.walking import file_or_folder
@@ -33,24 +34,20 @@ _ABSOLUTE = re.compile(r"(?:(?:s3|gs)://[^/]+)?/")
 
 
 @dataclass(frozen=True, slots=True)
-class BoxTable:
-    """A table of boxes.
+class BoxTable(AnnotationFile):
+    """A table of boxes, whose split is that of its or its folder's name, unless it has a column of splits.
 
     Attributes:
         file: The table.
         columns: What its columns mean.
-        paths: How its image paths become keys.
         is_fraction: Whether boxes are fractions of the image's sides.
-        split: The split in the table's or its folder's name, if it has no column of splits; None for neither.
         num_slices: Number of parts in which it is listed.
         class_file: Path of the file with the names of Open Images' classes; None if there is none.
     """
 
     file: TableFile
     columns: BoxColumns
-    paths: ImagePaths
     is_fraction: bool
-    split: str | None
     num_slices: int
     class_file: str | None
 
@@ -116,6 +113,7 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
     stat = file_or_folder(folder, path)
     num_bytes = stat.num_bytes if stat else 0
     return root, BoxTable(
+        path=file.name,
         file=file,
         columns=columns,
         paths=paths,
