@@ -1,7 +1,7 @@
 """Sources in which each image has an annotation file of its own.
 
-A format finds the groups of files in a source, such as pairs of folders; scans one group; yields the rows of some of
-its pairs and of the files without a partner; and parses one annotation file. Here is what they have in common: a group
+A format finds the groups of files in a source, such as pairs of folders; scans one group; yields the rows of a pair
+and of the files without a partner; and parses one annotation file. Here is what they have in common: a group
 is listed in slices of its pairs, a slice on each worker, and one part lists and counts what has no partner.
 """
 
@@ -43,17 +43,19 @@ P = TypeVar("P")  # a pair of an image and its annotation file
 
 
 @dataclass(slots=True)
-class GroupFiles(Generic[P]):
+class GroupFiles(Generic[G, P]):
     """The files of a group, as one host sees them.
 
     Attributes:
+        group: The group.
         place: The folder or list that names the group in messages.
         pairs: The pairs, in the order in which they are listed.
         num_parsed: Number of files that are parsed, about, from which the number of slices follows.
         num_files: Number of files that must be the same on each host, or slices would overlap or have gaps.
-        skipped: Number of other files by ending.
+        skipped: Number of other files by ending, and of what else a part skips.
     """
 
+    group: G
     place: str
     pairs: Sequence[P] = ()
     num_parsed: int = 0
@@ -61,39 +63,31 @@ class GroupFiles(Generic[P]):
     skipped: dict[str, int] = field(default_factory=dict)
 
 
-@dataclass(slots=True)
-class StemFiles(GroupFiles[str]):
-    """The files of a FolderPair, by stem.
+D = TypeVar("D", bound=FolderPair)
 
-    Attributes:
-        annotations: Annotation files.
-        images: Image files, sorted.
-        folders: Paths of the folders in it.
-    """
+
+@dataclass(slots=True)
+class StemFiles(GroupFiles[D, str]):
+    """The files of a pair of folders: annotation files by stem, sorted images by stem, and paths of inner folders."""
 
     annotations: dict[str, Entry] = field(default_factory=dict)
     images: dict[str, list[Entry]] = field(default_factory=dict)
     folders: list[str] = field(default_factory=list)
 
-
-S = TypeVar("S", bound=StemFiles)
-
-
-def scan_stems(files: S, folder: Folder, pair: FolderPair, annotation_ending: str) -> S:
-    """Add the files of a pair of folders to empty ones, and return these; the format sets `pairs` and the numbers."""
-    for path in dict.fromkeys((pair.annotations, pair.images)):
-        for entry in children(folder, path):
-            if entry.is_folder:
-                files.folders.append(join(path, entry.name))
-                continue
-            stem, kind = posixpath.splitext(entry.name)[0], ending(entry.name)
-            if path == pair.annotations and kind == annotation_ending:
-                files.annotations[stem] = entry
-            elif path == pair.images and kind in IMAGE_ENDINGS:
-                files.images.setdefault(stem, []).append(entry)
-            else:
-                count_skipped(files.skipped, kind)
-    return files
+    def add_entries(self, folder: Folder, annotation_ending: str) -> None:
+        """List the folders and add their files; the format sets the pairs and the numbers."""
+        for path in dict.fromkeys((self.group.annotations, self.group.images)):
+            for entry in children(folder, path):
+                if entry.is_folder:
+                    self.folders.append(join(path, entry.name))
+                    continue
+                stem, kind = posixpath.splitext(entry.name)[0], ending(entry.name)
+                if path == self.group.annotations and kind == annotation_ending:
+                    self.annotations[stem] = entry
+                elif path == self.group.images and kind in IMAGE_ENDINGS:
+                    self.images.setdefault(stem, []).append(entry)
+                else:
+                    count_skipped(self.skipped, kind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,28 +126,25 @@ class PairedFiles(CountingSource, Generic[G, P]):
         return ""
 
     @abc.abstractmethod
-    def scan(self, group: G) -> GroupFiles[P]:
+    def scan(self, group: G) -> GroupFiles[G, P]:
         """List the files of a group."""
 
     @abc.abstractmethod
-    def pair_rows(self, group: G, files: Any, pairs: Sequence[P], skipped: dict[str, int]) -> Iterator[ListingRow]:
-        """Yield the rows of some pairs.
+    def pair_rows(self, files: Any, pair: P) -> Iterator[ListingRow]:
+        """Yield the rows of a pair; `files` is what `scan` returned."""
 
-        Args:
-            group: The group.
-            files: Its files, as `scan` returned them.
-            pairs: The pairs.
-            skipped: Counts of skipped files, to which the iterator adds.
-        """
-
-    def rest_rows(self, group: G, files: Any, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def rest_rows(self, files: Any) -> Iterator[ListingRow]:
         """Yield the rows of files without a partner."""
-        del group, files, skipped
+        del files
         return iter(())
 
     @abc.abstractmethod
     def parse(self, data: bytes) -> Annotation | str:
         """Parse an annotation file, or return why it cannot be parsed; a phrase that begins with ``it``."""
+
+    def folders_of(self, group: G) -> Sequence[str]:
+        """Return the folders that a group lists completely."""
+        return (group.annotations, group.images) if isinstance(group, FolderPair) else ()
 
     def parts(self) -> list[GroupPart | UnlistedImages]:
         """Return slices of each group's pairs, a part per group for files without partner, and one for other images."""
@@ -168,53 +159,37 @@ class PairedFiles(CountingSource, Generic[G, P]):
         """See CountingSource."""
         files = self.scan(part.group)
         refuse_other_count(self.folder, files.place, files.num_files, part.num_files)
-        if part.index == self.first_index:
-            skipped |= files.skipped
+        if part.index != self.first_index:
+            files.skipped.clear()  # the first part counts them
         if part.index == REST:
-            yield from self.rest_rows(part.group, files, skipped)
+            yield from self.rest_rows(files)
         else:
-            pairs = files.pairs[slice_bounds(len(files.pairs), part.index, part.num_slices)]
-            yield from self.pair_rows(part.group, files, pairs, skipped)
+            for pair in files.pairs[slice_bounds(len(files.pairs), part.index, part.num_slices)]:
+                yield from self.pair_rows(files, pair)
+        skipped |= files.skipped
 
     def count_unlisted(self, below: Iterable[str] = ("",)) -> dict[str, int]:
         """See CountingSource; counts the images below some folders."""
         covered = {path for group in self.groups for path in self.folders_of(group)}
         return count_unlisted_images(self.folder, self.unlisted, below=below, covered=covered)
 
-    def folders_of(self, group: G) -> Sequence[str]:
-        """Return the folders of a group, which it lists completely."""
-        del group
-        return ()
-
     def read(self, path: str, entry: Entry) -> Annotation | str:
-        """Read and parse an annotation file, or return why it cannot be used."""
+        """Read and parse an annotation file, or return the message of an image whose file cannot be used."""
         data = read_label_file(self.folder, path, entry.num_bytes, self.max_bytes)
-        return data if isinstance(data, str) else self.parse(data)
+        found = data if isinstance(data, str) else self.parse(data)
+        if isinstance(found, str):
+            return f"{printable(path)}: {found}; correct the file, or write it again"
+        found.file = path
+        return found
 
     def image_rows(
-        self,
-        path: str,
-        split: str | None,
-        image: Entry,
-        label_path: str,
-        found: Annotation | str,
-        skipped: dict[str, int],
+        self, files: GroupFiles[G, P], path: str, split: str | None, image: Entry, found: Annotation | str
     ) -> Iterator[ListingRow]:
-        """Yield the rows of an image and its bad objects, or of an image whose annotation file cannot be used.
-
-        Args:
-            path: The image.
-            split: Its split.
-            image: Its file.
-            label_path: The annotation file.
-            found: What was read from it, or why it cannot be used.
-            skipped: Counts of skipped files, to which the iterator adds.
-        """
+        """Yield the rows of an image and its bad objects; `found` is what `read` returned."""
         if isinstance(found, str):
-            message = f"{printable(label_path)}: {found}; correct the file, or write it again"
-            yield rejected_image(path, split, image, BAD_ANNOTATION, message)
+            yield rejected_image(path, split, image, BAD_ANNOTATION, found)
         elif problem := unicode_problem(path):
             yield rejected_row(problem, split, image)
         else:
             row = image_row(path, split, image, found.objects, found.size)
-            yield from annotated_rows(row, found, label_path, skipped, self.advice)
+            yield from annotated_rows(row, found, found.file, files.skipped, self.advice)

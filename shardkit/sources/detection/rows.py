@@ -38,6 +38,7 @@ class Annotation:
         objects: Fields of each good object.
         problems: The bad objects; the key is the object's name in the file, such as "line 3".
         left_out: Number of shapes that are not read, by a phrase for the user.
+        file: Path of the file, if it is about this image only.
     """
 
     image: str = ""
@@ -45,6 +46,7 @@ class Annotation:
     objects: list[Object] = field(default_factory=list)
     problems: list[RecordProblem] = field(default_factory=list)
     left_out: dict[str, int] = field(default_factory=dict)
+    file: str = ""
 
     def add_line_problem(self, line: int, what: str) -> None:
         """Add a bad line of a text file with one object per line."""

@@ -9,7 +9,7 @@ truncated, occluded, alpha, the box (left, top, right, bottom) in pixels, and se
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -17,7 +17,7 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
-from shardkit.sources.detection.paired_files import FolderPair, PairedFiles, StemFiles, scan_stems
+from shardkit.sources.detection.paired_files import FolderPair, PairedFiles, StemFiles
 from shardkit.sources.detection.rows import (
     Annotation,
     Object,
@@ -73,38 +73,30 @@ class Kitti(PairedFiles[FolderPair, str]):
         ]
         return f"{self.folder.url}: read {'; '.join(read)}; note: DontCare regions and 3D values are left out"
 
-    def folders_of(self, group: FolderPair) -> Sequence[str]:
+    def scan(self, group: FolderPair) -> StemFiles[FolderPair]:
         """See PairedFiles."""
-        return group.images, group.annotations
-
-    def scan(self, group: FolderPair) -> StemFiles:
-        """See PairedFiles."""
-        files = scan_stems(StemFiles(group.annotations), self.folder, group, ".txt")
+        files = StemFiles(group, group.annotations)
+        files.add_entries(self.folder, ".txt")
         files.pairs = sorted(files.images.keys() | files.annotations.keys())
         files.num_parsed = len(files.images)
         files.num_files = len(files.images) + len(files.annotations)
         return files
 
-    def pair_rows(
-        self, group: FolderPair, files: StemFiles, pairs: Sequence[str], skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
-        """See PairedFiles; sorted by file name."""
-        for stem in pairs:
-            images, label = files.images.get(stem), files.annotations.get(stem)
-            label_path = join(group.annotations, label.name) if label else ""
-            if images is None:
-                message = f"there is no image of this name in {printable(group.images)}; restore it, or remove the file"
-                yield rejected_file(label_path, group.split, message)
-                continue
-            image = images[-1]
-            path = join(group.images, image.name)
-            if label is None:
-                where = printable(group.annotations)
-                message = f"there is no label file of this name in {where}; add it, empty for background"
-                yield rejected_image(path, group.split, image, NO_LABEL, message)
-            else:
-                found = self.read(label_path, label)
-                yield from self.image_rows(path, group.split, image, label_path, found, skipped)
+    def pair_rows(self, files: StemFiles[FolderPair], pair: str) -> Iterator[ListingRow]:
+        """See PairedFiles; of several images of one stem, the last by its ending counts."""
+        group, images, label = files.group, files.images.get(pair), files.annotations.get(pair)
+        label_path = join(group.annotations, label.name) if label else ""
+        if images is None:
+            message = f"there is no image of this name in {printable(group.images)}; restore it, or remove the file"
+            yield rejected_file(label_path, group.split, message)
+            return
+        path = join(group.images, images[-1].name)
+        if label is None:
+            where = printable(group.annotations)
+            message = f"there is no label file of this name in {where}; add it, empty for background"
+            yield rejected_image(path, group.split, images[-1], NO_LABEL, message)
+        else:
+            yield from self.image_rows(files, path, group.split, images[-1], self.read(label_path, label))
 
     def parse(self, data: bytes) -> Annotation | str:
         """See PairedFiles."""

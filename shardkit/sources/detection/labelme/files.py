@@ -47,28 +47,6 @@ def _has_files(folder: Folder, path: str) -> bool:
 
 
 @dataclass(slots=True)
-class LabelmeFiles(GroupFiles[tuple[str, Entry]]):
-    """The files of a source: its pairs are the JSON files with their paths, sorted by folder; paths of the images."""
-
-    images: list[str] = field(default_factory=list)
-
-
-def walk(folder: Folder) -> LabelmeFiles:
-    """List all files of a source."""
-    jsons, files = [], LabelmeFiles("")
-    for path, entry in files_below(folder, ""):
-        kind = ending(entry.name)
-        if kind == ".json":
-            jsons.append((path, entry))
-        elif kind in IMAGE_ENDINGS:
-            files.images.append(path)
-        else:
-            count_skipped(files.skipped, kind)
-    files.pairs, files.num_parsed, files.num_files = jsons, len(jsons), len(jsons)
-    return files
-
-
-@dataclass(slots=True)
 class ImageFinder:
     """Finds the images of Labelme's files; lists each folder once."""
 
@@ -111,6 +89,29 @@ class ImageFinder:
             entries = children(self.folder, path)
             self._listed[path] = {one.name: one for one in entries if ending(one.name) in IMAGE_ENDINGS}
         return self._listed[path]
+
+
+@dataclass(slots=True)
+class LabelmeFiles(GroupFiles[str, tuple[str, Entry]]):
+    """The files of a source: its pairs are the JSON files with their paths, sorted by folder; paths of the images."""
+
+    finder: ImageFinder = field(kw_only=True)
+    images: list[str] = field(default_factory=list)
+
+
+def walk(folder: Folder) -> LabelmeFiles:
+    """List all files of a source."""
+    jsons, files = [], LabelmeFiles("", "", finder=ImageFinder(folder))
+    for path, entry in files_below(folder, ""):
+        kind = ending(entry.name)
+        if kind == ".json":
+            jsons.append((path, entry))
+        elif kind in IMAGE_ENDINGS:
+            files.images.append(path)
+        else:
+            count_skipped(files.skipped, kind)
+    files.pairs, files.num_parsed, files.num_files = jsons, len(jsons), len(jsons)
+    return files
 
 
 def _image_folders(place: str) -> list[str]:

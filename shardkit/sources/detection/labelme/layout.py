@@ -6,7 +6,7 @@ images are counted as skipped: nobody knows whether they are background or not y
 """
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -14,7 +14,7 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import BAD_ANNOTATION
-from shardkit.sources.detection.labelme.files import ImageFinder, LabelmeFiles, has_labelme, is_labelme_file, walk
+from shardkit.sources.detection.labelme.files import LabelmeFiles, has_labelme, is_labelme_file, walk
 from shardkit.sources.detection.labelme.shapes import LabelmeImage, parse_labelme
 from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file, rejected_image
@@ -61,49 +61,39 @@ class Labelme(PairedFiles[str, tuple[str, Entry]]):
         del group
         return walk(self.folder)
 
-    def rest_rows(self, group: str, files: LabelmeFiles, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def rest_rows(self, files: LabelmeFiles) -> Iterator[ListingRow]:
         """See PairedFiles; images without a file are only counted."""
-        del group
         stems = {_stem(path) for path, _ in files.pairs}
         unnamed = sum(_stem(path) not in stems for path in files.images)
-        skipped |= images_count(unnamed, "without a Labelme file of their name")
+        files.skipped |= images_count(unnamed, "without a Labelme file of their name")
         return iter(())
 
-    def pair_rows(
-        self, group: str, files: LabelmeFiles, pairs: Sequence[tuple[str, Entry]], skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
-        """See PairedFiles; in the order of the JSON files."""
-        del group, files
-        finder = ImageFinder(self.folder)
-        for path, entry in pairs:
-            split = split_of_folder(path.partition("/")[0]) if self.with_splits else None
-            parsed = self.read(path, entry)
-            found = finder.find(path, parsed.image if isinstance(parsed, LabelmeImage) else "")
-            if found is None and not isinstance(parsed, LabelmeImage):
-                count_skipped(skipped, ".json")  # a file of another tool, such as the settings of an editor
-            elif found is None or not isinstance(parsed, LabelmeImage):
-                yield _rejected(path, parsed, found, split)
-            elif parsed.has_flags and not parsed.objects:
+    def pair_rows(self, files: LabelmeFiles, pair: tuple[str, Entry]) -> Iterator[ListingRow]:
+        """See PairedFiles; the file's image is found by what the file says."""
+        path, entry = pair
+        split = split_of_folder(path.partition("/")[0]) if self.with_splits else None
+        parsed = self.read(path, entry)
+        found = files.finder.find(path, parsed.image if isinstance(parsed, Annotation) else "")
+        if isinstance(parsed, LabelmeImage) and found:
+            if parsed.has_flags and not parsed.objects:
                 message = (
                     f"{printable(path)} sets flags of the whole image and has no shapes, and only shapes are read; for "
                     "classes of images, write a CSV file of image,label and give it as SOURCE"
                 )
                 yield rejected_image(found[0], split, found[1], BAD_ANNOTATION, message)
             else:
-                yield from self.image_rows(found[0], split, found[1], path, parsed, skipped)
-
-
-def _rejected(path: str, parsed: Annotation | str, found: tuple[str, Entry] | None, split: str | None) -> ListingRow:
-    """Return the row of a file that cannot be parsed, or of one without image."""
-    if not isinstance(parsed, LabelmeImage):
-        key, entry = found or (path, None)
-        message = f"{printable(path)}: {parsed}; correct the file, or write it again"
-        return rejected_row(RecordProblem(encodable_path(key), BAD_ANNOTATION, message), split, entry)
-    message = f"its image {printable(parsed.image)!r} is neither where the file says nor next to it"
-    message += (
-        "; the file itself holds the image: labelme_export_json writes it" if parsed.has_image else "; restore it"
-    )
-    return rejected_file(path, split, message)
+                yield from self.image_rows(files, found[0], split, found[1], parsed)
+        elif isinstance(parsed, LabelmeImage):
+            message = f"its image {printable(parsed.image)!r} is neither where the file says nor next to it; "
+            message += (
+                "the file itself holds the image: labelme_export_json writes it" if parsed.has_image else "restore it"
+            )
+            yield rejected_file(path, split, message)
+        elif found:
+            problem = RecordProblem(encodable_path(found[0]), BAD_ANNOTATION, str(parsed))
+            yield rejected_row(problem, split, found[1])
+        else:
+            count_skipped(files.skipped, ".json")  # a file of another tool, such as the settings of an editor
 
 
 def _stem(path: str) -> str:

@@ -95,7 +95,7 @@ def _is_xml(entry: Entry) -> bool:
 
 
 @dataclass(slots=True)
-class VocFiles(StemFiles):
+class VocFiles(StemFiles[VocFolder]):
     """The files of a VocFolder, and the entries of its split lists by stem."""
 
     lists: dict[str, list[ListEntry]] = field(default_factory=dict)
@@ -103,6 +103,10 @@ class VocFiles(StemFiles):
     def is_listed(self, stem: str) -> bool:
         """Return whether a list names a stem, or there are no lists."""
         return not self.lists or stem in self.lists
+
+    def split_of(self, stem: str) -> tuple[str | None, str | None]:
+        """Return the split of an image, and the message of NO_SPLIT if lists give it two."""
+        return split_in_lists(self.lists[stem]) if self.lists else (self.group.split, None)
 
 
 def read_lists(folder: Folder, path: str) -> dict[str, list[ListEntry]]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING, NO_LABEL, NO_SPLIT
-from shardkit.sources.detection.paired_files import PairedFiles, scan_stems
+from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file, rejected_image
 from shardkit.sources.detection.voc.annotation_xml import parse_annotation
 from shardkit.sources.detection.voc.image_folders import (
@@ -27,7 +27,6 @@ from shardkit.sources.detection.voc.image_folders import (
     find_folders,
     is_voc,
     read_lists,
-    split_in_lists,
 )
 from shardkit.sources.listing import ListingRow, RecordProblem, encodable_path, rejected_row
 from shardkit.sources.options import SourceOptions
@@ -77,53 +76,43 @@ class Voc(PairedFiles[VocFolder, str]):
             read.append(f"{len(self.groups) - _FOLDERS_SHOWN:,} folders more")
         return f"{self.folder.url}: read {'; '.join(read)}"
 
-    def folders_of(self, group: VocFolder) -> Sequence[str]:
-        """See PairedFiles."""
-        return group.annotations, group.images
-
     def scan(self, group: VocFolder) -> VocFiles:
         """See PairedFiles."""
-        files = scan_stems(VocFiles(group.annotations), self.folder, group, ".xml")
+        files = VocFiles(group, group.annotations)
+        files.add_entries(self.folder, ".xml")
         files.lists = read_lists(self.folder, group.lists) if group.lists else {}
         files.pairs = sorted(stem for stem in files.annotations if stem in files.images and files.is_listed(stem))
         files.num_parsed = len(files.annotations)
         files.num_files = len(files.annotations) + sum(map(len, files.images.values()))
         return files
 
-    def pair_rows(
-        self, group: VocFolder, files: VocFiles, pairs: Sequence[str], skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
-        """See PairedFiles; sorted by stem."""
-        return (row for stem in pairs for row in self._pair(group, files, stem, stem, skipped))
-
-    def _pair(
-        self, group: VocFolder, files: VocFiles, stem: str, image_stem: str, skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
-        """Yield the rows of an XML file and its image, or of several images of one stem."""
-        split, conflict = _split(group, files, stem)
-        xml = files.annotations[stem]
-        xml_path = join(group.annotations, xml.name)
-        parsed = self.read(xml_path, xml)
-        images = files.images[image_stem]
+    def pair_rows(self, files: VocFiles, pair: str, image_stem: str | None = None) -> Iterator[ListingRow]:
+        """See PairedFiles; the rows of several images of one stem, which may differ from that of the XML file."""
+        split, conflict = files.split_of(pair)
+        xml = files.annotations[pair]
+        xml_path = join(files.group.annotations, xml.name)
+        found = self.read(xml_path, xml)
+        images = files.images[image_stem or pair]
         chosen = images[0]
-        if isinstance(parsed, Annotation):
-            chosen = next((one for one in images if one.name == parsed.image), images[0])
+        if isinstance(found, Annotation):
+            chosen = next((one for one in images if one.name == found.image), images[0])
         for image in images:
-            path = join(group.images, image.name)
+            path = join(files.group.images, image.name)
             if image is not chosen:
                 message = f"{printable(xml_path)} belongs to {chosen.name!r}"
                 yield rejected_image(path, split, image, NO_LABEL, message)
             elif conflict:
                 yield rejected_image(path, split, image, NO_SPLIT, conflict)
             else:
-                yield from self.image_rows(path, split, image, xml_path, parsed, skipped)
+                yield from self.image_rows(files, path, split, image, found)
 
-    def rest_rows(self, group: VocFolder, files: VocFiles, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def rest_rows(self, files: VocFiles) -> Iterator[ListingRow]:
         """Yield rows of XML files without image, of images without XML file, and of names in lists without both."""
-        skipped |= self.count_unlisted(files.folders)
+        group = files.group
+        files.skipped |= self.count_unlisted(files.folders)
         # VOC's own releases have a third more images than the lists of one task name.
         if unlisted := sum(len(images) for stem, images in files.images.items() if not files.is_listed(stem)):
-            skipped[IN_NO_LIST] = unlisted
+            files.skipped[IN_NO_LIST] = unlisted
         stem_of = {image.name: stem for stem, images in files.images.items() for image in images}
         named = set()
         for stem, xml in sorted(files.annotations.items()):
@@ -136,9 +125,9 @@ class Voc(PairedFiles[VocFolder, str]):
             # Files may have been renamed: then <filename> counts, unless that image has an XML file of its stem.
             if image_stem is not None and image_stem not in files.annotations and image_stem not in named:
                 named.add(image_stem)
-                yield from self._pair(group, files, stem, image_stem, skipped)
+                yield from self.pair_rows(files, stem, image_stem)
                 continue
-            split, conflict = _split(group, files, stem)
+            split, conflict = files.split_of(stem)
             message = f"there is no image {stem!r} of any usual ending in {printable(group.images) or 'its folder'}"
             message += f", and no {filename!r}" if filename else ""
             message = encodable_path(f"{message}; restore it, or remove the file")
@@ -146,7 +135,7 @@ class Voc(PairedFiles[VocFolder, str]):
         for stem, images in sorted(files.images.items()):
             if stem in files.annotations or stem in named or not files.is_listed(stem):
                 continue
-            split, _ = _split(group, files, stem)
+            split, _ = files.split_of(stem)
             message = f"there is no {printable(stem)}.xml in {printable(group.annotations) or 'its folder'}; add it"
             for image in images:
                 yield rejected_image(join(group.images, image.name), split, image, NO_LABEL, message)
@@ -155,11 +144,6 @@ class Voc(PairedFiles[VocFolder, str]):
                 name = encodable_path(stem)
                 message = f"there is no image and no XML file {name!r}; restore them, or remove the line"
                 yield from (rejected_row(RecordProblem(one.line, MISSING, message), one.split) for one in entries)
-
-
-def _split(group: VocFolder, files: VocFiles, stem: str) -> tuple[str | None, str | None]:
-    """Return the split of an image, and the message of NO_SPLIT if lists give it two."""
-    return split_in_lists(files.lists[stem]) if files.lists else (group.split, None)
 
 
 def open_voc(folder: Folder, options: SourceOptions) -> Voc:

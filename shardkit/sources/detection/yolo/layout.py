@@ -8,7 +8,7 @@ folder is followed only with ``--root``: a file that comes with the data must no
 are counted as skipped.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -19,13 +19,7 @@ from shardkit.sources.detection.paired_files import PairedFiles
 from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file
 from shardkit.sources.detection.yolo.image_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
 from shardkit.sources.detection.yolo.labels import parse_labels, too_many
-from shardkit.sources.detection.yolo.pairs import (
-    LabelFiles,
-    YoloFiles,
-    labels_without_image,
-    missing_labels,
-    scan_images,
-)
+from shardkit.sources.detection.yolo.pairs import YoloFiles, labels_without_image, missing_labels, scan_images
 from shardkit.sources.listing import ListingRow, rejected_row
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.unlisted_images import count_unlisted_images
@@ -78,28 +72,24 @@ class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
         return f"{self.folder.url}: read {', '.join(read)}, classes of {printable(self.found.named_by)}{remarks}"
 
     def scan(self, group: YoloImages) -> YoloFiles:
-        """See PairedFiles."""
+        """See PairedFiles; images of folders are sorted by path, images of lists are in the list's order."""
         return scan_images(self.folder, group, self.found.base)
 
-    def rest_rows(self, group: YoloImages, files: YoloFiles, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def rest_rows(self, files: YoloFiles) -> Iterator[ListingRow]:
         """See PairedFiles; lines without image, and label files without image."""
-        del skipped
+        group = files.group
         yield from (rejected_row(problem, group.split) for problem in files.problems)
         if not group.is_list:  # other images of a list's folder may be in another list
             message = "there is no image next to or above it; restore the image, or remove the file"
             for path in labels_without_image(self.folder, group.path, files.pairs):
                 yield rejected_file(path, group.split, message)
 
-    def pair_rows(
-        self, group: YoloImages, files: YoloFiles, pairs: Sequence[tuple[str, Entry]], skipped: dict[str, int]
-    ) -> Iterator[ListingRow]:
-        """See PairedFiles; images of folders are sorted by path, images of lists are in the list's order."""
-        del files
-        label_files = LabelFiles(self.folder)
-        for path, image in pairs:
-            label_path, label = label_files.find(path)
-            found = self.read(label_path, label) if label else Annotation(size=(0, 0))
-            yield from self.image_rows(path, group.split, image, label_path, found, skipped)
+    def pair_rows(self, files: YoloFiles, pair: tuple[str, Entry]) -> Iterator[ListingRow]:
+        """See PairedFiles."""
+        path, image = pair
+        label_path, label = files.labels.find(path)
+        found = self.read(label_path, label) if label else Annotation(size=(0, 0))
+        yield from self.image_rows(files, path, files.group.split, image, found)
 
     def parse(self, data: bytes) -> Annotation | str:
         """See PairedFiles."""

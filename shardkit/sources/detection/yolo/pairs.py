@@ -17,13 +17,6 @@ _TRIED = 8  # lines of a list that are tried, because the first image may be mis
 
 
 @dataclass(slots=True)
-class YoloFiles(GroupFiles[tuple[str, Entry]]):
-    """Images of a split: its pairs, sorted or in their list's order, and the lines of the list without image."""
-
-    problems: list[RecordProblem] = field(default_factory=list)
-
-
-@dataclass(slots=True)
 class LabelFiles:
     """Finds label files by the image's path, in any case of their ending; lists each folder once."""
 
@@ -51,6 +44,14 @@ class LabelFiles:
         return self._listed[path]
 
 
+@dataclass(slots=True)
+class YoloFiles(GroupFiles[YoloImages, tuple[str, Entry]]):
+    """Images of a split, sorted or in their list's order; their labels; and the lines of the list without image."""
+
+    labels: LabelFiles = field(kw_only=True)
+    problems: list[RecordProblem] = field(default_factory=list)
+
+
 def scan_images(folder: Folder, images: YoloImages, base: str) -> YoloFiles:
     """Return the images of a split.
 
@@ -59,7 +60,7 @@ def scan_images(folder: Folder, images: YoloImages, base: str) -> YoloFiles:
         images: The split.
         base: Path that the relative lines of a list start at, unless they start at the list's own folder.
     """
-    files = YoloFiles(images.path)
+    files = YoloFiles(images, images.path, labels=LabelFiles(folder))
     if images.is_list:
         files.pairs = list(_in_list(folder, images.path, base, files.problems))
     else:
