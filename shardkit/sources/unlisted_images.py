@@ -49,7 +49,11 @@ class CountingSource(Source):
 
 def images_count(count: int, what: str) -> dict[str, int]:
     """Return a number of images by its phrase, such as ``images that no list names``; {} for none."""
-    return {f"{'image' if count == 1 else 'images'} {what}": count} if count else {}
+    return {f"{_images(count)} {what}": count} if count else {}
+
+
+def _images(count: int) -> str:
+    return "image" if count == 1 else "images"
 
 
 def count_unlisted_images(
@@ -84,7 +88,7 @@ def count_unlisted_images(
 
 def _phrase(count: int, path: str, why: str) -> str:
     where = f"{printable(path)}/" if path else "the top folder"
-    return f"{'image' if count == 1 else 'images'} in {where} {why}"
+    return f"{_images(count)} in {where} {why}"
 
 
 @dataclass(slots=True)

@@ -1,6 +1,8 @@
 """Build the rows that the detection layouts list, with the texts and counts in them."""
 
-from collections.abc import Iterator, Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -24,7 +26,10 @@ from shardkit.storage import Entry
 
 Object = dict[str, Any]
 Size = tuple[int | None, int | None]
+# float() also accepts 1_000, infinity and the digits of other scripts.
+NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 _KEPT = "; the image is kept"
+_SHOWN = 80  # characters of a bad field
 
 
 @dataclass(slots=True)
@@ -103,6 +108,14 @@ def rejected_image(path: str, split: str | None, entry: Entry, reason: str, mess
 def rejected_file(path: str, split: str | None, message: str, reason: str = MISSING) -> ListingRow:
     """Return the row of an annotation file without image."""
     return rejected_row(RecordProblem(encodable_path(path), reason, message), split)
+
+
+def number_problem(texts: Iterable[str]) -> str | None:
+    """Return which field of a text file is not a finite number; None if all are."""
+    for text in texts:
+        if not NUMBER.fullmatch(text) or not math.isfinite(float(text)):
+            return f"{text[:_SHOWN]!r} is not a finite number"
+    return None
 
 
 def encodable(text: str) -> str:

@@ -16,8 +16,7 @@ from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.detection.annotation_files import AnnotationFiles
 from shardkit.sources.detection.box_tables.files import FoundTables, find_tables, has_box_tables, holds_boxes
 from shardkit.sources.detection.box_tables.join_rows import Gathered, Slice, gather
-from shardkit.sources.detection.box_tables.open_images import read_class_names
-from shardkit.sources.detection.box_tables.tables import BoxTable, open_table
+from shardkit.sources.detection.box_tables.tables import BoxTable, open_table, read_class_names
 from shardkit.sources.detection.rows import detection_schema, image_row
 from shardkit.sources.listing import LINE, BadRecord, ListingRow, RecordProblem, rejected_row
 from shardkit.sources.options import SourceOptions

@@ -15,7 +15,7 @@ from shardkit.naming import check_split_name, printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_SPLIT
 from shardkit.sources.detection.annotation_files import AnnotationFile, ImageRecords, read_records
 from shardkit.sources.detection.cvat.images import TAGS, CvatImage, TracksError, read_images
-from shardkit.sources.detection.image_paths import find_paths, image_places, shown_paths
+from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
 from shardkit.sources.detection.rows import annotated_rows, detection_schema, encodable, image_row
 from shardkit.sources.listing import LINE, MAX_OBJECTS, ListingRow, RecordProblem, encodable_path, rejected_row
 from shardkit.sources.options import SourceOptions
@@ -143,12 +143,10 @@ def _open(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool)
             f"{url}: the file has tags of whole images and no boxes; export the task as 'ImageNet 1.0' with its images"
         )
         raise DataError(msg)
-    places, name = image_places(folder, path, options, may_leave=may_leave), shown_paths([with_image[0].image])
+    places = image_places(folder, path, options, may_leave=may_leave)
     for with_subset in (False, True):
         if located := find_paths([image.path(with_subset=with_subset) for image in with_image], places):
             return located[0], CvatFile(path, located[1], None, with_subset)
-    msg = (
-        f"{url}: its first image {name} is not in {places[0][0].url}, nor in a folder near it; give "
-        "the folder that the images are in with --root, or export the task with its images"
-    )
+    why = not_near(url, [with_image[0].image], places)
+    msg = f"{why}; give the folder that the images are in with --root, or export the task with its images"
     raise DataError(msg)

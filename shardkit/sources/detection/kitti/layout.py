@@ -7,8 +7,6 @@ Each line of a label file is an object of 15 fields, or 16 with a score, as in K
 truncated, occluded, alpha, the box (left, top, right, bottom) in pixels, and seven numbers in three dimensions.
 """
 
-import math
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -19,16 +17,18 @@ from shardkit.naming import printable, split_of_folder
 from shardkit.reject_reasons import NO_LABEL
 from shardkit.sources.detection.paired_files import FolderPair, PairedFiles, StemFiles
 from shardkit.sources.detection.rows import (
+    NUMBER,
     Annotation,
     Object,
     counted,
     detection_schema,
+    number_problem,
     rejected_file,
     rejected_image,
 )
-from shardkit.sources.listing import MAX_OBJECTS, ListingRow, count_skipped, ending
+from shardkit.sources.listing import MAX_OBJECTS, ListingRow, count_skipped
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import children, folders_in, is_folder, join, read_head
+from shardkit.sources.walking import files_in, folders_in, is_folder, join, read_head
 from shardkit.storage import Folder
 
 _OBJECT_FIELDS = (
@@ -42,8 +42,6 @@ _TRIED = 8  # label files that are tested, because the first may be empty
 _HEAD = 4096  # bytes
 _DONT_CARE = "DontCare"  # regions without labels, not objects; TFDS leaves them out too
 _FIELDS = (15, 16)
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
-_SHOWN = 80  # characters of a bad field
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +120,8 @@ class Kitti(PairedFiles[FolderPair, str]):
 def _object(fields: list[str]) -> Object | str:
     if len(fields) not in _FIELDS:
         return f"{counted(len(fields), 'field')}, where an object has {_FIELDS[0]}"
-    for text in fields[1:]:
-        if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-            return f"{text[:_SHOWN]!r} is not a finite number"
+    if problem := number_problem(fields[1:]):
+        return problem
     truncated, occluded, alpha, left, top, right, bottom = map(float, fields[1:8])
     return {
         "bbox": [top, left, bottom, right],
@@ -138,7 +135,7 @@ def _object(fields: list[str]) -> Object | str:
 def is_label_line(line: str) -> bool:
     """Return whether a line is an object of KITTI: a word and 14 or 15 numbers."""
     fields = line.split()
-    return len(fields) in _FIELDS and not _NUMBER.fullmatch(fields[0]) and all(map(_NUMBER.fullmatch, fields[1:]))
+    return len(fields) in _FIELDS and not NUMBER.fullmatch(fields[0]) and all(map(NUMBER.fullmatch, fields[1:]))
 
 
 def is_kitti(folder: Folder) -> bool:
@@ -170,9 +167,8 @@ def _pairs_in(folder: Folder, base: str) -> Iterator[FolderPair]:
 
 
 def _has_labels(folder: Folder, path: str) -> bool:
-    tried = [entry.name for entry in children(folder, path) if not entry.is_folder and ending(entry.name) == ".txt"]
-    for name in tried[:_TRIED]:
-        head = read_head(folder, join(path, name), _HEAD) or b""
+    for tried in files_in(folder, path, ".txt")[:_TRIED]:
+        head = read_head(folder, tried, _HEAD) or b""
         if line := next((line for line in head.decode("utf-8", "replace").split("\n") if line.strip()), ""):
             return is_label_line(line)
     return False

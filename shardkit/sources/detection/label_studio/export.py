@@ -11,7 +11,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.detection.annotation_files import AnnotationFile, read_records
-from shardkit.sources.detection.image_paths import find_paths, image_places, shown_paths
+from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
 from shardkit.sources.detection.label_studio.regions import choices_of, has_box, is_region
 from shardkit.sources.detection.label_studio.tasks import Task, image_path, parse_task
 from shardkit.sources.json_stream import top_level_items
@@ -92,10 +92,8 @@ def open_export(folder: Folder, path: str, options: SourceOptions, *, may_leave:
         texts = [image_path(text, without_prefix=without_prefix) for text in with_image]
         if found := find_paths(texts, places):
             return found[0], Export(path, found[1], None, without_prefix, control, several)
-    msg = (
-        f"{url}: its first image {shown_paths(with_image)} is not in {places[0][0].url}, nor in a folder near it: "
-        "this export has no images; give their folder with --root, or export 'COCO with images'"
-    )
+    why = not_near(url, with_image, places)
+    msg = f"{why}: this export has no images; give their folder with --root, or export 'COCO with images'"
     raise DataError(msg)
 
 

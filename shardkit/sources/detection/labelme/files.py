@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from shardkit.naming import relative_path_problem, split_of_folder
 from shardkit.sources.detection.paired_files import GroupFiles
 from shardkit.sources.listing import IMAGE_ENDINGS, count_skipped, ending
-from shardkit.sources.walking import children, files_below, folders_in, join, parent_of, read_head
+from shardkit.sources.walking import children, files_below, files_in, folders_in, join, parent_of, read_head
 from shardkit.storage import Entry, Folder
 
 _HEAD = 1 << 16  # 64 KiB: `shapes` comes before the image's bytes
@@ -42,8 +42,7 @@ def _places(folder: Folder) -> Iterator[str]:
 
 
 def _has_files(folder: Folder, path: str) -> bool:
-    names = [one.name for one in children(folder, path) if not one.is_folder and ending(one.name) == ".json"]
-    return any(is_labelme_file(folder, join(path, name)) for name in names[:_TRIED])
+    return any(is_labelme_file(folder, one) for one in files_in(folder, path, ".json")[:_TRIED])
 
 
 @dataclass(slots=True)

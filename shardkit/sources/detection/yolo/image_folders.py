@@ -20,7 +20,16 @@ from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
 from shardkit.sources.detection.yolo.data_yaml import base_of, base_outside, checked_names, read_yaml, resolve
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join, read_head, read_label_file
+from shardkit.sources.walking import (
+    children,
+    file_or_folder,
+    files_in,
+    folders_in,
+    is_folder,
+    join,
+    read_head,
+    read_label_file,
+)
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
@@ -163,7 +172,7 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
 
 def darknet_data(folder: Folder) -> str | None:
     """Return the name of a folder's only ``*.data`` file, if it has class names and image lists; else None."""
-    found = [one.name for one in children(folder) if not one.is_folder and one.name.lower().endswith(".data")]
+    found = files_in(folder, "", ".data")
     if len(found) != 1:
         return None
     keys = _read_darknet(folder, found[0]).keys()
