@@ -4,11 +4,13 @@ A layout lists the folders that its label files lead to. A test set without labe
 name, is next to them. The walk skips folders that a part lists itself, so that none is listed twice, and opens no file.
 """
 
+import abc
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 from shardkit.naming import printable
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
+from shardkit.sources.listing import IMAGE_ENDINGS, Listing, ListingRow, Source, batched, ending
 from shardkit.sources.walking import are_of_dataset, children, join, parent_of
 from shardkit.storage import Folder
 
@@ -18,6 +20,40 @@ FOLDERS_SHOWN = 8  # folders that are counted on their own; the others are count
 @dataclass(frozen=True, slots=True)
 class UnlistedImages:
     """The part that counts the images that no other part lists."""
+
+
+class CountingSource(Source):
+    """A source of which the part UnlistedImages counts the images that its other parts do not list."""
+
+    __slots__ = ()
+
+    @abc.abstractmethod
+    def rows(self, part: Any, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the rows of another part, in a fixed order.
+
+        Args:
+            part: The part.
+            skipped: Counts of skipped files, to which the iterator adds.
+        """
+
+    @abc.abstractmethod
+    def count_unlisted(self) -> dict[str, int]:
+        """Return numbers of images that no part lists, by a phrase for the user."""
+
+    def list_part(self, part: Any, batch_rows: int) -> Iterator[Listing]:
+        """See Source."""
+        is_count = isinstance(part, UnlistedImages)
+        skipped = self.count_unlisted() if is_count else {}
+        yield from batched(self.schema, () if is_count else self.rows(part, skipped), batch_rows, skipped)
+
+
+def images_count(count: int, what: str) -> dict[str, int]:
+    """Return a number of images by its phrase, such as ``images that no list names``; {} for none."""
+    return {f"{_images(count)} {what}": count} if count else {}
+
+
+def _images(count: int) -> str:
+    return "image" if count == 1 else "images"
 
 
 def count_unlisted_images(
@@ -52,7 +88,7 @@ def count_unlisted_images(
 
 def _phrase(count: int, path: str, why: str) -> str:
     where = f"{printable(path)}/" if path else "the top folder"
-    return f"{'image' if count == 1 else 'images'} in {where} {why}"
+    return f"{_images(count)} in {where} {why}"
 
 
 @dataclass(slots=True)

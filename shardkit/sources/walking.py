@@ -59,6 +59,12 @@ def folders_in(folder: Folder, path: str = "") -> list[str]:
     return [entry.name for entry in children(folder, path) if entry.is_folder]
 
 
+def files_in(folder: Folder, path: str, *endings: str) -> list[str]:
+    """Return the paths of the files in a folder with one of some endings, in any case."""
+    entries = children(folder, path)
+    return [join(path, one.name) for one in entries if one.name.lower().endswith(endings) and not one.is_folder]
+
+
 def is_folder(folder: Folder, path: str) -> bool:
     """Return whether a folder exists."""
     found = file_or_folder(folder, path)
@@ -74,6 +80,20 @@ def file_or_folder(folder: Folder, path: str) -> Entry | None:
             if error.errno in _NOWHERE:
                 return None
             raise
+
+
+def read_head(folder: Folder, path: str, num_bytes: int) -> bytes | None:
+    """Return the first bytes of a file, to recognise its format; None for a special file, which has no content.
+
+    Raises:
+        MachineError: The disk or the network failed.
+    """
+    try:
+        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+            head: bytes = file.read(num_bytes)
+    except SpecialFileError:
+        return None
+    return head
 
 
 def read_label_file(folder: Folder, path: str, num_bytes: int, max_bytes: int) -> bytes | str:

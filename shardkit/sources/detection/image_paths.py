@@ -194,6 +194,14 @@ def image_places(folder: Folder, path: str, options: SourceOptions, *, may_leave
     return places
 
 
-def shown_paths(texts: Sequence[str]) -> str:
-    """Return the first of some paths, for a message."""
-    return repr(printable(texts[0])[:_SHOWN]) if texts else "none"
+def not_near(url: str, texts: Sequence[str], places: Sequence[tuple[Folder, str]], file: str = "it") -> str:
+    """Return the beginning of a message: the first image of a label file is in none of the places.
+
+    Args:
+        url: The label file.
+        texts: Its image paths, at least one.
+        places: The places.
+        file: What the message calls the file.
+    """
+    shown = repr(printable(texts[0])[:_SHOWN])
+    return f"{url}: its first image {shown} is not in {places[0][0].url}, nor in a folder near {file}"

@@ -7,12 +7,12 @@ not understood would be class folders.
 import posixpath
 from collections.abc import Iterator
 
-from shardkit.errors import DataError, SpecialFileError
+from shardkit.errors import DataError
 from shardkit.naming import split_of_folder
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.detection.labelme.files import is_labelme_file
-from shardkit.sources.walking import children, file_or_folder, folders_in, join
-from shardkit.storage import Folder, os_errors_as
+from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
+from shardkit.storage import Folder
 
 _HEAD = 1 << 16  # 64 KiB
 _TRIED = 8  # files that are tested
@@ -53,11 +53,7 @@ def other_export(folder: Folder, path: str) -> str | None:
     kind = posixpath.splitext(path)[1].lower()
     if kind not in _ENDINGS:
         return None
-    try:
-        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
-            head: bytes = file.read(_HEAD)
-    except SpecialFileError:
-        return None
+    head = read_head(folder, path, _HEAD) or b""
     if kind in _TABLES and b"annotation_id" in head and any(word in head for word in _REGIONS):
         return "this is Label Studio's CSV, whose boxes are JSON in a field; export 'JSON' there"
     found = (text for endings, words, text in _EXPORTS if kind in endings and all(word in head for word in words))
@@ -93,8 +89,6 @@ def holds_other_export(folder: Folder) -> bool:
 
 
 def _candidates(folder: Folder) -> Iterator[str]:
-    entries = children(folder)
-    names = [one.name for one in entries if not one.is_folder and one.name.lower().endswith(_ENDINGS)]
-    yield from names[:_TRIED]
+    yield from files_in(folder, "", *_ENDINGS)[:_TRIED]
     for split in (name for name in folders_in(folder) if split_of_folder(name)):
         yield from (path for path in (join(split, name) for name in _OF_SPLITS) if file_or_folder(folder, path))

@@ -12,24 +12,21 @@ from shardkit.sources.listing import (
     LINE,
     LISTING_SCHEMA,
     UNMEASURED,
-    Listing,
     ListingRow,
     RecordProblem,
-    Source,
-    batched,
     encodable_path,
     unicode_problem,
 )
 from shardkit.sources.lists.named_images import NamedImages, SharedImages
 from shardkit.sources.lists.records import ListRecord, RecordReader
-from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
+from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
 from shardkit.storage import Folder
 
 _UNLISTED = "that no list names"
 
 
 @dataclass(frozen=True, slots=True)
-class ImageLists(Source):
+class ImageLists(CountingSource):
     """Images that lists name, or that lie in class folders next to lists.
 
     Attributes:
@@ -82,18 +79,12 @@ class ImageLists(Source):
         own = None if isinstance(part, UnlistedImages) else self.readers[part].own_folder
         return () if own is None else (own,)
 
-    def list_part(self, part: int | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
-        """See Source; records in the order of their list. Does not look up whether named images exist.
+    def rows(self, part: int, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """See CountingSource; records in the order of their list. Does not look up whether named images exist.
 
         Memory grows with the number of images that lists name, by eight bytes each.
         """
-        if isinstance(part, UnlistedImages):
-            yield from batched(self.schema, (), batch_rows, self._count_unlisted())
-            return
-        skipped: dict[str, int] = {}
-        yield from batched(self.schema, self._rows(self.readers[part], skipped), batch_rows, skipped)
-
-    def _rows(self, reader: RecordReader, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        reader = self.readers[part]
         lists = [one for one in self.readers if one.own_folder is None]
         named = [NamedImages(one.keys(self.folder)) for one in lists] if reader in lists and len(lists) > 1 else []
         shared = SharedImages(named)
@@ -124,7 +115,8 @@ class ImageLists(Source):
         label = None if self.several_labels else labels[0]
         return ListingRow(key or place, split, label, num_bytes, mtime_ns, extra=extra)
 
-    def _count_unlisted(self) -> dict[str, int]:
+    def count_unlisted(self) -> dict[str, int]:
+        """See CountingSource."""
         covered = {own for one in self.readers if (own := one.own_folder) is not None} | {*self.covered}
         if self.excluded is not None:
             covered.add(self.excluded)

@@ -24,6 +24,7 @@ from shardkit.sources.tables.images.lookup import ImageLocation
 from shardkit.sources.tables.paths import KeyBuilder, NumberedPath, absolute_form
 from shardkit.sources.tables.roles import find_columns, read_prefix
 from shardkit.sources.tables.unlisted import count_unlisted
+from shardkit.sources.unlisted_images import images_count
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 TABLE_ENDINGS = (".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", *EXCEL_ENDINGS)
@@ -120,7 +121,7 @@ def count_others(tables: Sequence[Table]) -> dict[str, int]:
     """
     count = count_unlisted(tables[0].folder, itertools.chain.from_iterable(one.all_keys() for one in tables))
     which = f"{printable(tables[0].file.name)} does not name" if len(tables) == 1 else "no table names"
-    return {f"{'image' if count == 1 else 'images'} that {which}": count} if count else {}
+    return images_count(count, f"that {which}")
 
 
 def open_table(path_url: str, options: SourceOptions) -> Table:

@@ -1,7 +1,7 @@
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.sources.detection.kitti.labels import is_label_line
+from shardkit.sources.detection.kitti.layout import is_label_line
 from shardkit.testing import write_tree
 
 from .reading import boxes, listed, opened, problems

@@ -15,7 +15,7 @@ from shardkit.sources.tables.formats.csv_files import CsvFile, open_csv, split_r
 from shardkit.sources.tables.formats.lines import read_lines
 from shardkit.sources.tables.formats.records import TableFile
 from shardkit.sources.tables.layout import open_table_file
-from shardkit.sources.walking import children, file_or_folder, folders_in, join
+from shardkit.sources.walking import file_or_folder, files_in, folders_in, join
 from shardkit.storage import Folder
 
 _TEXT = (".csv", ".tsv")
@@ -90,8 +90,7 @@ def _paths(folder: Folder) -> list[str]:
     in_splits = [join(split, name) for split in splits for name in _OF_SPLITS]
     paths = [path for path in in_splits if file_or_folder(folder, path) is not None]
     for place in ("", *(name for name in names if name.lower() in _FOLDERS)):
-        entries = children(folder, place)
-        paths += [join(place, one.name) for one in entries if not one.is_folder and one.name.lower().endswith(_TEXT)]
+        paths += files_in(folder, place, *_TEXT)
     return [path for path in paths[:_MAX_TRIED] if holds_boxes(folder, path)]
 
 

@@ -6,7 +6,6 @@ height are compared with the image. A table of Open Images names many more image
 not there are counted as skipped, not rejected.
 """
 
-import posixpath
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -14,94 +13,73 @@ import pyarrow as pa
 
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION
+from shardkit.sources.detection.annotation_files import AnnotationFiles
 from shardkit.sources.detection.box_tables.files import FoundTables, find_tables, has_box_tables, holds_boxes
 from shardkit.sources.detection.box_tables.join_rows import Gathered, Slice, gather
-from shardkit.sources.detection.box_tables.open_images import read_class_names
-from shardkit.sources.detection.box_tables.tables import BoxTable, open_table
+from shardkit.sources.detection.box_tables.tables import BoxTable, open_table, read_class_names
 from shardkit.sources.detection.rows import detection_schema, image_row
-from shardkit.sources.listing import (
-    LINE,
-    UNMEASURED,
-    BadRecord,
-    Listing,
-    ListingRow,
-    RecordProblem,
-    Source,
-    batched,
-    rejected_row,
-)
+from shardkit.sources.listing import LINE, BadRecord, ListingRow, RecordProblem, rejected_row
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.unlisted import count_unlisted
-from shardkit.sources.unlisted_images import count_unlisted_images
-from shardkit.sources.walking import children, folders_in, join, parent_of
+from shardkit.sources.unlisted_images import UnlistedImages
+from shardkit.sources.walking import children, join
 from shardkit.storage import Entry, Folder
 
 __all__ = ["BoxTables", "has_box_tables", "holds_boxes", "open_box_tables"]
 
-_UNNAMED = "no table names"
-_UNLISTED = -1  # the part that counts images that no table names; the other parts are tables
-
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A part of the source: a slice of a table's images, or with `table` -1 the images that no table names."""
+    """A slice of the images of a table, which its number in the source tells."""
 
     table: int
     images: Slice
 
 
 @dataclass(frozen=True, slots=True)
-class BoxTables(Source):
+class BoxTables(AnnotationFiles[BoxTable]):
     """A source of tables of boxes.
 
     Attributes:
         folder: The folder that keys start at.
-        tables: The tables.
+        files: The tables.
         is_whole: Whether all images in the folder are counted that no table names: if SOURCE is a folder.
         remark: What the user should know besides; '' for nothing.
     """
 
     folder: Folder
-    tables: tuple[BoxTable, ...]
+    files: tuple[BoxTable, ...]
     is_whole: bool
     remark: str
+
+    layout = "box table"
+    unnamed = "that no table names"
 
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        flags = [pa.field(name, pa.int64()) for name, _ in self.tables[0].columns.flags]  # 1, 0, -1 for unknown
+        flags = [pa.field(name, pa.int64()) for name, _ in self.files[0].columns.flags]  # 1, 0, -1 for unknown
         return pa.schema([*detection_schema(flags), LINE])
-
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return "box table"
 
     def describe(self) -> str:
         """See Source."""
         read = []
-        for table in self.tables:
+        for table in self.files:
             split = f" as {table.split}" if table.split else ""
             images = join(self.folder.url, table.paths.place)
-            read.append(f"{printable(table.file.name)} with the images in {images}{split}: {table.describe()}")
+            read.append(f"{printable(table.path)} with the images in {images}{split}: {table.describe()}")
         return f"{self.folder.url}: read {'; '.join(read)}{self.remark}"
 
-    def parts(self) -> list[Part]:
+    def parts(self) -> list[Part | UnlistedImages]:
         """Return slices of each table's images, and a part for the images that no table names."""
-        parts = [Part(_UNLISTED, Slice(0, 1))]
-        for i, table in enumerate(self.tables):
-            parts += [Part(i, Slice(index, table.num_slices)) for index in range(table.num_slices)]
-        return parts
+        slices = [Part(i, Slice(j, one.num_slices)) for i, one in enumerate(self.files) for j in range(one.num_slices)]
+        return [UnlistedImages(), *slices]
 
-    def list_part(self, part: Part, batch_rows: int) -> Iterator[Listing]:
-        """See Source; images sorted by key, then bad records."""
-        if part.table == _UNLISTED:
-            yield from batched(self.schema, (), batch_rows, self._count_unlisted())
-            return
-        table = self.tables[part.table]
+    def rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """See CountingSource; images sorted by key, then bad records."""
+        table = self.files[part.table]
         present = self._present(table, part.images) if table.columns.is_open_images else None
         names = read_class_names(table.file.folder, table.class_file) if table.class_file else {}
-        gathered = Gathered(table.columns, table.file.name)
+        gathered = Gathered(table.columns, table.path, skipped=skipped)
         gather(
             table.file.all_records(),
             gathered,
@@ -111,24 +89,7 @@ class BoxTables(Source):
             label_of=lambda label: names.get(label, label),
             present=present,
         )
-        rows = self._rows(table, gathered, present or {})
-        yield from batched(self.schema, rows, batch_rows, gathered.skipped)
-
-    def _rows(self, table: BoxTable, gathered: Gathered, present: dict[str, Entry]) -> Iterator[ListingRow]:
-        keys = sorted(gathered.images)
-        for key, objects in zip(keys, gathered.objects(keys, is_fraction=table.is_fraction), strict=True):
-            image = gathered.images[key]
-            entry = present.get(key, Entry(posixpath.basename(key), is_folder=False, num_bytes=UNMEASURED, mtime_ns=0))
-            split = table.split if table.columns.split is None else image.split
-            reason, message = image.problem or (BAD_ANNOTATION, objects if isinstance(objects, str) else "")
-            if message or isinstance(objects, str):
-                problem = RecordProblem(key, reason, f"{table.file.name}: {message}")
-                row = rejected_row(problem, split, present.get(key))
-            else:
-                unit = (0, 0) if table.is_fraction else (None, None)
-                row = image_row(key, split, entry, objects, image.size if image.size[0] else unit)
-            yield row._replace(extra=(*(row.extra or (None, None, None)), image.line))
-        yield from (rejected_row(problem, table.split) for problem in gathered.problems)
+        yield from _rows(table, gathered, present or {})
 
     def _present(self, table: BoxTable, images: Slice) -> dict[str, Entry]:
         """Return the files of a slice in the folder that the table's images are in, by key."""
@@ -136,32 +97,35 @@ class BoxTables(Source):
         entries = ((join(place, one.name), one) for one in children(self.folder, place) if not one.is_folder)
         return {key: entry for key, entry in entries if images.has_key(key)}
 
-    def _count_unlisted(self) -> dict[str, int]:
-        places = dict[str, None]()
-        skipped = {}
-        if count := count_unlisted(self.folder, self._keys(places)):
-            what = "image" if count == 1 else "images"
-            skipped[f"{what} next to others that {_UNNAMED}"] = count
-        if self.is_whole:
-            inner = [join(place, name) for place in places for name in folders_in(self.folder, place)]
-            skipped |= count_unlisted_images(self.folder, f"that {_UNNAMED}", below=["", *inner], covered=places)
-        return skipped
-
-    def _keys(self, places: dict[str, None]) -> Iterator[str]:
-        """Yield the keys that all tables name, and add their folders to `places`."""
-        for table in self.tables:
-            key_of, last = _Keys(table).key, ""
-            for record in table.file.all_records(frozenset({table.columns.image})):
-                if record.problem is not None:
-                    continue
+    def keys(self, file: BoxTable) -> Iterator[str]:
+        """See AnnotationFiles; a key that follows itself is yielded once."""
+        key_of, last = _Keys(file).key, ""
+        for record in file.file.all_records(frozenset({file.columns.image})):
+            if record.problem is None:
                 try:
-                    key = key_of(record.values[table.columns.image])
+                    key = key_of(record.values[file.columns.image])
                 except BadRecord:
                     continue
                 if key != last:
-                    places[parent_of(key)] = None
                     yield key
                 last = key
+
+
+def _rows(table: BoxTable, gathered: Gathered, present: dict[str, Entry]) -> Iterator[ListingRow]:
+    keys = sorted(gathered.images)
+    for key, objects in zip(keys, gathered.objects(keys, is_fraction=table.is_fraction), strict=True):
+        image = gathered.images[key]
+        split = table.split if table.columns.split is None else image.split
+        reason, message = image.problem or (BAD_ANNOTATION, objects if isinstance(objects, str) else "")
+        if message or isinstance(objects, str):
+            problem = RecordProblem(key, reason, f"{table.path}: {message}")
+            row = rejected_row(problem, split, present.get(key))
+            yield row._replace(extra=(None, None, None, image.line))
+        else:
+            unit = (0, 0) if table.is_fraction else (None, None)
+            size = image.size if image.size[0] else unit
+            yield image_row(key, split, present.get(key), objects, size, image.line)
+    yield from (rejected_row(problem, table.split) for problem in gathered.problems)
 
 
 class _Keys:

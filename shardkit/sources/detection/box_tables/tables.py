@@ -10,6 +10,7 @@ from typing import Any
 
 from shardkit.errors import DataError
 from shardkit.sources.commands import Command, refusal
+from shardkit.sources.detection.annotation_files import AnnotationFile
 from shardkit.sources.detection.box_tables.boxes import (
     LARGEST_FRACTION,
     ONE_CLASS,
@@ -20,37 +21,40 @@ from shardkit.sources.detection.box_tables.boxes import (
 )
 from shardkit.sources.detection.box_tables.columns import BoxColumns, BoxForm, find_columns
 from shardkit.sources.detection.box_tables.files import open_box_file, split_of_table
-from shardkit.sources.detection.box_tables.open_images import class_file
-from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, shown_paths
+from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
+from shardkit.sources.detection.rows import encodable
 from shardkit.sources.options import SourceOptions
+from shardkit.sources.tables.formats.csv_files import split_records
+from shardkit.sources.tables.formats.lines import read_lines
 from shardkit.sources.tables.formats.records import PREFIX_RECORDS, TableFile
-from shardkit.sources.walking import file_or_folder
+from shardkit.sources.walking import file_or_folder, join, parent_of
 from shardkit.storage import Folder, open_folder
 
 _SLICE_BYTES = 128 << 20  # 128 MiB of a table: about two million boxes, which take 300 MB while they are listed
 _MAX_SLICES = 64
+# Files of Open Images' class names, as on storage.googleapis.com/openimages, in version 7 with a prefix; FiftyOne saves
+# them as metadata/classes.csv.
+_CLASS_FILES = ("class-descriptions-boxable.csv", "class-descriptions.csv", "classes.csv")
+_CLASS_PREFIXES = ("", "oidv7-", "oidv6-", "oidv4-")
+_CLASS_FOLDERS = ("", "metadata", "annotations", "csv_folder")
 _ABSOLUTE = re.compile(r"(?:(?:s3|gs)://[^/]+)?/")
 
 
 @dataclass(frozen=True, slots=True)
-class BoxTable:
-    """A table of boxes.
+class BoxTable(AnnotationFile):
+    """A table of boxes, whose split is that of its or its folder's name, unless it has a column of splits.
 
     Attributes:
         file: The table.
         columns: What its columns mean.
-        paths: How its image paths become keys.
         is_fraction: Whether boxes are fractions of the image's sides.
-        split: The split in the table's or its folder's name, if it has no column of splits; None for neither.
         num_slices: Number of parts in which it is listed.
         class_file: Path of the file with the names of Open Images' classes; None if there is none.
     """
 
     file: TableFile
     columns: BoxColumns
-    paths: ImagePaths
     is_fraction: bool
-    split: str | None
     num_slices: int
     class_file: str | None
 
@@ -102,10 +106,7 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
     if found is None and may_leave and options.root is None and (outside := _common_folder(texts)):
         found = find_paths(texts, [(outside, "")])
     if found is None:
-        msg = (
-            f"{file.url}: its first image {shown_paths(texts)} is not in {places[0][0].url}, nor in a folder near the "
-            "table; give the folder that the images are in with --root"
-        )
+        msg = f"{not_near(file.url, texts, places, 'the table')}; give the folder that the images are in with --root"
         if may_leave:
             raise DataError(msg)
         command = Command(
@@ -116,13 +117,14 @@ def open_table(folder: Folder, path: str, options: SourceOptions, *, may_leave: 
     stat = file_or_folder(folder, path)
     num_bytes = stat.num_bytes if stat else 0
     return root, BoxTable(
+        path=file.name,
         file=file,
         columns=columns,
         paths=paths,
         is_fraction=_is_fraction(with_box, columns),
         split=None if columns.split is not None else split_of_table(path),
         num_slices=min(_MAX_SLICES, num_bytes // _SLICE_BYTES + 1),
-        class_file=class_file(folder, path) if columns.is_open_images else None,
+        class_file=_class_file(folder, path) if columns.is_open_images else None,
     )
 
 
@@ -154,3 +156,21 @@ def _common_folder(texts: Sequence[str]) -> Folder | None:
     above = posixpath.commonpath([posixpath.dirname(text) for text in texts if _ABSOLUTE.match(text)])
     # commonpath makes one slash of two.
     return open_folder(re.sub(r"^(s3|gs):/(?=[^/])", r"\1://", above) or "/")
+
+
+def _class_file(folder: Folder, table: str) -> str | None:
+    """Return the path of the file that names the classes of a table of Open Images; None if there is none."""
+    for base in dict.fromkeys((parent_of(table), parent_of(parent_of(table)), "")):
+        for place in _CLASS_FOLDERS:
+            for name in (prefix + name for name in _CLASS_FILES for prefix in _CLASS_PREFIXES):
+                path = join(base, place, name)
+                if file_or_folder(folder, path) is not None:
+                    return path
+    return None
+
+
+def read_class_names(folder: Folder, path: str) -> dict[str, str]:
+    """Return the names of classes by their code, from lines of ``/m/011k07,Tortoise``, with or without a header."""
+    records = split_records(read_lines(folder, path), ",", spaced=False)
+    good = [one.values for one in records if one.problem is None and len(one.values) >= 2]
+    return {code: encodable(name.strip()) for code, name, *_ in good if str(code).startswith("/")}

@@ -1,6 +1,11 @@
-"""Read COCO's format without boxes, as iNaturalist has it: each annotation is the class of a whole image."""
+"""Tell COCO files of boxes from others, and read those without boxes: each annotation is the class of a whole image.
 
+iNaturalist has COCO's format without boxes. Read as boxes, its images would all be background.
+"""
+
+import re
 from collections.abc import Iterable, Iterator
+from enum import Enum
 from typing import NoReturn
 
 import pyarrow as pa
@@ -10,13 +15,66 @@ from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_LABEL, MISSING, NO_LABEL
 from shardkit.sources.detection.coco.columns import CocoColumns, JoinedAnnotations
 from shardkit.sources.detection.coco.files import AnnotationFiles, CocoFile
-from shardkit.sources.detection.coco.kinds import Kind, kind_of
+from shardkit.sources.json_stream import BLOCK
 from shardkit.sources.listing import LINE, LISTING_SCHEMA, ListingRow, RecordProblem, rejected_row
 from shardkit.sources.walking import children, join, parent_of
-from shardkit.storage import Entry, Folder
+from shardkit.storage import Entry, Folder, os_errors_as
 
 CLASSES_SCHEMA = pa.schema([*LISTING_SCHEMA, LINE])
 Folders = dict[str, dict[str, Entry]]  # by path below the images' folder: files in it, by name
+_ARRAY = re.compile(rb'"annotations"\s*:\s*\[')
+_OVERLAP = 64  # bytes: more than _ARRAY matches
+_WINDOW = 1 << 16  # 64 KiB of annotations that are searched
+# Names that promise boxes, of COCO and of Roboflow; their files are not searched.
+_OF_BOXES = ("instances_", "_annotations.coco.json")
+
+
+class Kind(Enum):
+    """What the annotations of a file are."""
+
+    BOXES = "boxes"
+    KEYPOINTS = "boxes with keypoints"
+    CLASSES = "classes of whole images"
+    CAPTIONS = "captions"
+    PANOPTIC = "panoptic segments"
+    NONE = "no annotations"
+
+
+# The key in the first annotations that tells the kind, the most telling first.
+_KEYS = (
+    (b'"segments_info"', Kind.PANOPTIC),
+    (b'"caption"', Kind.CAPTIONS),
+    (b'"keypoints"', Kind.KEYPOINTS),
+    (b'"bbox"', Kind.BOXES),
+    (b'"segmentation"', Kind.BOXES),  # may be longer than the window, with the box after it
+    (b'"category_id"', Kind.CLASSES),
+)
+
+
+def kind_of(folder: Folder, path: str) -> Kind:
+    """Return what the annotations of a file are; BOXES for an empty list of annotations."""
+    if path.rpartition("/")[2].startswith(_OF_BOXES):
+        return Kind.BOXES
+    found = _first_annotations(folder, path)
+    if found is None:
+        return Kind.NONE
+    return next((kind for key, kind in _KEYS if key in found), Kind.BOXES)
+
+
+def _first_annotations(folder: Folder, path: str) -> bytes | None:
+    """Return the beginning of the list of annotations; None if the file has none."""
+    with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+        rest = b""
+        while block := file.read(BLOCK):
+            text: bytes = rest + block
+            if match := _ARRAY.search(text):
+                found: bytes = text[match.end() :]
+                if len(found) < _WINDOW:
+                    found += file.read(_WINDOW)
+                # Behind an empty list, the keys are those of other arrays.
+                return b"" if found.lstrip().startswith(b"]") else found[:_WINDOW]
+            rest = text[-_OVERLAP:]
+    return None
 
 
 def scanned(folder: Folder, images: str, names: Iterable[str]) -> tuple[Folders, list[str]]:

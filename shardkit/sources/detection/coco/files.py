@@ -10,7 +10,7 @@ from shardkit.naming import split_of_folder
 from shardkit.sources.detection.coco.columns import image_names
 from shardkit.sources.detection.image_paths import places_of, split_of
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import children, file_or_folder, folders_in, join
+from shardkit.sources.walking import file_or_folder, files_in, folders_in, join, read_head
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _HEAD = 1 << 16  # 64 KiB that are read to recognise a file: in COCO's files the first of the arrays begins there
@@ -85,8 +85,10 @@ def _candidates(folder: Folder) -> Iterator[tuple[list[str], list[str]]]:
         for name in _OF_SPLITS
         if file_or_folder(folder, join(folder_name, name)) is not None  # listing the folder would list its images
     ]
-    in_annotations = [path for name in names if name.lower() == "annotations" for path in _jsons(folder, name)]
-    for paths in (in_annotations, in_splits, _jsons(folder, "")):
+    in_annotations = [
+        path for name in names if name.lower() == "annotations" for path in files_in(folder, name, ".json")
+    ]
+    for paths in (in_annotations, in_splits, files_in(folder, "", ".json")):
         left_out = [path for path in paths if path.rpartition("/")[2].startswith(_OTHER_TASKS)]
         rest = [path for path in paths if path not in left_out]
         if not rest:  # their boxes are better than nothing
@@ -101,14 +103,10 @@ def _candidates(folder: Folder) -> Iterator[tuple[list[str], list[str]]]:
             return
 
 
-def _jsons(folder: Folder, path: str) -> list[str]:
-    entries = children(folder, path)
-    return [join(path, one.name) for one in entries if one.name.lower().endswith(".json") and not one.is_folder]
-
-
 def _looks_like_coco(folder: Folder, path: str) -> bool:
-    with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
-        head: bytes = file.read(_HEAD)
+    head = read_head(folder, path, _HEAD)
+    if head is None:
+        return True  # reading a special file names it
     is_object = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"{")  # Label Studio's exports are lists
     return is_object and bool(_ARRAYS.search(head)) and not _FEATURES_OF_OTHERS.search(head)
 

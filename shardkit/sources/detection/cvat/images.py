@@ -8,7 +8,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import BinaryIO
 from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
 
@@ -16,36 +16,27 @@ from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import iterparse
 
 from shardkit.errors import DataError
+from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
-from shardkit.sources.detection.rows import Object
-from shardkit.sources.listing import MAX_OBJECTS, RecordProblem
+from shardkit.sources.detection.rows import Annotation, Size
+from shardkit.sources.listing import MAX_OBJECTS, RecordProblem, count_skipped
+from shardkit.sources.walking import join
 
-TAG = "tag"  # a class of the whole image
+TAGS = "tags of whole images"  # classes of whole images
 _MAX_SIDE = 2**31
 _Points = list[tuple[float, float]]
 
 
 @dataclass(slots=True)
-class CvatImage:
-    """An image of the file.
+class CvatImage(Annotation):
+    """An image of the file, with its number from 1 and its subset as written; '' for none."""
 
-    Attributes:
-        number: Its number in the file, from 1.
-        name: Its path as written.
-        subset: The subset as written; '' for none.
-        size: Width and height in pixels; None if the file has none.
-        objects: Fields of each good shape.
-        problems: The bad shapes; the key is the shape's name.
-        left_out: Number of shapes without box, by their kind.
-    """
+    number: int = 0
+    subset: str = ""
 
-    number: int
-    name: str
-    subset: str
-    size: tuple[int | None, int | None]
-    objects: list[Object] = field(default_factory=list)
-    problems: list[RecordProblem] = field(default_factory=list)
-    left_out: dict[str, int] = field(default_factory=dict)
+    def path(self, *, with_subset: bool) -> str:
+        """Return the image's path, in a folder of its subset's name or not."""
+        return join(self.subset, self.image) if with_subset else self.image
 
 
 class TracksError(DataError):
@@ -105,14 +96,14 @@ def _images(file: BinaryIO, url: str) -> Iterator[CvatImage]:
 def _image(element: Element, number: int) -> CvatImage:
     width, height = _number(element.attrib, "width"), _number(element.attrib, "height")
     is_size = 0 < width < _MAX_SIDE and 0 < height < _MAX_SIDE
-    size = (int(width), int(height)) if is_size else (None, None)
-    return CvatImage(number, element.get("name", ""), element.get("subset", ""), size)
+    size: Size = (int(width), int(height)) if is_size else (None, None)
+    return CvatImage(element.get("name", ""), size, number=number, subset=element.get("subset", ""))
 
 
 def _add_shape(image: CvatImage, element: Element, number: int) -> None:
     name, outline_of = f"image {image.number}, shape {number}", _OUTLINES.get(element.tag)
     if outline_of is None:
-        image.left_out[element.tag] = image.left_out.get(element.tag, 0) + 1
+        count_skipped(image.left_out, TAGS if element.tag == "tag" else f"shapes of the kind {printable(element.tag)}")
         return
     label = element.get("label", "").strip()
     points = outline_of(element.attrib)

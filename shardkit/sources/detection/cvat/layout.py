@@ -10,35 +10,19 @@ from itertools import islice
 
 import pyarrow as pa
 
-from shardkit.errors import CallError, DataError, SpecialFileError
+from shardkit.errors import CallError, DataError
 from shardkit.naming import check_split_name, printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_SPLIT
-from shardkit.sources.detection.cvat.images import TAG, CvatImage, TracksError, read_images
-from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, shown_paths
-from shardkit.sources.detection.rows import detection_schema, encodable, image_row
-from shardkit.sources.listing import (
-    LINE,
-    MAX_OBJECTS,
-    UNMEASURED,
-    BadRecord,
-    Listing,
-    ListingRow,
-    RecordProblem,
-    Source,
-    batched,
-    count_skipped,
-    encodable_path,
-    ending,
-    rejected_row,
-)
+from shardkit.sources.detection.annotation_files import AnnotationFile, ImageRecords, read_records
+from shardkit.sources.detection.cvat.images import TAGS, CvatImage, TracksError, read_images
+from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
+from shardkit.sources.detection.rows import annotated_rows, detection_schema, encodable, image_row
+from shardkit.sources.listing import LINE, MAX_OBJECTS, ListingRow, RecordProblem, encodable_path, rejected_row
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.unlisted import count_unlisted
-from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
-from shardkit.sources.walking import children, folders_in, join, parent_of
-from shardkit.storage import Entry, Folder, os_errors_as
+from shardkit.sources.walking import files_in, join, read_head
+from shardkit.storage import Folder
 
-_FIELDS = (pa.field("is_occluded", pa.bool_()), pa.field("segmentation", pa.string()))
-_SCHEMA = pa.schema([*detection_schema(_FIELDS), LINE])
+_OBJECT_FIELDS = (pa.field("is_occluded", pa.bool_()), pa.field("segmentation", pa.string()))
 _HEAD = 1 << 16  # 64 KiB that are read to recognise a file
 _TRIED = 8  # XML files that are tested
 _FIRST = 1000  # images that decide how the file is read
@@ -46,20 +30,14 @@ _DEFAULT = "default"  # CVAT's subset of images without one
 
 
 @dataclass(frozen=True, slots=True)
-class CvatFile:
-    """A file of CVAT, how its image names become keys, and whether a subset's images are in a folder of its name."""
+class CvatFile(AnnotationFile):
+    """A file of CVAT, and whether a subset's images are in a folder of its name."""
 
-    path: str
-    paths: ImagePaths
     with_subsets: bool
-
-    def key(self, image: CvatImage) -> str:
-        """Return an image's key; see ImagePaths.key."""
-        return self.paths.key(_name(image, with_subset=self.with_subsets))
 
 
 @dataclass(frozen=True, slots=True)
-class Cvat(Source):
+class Cvat(ImageRecords[CvatFile, CvatImage]):
     """A source of CVAT's XML.
 
     Attributes:
@@ -74,15 +52,8 @@ class Cvat(Source):
     files: tuple[CvatFile, ...]
     is_whole: bool
 
-    @property
-    def schema(self) -> pa.Schema:
-        """See Source."""
-        return _SCHEMA
-
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return "CVAT for images"
+    layout = "CVAT for images"
+    schema = pa.schema([*detection_schema(_OBJECT_FIELDS), LINE])
 
     def describe(self) -> str:
         """See Source."""
@@ -94,77 +65,28 @@ class Cvat(Source):
             "boxes enclose them"
         )
 
-    def parts(self) -> list[CvatFile | UnlistedImages]:
-        """Return one part for each file, and one for the images that none names."""
-        return [UnlistedImages(), *self.files]
+    def records(self, file: CvatFile) -> Iterator[CvatImage]:
+        """See ImageRecords."""
+        return read_records(self.files_folder, file.path, read_images)
 
-    def list_part(self, part: CvatFile | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
-        """See Source; in the file's order."""
-        skipped: dict[str, int] = {}
-        if isinstance(part, UnlistedImages):
-            yield from batched(_SCHEMA, (), batch_rows, self._count_unlisted())
+    def key(self, file: CvatFile, record: CvatImage) -> str:
+        """See ImageRecords."""
+        return file.paths.key(record.path(with_subset=file.with_subsets))
+
+    def record_rows(self, file: CvatFile, record: CvatImage, key: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """See ImageRecords."""
+        name, split = f"{encodable_path(file.path)}, image {record.number}", None
+        try:
+            if record.subset.lower() not in {"", _DEFAULT}:
+                split = check_split_name(record.subset)
+        except CallError as error:
+            yield rejected_row(RecordProblem(key, BAD_SPLIT, encodable(f"{name}: {error}")), None)
             return
-        rows = (row for image in self._images(part.path) for row in _rows(part, image, skipped))
-        yield from batched(_SCHEMA, rows, batch_rows, skipped)
-
-    def _images(self, path: str) -> Iterator[CvatImage]:
-        url = f"{self.files_folder.url}/{path}"
-        with os_errors_as("read", url), self.files_folder.open(path) as file:
-            yield from read_images(file, url)
-
-    def _count_unlisted(self) -> dict[str, int]:
-        places, skipped = dict[str, None](), dict[str, int]()
-        if count := count_unlisted(self.folder, self._keys(places)):
-            skipped[f"{'image' if count == 1 else 'images'} next to others that no annotation names"] = count
-        if self.is_whole:
-            inner = [join(place, name) for place in places for name in folders_in(self.folder, place)]
-            why = "that no annotation names"
-            skipped |= count_unlisted_images(self.folder, why, below=["", *inner], covered=places)
-        return skipped
-
-    def _keys(self, places: dict[str, None]) -> Iterator[str]:
-        for file in self.files:
-            for image in self._images(file.path):
-                try:
-                    key = file.key(image)
-                except BadRecord:
-                    continue
-                places[parent_of(key)] = None
-                yield key
-
-
-def _rows(part: CvatFile, image: CvatImage, skipped: dict[str, int]) -> Iterator[ListingRow]:
-    file_name = encodable_path(part.path)
-    name = f"{file_name}, image {image.number}"
-    split = None
-    try:
-        key = part.key(image)
-        if image.subset.lower() not in {"", _DEFAULT}:
-            split = check_split_name(image.subset)
-    except BadRecord as error:
-        yield rejected_row(RecordProblem(name, error.reason, str(error)), None)
-        return
-    except CallError as error:
-        yield rejected_row(RecordProblem(key, BAD_SPLIT, encodable(f"{name}: {error}")), None)
-        return
-    for kind, count in image.left_out.items():
-        count_skipped(
-            skipped, "tags of whole images" if kind == TAG else f"shapes of the kind {printable(kind)}", count
-        )
-    if len(image.objects) > MAX_OBJECTS:
-        message = f"{name} has more than {MAX_OBJECTS:,} shapes; split the image into tiles"
-        yield rejected_row(RecordProblem(key, BAD_ANNOTATION, message), split)
-    else:
-        entry = Entry(image.name, is_folder=False, num_bytes=UNMEASURED, mtime_ns=0)
-        row = image_row(key, split, entry, image.objects, image.size)
-        yield row._replace(extra=(*row.extra, image.number))
-    for where, reason, message in image.problems:
-        problem = RecordProblem(f"{file_name}, {where}", reason, f"{message}; the image is kept")
-        yield rejected_row(problem, split)
-
-
-def _name(image: CvatImage, *, with_subset: bool) -> str:
-    return join(image.subset, image.name) if with_subset else image.name
+        row = image_row(key, split, None, record.objects, record.size, record.number)
+        if len(record.objects) > MAX_OBJECTS:
+            message = f"{name} has more than {MAX_OBJECTS:,} shapes; split the image into tiles"
+            row = rejected_row(RecordProblem(key, BAD_ANNOTATION, message), split)
+        yield from annotated_rows(row, record, file.path, skipped)
 
 
 def is_cvat(folder: Folder) -> bool:
@@ -173,16 +95,11 @@ def is_cvat(folder: Folder) -> bool:
 
 
 def _xml_files(folder: Folder) -> list[str]:
-    names = [one.name for one in children(folder) if not one.is_folder and ending(one.name) == ".xml"]
-    return [name for name in names[:_TRIED] if _is_cvat_file(folder, name)]
+    return [name for name in files_in(folder, "", ".xml")[:_TRIED] if _is_cvat_file(folder, name)]
 
 
 def _is_cvat_file(folder: Folder, path: str) -> bool:
-    try:
-        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
-            head: bytes = file.read(_HEAD)
-    except SpecialFileError:
-        return False
+    head = read_head(folder, path, _HEAD) or b""
     return b"<annotations>" in head and b"<version>1" in head
 
 
@@ -213,27 +130,23 @@ def _open(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool)
         )
         raise DataError(msg)
     try:
-        with os_errors_as("read", url), folder.open(path) as file:
-            first = list(islice(read_images(file, url), _FIRST))
+        first = list(islice(read_records(folder, path, read_images), _FIRST))
     except TracksError as error:
         msg = f"{error}, which shardkit does not read; export the task as 'COCO 1.0' with its images"
         raise DataError(msg) from None
-    names = [image.name for image in first if image.name]
-    if not names:
+    with_image = [image for image in first if image.image]
+    if not with_image:
         msg = f"{url}: the file names no image; export the task as 'COCO 1.0' with its images"
         raise DataError(msg)
-    if not any(image.objects or image.problems for image in first) and any(TAG in image.left_out for image in first):
+    if not any(image.objects or image.problems for image in first) and any(TAGS in image.left_out for image in first):
         msg = (
             f"{url}: the file has tags of whole images and no boxes; export the task as 'ImageNet 1.0' with its images"
         )
         raise DataError(msg)
     places = image_places(folder, path, options, may_leave=may_leave)
     for with_subset in (False, True):
-        texts = [_name(image, with_subset=with_subset) for image in first if image.name]
-        if located := find_paths(texts, places):
-            return located[0], CvatFile(path, located[1], with_subset)
-    msg = (
-        f"{url}: its first image {shown_paths(names)} is not in {places[0][0].url}, nor in a folder near it; give "
-        "the folder that the images are in with --root, or export the task with its images"
-    )
+        if located := find_paths([image.path(with_subset=with_subset) for image in with_image], places):
+            return located[0], CvatFile(path, located[1], None, with_subset)
+    why = not_near(url, [with_image[0].image], places)
+    msg = f"{why}; give the folder that the images are in with --root, or export the task with its images"
     raise DataError(msg)

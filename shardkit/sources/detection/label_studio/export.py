@@ -7,16 +7,17 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import BinaryIO
 
-from shardkit.errors import DataError, SpecialFileError
+from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.sources.commands import Command, refusal
-from shardkit.sources.detection.image_paths import ImagePaths, find_paths, image_places, shown_paths
+from shardkit.sources.detection.annotation_files import AnnotationFile, read_records
+from shardkit.sources.detection.image_paths import find_paths, image_places, not_near
 from shardkit.sources.detection.label_studio.regions import choices_of, has_box, is_region
 from shardkit.sources.detection.label_studio.tasks import Task, image_path, parse_task
 from shardkit.sources.json_stream import top_level_items
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import children
-from shardkit.storage import Folder, os_errors_as
+from shardkit.sources.walking import files_in, read_head
+from shardkit.storage import Folder
 
 _HEAD = 1 << 16  # 64 KiB that are read to recognise a file
 _TRIED = 8  # JSON files that are tested
@@ -30,53 +31,39 @@ _DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Export:
+class Export(AnnotationFile):
     """An export.
 
     Attributes:
-        path: The file.
-        paths: How image paths become keys.
         without_prefix: Whether the images are there without the digits that Label Studio adds to uploaded files.
         control: The control whose choices are the classes; None for boxes.
         has_several: Whether an image may have several classes.
     """
 
-    path: str
-    paths: ImagePaths
     without_prefix: bool
     control: str | None
     has_several: bool
 
-    def key(self, task: Task) -> str:
-        """Return the key of a task's image; see ImagePaths.key."""
-        return self.paths.key(image_path(task.image, without_prefix=self.without_prefix))
-
 
 def is_export(folder: Folder, path: str) -> bool:
     """Return whether a file is a JSON export of Label Studio, judging by its beginning."""
-    try:
-        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
-            head: bytes = file.read(_HEAD)
-    except SpecialFileError:
-        return False
+    head = read_head(folder, path, _HEAD) or b""
     is_list = head.removeprefix(b"\xef\xbb\xbf").lstrip().startswith(b"[")
     return is_list and any(all(key.search(head) for key in keys) for keys in _KEYS)
 
 
 def find_exports(folder: Folder) -> list[str]:
     """Return the names of the exports in a folder."""
-    names = [one.name for one in children(folder) if not one.is_folder and one.name.lower().endswith(".json")]
-    return [name for name in names[:_TRIED] if is_export(folder, name)]
+    return [name for name in files_in(folder, "", ".json")[:_TRIED] if is_export(folder, name)]
 
 
-def read_tasks(file: BinaryIO, url: str) -> Iterator[Task | int]:
-    """Yield the tasks of an export, and the numbers of the records that are none.
+def read_tasks(file: BinaryIO, url: str) -> Iterator[Task]:
+    """Yield the tasks of an export.
 
     Raises:
         DataError: The file is not JSON.
     """
-    for number, (_, record) in enumerate(top_level_items(file, url, _DECODER), 1):
-        yield parse_task(record, number) or number
+    return (parse_task(record, number) for number, (_, record) in enumerate(top_level_items(file, url, _DECODER), 1))
 
 
 def open_export(folder: Folder, path: str, options: SourceOptions, *, may_leave: bool) -> tuple[Folder, Export]:
@@ -93,8 +80,7 @@ def open_export(folder: Folder, path: str, options: SourceOptions, *, may_leave:
         CallError: Several controls have choices.
     """
     url = f"{folder.url}/{path}"
-    with os_errors_as("read", url), folder.open(path) as file:
-        tasks = [task for task in islice(read_tasks(file, url), _FIRST) if isinstance(task, Task)]
+    tasks = list(islice(read_records(folder, path, read_tasks), _FIRST))
     control = _control(url, tasks, options)
     several = control is not None and any(len(choices_by(task, control)) > 1 for task in tasks)
     with_image = [task.image for task in tasks if task.image]
@@ -105,11 +91,9 @@ def open_export(folder: Folder, path: str, options: SourceOptions, *, may_leave:
     for without_prefix in (False, True):
         texts = [image_path(text, without_prefix=without_prefix) for text in with_image]
         if found := find_paths(texts, places):
-            return found[0], Export(path, found[1], without_prefix, control, several)
-    msg = (
-        f"{url}: its first image {shown_paths(with_image)} is not in {places[0][0].url}, nor in a folder near it: "
-        "this export has no images; give their folder with --root, or export 'COCO with images'"
-    )
+            return found[0], Export(path, found[1], None, without_prefix, control, several)
+    why = not_near(url, with_image, places)
+    msg = f"{why}: this export has no images; give their folder with --root, or export 'COCO with images'"
     raise DataError(msg)
 
 
@@ -140,7 +124,7 @@ def _control(url: str, tasks: list[Task], options: SourceOptions) -> str | None:
     return next(iter(controls))
 
 
-def choices_by(task: Task, control: str) -> list[str]:
+def choices_by(task: Task, control: str | None) -> list[str]:
     """Return the choices that a control gives a task's image, each once."""
     found = [one for result in task.results if result.control == control for one in choices_of(result.value)]
     return list(dict.fromkeys(found))

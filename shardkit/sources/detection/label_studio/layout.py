@@ -14,6 +14,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_LABEL, NO_LABEL
 from shardkit.sources.commands import Command, refusal
+from shardkit.sources.detection.annotation_files import ImageRecords, read_records
 from shardkit.sources.detection.label_studio.export import (
     Export,
     choices_by,
@@ -22,15 +23,9 @@ from shardkit.sources.detection.label_studio.export import (
     open_export,
     read_tasks,
 )
-from shardkit.sources.detection.label_studio.regions import (
-    has_box,
-    image_size,
-    is_region,
-    is_turned,
-    read_regions,
-)
-from shardkit.sources.detection.label_studio.tasks import Task
-from shardkit.sources.detection.rows import detection_schema, image_row
+from shardkit.sources.detection.label_studio.regions import has_box, is_region, is_turned, read_regions
+from shardkit.sources.detection.label_studio.tasks import Task, image_path
+from shardkit.sources.detection.rows import annotated_rows, detection_schema, image_row
 from shardkit.sources.listing import (
     LABEL_NAMES,
     LINE,
@@ -38,121 +33,93 @@ from shardkit.sources.listing import (
     MAX_OBJECTS,
     UNMEASURED,
     BadRecord,
-    Listing,
     ListingRow,
     RecordProblem,
-    Source,
-    batched,
     count_skipped,
     encodable_path,
     rejected_row,
 )
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.unlisted import count_unlisted
-from shardkit.sources.unlisted_images import UnlistedImages
+from shardkit.sources.unlisted_images import images_count
 from shardkit.sources.walking import join
-from shardkit.storage import Entry, Folder, os_errors_as
+from shardkit.storage import Folder
 
 __all__ = ["LabelStudio", "has_label_studio", "is_export", "open_label_studio"]
 
-_UNANNOTATED = "tasks that nobody annotated"
-_OTHERS = "further annotations of a task"
-_WITHOUT_BOX = "regions without box (brushes, key points)"
-
 
 @dataclass(frozen=True, slots=True)
-class LabelStudio(Source):
+class LabelStudio(ImageRecords[Export, Task]):
     """An export of Label Studio.
 
     Attributes:
         folder: The folder that keys start at.
         files_folder: The folder of the export.
-        export: The export.
+        files: The export.
     """
 
     folder: Folder
     files_folder: Folder
-    export: Export
+    files: tuple[Export]
+
+    layout = "Label Studio"
+    record_noun = "task"
 
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
-        if self.export.control is None:
+        [export] = self.files
+        if export.control is None:
             return pa.schema([*detection_schema(()), LINE])
-        return pa.schema([*LISTING_SCHEMA, *([LABEL_NAMES] if self.export.has_several else []), LINE])
-
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return "Label Studio"
+        return pa.schema([*LISTING_SCHEMA, *([LABEL_NAMES] if export.has_several else []), LINE])
 
     def describe(self) -> str:
         """See Source."""
-        control = self.export.control
-        what = "regions as boxes" if control is None else f"the choices of {control!r} as classes"
-        remark = ", names without the digits of uploads" if self.export.without_prefix else ""
-        images = join(self.folder.url, self.export.paths.place)
+        [export] = self.files
+        what = "regions as boxes" if export.control is None else f"the choices of {export.control!r} as classes"
+        remark = ", names without the digits of uploads" if export.without_prefix else ""
+        images = join(self.folder.url, export.paths.place)
         return (
-            f"{self.files_folder.url}: read {what} from {printable(self.export.path)}, with the images in {images}"
-            f"{self.export.paths.remark()}{remark}"
+            f"{self.files_folder.url}: read {what} from {printable(export.path)}, with the images in {images}"
+            f"{export.paths.remark()}{remark}"
         )
 
-    def parts(self) -> list[bool | UnlistedImages]:
-        """Return one part for the export, and one for the images that it does not name."""
-        return [UnlistedImages(), True]
+    def records(self, file: Export) -> Iterator[Task]:
+        """See ImageRecords."""
+        return read_records(self.files_folder, file.path, read_tasks)
 
-    def list_part(self, part: bool | UnlistedImages, batch_rows: int) -> Iterator[Listing]:  # noqa: FBT001
-        """See Source; in the file's order."""
-        skipped: dict[str, int] = {}
-        if isinstance(part, UnlistedImages):
-            if count := count_unlisted(self.folder, self._keys()):
-                skipped[f"{'image' if count == 1 else 'images'} that {printable(self.export.path)} does not name"] = (
-                    count
-                )
-            yield from batched(self.schema, (), batch_rows, skipped)
+    def key(self, file: Export, record: Task) -> str:
+        """See ImageRecords."""
+        if not record.is_task:
+            raise BadRecord(BAD_ANNOTATION, "it is not a task of Label Studio")
+        return file.paths.key(image_path(record.image, without_prefix=file.without_prefix))
+
+    def count_unlisted(self) -> dict[str, int]:
+        """See CountingSource; images next to those that the export names."""
+        [export] = self.files
+        return images_count(
+            count_unlisted(self.folder, self.keys(export)), f"that {printable(export.path)} does not name"
+        )
+
+    def image_rows(self, file: Export, record: Task, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """See ImageRecords; a task that nobody annotated gives none."""
+        if not record.is_annotated:
+            count_skipped(skipped, "tasks that nobody annotated")
             return
-        rows = (row for task in self._tasks() for row in self._rows(task, skipped))
-        yield from batched(self.schema, rows, batch_rows, skipped)
+        if record.num_others:
+            count_skipped(skipped, "further annotations of a task", record.num_others)
+        yield from ImageRecords.image_rows(self, file, record, skipped)
 
-    def _tasks(self) -> Iterator[Task | int]:
-        url = f"{self.files_folder.url}/{self.export.path}"
-        with os_errors_as("read", url), self.files_folder.open(self.export.path) as file:
-            yield from read_tasks(file, url)
-
-    def _keys(self) -> Iterator[str]:
-        for task in self._tasks():
-            if isinstance(task, Task):
-                try:
-                    yield self.export.key(task)
-                except BadRecord:
-                    continue
-
-    def _rows(self, task: Task | int, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        number = task if isinstance(task, int) else task.number
-        name = f"{encodable_path(self.export.path)}, task {number}"
-        if isinstance(task, int):
-            yield rejected_row(RecordProblem(name, BAD_ANNOTATION, "it is not a task of Label Studio"), None)
+    def record_rows(self, file: Export, record: Task, key: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """See ImageRecords."""
+        name = f"{encodable_path(file.path)}, task {record.number}"
+        if file.control is not None:
+            yield _class_row(file, record, key, name)
             return
-        if not task.is_annotated:
-            count_skipped(skipped, _UNANNOTATED)
-            return
-        if task.num_others:
-            count_skipped(skipped, _OTHERS, task.num_others)
-        try:
-            key = self.export.key(task)
-        except BadRecord as error:
-            yield rejected_row(RecordProblem(name, error.reason, str(error)), None)
-            return
-        if self.export.control is None:
-            yield from self._boxes(task, key, name, skipped)
-        else:
-            yield self._class(task, key, name, self.export.control)
-
-    def _boxes(self, task: Task, key: str, name: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
-        regions = [result for result in task.results if is_region(result.value)]
+        regions = [result for result in record.results if is_region(result.value)]
         with_box = [result for result in regions if has_box(result.value)]
         if len(with_box) < len(regions):
-            count_skipped(skipped, _WITHOUT_BOX, len(regions) - len(with_box))
+            count_skipped(skipped, "regions without box (brushes, key points)", len(regions) - len(with_box))
         message = ""
         if len(with_box) > MAX_OBJECTS:
             message = f"{name} has {len(with_box):,} regions, more than {MAX_OBJECTS:,}; split the image into tiles"
@@ -160,26 +127,22 @@ class LabelStudio(Source):
             message = f"{name}: the image was turned in Label Studio; turn the file itself, and label it again"
         if message:
             problem = RecordProblem(key, BAD_ANNOTATION, message)
-            yield rejected_row(problem, None)._replace(extra=(None, None, None, task.number))
+            yield rejected_row(problem, None)._replace(extra=(None, None, None, record.number))
             return
-        size = image_size(with_box)
-        found = list(read_regions(with_box, size, name))
-        objects = [one for one in found if isinstance(one, dict)]
-        row = image_row(key, None, Entry(key, is_folder=False, num_bytes=UNMEASURED, mtime_ns=0), objects, size)
-        yield row._replace(extra=(*row.extra, task.number))
-        for one in found:
-            if isinstance(one, RecordProblem):
-                yield rejected_row(one._replace(message=f"{one.message}; the image is kept"), None)
+        found = read_regions(with_box, f"task {record.number}")
+        row = image_row(key, None, None, found.objects, found.size, record.number)
+        yield from annotated_rows(row, found, file.path, skipped)
 
-    def _class(self, task: Task, key: str, name: str, control: str) -> ListingRow:
-        labels = choices_by(task, control)
-        if self.export.has_several:
-            return ListingRow(key, None, None, UNMEASURED, 0, extra=(labels, task.number))
-        if len(labels) == 1:
-            return ListingRow(key, None, labels[0], UNMEASURED, 0, extra=(task.number,))
-        message = f"{name} has {len(labels) or 'no'} choices of {control!r}; choose one"
-        problem = RecordProblem(key, BAD_LABEL if labels else NO_LABEL, message)
-        return rejected_row(problem, None)._replace(extra=(task.number,))
+
+def _class_row(file: Export, task: Task, key: str, name: str) -> ListingRow:
+    labels = choices_by(task, file.control)
+    if file.has_several:
+        return ListingRow(key, None, None, UNMEASURED, 0, extra=(labels, task.number))
+    if len(labels) == 1:
+        return ListingRow(key, None, labels[0], UNMEASURED, 0, extra=(task.number,))
+    message = f"{name} has {len(labels) or 'no'} choices of {file.control!r}; choose one"
+    problem = RecordProblem(key, BAD_LABEL if labels else NO_LABEL, message)
+    return rejected_row(problem, None)._replace(extra=(task.number,))
 
 
 def has_label_studio(folder: Folder) -> bool:
@@ -210,4 +173,4 @@ def open_label_studio(folder: Folder, options: SourceOptions, path: str | None =
         commands = [Command(f"{folder.url}/{name}", (), f"the tasks of {name}") for name in found]
         raise refusal(f"{folder.url}: {len(found)} exports of Label Studio may be the source", commands)
     root, export = open_export(folder, found[0], options, may_leave=path is not None)
-    return LabelStudio(root, folder, export)
+    return LabelStudio(root, folder, (export,))

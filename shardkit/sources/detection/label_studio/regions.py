@@ -1,12 +1,12 @@
 """Read the regions of a task as boxes. Coordinates are percent of the image's sides."""
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
 from shardkit.sources.detection.label_studio.tasks import Result
-from shardkit.sources.detection.rows import Object, encodable
+from shardkit.sources.detection.rows import Annotation, encodable
 from shardkit.sources.listing import RecordProblem
 
 CHOICES = "choices"
@@ -41,7 +41,7 @@ def choices_of(value: dict[str, Any]) -> list[str]:
     return [encodable(one.strip()) for one in given if isinstance(one, str) and one.strip()]
 
 
-def image_size(results: Iterable[Result]) -> tuple[int, int]:
+def _image_size(results: Iterable[Result]) -> tuple[int, int]:
     """Return the width and height in pixels that the regions refer to; (0, 0) if they do not say."""
     for result in results:
         width, height = result.value.get("original_width"), result.value.get("original_height")
@@ -55,15 +55,15 @@ def is_turned(results: Iterable[Result]) -> bool:
     return any(result.value.get("image_rotation") not in {None, 0} for result in results)
 
 
-def read_regions(results: Iterable[Result], size: tuple[int, int], name: str) -> Iterator[Object | RecordProblem]:
-    """Yield an object for each label of each region, or what is wrong with it.
+def read_regions(results: Sequence[Result], name: str) -> Annotation:
+    """Return an object for each label of each region, and what is wrong with others.
 
     Args:
-        results: Results with areas.
-        size: The image's width and height in pixels; (0, 0) if unknown: then boxes are fractions of its sides.
-        name: Name of the task in messages.
+        results: Results with areas. If they do not give the image's size, boxes are fractions of its sides.
+        name: Name of the task in its file.
     """
-    results = list(results)
+    size = _image_size(results)
+    found = Annotation(size=size)
     # <Labels> with <Rectangle>: the same region twice, once without labels.
     labelled = {result.region for result in results if labels_of(result.value)}
     for number, result in enumerate(results, 1):
@@ -71,14 +71,16 @@ def read_regions(results: Iterable[Result], size: tuple[int, int], name: str) ->
         where = f"{name}, region {number}"
         if not labels:
             if result.region not in labelled:
-                yield RecordProblem(where, BAD_ANNOTATION, "it has no label; add its class, or remove it")
+                message = "it has no label; add its class, or remove it"
+                found.problems.append(RecordProblem(where, BAD_ANNOTATION, message))
             continue
         box = _box(result.value, size)
         if not all(map(math.isfinite, box)):
-            yield RecordProblem(where, BAD_BOX, "its coordinates must be finite numbers; correct or remove it")
+            message = "its coordinates must be finite numbers; correct or remove it"
+            found.problems.append(RecordProblem(where, BAD_BOX, message))
             continue
-        for label in labels:
-            yield {"bbox": box, "label_name": label, "name": f"region {number}"}
+        found.objects += [{"bbox": box, "label_name": label, "name": f"region {number}"} for label in labels]
+    return found
 
 
 def _box(value: dict[str, Any], size: tuple[int, int]) -> list[float]:

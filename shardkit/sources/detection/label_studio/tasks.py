@@ -36,6 +36,7 @@ class Task:
         results: The results of the annotation that counts.
         num_others: Number of further annotations of the same task.
         is_annotated: Whether somebody annotated the task.
+        is_task: Whether the record is a task at all.
     """
 
     number: int
@@ -43,15 +44,16 @@ class Task:
     results: list[Result] = field(default_factory=list)
     num_others: int = 0
     is_annotated: bool = False
+    is_task: bool = True
 
 
-def parse_task(record: Any, number: int) -> Task | None:
-    """Return a task; None if the record is none.
+def parse_task(record: Any, number: int) -> Task:
+    """Return a task.
 
     If several people annotated an image, the annotation marked as ground truth counts, else the first.
     """
     if not isinstance(record, dict):
-        return None
+        return Task(number, "", is_annotated=True, is_task=False)
     annotations = record.get("annotations", record.get("completions"))
     if isinstance(annotations, list):
         data = record.get("data")

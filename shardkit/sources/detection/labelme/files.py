@@ -5,11 +5,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from shardkit.errors import SpecialFileError
 from shardkit.naming import relative_path_problem, split_of_folder
-from shardkit.sources.listing import IMAGE_ENDINGS, ending
-from shardkit.sources.walking import children, files_below, folders_in, join, parent_of
-from shardkit.storage import Entry, Folder, os_errors_as
+from shardkit.sources.detection.paired_files import GroupFiles
+from shardkit.sources.listing import IMAGE_ENDINGS, count_skipped, ending
+from shardkit.sources.walking import children, files_below, files_in, folders_in, join, parent_of, read_head
+from shardkit.storage import Entry, Folder
 
 _HEAD = 1 << 16  # 64 KiB: `shapes` comes before the image's bytes
 _KEYS = (re.compile(rb'"shapes"\s*:\s*\['), re.compile(rb'"(version|flags|imagePath|imageData|imageHeight)"\s*:'))
@@ -20,11 +20,7 @@ _IMAGE_FOLDERS = ("images", "JPEGImages", "imgs", "img", "image")
 
 def is_labelme_file(folder: Folder, path: str) -> bool:
     """Return whether a file is Labelme's, judging by its beginning."""
-    try:
-        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
-            head: bytes = file.read(_HEAD)
-    except SpecialFileError:
-        return False
+    head = read_head(folder, path, _HEAD) or b""
     return head.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") and all(key.search(head) for key in _KEYS)
 
 
@@ -46,31 +42,7 @@ def _places(folder: Folder) -> Iterator[str]:
 
 
 def _has_files(folder: Folder, path: str) -> bool:
-    names = [one.name for one in children(folder, path) if not one.is_folder and ending(one.name) == ".json"]
-    return any(is_labelme_file(folder, join(path, name)) for name in names[:_TRIED])
-
-
-@dataclass(frozen=True, slots=True)
-class Walked:
-    """The files of a source: JSON files and images with their paths, sorted by folder; counts of others by ending."""
-
-    jsons: list[tuple[str, Entry]]
-    images: list[str]
-    skipped: dict[str, int]
-
-
-def walk(folder: Folder) -> Walked:
-    """List all files of a source."""
-    walked = Walked([], [], {})
-    for path, entry in files_below(folder, ""):
-        kind = ending(entry.name)
-        if kind == ".json":
-            walked.jsons.append((path, entry))
-        elif kind in IMAGE_ENDINGS:
-            walked.images.append(path)
-        else:
-            walked.skipped[kind] = walked.skipped.get(kind, 0) + 1
-    return walked
+    return any(is_labelme_file(folder, one) for one in files_in(folder, path, ".json")[:_TRIED])
 
 
 @dataclass(slots=True)
@@ -116,6 +88,29 @@ class ImageFinder:
             entries = children(self.folder, path)
             self._listed[path] = {one.name: one for one in entries if ending(one.name) in IMAGE_ENDINGS}
         return self._listed[path]
+
+
+@dataclass(slots=True)
+class LabelmeFiles(GroupFiles[str, tuple[str, Entry]]):
+    """The files of a source: its pairs are the JSON files with their paths, sorted by folder; paths of the images."""
+
+    finder: ImageFinder = field(kw_only=True)
+    images: list[str] = field(default_factory=list)
+
+
+def walk(folder: Folder) -> LabelmeFiles:
+    """List all files of a source."""
+    jsons, files = [], LabelmeFiles("", "", finder=ImageFinder(folder))
+    for path, entry in files_below(folder, ""):
+        kind = ending(entry.name)
+        if kind == ".json":
+            jsons.append((path, entry))
+        elif kind in IMAGE_ENDINGS:
+            files.images.append(path)
+        else:
+            count_skipped(files.skipped, kind)
+    files.pairs, files.num_parsed, files.num_files = jsons, len(jsons), len(jsons)
+    return files
 
 
 def _image_folders(place: str) -> list[str]:

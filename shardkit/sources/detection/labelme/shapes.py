@@ -6,38 +6,28 @@ parts of one object, as in Labelme's own conversion to COCO.
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
-from shardkit.sources.detection.rows import Object, encodable
-from shardkit.sources.listing import MAX_OBJECTS, RecordProblem
+from shardkit.sources.detection.rows import Annotation, Object, encodable
+from shardkit.sources.listing import MAX_OBJECTS, RecordProblem, count_skipped
 
-MAX_BYTES = 64 << 20  # 64 MiB: the file may hold the image itself
 IGNORED = "__ignore__"  # Labelme's label of regions without label
 _WITHOUT_AREA = frozenset({"point", "points", "line", "linestrip"})
+_LEFT_OUT = "shapes without area (points, lines) or to be ignored"
 _MAX_SIDE = 2**31
 
 
 @dataclass(slots=True)
-class LabelmeImage:
+class LabelmeImage(Annotation):
     """Content of a file.
 
     Attributes:
-        image_path: The image's path as written, with '/'; '' if there is none.
-        size: Width and height in pixels; None if the file has none.
-        objects: Fields of each good object.
-        problems: The bad shapes; the key is the shape's name.
-        num_left_out: Number of shapes without area, and of ignored regions.
         has_flags: Whether a flag of the whole image is set.
         has_image: Whether the file holds the image's bytes.
     """
 
-    image_path: str
-    size: tuple[int | None, int | None]
-    objects: list[Object] = field(default_factory=list)
-    problems: list[RecordProblem] = field(default_factory=list)
-    num_left_out: int = 0
     has_flags: bool = False
     has_image: bool = False
 
@@ -58,7 +48,7 @@ def parse_labelme(data: bytes) -> LabelmeImage | str:
     path, flags = record.get("imagePath"), record.get("flags")
     width, height = _pixels(record.get("imageWidth")), _pixels(record.get("imageHeight"))
     image = LabelmeImage(
-        image_path=encodable(path).replace("\\", "/") if isinstance(path, str) else "",
+        image=encodable(path).replace("\\", "/") if isinstance(path, str) else "",
         size=(width, height) if width and height else (None, None),
         has_flags=isinstance(flags, dict) and any(value is True for value in flags.values()),
         has_image=bool(record.get("imageData")),
@@ -77,7 +67,7 @@ def _add_shape(image: LabelmeImage, groups: dict[tuple[str, str], Object], shape
         return
     kind = shape.get("shape_type") or "polygon"  # files of old versions have polygons only
     if kind in _WITHOUT_AREA or label == IGNORED:
-        image.num_left_out += 1
+        count_skipped(image.left_out, _LEFT_OUT)
         return
     points = _points(shape.get("points"))
     outline = None if points is None else _outline(str(kind), points)

@@ -1,36 +1,17 @@
 """Parse a Pascal VOC file: the objects of one image."""
 
 import math
-from dataclasses import dataclass
 from xml.etree.ElementTree import Element, ParseError  # for their names only; defusedxml parses
 
 from defusedxml.common import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_BOX
-from shardkit.sources.detection.rows import Object
+from shardkit.sources.detection.rows import Annotation, Size
 from shardkit.sources.listing import MAX_OBJECTS, RecordProblem
 
-MAX_BYTES = 16 << 20  # 16 MiB: about 40,000 objects
 _MAX_TAGS = 24 * MAX_OBJECTS  # an ordinary object has 20; as elements these take about 100 MiB
 _SIDES = ("ymin", "xmin", "ymax", "xmax")
-
-
-@dataclass(frozen=True, slots=True)
-class Annotation:
-    """Content of a file.
-
-    Attributes:
-        filename: File name of the image, without folders; '' if the file has none.
-        size: Width and height in pixels; None if the file has none.
-        objects: Fields of each good object.
-        problems: The bad objects; the key is the object's name.
-    """
-
-    filename: str
-    size: tuple[int | None, int | None]
-    objects: list[Object]
-    problems: list[RecordProblem]
 
 
 def parse_annotation(data: bytes) -> Annotation | str:
@@ -38,8 +19,6 @@ def parse_annotation(data: bytes) -> Annotation | str:
 
     Document types and entities are refused: a small file could expand to gigabytes, or open other files.
     """
-    if len(data) > MAX_BYTES:
-        return f"it has {len(data):,} bytes, more than {MAX_BYTES:,}"
     if (num_tags := data.count(b"<")) > _MAX_TAGS:
         return f"it has {num_tags:,} tags, more than {_MAX_TAGS:,}; an image has at most {MAX_OBJECTS:,} objects"
     try:
@@ -55,7 +34,7 @@ def parse_annotation(data: bytes) -> Annotation | str:
     found = root.findall("object")
     if len(found) > MAX_OBJECTS:
         return f"it has {len(found):,} objects, more than {MAX_OBJECTS:,}; split the image into tiles"
-    annotation = Annotation(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root), [], [])
+    annotation = Annotation(_text(root, "filename").replace("\\", "/").rpartition("/")[2], _size(root))
     for number, one in enumerate(found, 1):
         _add_object(annotation, one, f"object {number}")
     return annotation
@@ -86,7 +65,7 @@ def _add_object(annotation: Annotation, one: Element, name: str) -> None:
     )
 
 
-def _size(root: Element) -> tuple[int | None, int | None]:
+def _size(root: Element) -> Size:
     size = root.find("size")
     width, height = _number(size, "width"), _number(size, "height")
     # LabelImg writes 0 for images that it could not open.

@@ -3,13 +3,13 @@
 import posixpath
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from shardkit.errors import SpecialFileError
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.listing import IMAGE_ENDINGS, count_skipped, ending
-from shardkit.sources.walking import children, folders_in, is_folder, join
+from shardkit.sources.detection.paired_files import FolderPair, StemFiles
+from shardkit.sources.listing import ending
+from shardkit.sources.walking import children, folders_in, is_folder, join, read_head
 from shardkit.storage import Entry, Folder, os_errors_as
 
 _HEAD = 4096  # bytes that are read to recognise a file; <annotation> is the first element
@@ -29,39 +29,20 @@ class ListEntry(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class VocFolder:
-    """A folder of XML files and the folder of their images.
+class VocFolder(FolderPair):
+    """A folder of XML files and the folder of their images, with the path of the split lists or None."""
 
-    Attributes:
-        annotations: Path of the XML files.
-        images: Path of the images; the same if they are in one folder.
-        lists: Path of the split lists; None for none.
-        split: The split of all these images, if a folder's name gives it.
-    """
-
-    annotations: str
-    images: str
-    lists: str | None
-    split: str | None
+    lists: str | None = None
 
 
 def is_voc(folder: Folder) -> bool:
     """Return whether a folder has Pascal VOC annotations, judging by names and the start of one file."""
     for found, entries in _listed(folder):
         for entry in entries:
-            if _is_xml(entry) and (head := _head(folder, join(found.annotations, entry.name))) is not None:
+            # A special file is rejected when it is listed.
+            if _is_xml(entry) and (head := read_head(folder, join(found.annotations, entry.name), _HEAD)) is not None:
                 return _ANNOTATION.search(head) is not None
     return False
-
-
-def _head(folder: Folder, path: str) -> bytes | None:
-    """Return the first bytes of a file; None if it is a special file, which is rejected when it is listed."""
-    try:
-        with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
-            head: bytes = file.read(_HEAD)
-    except SpecialFileError:
-        return None
-    return head
 
 
 def find_folders(folder: Folder) -> list[VocFolder]:
@@ -78,12 +59,8 @@ def _listed(folder: Folder) -> Iterator[tuple[VocFolder, list[Entry]]]:
             continue  # lists name stems without folders
         for entry in entries:
             if entry.is_folder and is_folder(folder, join(found.images, entry.name)):
-                inner = VocFolder(
-                    join(found.annotations, entry.name),
-                    join(found.images, entry.name),
-                    None,
-                    split_of_folder(entry.name) or found.split,
-                )
+                images, annotations = join(found.images, entry.name), join(found.annotations, entry.name)
+                inner = VocFolder(images, annotations, split_of_folder(entry.name) or found.split)
                 yield inner, children(folder, inner.annotations)
 
 
@@ -98,8 +75,8 @@ def _places(folder: Folder) -> Iterator[VocFolder]:
     own = [found for base in bases if (found := _voc_folder(folder, base))]
     yield from own
     if not own:
-        yield from (VocFolder(name, name, None, split_of_folder(name)) for name in names if split_of_folder(name))
-        yield VocFolder("", "", None, None)
+        yield from (VocFolder(name, name, split_of_folder(name)) for name in names if split_of_folder(name))
+        yield VocFolder("", "", None)
 
 
 def _voc_folder(folder: Folder, base: str) -> VocFolder | None:
@@ -109,9 +86,8 @@ def _voc_folder(folder: Folder, base: str) -> VocFolder | None:
         return None
     lists = join(base, names.get("imagesets", "ImageSets"), "Main")
     split = split_of_folder(posixpath.basename(base)) if base else None
-    return VocFolder(
-        join(base, names["annotations"]), join(base, images[0]), lists if is_folder(folder, lists) else None, split
-    )
+    annotations = join(base, names["annotations"])
+    return VocFolder(join(base, images[0]), annotations, split, lists if is_folder(folder, lists) else None)
 
 
 def _is_xml(entry: Entry) -> bool:
@@ -119,43 +95,18 @@ def _is_xml(entry: Entry) -> bool:
 
 
 @dataclass(slots=True)
-class VocFiles:
-    """Contents of a VocFolder, by stem.
+class VocFiles(StemFiles[VocFolder]):
+    """The files of a VocFolder, and the entries of its split lists by stem."""
 
-    Attributes:
-        annotations: XML files.
-        images: Image files, sorted.
-        skipped: Number of other files by ending.
-        folders: Paths of the folders in it.
-    """
+    lists: dict[str, list[ListEntry]] = field(default_factory=dict)
 
-    annotations: dict[str, Entry]
-    images: dict[str, list[Entry]]
-    skipped: dict[str, int]
-    folders: list[str]
+    def is_listed(self, stem: str) -> bool:
+        """Return whether a list names a stem, or there are no lists."""
+        return not self.lists or stem in self.lists
 
-    @property
-    def num_files(self) -> int:
-        """Number of XML files and images."""
-        return len(self.annotations) + sum(map(len, self.images.values()))
-
-
-def scan_files(folder: Folder, found: VocFolder) -> VocFiles:
-    """List the files of a VocFolder."""
-    files = VocFiles({}, {}, {}, [])
-    for path in dict.fromkeys((found.annotations, found.images)):
-        for entry in children(folder, path):
-            if entry.is_folder:
-                files.folders.append(join(path, entry.name))
-                continue
-            stem, kind = posixpath.splitext(entry.name)[0], ending(entry.name)
-            if path == found.annotations and kind == ".xml":
-                files.annotations[stem] = entry
-            elif path == found.images and kind in IMAGE_ENDINGS:
-                files.images.setdefault(stem, []).append(entry)
-            else:
-                count_skipped(files.skipped, kind)
-    return files
+    def split_of(self, stem: str) -> tuple[str | None, str | None]:
+        """Return the split of an image, and the message of NO_SPLIT if lists give it two."""
+        return split_in_lists(self.lists[stem]) if self.lists else (self.group.split, None)
 
 
 def read_lists(folder: Folder, path: str) -> dict[str, list[ListEntry]]:

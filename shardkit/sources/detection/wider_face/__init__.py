@@ -1,1 +1,1 @@
-"""WIDER FACE: a list of images and faces for each split. `faces` parses it, `layout` finds and lists."""
+"""WIDER FACE: a list of images and faces for each split."""

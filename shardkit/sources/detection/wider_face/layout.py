@@ -1,127 +1,169 @@
 """WIDER FACE: ``wider_face_split/wider_face_train_bbx_gt.txt`` with the images in ``WIDER_train/images/``.
 
-The one class is ``face``; the six attributes of a face are stored with it. ``WIDER_test`` has no faces; its images are
+A list has for each image its path, the number of faces, and a line per face:
+
+    0--Parade/0_Parade_marchingband_1_849.jpg
+    1
+    449 330 122 149 0 0 0 0 0 0
+
+A face is x, y, width, height in pixels, and six attributes, which are stored with it. An image without faces has the
+number 0 and, after it, one line of zeros. The one class is ``face``. ``WIDER_test`` has no faces; its images are
 counted as skipped.
 """
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable, relative_path_problem
 from shardkit.reject_reasons import BAD_ANNOTATION, BAD_NAME
-from shardkit.sources.detection.rows import detection_schema, image_row
-from shardkit.sources.detection.wider_face.faces import ATTRIBUTES, FACE, Faces, parse_faces
+from shardkit.sources.detection.annotation_files import AnnotationFile, ImageRecords
+from shardkit.sources.detection.image_paths import ImagePaths
+from shardkit.sources.detection.rows import Object, counted, detection_schema, image_row
 from shardkit.sources.listing import (
+    IMAGE_ENDINGS,
     LINE,
     MAX_OBJECTS,
-    UNMEASURED,
-    Listing,
+    BadRecord,
     ListingRow,
     RecordProblem,
-    Source,
-    batched,
     encodable_path,
+    ending,
     rejected_row,
 )
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.formats.lines import read_lines
+from shardkit.sources.tables.formats.lines import Line, read_lines
 from shardkit.sources.tables.unlisted import count_unlisted
-from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
+from shardkit.sources.unlisted_images import count_unlisted_images, images_count
 from shardkit.sources.walking import file_or_folder, folders_in, is_folder, join
-from shardkit.storage import Entry, Folder
+from shardkit.storage import Folder
 
-_SCHEMA = pa.schema([*detection_schema([pa.field(name, pa.int64()) for name in ATTRIBUTES]), LINE])
+_FACE = "face"
+_ATTRIBUTES = ("blur", "expression", "illumination", "invalid", "occlusion", "pose")
+_NUM_FIELDS = 4 + len(_ATTRIBUTES)
 _SPLITS = {"train": "train", "val": "validation"}
+_SHOWN = 80  # characters of a bad line
 
 
-@dataclass(frozen=True, slots=True)
-class FaceList:
-    """A list of faces, the folder of its images, and its split."""
+@dataclass(slots=True)
+class FaceImage:
+    """An image of a list: the line of its path, its path, its faces, and (line, what is wrong) of bad lines."""
 
+    number: int
     path: str
-    images: str
-    split: str
+    objects: list[Object] = field(default_factory=list)
+    problems: list[tuple[int, str]] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
-class WiderFace(Source):
+class WiderFace(ImageRecords[AnnotationFile, FaceImage]):
     """A source of WIDER FACE.
 
     Attributes:
         folder: Root of the source.
-        lists: The lists of faces.
+        files: The lists of faces.
     """
 
     folder: Folder
-    lists: tuple[FaceList, ...]
+    files: tuple[AnnotationFile, ...]
 
-    @property
-    def schema(self) -> pa.Schema:
-        """See Source."""
-        return _SCHEMA
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """See Source."""
-        return (FACE,)
-
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return "WIDER FACE"
+    layout = "WIDER FACE"
+    schema = pa.schema([*detection_schema([pa.field(name, pa.int64()) for name in _ATTRIBUTES]), LINE])
+    classes = (_FACE,)
+    record_noun = "line"
 
     def describe(self) -> str:
         """See Source."""
-        read = [f"{one.path} with the images in {one.images} as {one.split}" for one in self.lists]
-        return f"{self.folder.url}: read {'; '.join(read)}; one class, {FACE!r}"
+        read = [f"{one.path} with the images in {one.paths.place} as {one.split}" for one in self.files]
+        return f"{self.folder.url}: read {'; '.join(read)}; one class, {_FACE!r}"
 
-    def parts(self) -> list[FaceList | UnlistedImages]:
-        """Return one part for each list, and one for the images that no list names."""
-        return [UnlistedImages(), *self.lists]
+    def count_unlisted(self) -> dict[str, int]:
+        """See CountingSource; images in other folders, because `rows` counts those next to the images of a list."""
+        covered = {one.paths.place for one in self.files}
+        return count_unlisted_images(self.folder, "that no list of faces names", covered=covered)
 
-    def list_part(self, part: FaceList | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
-        """See Source; in the list's order."""
-        if isinstance(part, UnlistedImages):
-            covered = {one.images for one in self.lists}
-            skipped = count_unlisted_images(self.folder, "that no list of faces names", covered=covered)
-            yield from batched(_SCHEMA, (), batch_rows, skipped)
-            return
-        skipped = {}
-        if count := count_unlisted(self.folder, (join(part.images, image.path) for image in self._good(part))):
-            skipped[f"{'image' if count == 1 else 'images'} that {part.path} does not name"] = count
-        rows = (row for image in self._images(part) for row in _rows(part, image))
-        yield from batched(_SCHEMA, rows, batch_rows, skipped)
+    def rows(self, part: AnnotationFile, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """See CountingSource; in the list's order."""
+        skipped |= images_count(count_unlisted(self.folder, self.keys(part)), f"that {part.path} does not name")
+        for image in self.records(part):
+            if image.path:
+                yield from self.image_rows(part, image, skipped)
+            for line, what in image.problems:
+                message = encodable_path(f"{what}; correct the line, or download the list again")
+                yield rejected_row(RecordProblem(f"{part.path}, line {line}", BAD_ANNOTATION, message), part.split)
 
-    def _images(self, part: FaceList) -> Iterator[Faces]:
-        return parse_faces(read_lines(self.folder, part.path))
+    def records(self, file: AnnotationFile) -> Iterator[FaceImage]:
+        """See ImageRecords."""
+        return _parse_faces(read_lines(self.folder, file.path))
 
-    def _good(self, part: FaceList) -> Iterator[Faces]:
-        return (image for image in self._images(part) if image.path and not relative_path_problem(image.path))
+    def key(self, file: AnnotationFile, record: FaceImage) -> str:
+        """See ImageRecords."""
+        if why := relative_path_problem(record.path):
+            msg = f"the path {printable(record.path)!r} may not be followed: {why}; correct the line"
+            raise BadRecord(BAD_NAME, msg)
+        return join(file.paths.place, record.path)
 
-
-def _rows(part: FaceList, image: Faces) -> Iterator[ListingRow]:
-    if image.path:
-        key = join(part.images, image.path)
-        problem = None
-        if why := relative_path_problem(image.path):
-            message = f"the path {printable(image.path)!r} may not be followed: {why}; correct the line"
-            problem = RecordProblem(f"{part.path}, line {image.line}", BAD_NAME, message)
-        elif len(image.objects) > MAX_OBJECTS:
-            problem = RecordProblem(
-                key, BAD_ANNOTATION, f"{part.path} has more than {MAX_OBJECTS:,} faces of the image"
-            )
-        if problem:
-            yield rejected_row(problem, part.split)
+    def record_rows(
+        self, file: AnnotationFile, record: FaceImage, key: str, skipped: dict[str, int]
+    ) -> Iterator[ListingRow]:
+        """See ImageRecords."""
+        del skipped
+        if len(record.objects) > MAX_OBJECTS:
+            message = f"{file.path} has more than {MAX_OBJECTS:,} faces of the image"
+            yield rejected_row(RecordProblem(key, BAD_ANNOTATION, message), file.split)
         else:
-            entry = Entry(image.path, is_folder=False, num_bytes=UNMEASURED, mtime_ns=0)
-            row = image_row(key, part.split, entry, image.objects, (None, None))
-            yield row._replace(extra=(*row.extra, image.line))
-    for line, what in image.problems:
-        message = encodable_path(f"{what}; correct the line, or download the list again")
-        yield rejected_row(RecordProblem(f"{part.path}, line {line}", BAD_ANNOTATION, message), part.split)
+            yield image_row(key, file.split, None, record.objects, (None, None), record.number)
+
+
+def _parse_faces(lines: Iterable[Line]) -> Iterator[FaceImage]:
+    """Yield the images of a list; lines before the first path belong to an image with the path ''."""
+    image, wanted, num_seen = FaceImage(0, ""), 0, 0
+    for line in lines:
+        text = line.text.strip()
+        if not text:
+            continue
+        if line.problem is None and _is_path(text):
+            yield from _finished(image, wanted, num_seen)
+            image, wanted, num_seen = FaceImage(line.number, text), -1, 0
+        elif wanted < 0 and text.isascii() and text.isdecimal():
+            wanted = int(text[:_SHOWN])
+        else:
+            num_seen += 1
+            found = line.problem or _face(text)
+            if isinstance(found, str):
+                image.problems.append((line.number, found))
+            elif wanted != 0 and len(image.objects) <= MAX_OBJECTS:  # 0: the line of zeros
+                image.objects.append({**found, "name": f"line {line.number}"})
+    yield from _finished(image, wanted, num_seen)
+
+
+def _finished(image: FaceImage, wanted: int, num_seen: int) -> Iterator[FaceImage]:
+    if image.path and wanted < 0:
+        image.problems.append((image.number, "no number of faces follows the path"))
+    elif image.path and wanted != num_seen and not (wanted == 0 and num_seen <= 1):
+        image.problems.append(
+            (image.number, f"{counted(num_seen, 'face')} follow the path, but the count is {wanted:,}")
+        )
+    if image.path or image.problems:
+        yield image
+
+
+def _is_path(text: str) -> bool:
+    return ending(text) in IMAGE_ENDINGS
+
+
+def _face(text: str) -> Object | str:
+    fields = text.split()
+    if len(fields) != _NUM_FIELDS:
+        return f"{counted(len(fields), 'field')} in {text[:_SHOWN]!r}, where a face has {_NUM_FIELDS}"
+    try:
+        x, y, width, height = map(float, fields[:4])
+        attributes = dict(zip(_ATTRIBUTES, map(int, fields[4:]), strict=True))
+    except ValueError:
+        return f"{text[:_SHOWN]!r} has a field that is no number"
+    return {"bbox": [y, x, y + height, x + width], "label_name": _FACE, **attributes}
 
 
 def is_wider_face(folder: Folder) -> bool:
@@ -129,7 +171,7 @@ def is_wider_face(folder: Folder) -> bool:
     return bool(_find_lists(folder))
 
 
-def _find_lists(folder: Folder) -> tuple[FaceList, ...]:
+def _find_lists(folder: Folder) -> tuple[AnnotationFile, ...]:
     found = []
     names = folders_in(folder)
     for word, split in _SPLITS.items():
@@ -142,7 +184,7 @@ def _find_lists(folder: Folder) -> tuple[FaceList, ...]:
         # Some copies have the archive's folder twice.
         places = [join(top, "images"), join(top, top, "images"), top]
         if top in names and (images := next((place for place in places if is_folder(folder, place)), None)):
-            found.append(FaceList(path, images, split))
+            found.append(AnnotationFile(path, ImagePaths(images), split))
     return tuple(found)
 
 

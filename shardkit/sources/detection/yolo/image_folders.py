@@ -1,5 +1,16 @@
-"""Find YOLO's images, label files and class names."""
+"""Find YOLO's images, label files and class names.
 
+Darknet's obj.data, which CVAT exports as "YOLO 1.1", has the paths of the image lists and of the class names:
+
+    classes = 2
+    train = data/train.txt
+    names = data/obj.names
+    backup = backup/
+
+Paths start at the trainer's folder, often ``data/``, which is not in the export.
+"""
+
+import posixpath
 import re
 import shlex
 from collections.abc import Iterator
@@ -7,15 +18,25 @@ from dataclasses import dataclass
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable, split_of_folder
-from shardkit.sources.detection.yolo.darknet import darknet_data, darknet_paths, read_darknet
 from shardkit.sources.detection.yolo.data_yaml import base_of, base_outside, checked_names, read_yaml, resolve
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.walking import children, file_or_folder, folders_in, is_folder, join, read_label_file
+from shardkit.sources.walking import (
+    children,
+    file_or_folder,
+    files_in,
+    folders_in,
+    is_folder,
+    join,
+    read_head,
+    read_label_file,
+)
 from shardkit.storage import Folder, open_folder, os_errors_as
 
 _YAMLS = ("data.yaml", "data.yml", "dataset.yaml")
 _HEAD = 1 << 16  # 64 KiB that are read to recognise a YAML
 _MAX_NAMES_BYTES = 16 << 20  # 16 MiB
+_MAX_DARKNET_BYTES = 1 << 16  # 64 KiB
+_NAMES = "names"
 _KEYS = (re.compile(rb"^names\s*:", re.MULTILINE), re.compile(rb"^(train|val|test)\s*:", re.MULTILINE))
 _CLASS_FILES = ("classes.txt", "obj.names")
 IMAGES, LABELS = "images", "labels"
@@ -73,9 +94,8 @@ def find_yaml(folder: Folder) -> str | None:
     others = [name for name in names if name.lower().endswith((".yaml", ".yml"))]
     chosen = usual[:1] or (others if len(others) == 1 else [])
     for name in chosen:
-        with os_errors_as("read", f"{folder.url}/{name}"), folder.open(name) as file:
-            head: bytes = file.read(_HEAD)
-        if all(key.search(head) for key in _KEYS):
+        head = read_head(folder, name, _HEAD)
+        if head is None or all(key.search(head) for key in _KEYS):  # reading a special file names it
             return name
     return None
 
@@ -150,16 +170,36 @@ def read_source(folder: Folder, options: SourceOptions, yaml_path: str | None) -
     return root, source
 
 
-def _darknet(folder: Folder, data_path: str) -> YoloSource:
-    def exists(path: str) -> bool:
-        return file_or_folder(folder, path) is not None
+def darknet_data(folder: Folder) -> str | None:
+    """Return the name of a folder's only ``*.data`` file, if it has class names and image lists; else None."""
+    found = files_in(folder, "", ".data")
+    if len(found) != 1:
+        return None
+    keys = _read_darknet(folder, found[0]).keys()
+    return found[0] if _NAMES in keys and any(map(split_of_folder, keys)) else None
 
-    named_by, lists = darknet_paths(read_darknet(folder, data_path), folder.url, exists)
-    if named_by is None or not lists:
+
+def _read_darknet(folder: Folder, path: str) -> dict[str, str]:
+    with os_errors_as("read", f"{folder.url}/{path}"), folder.open(path) as file:
+        text = file.read(_MAX_DARKNET_BYTES).decode("utf-8-sig", "replace")
+    pairs = (line.partition("=") for line in text.split("\n") if "=" in line)
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
+def _darknet(folder: Folder, data_path: str) -> YoloSource:
+    def found(value: str) -> str | None:
+        # `resolve` tries every end of an absolute path: the dataset may have been moved.
+        path = f"/{posixpath.normpath(value)}"
+        return resolve(folder.url, "", path, lambda path: file_or_folder(folder, path) is not None) if value else None
+
+    values = _read_darknet(folder, data_path)
+    named_by = found(values.get(_NAMES, ""))
+    lists = [(split, found(value)) for key, value in values.items() if (split := split_of_folder(key))]
+    images = tuple(YoloImages(path, split, is_list=True) for split, path in lists if path)
+    if named_by is None or not images:
         what = "file of `names`" if named_by is None else "list of images"
         msg = f"{folder.url}/{data_path}: its {what} is not in {folder.url}; restore it, or correct the line"
         raise DataError(msg)
-    images = tuple(YoloImages(path, split, is_list=True) for split, path in lists)
     unlisted_clause = f"that the lists of {printable(data_path)} do not name"
     return YoloSource(_names_in(folder, named_by), images, named_by, unlisted_clause=unlisted_clause)
 

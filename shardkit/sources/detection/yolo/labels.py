@@ -1,20 +1,16 @@
 """Parse a YOLO label file: one object per line, a class and a box or polygon as fractions of the image's sides."""
 
-import math
 import re
 from collections.abc import Mapping
 
-from shardkit.sources.detection.rows import Object, counted
+from shardkit.sources.detection.rows import Object, counted, number_problem
 from shardkit.sources.listing import MAX_OBJECTS
 
-MAX_BYTES = 16 << 20  # 16 MiB for the labels of one image; polygons are long
 _MAX_LINE_BYTES = 1 << 20  # 1 MiB: a polygon of 50,000 corners
 _BOX = 5  # fields: class, centre x, centre y, width, height
 _SHORTEST_POLYGON = 7  # fields: class and three corners
 _SHOWN = 80  # characters of a bad line
 _INDEX = re.compile(r"([0-9]{1,9})(?:\.0*)?")  # numpy.savetxt writes a class as 0.0
-# float() also accepts 1_000, infinity and the digits of other scripts.
-_NUMBER = re.compile(r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]+)?")
 
 
 def too_many(data: bytes) -> str | None:
@@ -68,9 +64,8 @@ def _parse(fields: list[str], names: Mapping[int, str], num_keypoint_fields: int
             f"{counted(len(fields), 'field')}, where a box is {_BOX} (class, centre x, centre y, width, height), "
             "and a polygon a class and three or more pairs of x and y"
         )
-    for text in coordinates:
-        if not _NUMBER.fullmatch(text) or not math.isfinite(float(text)):
-            return f"{text[:_SHOWN]!r} is not a finite number"
+    if problem := number_problem(coordinates):
+        return problem
     values = [*map(float, coordinates)]
     if len(values) == _BOX - 1:
         x, y, width, height = values

@@ -8,75 +8,49 @@ folder is followed only with ``--root``: a file that comes with the data must no
 are counted as skipped.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import pyarrow as pa
 
 from shardkit.errors import DataError
 from shardkit.naming import printable
-from shardkit.reject_reasons import BAD_ANNOTATION, MISSING
-from shardkit.sources.detection.rows import detection_schema, image_row
-from shardkit.sources.detection.yolo.image_folders import (
-    YoloImages,
-    YoloSource,
-    is_yolo,
-    label_folder,
-    read_source,
-)
-from shardkit.sources.detection.yolo.labels import MAX_BYTES, parse_labels, too_many
-from shardkit.sources.detection.yolo.pairs import LabelFiles, labels_without_image, listed_images, missing_labels
-from shardkit.sources.listing import (
-    Listing,
-    ListingRow,
-    RecordProblem,
-    Source,
-    batched,
-    encodable_path,
-    rejected_row,
-    unicode_problem,
-)
+from shardkit.sources.detection.paired_files import PairedFiles
+from shardkit.sources.detection.rows import Annotation, detection_schema, rejected_file
+from shardkit.sources.detection.yolo.image_folders import YoloImages, YoloSource, is_yolo, label_folder, read_source
+from shardkit.sources.detection.yolo.labels import parse_labels, too_many
+from shardkit.sources.detection.yolo.pairs import YoloFiles, labels_without_image, missing_labels, scan_images
+from shardkit.sources.listing import ListingRow, rejected_row
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
-from shardkit.sources.visibility import refuse_other_count
-from shardkit.sources.walking import num_slices, parent_of, read_label_file, slice_bounds
+from shardkit.sources.unlisted_images import count_unlisted_images
+from shardkit.sources.walking import parent_of
 from shardkit.storage import Entry, Folder
 
 __all__ = ["Yolo", "is_yolo", "open_yolo"]
 
 # `segmentation`: [[x, y, …]] as JSON, fractions of the image's sides; '' for a box.
-_SCHEMA = detection_schema((pa.field("segmentation", pa.string()),))
+_OBJECT_FIELDS = (pa.field("segmentation", pa.string()),)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """A part of the source: a slice of a split's images, or with index -1 what has no image.
-
-    ``num_images`` is the number of images of the whole split that the driver counted.
-    """
-
-    images: YoloImages
-    index: int
-    num_slices: int
-    num_images: int
-
-
-@dataclass(frozen=True, slots=True)
-class Yolo(Source):
+class Yolo(PairedFiles[YoloImages, tuple[str, Entry]]):
     """A source of YOLO images and label files.
 
     Attributes:
         folder: The folder that all paths start at.
+        groups: Images of the splits.
         found: Images, classes and remarks.
+        names: Names of the classes by index.
     """
 
     folder: Folder
+    groups: tuple[YoloImages, ...]
     found: YoloSource
+    names: Mapping[int, str]
 
-    @property
-    def schema(self) -> pa.Schema:
-        """See Source."""
-        return _SCHEMA
+    layout = "YOLO"
+    schema = detection_schema(_OBJECT_FIELDS)
+    advice = "; correct the line, or remove it"
 
     @property
     def classes(self) -> tuple[str, ...]:
@@ -84,83 +58,60 @@ class Yolo(Source):
         return tuple(name for _, name in self.found.names)
 
     @property
-    def layout(self) -> str:
-        """See Source."""
-        return "YOLO"
+    def unlisted(self) -> str:
+        """See PairedFiles."""
+        return self.found.unlisted_clause
 
     def describe(self) -> str:
         """See Source."""
         read = [
             (printable(images.path) or "all images") + (f" as {images.split}" if images.split else "")
-            for images in self.found.images
+            for images in self.groups
         ]
         remarks = "".join(f"; note: {remark}" for remark in self.found.remarks)
         return f"{self.folder.url}: read {', '.join(read)}, classes of {printable(self.found.named_by)}{remarks}"
 
-    def parts(self) -> list[Part | UnlistedImages]:
-        """Return slices of each split's images, a part per split for what has no image, and one for other images."""
-        parts: list[Part | UnlistedImages] = [UnlistedImages()] if self.found.unlisted_clause else []
-        for images in self.found.images:
-            num_images = len(listed_images(self.folder, images, self.found.base).images)
-            num = num_slices(num_images)
-            parts += [Part(images, index, num, num_images) for index in range(-1, num)]
-        return parts
+    def scan(self, group: YoloImages) -> YoloFiles:
+        """See PairedFiles; images of folders are sorted by path, images of lists are in the list's order."""
+        return scan_images(self.folder, group, self.found.base)
 
-    def list_part(self, part: Part | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
-        """See Source; images of folders are sorted by path, images of lists are in the list's order."""
-        if isinstance(part, UnlistedImages):
-            yield from batched(_SCHEMA, (), batch_rows, self._count_unlisted())
-            return
-        listed = listed_images(self.folder, part.images, self.found.base)
-        refuse_other_count(self.folder, part.images.path, len(listed.images), part.num_images)
-        if part.index >= 0:
-            chosen = listed.images[slice_bounds(len(listed.images), part.index, part.num_slices)]
-            yield from batched(_SCHEMA, self._rows(part.images.split, chosen), batch_rows)
-            return
-        split = part.images.split
-        problems = list(listed.problems)
-        if not part.images.is_list:  # other images of a list's folder may be in another list
+    def rest_rows(self, files: YoloFiles) -> Iterator[ListingRow]:
+        """See PairedFiles; lines without image, and label files without image."""
+        group = files.group
+        yield from (rejected_row(problem, group.split) for problem in files.problems)
+        if not group.is_list:  # other images of a list's folder may be in another list
             message = "there is no image next to or above it; restore the image, or remove the file"
-            paths = labels_without_image(self.folder, part.images.path, listed.images)
-            problems += [RecordProblem(encodable_path(path), MISSING, message) for path in paths]
-        rows = [rejected_row(problem, split) for problem in problems]
-        yield from batched(_SCHEMA, rows, batch_rows, listed.skipped)
+            for path in labels_without_image(self.folder, group.path, files.pairs):
+                yield rejected_file(path, group.split, message)
 
-    def _count_unlisted(self) -> dict[str, int]:
+    def pair_rows(self, files: YoloFiles, pair: tuple[str, Entry]) -> Iterator[ListingRow]:
+        """See PairedFiles."""
+        path, image = pair
+        label_path, label = files.labels.find(path)
+        found = self.read(label_path, label) if label else Annotation(size=(0, 0))
+        yield from self.image_rows(files, path, files.group.split, image, found)
+
+    def parse(self, data: bytes) -> Annotation | str:
+        """See PairedFiles."""
+        if why := too_many(data):
+            return why
+        objects, problems = parse_labels(data, self.names, self.found.num_keypoint_fields)
+        found = Annotation(size=(0, 0), objects=objects)
+        for line, what in problems:
+            found.add_line_problem(line, what)
+        return found
+
+    def count_unlisted(self, below: Iterable[str] = ("",)) -> dict[str, int]:
+        """See PairedFiles."""
         covered, named = set[str](), set[str]()
-        for images in self.found.images:
+        for images in self.groups:
             if images.is_list:
-                named.update(path for path, _ in listed_images(self.folder, images, self.found.base).images)
+                named.update(path for path, _ in self.scan(images).pairs)
             else:
                 covered |= {images.path, label_folder(images.path)}
         places = {parent_of(path) for path in named}
         covered |= {label_folder(place) for place in places} - places
-        return count_unlisted_images(self.folder, self.found.unlisted_clause, covered=covered, named=named)
-
-    def _rows(self, split: str | None, images: list[tuple[str, Entry]]) -> Iterator[ListingRow]:
-        files, names = LabelFiles(self.folder), dict(self.found.names)
-        for path, entry in images:
-            if problem := unicode_problem(path):
-                yield rejected_row(problem, split, entry)
-                continue
-            label_path, labels = files.find(path)
-            data = self._labels(label_path, labels)
-            if isinstance(data, str):
-                message = f"{printable(label_path)}: {data}; correct the file, or write it again"
-                yield rejected_row(RecordProblem(path, BAD_ANNOTATION, message), split, entry)
-                continue
-            objects, problems = parse_labels(data, names, self.found.num_keypoint_fields)
-            yield image_row(path, split, entry, objects, (0, 0))
-            for line, what in problems:
-                message = f"{what}; the image is kept; correct the line, or remove it"
-                yield rejected_row(RecordProblem(f"{label_path}, line {line}", BAD_ANNOTATION, message), split)
-
-    def _labels(self, path: str, entry: Entry | None) -> bytes | str:
-        """Return the content of a label file, b"" if there is none, or why it cannot be used."""
-        if entry is None:
-            return b""
-        data = read_label_file(self.folder, path, entry.num_bytes, MAX_BYTES)
-        return data if isinstance(data, str) else too_many(data) or data
+        return count_unlisted_images(self.folder, self.unlisted, below=below, covered=covered, named=named)
 
 
 def open_yolo(folder: Folder, options: SourceOptions, yaml_path: str | None = None) -> Yolo:
@@ -181,4 +132,4 @@ def open_yolo(folder: Folder, options: SourceOptions, yaml_path: str | None = No
             "background, and all images would be; put the label files there"
         )
         raise DataError(msg)
-    return Yolo(root, found)
+    return Yolo(root, found.images, found, dict(found.names))

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from shardkit.naming import printable, relative_path_problem
 from shardkit.reject_reasons import BAD_NAME, MISSING
+from shardkit.sources.detection.paired_files import GroupFiles
 from shardkit.sources.detection.yolo.image_folders import YoloImages, is_class_file, label_folder
 from shardkit.sources.listing import IMAGE_ENDINGS, RecordProblem, count_skipped, encodable_path, ending
 from shardkit.sources.walking import children, file_or_folder, files_below, is_folder, join, parent_of
@@ -13,15 +14,6 @@ from shardkit.storage import Entry, Folder, os_errors_as
 
 _FOLDERS_SHOWN = 4  # folders in a message
 _TRIED = 8  # lines of a list that are tried, because the first image may be missing
-
-
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """Images of a split, sorted or in their list's order; lines of the list without image; counts of other files."""
-
-    images: list[tuple[str, Entry]]
-    problems: list[RecordProblem]
-    skipped: dict[str, int]
 
 
 @dataclass(slots=True)
@@ -52,7 +44,15 @@ class LabelFiles:
         return self._listed[path]
 
 
-def listed_images(folder: Folder, images: YoloImages, base: str) -> Listed:
+@dataclass(slots=True)
+class YoloFiles(GroupFiles[YoloImages, tuple[str, Entry]]):
+    """Images of a split, sorted or in their list's order; their labels; and the lines of the list without image."""
+
+    labels: LabelFiles = field(kw_only=True)
+    problems: list[RecordProblem] = field(default_factory=list)
+
+
+def scan_images(folder: Folder, images: YoloImages, base: str) -> YoloFiles:
     """Return the images of a split.
 
     Args:
@@ -60,43 +60,46 @@ def listed_images(folder: Folder, images: YoloImages, base: str) -> Listed:
         images: The split.
         base: Path that the relative lines of a list start at, unless they start at the list's own folder.
     """
-    return _from_list(folder, images.path, base) if images.is_list else _from_folder(folder, images.path)
+    files = YoloFiles(images, images.path, labels=LabelFiles(folder))
+    if images.is_list:
+        files.pairs = list(_in_list(folder, images.path, base, files.problems))
+    else:
+        files.pairs = list(_in_folder(folder, images.path, files.skipped))
+    files.num_parsed = files.num_files = len(files.pairs)
+    return files
 
 
-def _from_folder(folder: Folder, path: str) -> Listed:
-    found = Listed([], [], {})
+def _in_folder(folder: Folder, path: str, skipped: dict[str, int]) -> Iterator[tuple[str, Entry]]:
     for below, entry in files_below(folder, path):
         kind = ending(entry.name)
         if kind in IMAGE_ENDINGS:
-            found.images.append((below, entry))
+            yield below, entry
         elif kind != ".txt":
-            count_skipped(found.skipped, kind)
-    return found
+            count_skipped(skipped, kind)
 
 
-def _from_list(folder: Folder, path: str, base: str) -> Listed:
+def _in_list(folder: Folder, path: str, base: str, problems: list[RecordProblem]) -> Iterator[tuple[str, Entry]]:
     with os_errors_as("read", f"{folder.url}/{path}"):
         text = folder.read(path).decode("utf-8-sig", "surrogateescape")
     lines = [(number, line.strip().replace("\\", "/")) for number, line in enumerate(text.split("\n"), 1)]
     lines = [(number, line) for number, line in lines if line]
     num_dropped, prefix = _start_of(folder, [line for _, line in lines[:_TRIED]], (parent_of(path), base, ""))
-    found, entries = Listed([], [], {}), dict[str, dict[str, Entry]]()
+    entries = dict[str, dict[str, Entry]]()
     for number, line in lines:
         key = encodable_path(f"{path}, line {number}")
         image = join(prefix, *_parts(line)[num_dropped:])
         if problem := relative_path_problem(image):
             message = f"the path {printable(line)!r} may not be followed: {problem}"
-            found.problems.append(RecordProblem(key, BAD_NAME, message))
+            problems.append(RecordProblem(key, BAD_NAME, message))
             continue
         place, name = parent_of(image), posixpath.basename(image)
         if place not in entries:
             entries[place] = {entry.name: entry for entry in children(folder, place) if not entry.is_folder}
         if name in entries[place]:
-            found.images.append((image, entries[place][name]))
+            yield image, entries[place][name]
         else:
             message = f"there is no image {printable(line)!r} at {printable(image)}; restore it, or remove the line"
-            found.problems.append(RecordProblem(key, MISSING, message))
-    return found
+            problems.append(RecordProblem(key, MISSING, message))
 
 
 def _start_of(folder: Folder, lines: list[str], bases: tuple[str, ...]) -> tuple[int, str]:
@@ -119,7 +122,7 @@ def _parts(line: str) -> list[str]:
     return [part for part in line.split("/") if part not in {"", "."}]
 
 
-def labels_without_image(folder: Folder, path: str, images: list[tuple[str, Entry]]) -> Iterator[str]:
+def labels_without_image(folder: Folder, path: str, images: Iterable[tuple[str, Entry]]) -> Iterator[str]:
     """Yield the label files of a folder of images that belong to none of its images."""
     files = LabelFiles(folder)
     expected = {files.find(image)[0] for image, _ in images}
@@ -140,7 +143,7 @@ def missing_labels(folder: Folder, images: Iterable[YoloImages], base: str) -> s
     for one in images:
         if one.is_list:
             files = LabelFiles(folder)
-            for image, _ in listed_images(folder, one, base).images:
+            for image, _ in scan_images(folder, one, base).pairs:
                 has_images = True
                 path, found = files.find(image)
                 if found:

@@ -26,11 +26,8 @@ from shardkit.sources.listing import (
     LISTING_SCHEMA,
     MASK_COLOURS,
     MASK_PATH,
-    Listing,
     ListingRow,
     RecordProblem,
-    Source,
-    batched,
     count_skipped,
     ending,
     rejected_row,
@@ -38,7 +35,7 @@ from shardkit.sources.listing import (
 )
 from shardkit.sources.lists.known.oxford_pets import ANNOTATIONS
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.unlisted_images import UnlistedImages, count_unlisted_images
+from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images
 from shardkit.sources.walking import files_below
 from shardkit.storage import Entry, Folder
 
@@ -47,7 +44,7 @@ _OTHER_MASKS = "masks of other kinds"
 
 
 @dataclass(frozen=True, slots=True)
-class Masks(Source):
+class Masks(CountingSource):
     """Images and their masks.
 
     Attributes:
@@ -62,6 +59,8 @@ class Masks(Source):
     mask_classes: MaskClasses
     excluded: str | None
 
+    layout = "images and masks"
+
     @property
     def schema(self) -> pa.Schema:
         """See Source."""
@@ -71,11 +70,6 @@ class Masks(Source):
     def classes(self) -> tuple[str, ...] | None:
         """See Source."""
         return self.mask_classes.names or None
-
-    @property
-    def layout(self) -> str:
-        """See Source."""
-        return "images and masks"
 
     def describe(self) -> str:
         """See Source."""
@@ -99,30 +93,20 @@ class Masks(Source):
 
     def listed_folders(self, part: Part | UnlistedImages) -> tuple[str, ...]:
         """See Source."""
-        return (
-            ()
-            if isinstance(part, UnlistedImages)
-            else tuple(path for path in (part.images, part.masks) if path is not None)
-        )
+        return part.folders if isinstance(part, Part) else ()
 
-    def list_part(self, part: Part | UnlistedImages, batch_rows: int) -> Iterator[Listing]:
-        """See Source; images sorted by path, folder by folder, then masks without image.
-
-        Memory grows with the number of masks, by about 300 bytes each.
-        """
-        if isinstance(part, UnlistedImages):
-            yield from batched(self.schema, (), batch_rows, self._count_unlisted())
-            return
-        skipped: dict[str, int] = {}
-        yield from batched(self.schema, self._rows(part, skipped), batch_rows, skipped)
-
-    def _count_unlisted(self) -> dict[str, int]:
-        covered = {path for part in self.found for path in (part.images, part.masks) if path is not None}
+    def count_unlisted(self) -> dict[str, int]:
+        """See CountingSource."""
+        covered = {path for part in self.found for path in part.folders}
         if self.excluded is not None:
             covered.add(self.excluded)
         return count_unlisted_images(self.folder, _UNLISTED, covered=covered)
 
-    def _rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
+    def rows(self, part: Part, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """See CountingSource; images sorted by path, folder by folder, then masks without image.
+
+        Memory grows with the number of masks, by about 300 bytes each.
+        """
         lists = _lists(self.folder, part)
         masks = MaskFiles()
         colours = (self.mask_classes.colours,) if self.mask_classes.colours else ()
@@ -168,7 +152,7 @@ class Masks(Source):
             if kind in IMAGE_ENDINGS or unsupported_format(path):
                 yield path, path[len(above) + 1 :], entry
             else:
-                skipped[kind] = skipped.get(kind, 0) + 1
+                count_skipped(skipped, kind)
 
 
 def _lists(folder: Folder, part: Part) -> dict[str, list[ListEntry]]:

@@ -59,6 +59,11 @@ class Part:
     image_suffix: str = ""
     mask_suffix: str = ""
 
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders of images and of masks."""
+        return (self.images,) if self.masks is None else (self.images, self.masks)
+
 
 def find_pairs(folder: Folder, *, is_explicit: bool) -> tuple[Part, ...]:
     """Return the pairs of folders; those of a split without masks too, so that its images are rejected, not lost.

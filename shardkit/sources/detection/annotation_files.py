@@ -1,0 +1,141 @@
+"""Sources of few annotation files that name many images.
+
+A format finds its files, reads the records of one file, and turns a record into rows. Here is what they have in common:
+each file is a part, a record whose image path may not be followed is rejected under the record's name, and one part
+counts the images that no file names.
+"""
+
+import abc
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, Generic, Protocol, TypeVar
+
+from shardkit.sources.detection.image_paths import ImagePaths
+from shardkit.sources.listing import BadRecord, ListingRow, RecordProblem, encodable_path, rejected_row
+from shardkit.sources.tables.unlisted import count_unlisted
+from shardkit.sources.unlisted_images import CountingSource, UnlistedImages, count_unlisted_images, images_count
+from shardkit.sources.walking import folders_in, join, parent_of
+from shardkit.storage import Folder, os_errors_as
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class AnnotationFile:
+    """A file that names images.
+
+    Attributes:
+        path: Path of the file.
+        paths: How its image paths become keys.
+        split: The split of all its images; None if the file does not give it.
+    """
+
+    path: str
+    paths: ImagePaths
+    split: str | None
+
+
+F = TypeVar("F", bound=AnnotationFile)
+
+
+class Numbered(Protocol):
+    """A record, with its number or its line's number in the file, from 1."""
+
+    number: int
+
+
+R = TypeVar("R", bound=Numbered)
+
+
+def read_records(folder: Folder, path: str, read: Callable[[BinaryIO, str], Iterable[T]]) -> Iterator[T]:
+    """Yield what a function reads from an open file, whose URL it is told for messages.
+
+    Raises:
+        MachineError: The disk or the network failed.
+    """
+    url = f"{folder.url}/{path}"
+    with os_errors_as("read", url), folder.open(path) as file:
+        yield from read(file, url)
+
+
+class AnnotationFiles(CountingSource, Generic[F]):
+    """A source of few annotation files that name many images.
+
+    Attributes:
+        folder: The folder that keys start at.
+        files: The annotation files.
+        is_whole: Whether all images are counted that no file names: if SOURCE is a folder.
+        unnamed: End of the phrase for images that no file names.
+    """
+
+    __slots__ = ()
+    files: tuple[F, ...]
+    is_whole: bool
+    unnamed = "that no annotation names"
+
+    @abc.abstractmethod
+    def keys(self, file: F) -> Iterator[str]:
+        """Yield the keys of the images that a file names."""
+
+    def parts(self) -> Sequence[Any]:
+        """Return one part for each file, and one for the images that none names."""
+        return [UnlistedImages(), *self.files]
+
+    def count_unlisted(self) -> dict[str, int]:
+        """See CountingSource; images next to those that a file names, and with `is_whole` all others."""
+        places = dict[str, None]()
+        skipped = images_count(count_unlisted(self.folder, self._placed(places)), f"next to others {self.unnamed}")
+        if self.is_whole:
+            inner = [join(place, name) for place in places for name in folders_in(self.folder, place)]
+            skipped |= count_unlisted_images(self.folder, self.unnamed, below=["", *inner], covered=places)
+        return skipped
+
+    def _placed(self, places: dict[str, None]) -> Iterator[str]:
+        for file in self.files:
+            for key in self.keys(file):
+                places[parent_of(key)] = None
+                yield key
+
+
+class ImageRecords(AnnotationFiles[F], Generic[F, R]):
+    """A source of files with one record per image, which messages call by `record_noun` and its number."""
+
+    __slots__ = ()
+    record_noun = "image"
+
+    @abc.abstractmethod
+    def records(self, file: F) -> Iterator[R]:
+        """Yield the records of a file."""
+
+    @abc.abstractmethod
+    def key(self, file: F, record: R) -> str:
+        """Return the key of a record's image.
+
+        Raises:
+            BadRecord: The record names no image, or its path may not be followed.
+        """
+
+    @abc.abstractmethod
+    def record_rows(self, file: F, record: R, key: str, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the rows of a record's image and of its bad objects."""
+
+    def keys(self, file: F) -> Iterator[str]:
+        """See AnnotationFiles."""
+        for record in self.records(file):
+            with contextlib.suppress(BadRecord):
+                yield self.key(file, record)
+
+    def rows(self, part: F, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """See CountingSource; in the file's order."""
+        return (row for record in self.records(part) for row in self.image_rows(part, record, skipped))
+
+    def image_rows(self, file: F, record: R, skipped: dict[str, int]) -> Iterator[ListingRow]:
+        """Yield the rows of a record, or that its image path may not be followed."""
+        try:
+            key = self.key(file, record)
+        except BadRecord as error:
+            name = f"{encodable_path(file.path)}, {self.record_noun} {record.number}"
+            yield rejected_row(RecordProblem(name, error.reason, str(error)), file.split)
+        else:
+            yield from self.record_rows(file, record, key, skipped)

@@ -1,0 +1,60 @@
+"""What the formats with an annotation file per image have in common: slices on several hosts."""
+
+import pytest
+
+from shardkit.errors import MachineError
+from shardkit.sources import walking
+from shardkit.testing import write_tree
+
+from .reading import listed, opened
+from .test_kitti import CAR, IGNORED
+from .test_labelme import RECTANGLE, labelme, shape
+
+VOC = b"<annotation><object><name>cat</name></object></annotation>"  # a bad object
+POINT = shape("point", [[1, 1]])  # left out
+NUM_FILES = 7
+
+# layout: images and annotation files by number; the annotation files of images 2 to 9
+FORMATS = {
+    "voc": ("JPEGImages/{}.jpg", "Annotations/{}.xml", lambda name: VOC),
+    "kitti": ("image_2/{}.png", "label_2/{}.txt", lambda name: f"{CAR}\n{IGNORED}\nx\n".encode()),
+    "yolo": ("images/{}.jpg", "labels/{}.txt", lambda name: b"0 .5 .5 .1 .1\nx\n"),
+    "labelme": ("train/{}.jpg", "train/{}.json", lambda name: labelme(name, RECTANGLE, POINT)),
+}
+
+
+def source_of(name, folder):
+    image, annotation, content = FORMATS[name]
+    files = {image.format(i): b"x" for i in range(NUM_FILES)}
+    files |= {annotation.format(i): content(f"{i}.jpg") for i in range(2, NUM_FILES + 2)}
+    above = image.partition("/")[0]
+    files |= {"classes.txt": b"cat\n", "other/a.jpg": b"x", f"{above}/notes.md": b"x"}
+    return write_tree(folder, files)
+
+
+@pytest.mark.parametrize("min_slice", [1, 3])
+@pytest.mark.parametrize("name", FORMATS)
+def test_slices_list_and_count_every_file_once(name, min_slice, tmp_path, monkeypatch):
+    root = source_of(name, tmp_path / "s")
+    rows, skipped = listed(opened(root, layout=name))
+    assert {row["reason"] for row in rows} >= {"missing", None}
+    assert skipped[".md"] == 1
+    assert any("image" in kind for kind in skipped)
+    num_parts = len(opened(root, layout=name).parts())
+    monkeypatch.setattr(walking, "MIN_SLICE", min_slice)
+    source = opened(root, layout=name)
+    assert len(source.parts()) > num_parts
+    sliced, sliced_skipped = listed(source, batch_rows=2)
+    assert sorted(map(str, sliced)) == sorted(map(str, rows))
+    assert sliced_skipped == skipped
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_a_host_that_sees_other_files_is_refused(name, tmp_path):
+    root = source_of(name, tmp_path / "s")
+    source = opened(root, layout=name)
+    part = source.parts()[-1]
+    image, annotation, content = FORMATS[name]
+    write_tree(root, {image.format("new"): b"x", annotation.format("new"): content("new.jpg")})
+    with pytest.raises(MachineError, match=r"the driver saw .*; give every worker the same files"):
+        list(source.list_part(part, 10))
