@@ -156,6 +156,7 @@ class Origin:
         versions: Names and versions of the software that decides the bytes.
         hosts: Number of input pipelines that the conversion was planned for.
         is_resized: Whether the conversion will reduce images that are counted as they are before it.
+        split_by: "own" for splits of the source, else the value of `--split-by`; '' if it is not known.
         skipped: Number of skipped files by ending or reason.
         num_groups: Number of groups; None without groups.
         num_gps: Number of images with a GPS position; None if they were not counted.
@@ -167,6 +168,7 @@ class Origin:
     versions: Sequence[tuple[str, str]] = ()
     hosts: int = 1
     is_resized: bool = False
+    split_by: str = ""
     skipped: Mapping[str, int] = field(default_factory=dict)
     num_groups: int | None = None
     num_duplicates: int | None = None

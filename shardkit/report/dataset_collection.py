@@ -190,6 +190,7 @@ def _origin(manifest: Manifest) -> Origin:
         rows,
         [*manifest.software.items()],
         hosts=options.get("pipelines", 1),
+        split_by=options.get("split_by", "") if options.get("splits") else "own",
         skipped=source.skipped,
         num_groups=source.groups,
         num_duplicates=source.duplicates,

@@ -3,7 +3,12 @@
 from collections.abc import Sequence
 
 from shardkit.planning.checks.finding import Finding
-from shardkit.report.advice.classes import absent_classes, differing_shares, small_and_large_classes
+from shardkit.report.advice.classes import (
+    absent_classes,
+    differing_shares,
+    small_and_large_classes,
+    unused_classes,
+)
 from shardkit.report.advice.contents import finding_advice, gps_positions, rejected_files, repeated_images
 from shardkit.report.advice.speed import costly_jpegs, few_shards, large_images
 from shardkit.report.advice.warning import Advice
@@ -20,7 +25,8 @@ def advise(facts: Facts, findings: Sequence[Finding] = ()) -> list[Advice]:
     known = {finding.code for finding in findings if finding.kind == "warns"}
     found = [
         *finding_advice(findings),
-        *absent_classes(facts.classes, facts.splits, is_known="class_absent_from_split" in known),
+        *unused_classes(facts.classes, facts.splits, is_known="class_without_image" in known),
+        *absent_classes(facts.classes, facts.splits, facts.split_by, is_known="class_absent_from_split" in known),
         *small_and_large_classes(facts.classes, facts.splits),
         *differing_shares(facts.classes, facts.splits),
         *repeated_images(facts, known),

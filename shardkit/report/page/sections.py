@@ -7,6 +7,7 @@ import numpy.typing as npt
 
 from shardkit.images.info import CHANGES
 from shardkit.naming import counted
+from shardkit.planning.checks.classes import share_of_classes
 from shardkit.report.advice.speed import megapixels
 from shardkit.report.charts.bars import Bar, bar_chart
 from shardkit.report.charts.distributions import Line, histogram, level_chart
@@ -31,19 +32,22 @@ def classes_section(facts: Facts) -> Section | None:
     totals = total_class_counts(splits)
     if not len(classes) or not totals.any():
         return None
-    order = np.argsort(-totals, kind="stable")
+    order = np.argsort(-totals, kind="stable")[: int((totals > 0).sum())]  # those with images
     relation = "with" if facts.has_lists or facts.boxes is not None else "of"
-    used = totals[totals > 0]
-    largest, smallest = int(order[0]), int(order[len(used) - 1])
+    used = totals[order]
+    largest, smallest = int(order[0]), int(order[-1])
+    what = f"{counted(len(used), 'class')}{' with images' if len(used) < len(classes) else ''}"
     if used.min() == used.max():
-        intro = [f"{counted(len(used), 'class')}, each with {counted(int(used.max()), 'image')}."]
+        intro = [f"{what}, each with {counted(int(used.max()), 'image')}."]
     else:
         low, high = (f"{counted(int(num), 'image')} {relation}" for num in (used.min(), used.max()))
         extremes = f"from {low} “{cut(classes[smallest])}” to {high} “{cut(classes[largest])}”"
-        intro = [f"{counted(len(classes), 'class')}: {extremes}; the median class has {int(np.median(used)):,}."]
+        intro = [f"{what}: {extremes}; the median class has {int(np.median(used)):,}."]
     if len(used) > BARS_SHOWN:
-        half = int(np.searchsorted(np.cumsum(totals[order]), totals.sum() / 2)) + 1
-        intro.append(f"The {counted(half, 'largest class')} of {len(classes):,} hold half of the images.")
+        half = int(np.searchsorted(np.cumsum(used), totals.sum() / 2)) + 1
+        intro.append(f"The {counted(half, 'largest class')} of these {len(used):,} hold half of the images.")
+    if len(used) < len(classes):
+        intro.append(f"{share_of_classes(len(classes) - len(used), len(classes))} no image in any split.")
     charts = [_class_bars(classes, split, order, number) for number, split in enumerate(splits[:SPLITS_SHOWN])]
     return Section("classes", "Classes", intro, charts, has_class_table=True)
 
