@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from shardkit.dataset.features import Feature
 from shardkit.dataset.manifest import Balance
+from shardkit.dataset.manifest_parts import GenerationSplit
 from shardkit.planning.checks.finding import Finding
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class Split:
         shard_counts: int64[num_shards], number of examples of each shard.
         shard_bytes: int64[num_shards], size of each shard in bytes; None before the conversion.
         num_bytes: Size of the shards in bytes; before the conversion that of the raw files.
-        balance: Balance of the shards.
+        balance: Balance of all shards.
+        generations: Folder and part of each generation, after an append; '' is the folder of the first.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Split:
     shard_bytes: npt.NDArray[np.int64] | None
     num_bytes: int
     balance: Balance
+    generations: Sequence[tuple[str, GenerationSplit]] = ()
 
     @property
     def num_examples(self) -> int:

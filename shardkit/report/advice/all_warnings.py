@@ -10,7 +10,7 @@ from shardkit.report.advice.classes import (
     unused_classes,
 )
 from shardkit.report.advice.contents import finding_advice, gps_positions, rejected_files, repeated_images
-from shardkit.report.advice.speed import costly_jpegs, few_shards, large_images
+from shardkit.report.advice.speed import costly_jpegs, few_shards, large_images, uneven_shards
 from shardkit.report.advice.warning import Advice
 from shardkit.report.facts.gathering import Facts
 
@@ -34,6 +34,7 @@ def advise(facts: Facts, findings: Sequence[Finding] = ()) -> list[Advice]:
         *large_images(facts),
         *costly_jpegs(facts),
         *(() if any(finding.code == "gps_positions" for finding in findings) else gps_positions(facts)),
+        *uneven_shards(facts.splits, facts.place),
         *few_shards(facts.splits, facts.hosts, is_dataset=facts.is_dataset),
     ]
     levels = ("problem", "check", "speed")

@@ -66,6 +66,7 @@ class Facts:
         hosts: Number of hosts that will read.
         is_resized: See Origin.
         split_by: See Origin.
+        place: URL or path of the collection.
         num_gps: Number of images with a GPS position, if all were counted; None if the sample says it.
     """
 
@@ -85,6 +86,7 @@ class Facts:
     hosts: int
     is_resized: bool
     split_by: str = ""
+    place: str = ""
     num_gps: int | None = None
 
     @property
@@ -155,5 +157,6 @@ def gather_facts(collection: Collection, options: ReportOptions, show: Show = ig
         hosts=options.hosts or collection.origin.hosts,
         is_resized=collection.origin.is_resized,
         split_by=collection.origin.split_by,
+        place=collection.place,
         num_gps=collection.origin.num_gps,
     )
