@@ -138,7 +138,9 @@ def _absent(split: str, what: str, absent: list[str], options: ConvertOptions, c
     if options.split_by == "stratified":
         remedy = "they have too few images or groups for the split's share: add some, or raise the share"
         return Finding("class_absent_from_split", "warns", sentence, remedy=remedy)
-    command = call.command("every class gets its share, within one image", {"--split-by": "stratified"})
+    command = call.command(
+        "every class gets its share, within one image", {"--split-by": "stratified"}, is_written=True
+    )
     return Finding("class_absent_from_split", "warns", sentence, commands=(command,))
 
 
