@@ -187,7 +187,7 @@ def _source_options(given: Mapping[str, Any]) -> "SourceOptions":
     options |= {name: tuple(given[name]) for name in ("label_columns", "path_prefix", "ignore")}
     options |= {
         "group_by": _value_of(given["group_by"]),
-        "classes": None if given["classes"] is None else tuple(given["classes"]),
+        "classes": None if given["classes"] is None else _names(given["classes"]),
         "drop": None if given["drop"] is None else DropList.of(given["drop"]),
         "labels": None if given["labels"] is None else Corrections.of(given["labels"]),
         "also": tuple(given.get("also", ())),
@@ -237,7 +237,7 @@ def given_fields(given: Mapping[str, Any]) -> dict[str, Any]:
         "shard_size": ("shard_bytes", lambda value: parse_size(str(value))),
         "input_pipelines": ("pipelines", _same),
         "seed": ("seed", _same),
-        "classes": ("classes", tuple),
+        "classes": ("classes", _names),
         "check": ("check", _same),
         "max_file_size": ("max_file_bytes", lambda value: parse_size(str(value))),
         "group_by": ("group_by", _value_of),
@@ -256,6 +256,10 @@ def _same(value: Any) -> Any:
 
 def _value_of(value: Any) -> Any:
     return None if value == NO_RULE else value
+
+
+def _names(value: Any) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else tuple(value)  # names of a file know its path
 
 
 def _size_as_text(value: Any) -> str:

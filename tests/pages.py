@@ -3,7 +3,7 @@
 A comment before a block says how it is tested:
 
     <!-- run: NAME -->              run: python by tests/reader/test_readme_snippets.py, the others by
-                                    tests/cli/test_readme_commands.py
+                                    tests/cli/test_readme_commands.py, of the first page by tests/cli/test_first_page.py
     <!-- run: NAME, workers=2 -->   run in two processes, each with its TF_CONFIG
     <!-- the test command -->       run by .ci/run, word for word
     <!-- in .ci/run -->             run by .ci/run, line by line

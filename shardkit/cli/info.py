@@ -40,4 +40,4 @@ def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 -
     from shardkit.cli.printing.dataset_summary import info_summary
     from shardkit.cli.terminal import print_parts
 
-    print_parts(info_summary(manifest))
+    print_parts(info_summary(manifest, dataset))

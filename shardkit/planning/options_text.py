@@ -2,11 +2,13 @@
 
 import shlex
 from collections.abc import Mapping
+from dataclasses import fields
 from fractions import Fraction
 from typing import Any
 
 from shardkit.option_values import NO_RULE, OWN_SPLITS
 from shardkit.planning.options import ConvertOptions
+from shardkit.planning.sizing import size_as_option
 from shardkit.planning.splits.splitting import shares_text
 
 PLAN_VERSION_KEY = "plan_version"
@@ -15,6 +17,7 @@ _SPLITTING = {"splits", "splits_of"}
 # Fields whose option has another name.
 FLAGS = {"shard_bytes": "--shard-size", "max_file_bytes": "--max-file-size", "pipelines": "--input-pipelines"}
 _HASHED = {"drop": "FILE", "labels": "FILE", "where": "CONDITION"}  # the manifest has a hash of their content
+_DEFAULTS = {one.name: one.default for one in fields(ConvertOptions)}
 
 
 def options_text(options: Mapping[str, Any]) -> str:
@@ -50,8 +53,43 @@ def option_words(name: str, value: Any) -> tuple[str, ...]:
     """Return an option and its value as words of a command; see option_text."""
     if name == "strip_metadata":
         return ("--strip-metadata" if value else "--keep-metadata",)
-    flag = FLAGS.get(name) or "--" + name.replace("_", "-")
-    return flag, _as_text(name, value)
+    return _flag(name), _as_text(name, value)
+
+
+def option_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
+    """Return a phrase for each option that differs: ``--seed was 0 and is 1``; values as users write them.
+
+    Args:
+        before: The manifest's or the plan's `options` of an earlier conversion.
+        after: The same of another one.
+    """
+    said = []
+    for name in sorted({*before, *after}):
+        values = [options.get(name, _DEFAULTS.get(name)) for options in (before, after)]
+        if values[0] == values[1]:
+            continue
+        if name == "appended_to":
+            said.append("the dataset has changed")
+        elif name == "kept_splits":
+            said.append(
+                "the examples are divided into splits anew" if values[1] is None else "the examples keep their splits"
+            )
+        elif name in _HASHED and None not in values:
+            said.append(f"--{name} has another {_HASHED[name].lower()}")
+        else:
+            shown = [_shown(name, value) for value in values]
+            said.append(f"{_flag(name)} was {shown[0]} and is {shown[1]}")
+    return said
+
+
+def _shown(name: str, value: Any) -> str:
+    if value is None or value is False or value in ([], ()):
+        return "not given"
+    return "given" if value is True or name in _HASHED else _as_text(name, value)
+
+
+def _flag(name: str) -> str:
+    return FLAGS.get(name) or "--" + name.replace("_", "-")
 
 
 def _as_text(name: str, value: Any) -> str:
@@ -59,6 +97,8 @@ def _as_text(name: str, value: Any) -> str:
         return OWN_SPLITS if name == "splits" else NO_RULE
     if name == "splits":  # the manifest has fractions: 4/5
         return shares_text({split: Fraction(share) for split, share in value.items()})
+    if name in {"shard_bytes", "max_file_bytes"}:
+        return size_as_option(value)
     if isinstance(value, Mapping):
         return ",".join(f"{split}={number}" for split, number in value.items())
     return ",".join(value) if isinstance(value, list) else str(value)

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from shardkit.dataset.features import Feature
 from shardkit.dataset.manifest import Balance
+from shardkit.dataset.manifest_parts import GenerationSplit
 from shardkit.planning.checks.finding import Finding
 
 if TYPE_CHECKING:
@@ -81,7 +82,8 @@ class Split:
         shard_counts: int64[num_shards], number of examples of each shard.
         shard_bytes: int64[num_shards], size of each shard in bytes; None before the conversion.
         num_bytes: Size of the shards in bytes; before the conversion that of the raw files.
-        balance: Balance of the shards.
+        balance: Balance of all shards.
+        generations: Folder and part of each generation, after an append; '' is the folder of the first.
     """
 
     name: str
@@ -90,6 +92,7 @@ class Split:
     shard_bytes: npt.NDArray[np.int64] | None
     num_bytes: int
     balance: Balance
+    generations: Sequence[tuple[str, GenerationSplit]] = ()
 
     @property
     def num_examples(self) -> int:
@@ -156,6 +159,7 @@ class Origin:
         versions: Names and versions of the software that decides the bytes.
         hosts: Number of input pipelines that the conversion was planned for.
         is_resized: Whether the conversion will reduce images that are counted as they are before it.
+        split_by: "own" for splits of the source, else the value of `--split-by`; '' if it is not known.
         skipped: Number of skipped files by ending or reason.
         num_groups: Number of groups; None without groups.
         num_gps: Number of images with a GPS position; None if they were not counted.
@@ -167,6 +171,7 @@ class Origin:
     versions: Sequence[tuple[str, str]] = ()
     hosts: int = 1
     is_resized: bool = False
+    split_by: str = ""
     skipped: Mapping[str, int] = field(default_factory=dict)
     num_groups: int | None = None
     num_duplicates: int | None = None

@@ -29,7 +29,7 @@ from shardkit.report.collection import (
     Split,
 )
 from shardkit.report.columns import counts_of, group_hashes, labels_of, prefixes
-from shardkit.report.generations import balance_within, commands
+from shardkit.report.generations import commands, parts_of
 from shardkit.report.rejected_files import first_rejected, opened_file
 from shardkit.statistics.indexes import annotations_location
 from shardkit.statistics.sample import read_annotations
@@ -81,7 +81,8 @@ class DatasetCollection:
                 np.array([shard.num_examples for shard in split.shards], np.int64),
                 np.array([shard.num_bytes for shard in split.shards], np.int64),
                 split.num_bytes,
-                balance_within(manifest, name),
+                split.balance,
+                parts_of(manifest, name),
             )
             for name, split in manifest.splits.items()
         ]
@@ -191,6 +192,7 @@ def _origin(manifest: Manifest) -> Origin:
         rows,
         [*manifest.software.items()],
         hosts=options.get("pipelines", 1),
+        split_by=options.get("split_by", "") if options.get("splits") else "own",
         skipped=source.skipped,
         num_groups=source.groups,
         num_duplicates=source.duplicates,

@@ -1,17 +1,13 @@
 """What a report says about a dataset that was appended to: the balance of its shards, and the commands."""
 
-from shardkit.dataset.manifest import Balance, Manifest
+from shardkit.dataset.manifest import Manifest
+from shardkit.dataset.manifest_parts import GenerationSplit
 from shardkit.planning.options_text import options_text
 
 
-def balance_within(manifest: Manifest, split: str) -> Balance:
-    """Return the balance of a split's shards; the worst one of the generations, whose sizes differ on purpose."""
-    balances = [one.splits[split].balance for one in manifest.history if split in one.splits]
-    return Balance(
-        count_spread=max(one.count_spread for one in balances),
-        class_spread=max(one.class_spread for one in balances),
-        bytes_spread=max(one.bytes_spread for one in balances),
-    )
+def parts_of(manifest: Manifest, split: str) -> list[tuple[str, GenerationSplit]]:
+    """Return the folder of each generation, '' for the first, and its part of a split; nothing for a single one."""
+    return [(one.folder or "", one.splits[split]) for one in manifest.generations if split in one.splits]
 
 
 def commands(manifest: Manifest) -> str:

@@ -82,6 +82,7 @@ class SourceCollection:
             [*versions().items()],
             hosts=plan.options.pipelines,
             is_resized=any((plan.options.resize, plan.options.max_side, plan.options.size)),
+            split_by="own" if plan.options.splits is None else plan.options.split_by,
             skipped=plan.source.skipped,
             num_groups=plan.source.groups,
             num_duplicates=plan.source.duplicates,

@@ -67,7 +67,7 @@ def test_splits_of_divides_one_split_of_the_source_and_the_dataset_says_so(tmp_p
     # The same call with the words that people use is the same conversion.
     said = convert(source, tmp_path / "out", "--splits-of", "Training", "--splits", "train=80%,val=20%", *options[4:])
     assert "nothing to do" in said
-    assert "splits_of was ['train'] and is None" in convert(source, tmp_path / "out", exit_code=1)
+    assert "--splits-of was train and is not given" in convert(source, tmp_path / "out", exit_code=1)
 
 
 def test_without_splits_the_summary_says_how_to_get_a_validation_split(source, dataset, tmp_path):

@@ -88,14 +88,26 @@ def test_a_pipe_that_is_closed_early_is_no_error_to_talk_about(dataset):
     process.wait()
 
 
-def test_info_of_many_classes_lists_the_first_and_counts_the_rest(tmp_path):
-    source = write_tree(tmp_path / "source", {f"{i:03d}/1.png": picture(i) for i in range(50)})
-    result = call("convert", source, tmp_path / "out")
-    assert "50 classes: '000', '001', '002', '003', '004', …, '049'" in result.stdout
-    shown = call("info", tmp_path / "out").stdout
-    assert "'039'" in shown
-    assert "'040'" not in shown
-    assert "… 10 more" in shown
+def test_info_of_many_classes_lists_the_largest_and_the_smallest_and_says_where_all_are(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    names = [f"{i:03d}" for i in range(50)]
+    files = {f"{name}/{at}.png": picture(2 * int(name) + at) for name in names for at in range(1 + (name == "033"))}
+    write_tree(tmp_path / "source", files)
+    (tmp_path / "classes.txt").write_text("\n".join([*names, "none", "neither"]))
+    result = call("convert", "source", "out", "--classes", "classes.txt")
+    assert "52 classes: '000', '001', '002', '003', '004', …, 'neither'" in result.stdout
+    lines = call("info", "out").stdout.splitlines()
+    first = lines.index("the 20 largest and the 20 smallest of 50 classes with images:")
+    assert [line.split()[0] for line in lines[first + 3 :][:41]] == [
+        "'033'",
+        *(f"'{name}'" for name in names[:19]),
+        "…",
+        *(f"'{name}'" for name in names[-21:] if name != "033"),
+    ]
+    assert lines[first + 44 :][:2] == ["classes without any image: 2", "all 52 classes: shardkit info out --json"]
+    everything = json.loads(call("info", "out", "--json").stdout)
+    assert everything["classes"] == [*names, "none", "neither"]
+    assert len(everything["splits"]["train"]["class_counts"]) == 52
 
 
 def test_output_that_can_only_be_ascii_is_shown_all_the_same(source, tmp_path):

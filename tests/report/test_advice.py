@@ -57,18 +57,91 @@ def test_a_sound_dataset_has_no_warnings():
     assert all_warnings.advise(sound) == []
 
 
-def test_a_class_missing_in_a_split_is_named():
-    (found,) = classes.absent_classes(CLASSES, [split("train", [50, 50, 50]), split("test", [9, 0, 9])])
-    assert "1 class has no image in “test”: “dog”" in found.sentence
-    assert "--split-by stratified" in found.remedy
-    assert not [*classes.absent_classes(CLASSES, [split("train", [1, 0, 0]), split("test", [1, 0, 0])])]
+EVERY = [40] * 3
+NO_IMAGE = [[40, 0, 40], [10, 0, 10]]
+ABSENT_FROM_TEST = [[40, 5, 40], [10, 0, 10]]
+ABSENT_FROM_TRAIN = [[40, 0, 40], [10, 5, 10]]
+# Images of each class in train and test, the splits' rule, and the sentences and remedies that follow, in parts.
+CLASS_CASES = [
+    ("nothing", [EVERY, [10, 10, 10]], "hash", []),
+    ("no labels", [[0, 0, 0], [0, 0, 0]], "hash", []),
+    (
+        "a class without any image",
+        NO_IMAGE,
+        "hash",
+        [("1 of 3 classes has no image in any split: “dog”.", "without these names")],
+    ),
+    (
+        "a class that train lacks",
+        ABSENT_FROM_TRAIN,
+        "hash",
+        [("1 of 3 classes has no image in “train”, so no model learns them: “dog”.", "--split-by stratified, which")],
+    ),
+    (
+        "a class that test lacks, and that is small",
+        ABSENT_FROM_TEST,
+        "hash",
+        [
+            ("1 of 3 classes has no image in “test”: “dog”.", "--split-by stratified, which"),
+            ("1 of 3 classes has only 1 to 19 images in “train”: “dog”.", "Collect more"),
+        ],
+    ),
+    (
+        "the splits are stratified already",
+        ABSENT_FROM_TRAIN,
+        "stratified",
+        [("1 of 3 classes has no image in “train”", "Add images, or raise the split's share")],
+    ),
+    (
+        "the splits are those of the source",
+        ABSENT_FROM_TRAIN,
+        "own",
+        [("1 of 3 classes has no image in “train”", "The source has its own splits: move or add images there")],
+    ),
+    (
+        "fewer images than splits",
+        [[40, 0, 40], [10, 1, 10]],
+        "hash",
+        [("1 of 3 classes has no image in “train”", "Add images: it has 1 image, fewer than one for each split.")],
+    ),
+    (
+        "a class without any image, and one that test lacks",
+        [[40, 0, 40], [10, 0, 0]],
+        "hash",
+        [
+            ("1 of 3 classes has no image in any split: “dog”.", "without these names"),
+            ("1 of 2 classes with images has no image in “test”: “emu”.", "--split-by stratified, which"),
+        ],
+    ),
+]
 
 
-def test_no_split_option_is_advised_for_classes_with_fewer_images_than_splits():
-    (found,) = classes.absent_classes(CLASSES, [split("train", [50, 1, 50]), split("test", [9, 0, 9])])
-    assert found.remedy == "Add images: it has 1 image, fewer than one for each split."
-    (found,) = classes.absent_classes(CLASSES, [split("train", [50, 1, 8]), split("test", [9, 0, 0])])
-    assert "--split-by stratified" in found.remedy
+@pytest.mark.parametrize(("counts", "split_by", "said"), [case[1:] for case in CLASS_CASES], ids=lambda _: "")
+def test_what_classes_without_images_are_said_to_be(counts, split_by, said):
+    splits = [split(name, one) for name, one in zip(("train", "test"), counts, strict=True)]
+    sound = facts(megapixels=0.05, resized=0.05, splits=splits, split_by=split_by)
+    found = [one for one in all_warnings.advise(sound) if one.code != "class_shares_differ"]
+    assert len(found) == len(said)
+    for one, (sentence, remedy) in zip(found, said, strict=True):
+        assert sentence in one.sentence
+        assert remedy in one.remedy
+
+
+def test_of_twenty_thousand_classes_only_those_with_images_are_counted():
+    names = [f"n{label:05d}" for label in range(20_000)]
+    counts = np.zeros((2, 20_000), np.int64)
+    counts[0, 87:400] = 5  # 313 small classes
+    counts[1, :400] = 2
+    found = classes.small_and_large_classes(names, [split("train", counts[0]), split("test", counts[1])])
+    assert [one.sentence.partition(" in ")[0] for one in found] == [
+        "313 of 400 classes with images have only 1 to 19 images"
+    ]
+    absent = [*classes.absent_classes(names, [split("train", counts[0]), split("test", counts[1])])]
+    assert [one.sentence.partition(",")[0] for one in absent] == [
+        "87 of 400 classes with images have no image in “train”"
+    ]
+    (unused,) = classes.unused_classes(names, [split("train", counts[0]), split("test", counts[1])])
+    assert unused.sentence.startswith("19,600 of 20,000 classes have no image in any split: “n00400”, ")
 
 
 @pytest.mark.parametrize(("counts", "is_small"), [([20, 20, 20], False), ([20, 19, 20], True), ([20, 0, 20], False)])

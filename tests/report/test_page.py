@@ -218,13 +218,14 @@ def test_pictures_are_folded_by_kind_and_unfolded_for_paper(opened):
 
 def test_what_is_wrong_is_shown_side_by_side(opened):
     page = opened("classes")
-    assert page.locator("#conflicts .sheet").count() == 1
+    assert page.locator("#conflicts .sheet").inner_text().startswith("class 00 ≠ class 30")
+    assert page.locator("#leaks .sheet").inner_text().startswith("train and test")
     assert page.locator("#conflicts img").count() == 2
     assert {"class 00", "class 30"} == {*page.locator("#conflicts figcaption b").all_inner_texts()}
     assert page.locator("#leaks img").count() == 2
     assert page.locator("#rejected img").count() == 1  # the one that opens
     warnings = page.locator(".advice").inner_text()
-    for said in ("no image in “test”", "have fewer than 20 images", "exact duplicates in another split", "4 hosts"):
+    for said in ("no image in “test”", "have only 1 to 19 images", "exact duplicates in another split", "4 hosts"):
         assert said in warnings
     assert page.locator("h1").inner_text() == "classes-dataset"
 

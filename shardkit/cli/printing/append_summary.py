@@ -34,7 +34,7 @@ def append_summary(outcome: "AppendOutcome", dataset: str) -> Group:
     parts: list[Table | Paragraph | str] = ["", *generations_part(manifest), "In total:", splits_table(rows, "bytes")]
     lines = [
         "",
-        *balance_lines(rows, manifest.features, manifest.generations),
+        *balance_lines(rows, manifest.features, manifest.generations, dataset),
         *_new_classes_lines(outcome),
         classes_line(manifest.classes),
     ]

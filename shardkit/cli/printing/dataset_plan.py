@@ -18,7 +18,7 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
     """Return what is printed: options that are not the default, splits, and the reasons for the number of shards."""
     rows = rows_of(manifest)
     lines = [
-        *balance_lines(rows, manifest.features, manifest.generations),
+        *balance_lines(rows, manifest.features, manifest.generations, manifest.root.url),
         rejected_line(manifest),
     ]
     lines += ties_lines(manifest.source.groups, manifest.source.duplicates)

@@ -1,6 +1,7 @@
 """The summary of a dataset that `info` prints. It needs the base install only, but for the values of masks."""
 
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rich.console import Group
@@ -29,33 +30,67 @@ MASK_SAMPLE = 200  # masks that are decoded
 Part = Table | Paragraph | str
 
 
-def info_summary(manifest: Manifest) -> Group:
-    """Return what `info` prints."""
+def info_summary(manifest: Manifest, dataset: str) -> Group:
+    """Return what `info` prints.
+
+    Args:
+        manifest: The dataset's manifest.
+        dataset: DATASET as the user wrote it.
+    """
     source, features = manifest.source, manifest.features
     statistics = index_statistics(manifest, MASK_SAMPLE if MASK in features else SAMPLE)
     head = f"{manifest.root.url}: dataset {manifest.name!r}, format {manifest.format_version}, from {source.layout}"
     rows = rows_of(manifest)
     where = [Paragraph(f"records: {records}")] if (records := manifest.records_place) else []
     parts: list[Part] = [Paragraph(head), *where, "", splits_table(rows, "bytes")]
-    lines = balance_lines(rows, features, manifest.generations)
+    lines = balance_lines(rows, features, manifest.generations, dataset)
     parts += map(Paragraph, ["", *lines] if lines else [])
-    parts += [*_classes_part(manifest), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
+    parts += [*_classes_part(manifest, dataset), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
     lines = [_changes_line(statistics), *gps_lines(manifest), rejected_line(manifest)]
     lines += [*withdrawn_lines(manifest), *ties_lines(source.groups, source.duplicates), f"digest: {manifest.digest}"]
     parts += generations_part(manifest)
     return Group(*parts, *map(Paragraph, lines))
 
 
-def _classes_part(manifest: Manifest) -> list[Part]:
+def _classes_part(manifest: Manifest, dataset: str) -> list[Part]:
     if not manifest.classes or MASK in manifest.features:  # the classes of masks are not counted
         return []
     is_list = manifest.features.get(LABELS) == CLASS_LABELS or OBJECT_LABELS in manifest.features
     made = table("images with" if is_list else "class", *manifest.splits)
-    for label, name in list(enumerate(manifest.classes))[:CLASSES_LISTED]:
-        made.add_row(_quoted(name), *(f"{split.class_counts[label]:,}" for split in manifest.splits.values()))
-    if len(manifest.classes) > CLASSES_LISTED:
-        made.add_row(f"… {len(manifest.classes) - CLASSES_LISTED:,} more")
-    return ["", made]
+    totals = [sum(counts) for counts in zip(*(split.class_counts for split in manifest.splits.values()), strict=True)]
+    used = sum(map(bool, totals))
+    first, last, num_between = _classes_listed(totals)
+    for labels in (first, last):
+        for label in labels:
+            name = _quoted(manifest.classes[label])
+            made.add_row(name, *(f"{split.class_counts[label]:,}" for split in manifest.splits.values()))
+        if labels is first and num_between:
+            made.add_row(f"… {num_between:,} more")
+    if len(first) + len(last) == len(totals):
+        return ["", made]
+    head = f"the {len(first):,} largest and the {len(last):,} smallest of {used:,} classes with images:"
+    heads = [head if last else f"the {counted(used, 'class')} with images:"]
+    unused = [f"classes without any image: {len(totals) - used:,}"] if used < len(totals) else []
+    every = f"all {len(totals):,} classes: shardkit info {shlex.quote(dataset)} --json"
+    return ["", *map(Paragraph, heads), made, *map(Paragraph, [*unused, every])]
+
+
+def _classes_listed(totals: Sequence[int]) -> tuple[Sequence[int], Sequence[int], int]:
+    """Return the classes to list: all in label order, or of many the largest and the smallest with images.
+
+    Args:
+        totals: Number of images of each class.
+
+    Returns:
+        The labels of the first and of the last classes, and the number of those in between with images.
+    """
+    if len(totals) <= CLASSES_LISTED:
+        return range(len(totals)), (), 0
+    used = sorted((label for label, total in enumerate(totals) if total), key=lambda label: -totals[label])
+    if len(used) <= CLASSES_LISTED:
+        return used, (), 0
+    half = CLASSES_LISTED // 2
+    return used[:half], used[-half:], len(used) - 2 * half
 
 
 def _annotation_parts(manifest: Manifest, statistics: IndexStatistics) -> list[Part]:

@@ -1,5 +1,6 @@
 """The table of splits and the lines about their balance, which `convert`, `plan` and `info` print."""
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -9,6 +10,7 @@ from shardkit.cli.printing.tables import table
 from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature, label_feature
 from shardkit.dataset.manifest import Balance, Manifest
 from shardkit.dataset.manifest_parts import Generation
+from shardkit.naming import counted
 from shardkit.planning.sizing import format_size
 
 
@@ -61,18 +63,22 @@ def splits_table(rows: Iterable[SplitRow], bytes_head: str) -> Table:
 
 
 def balance_lines(
-    rows: Sequence[SplitRow], features: Mapping[str, Feature], generations: Sequence[Generation] = ()
+    rows: Sequence[SplitRow],
+    features: Mapping[str, Feature],
+    generations: Sequence[Generation] = (),
+    dataset: str = "",
 ) -> list[str]:
-    """Return lines that say in words how even the shards of a split are.
+    """Return lines that say in words how even the shards of a split are: of all generations first, then within each.
 
     Args:
         rows: The splits.
         features: Features of the examples.
-        generations: The generations, after an append: then the shards of each are compared with one another only, for
-            those of different generations have different sizes on purpose.
+        generations: The generations, after an append; their shards have different sizes on purpose.
+        dataset: The dataset's folder as the user wrote it, for the command that makes all shards even.
     """
     balances = {row.name: row.balance for row in rows}
     most_shards = max((len(row.shard_counts) for row in rows), default=0)
+    whole = _whole_lines(balances, most_shards, dataset) if generations else []
     if generations:
         parts = [(one.folder or "the first", name, split) for one in generations for name, split in one.splits.items()]
         balances = {f"{name} of {folder}": split.balance for folder, name, split in parts}
@@ -84,10 +90,27 @@ def balance_lines(
     answer = "yes" if counts[worst] <= 1 else f"no, up to {counts[worst]:,} apart in {worst}"
     what, within = _balanced(features), "a split of a generation" if generations else "a split"
     lines = [f"{'in each generation, ' if generations else ''}{what}: {answer}"] if what else []
+    if most_shards > 1:
+        bytes_spread = max(balance.bytes_spread for balance in balances.values())
+        lines.append(f"shard sizes within {within} differ by at most {bytes_spread:.2%}")
+    return [*whole, *lines]
+
+
+def _whole_lines(balances: Mapping[str, Balance], most_shards: int, dataset: str) -> list[str]:
+    """Return the lines about the shards of all generations together."""
     if most_shards <= 1:
-        return lines
-    bytes_spread = max(balance.bytes_spread for balance in balances.values())
-    return [*lines, f"shard sizes within {within} differ by at most {bytes_spread:.2%}"]
+        return []
+    split = max(balances, key=lambda name: (balances[name].count_spread, balances[name].class_spread))
+    worst = balances[split]
+    if max(one.count_spread for one in balances.values()) <= 1 >= max(one.class_spread for one in balances.values()):
+        return ["over all generations, every class within 1 image per shard: yes"]
+    of_class = f", of one class by up to {worst.class_spread:,}" if worst.class_spread else ""
+    differ = f"the shards of {split} differ by up to {counted(worst.count_spread, 'image')}{of_class}"
+    sizes = f"the largest is {1 + worst.bytes_spread:,.1f} times the smallest"
+    return [
+        f"over all generations, {differ}; {sizes}",
+        f"to make all shards even: shardkit convert {shlex.quote(dataset)} NEW",
+    ]
 
 
 def _balanced(features: Mapping[str, Feature]) -> str:

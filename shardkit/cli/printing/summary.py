@@ -57,7 +57,7 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
         before = f"{counted(outcome.finished_before, 'shard')} finished before"
         lines.append(f"{outcome.seconds:.1f} s, {before if outcome.finished_before else rates}")
     lines += hint_lines(outcome.findings)
-    return Group("", *_splits_parts(manifest), *map(_line, lines), *next_steps(manifest, output))
+    return Group("", *_splits_parts(manifest, output), *map(_line, lines), *next_steps(manifest, output))
 
 
 def hint_lines(findings: Iterable[Finding]) -> list[str]:
@@ -65,7 +65,7 @@ def hint_lines(findings: Iterable[Finding]) -> list[str]:
     return [f"{finding.sentence}; {finding.remedy}" for finding in findings if finding.kind == "hints"]
 
 
-def _splits_parts(manifest: Manifest) -> list[Table | Text | Paragraph | str]:
+def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragraph | str]:
     rows = rows_of(manifest)
     wanted = manifest.options["splits"]
     shares = shares_parts(
@@ -74,7 +74,7 @@ def _splits_parts(manifest: Manifest) -> list[Table | Text | Paragraph | str]:
         None if wanted is None else {name: Fraction(share) for name, share in wanted.items()},
         manifest.options.get("splits_of", ()),
     )
-    lines = balance_lines(rows, manifest.features, manifest.generations)
+    lines = balance_lines(rows, manifest.features, manifest.generations, output)
     return [splits_table(rows, "bytes"), *shares, *map(Paragraph, ["", *lines] if lines else [])]
 
 

@@ -28,6 +28,12 @@ _JUNK = frozenset(
 )
 
 
+UNUSED_REMEDY = (
+    "if images were expected, check their labels and the rejected images; otherwise convert with --classes FILE "
+    "without these names, because a model has an output for each class"
+)
+
+
 def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
     """Yield findings about the names of classes that were found in the source.
 
@@ -107,32 +113,48 @@ def check_counts(
         yield Finding(
             "class_without_image",
             "warns",
-            f"{_some_of(len(unused), len(classes))} no good image: {some(unused)}",
+            f"{share_of_classes(len(unused), len(classes))} no good image: {some(unused)}",
+            remedy=UNUSED_REMEDY,
         )
     single = [classes[label] for label in np.flatnonzero(totals == 1).tolist()]
     if single:
         yield Finding(
             "class_with_one_image",
             "warns",
-            f"{_some_of(len(single), len(classes))} a single image: {some(single)}",
+            f"{share_of_used(len(single), totals)} a single image: {some(single)}",
             remedy="every split needs at least one image of a class to train and evaluate it",
         )
     for name, of_split in zip(splits, counts, strict=True):
         absent = np.flatnonzero((of_split == 0) & (totals > 0)).tolist()
         if absent:
-            yield _absent(name, [classes[label] for label in absent], int((totals > 0).sum()), options, call)
+            what = f"{share_of_used(len(absent), totals)} no image in {name!r}"
+            yield _absent(name, what, [classes[label] for label in absent], options, call)
 
 
-def _absent(split: str, absent: list[str], num_classes: int, options: ConvertOptions, call: UserCall) -> Finding:
-    sentence = f"{_some_of(len(absent), num_classes)} no image in {split!r}: {some(absent)}"
+def _absent(split: str, what: str, absent: list[str], options: ConvertOptions, call: UserCall) -> Finding:
+    sentence = f"{what}: {some(absent)}"
     if options.splits is None or split not in options.splits:
         return Finding("class_absent_from_split", "warns", sentence, remedy="the source's own split lacks them")
     if options.split_by == "stratified":
         remedy = "they have too few images or groups for the split's share: add some, or raise the share"
         return Finding("class_absent_from_split", "warns", sentence, remedy=remedy)
-    command = call.command("every class gets its share, within one image", {"--split-by": "stratified"})
+    command = call.command(
+        "every class gets its share, within one image", {"--split-by": "stratified"}, is_written=True
+    )
     return Finding("class_absent_from_split", "warns", sentence, commands=(command,))
 
 
-def _some_of(number: int, total: int) -> str:
-    return f"{number:,} of {counted(total, 'class')} {'has' if number == 1 else 'have'}"
+def share_of_classes(number: int, total: int, of_what: str = "") -> str:
+    """Return the beginning of a sentence: "1 of 3 classes has", "2 of 400 classes with images have"."""
+    return f"{number:,} of {counted(total, 'class')}{of_what} {'has' if number == 1 else 'have'}"
+
+
+def share_of_used(number: int, totals: npt.NDArray[np.int64]) -> str:
+    """Return the same for classes with images, and name them so if others have none.
+
+    Args:
+        number: Number of classes.
+        totals: int64[num_classes], number of images of each class.
+    """
+    used = int((totals > 0).sum())
+    return share_of_classes(number, used, "" if used == len(totals) else " with images")

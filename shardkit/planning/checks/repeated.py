@@ -55,9 +55,9 @@ def check_repeated(
     if len(leaking):
         # The source's own splits keep their images: only `drop` helps there.
         fixed = options.dedupe == "drop" or options.appended_to is not None
-        commands = [] if fixed else [call.command("keep the first of each", {"--dedupe": "drop"})]
+        commands = [] if fixed else [call.command("keep the first of each", {"--dedupe": "drop"}, is_written=True)]
         if options.dedupe == "ignore" and options.splits is not None and not options.splits_of and not fixed:
-            commands.append(call.command("keep them in one split", {"--dedupe": "group"}))
+            commands.append(call.command("keep them in one split", {"--dedupe": "group"}, is_written=True))
         yield Finding(
             "duplicate_in_several_splits",
             "warns",

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.naming import counted, printable
+from shardkit.planning.checks.classes import UNUSED_REMEDY, share_of_classes, share_of_used
 from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Split, learned_split, total_class_counts
 
@@ -28,8 +29,8 @@ def _names(classes: Sequence[str], labels: Iterable[int]) -> str:
     return f"{shown} and {len(labels) - _NAMES_SHOWN:,} more" if len(labels) > _NAMES_SHOWN else shown
 
 
-def absent_classes(classes: Sequence[str], splits: Sequence[Split], *, is_known: bool = False) -> Iterator[Advice]:
-    """Yield a warning for each split that lacks a class.
+def unused_classes(classes: Sequence[str], splits: Sequence[Split], *, is_known: bool = False) -> Iterator[Advice]:
+    """Yield a warning if classes have no image in any split.
 
     Args:
         classes: Class names.
@@ -37,30 +38,61 @@ def absent_classes(classes: Sequence[str], splits: Sequence[Split], *, is_known:
         is_known: Whether a finding says it already.
     """
     totals = total_class_counts(splits)
-    if is_known or not len(classes) or not totals.any():
+    unused = np.flatnonzero(totals == 0).tolist() if totals.any() else []
+    if unused and not is_known:
+        yield Advice(
+            "class_without_image",
+            "check",
+            f"{share_of_classes(len(unused), len(classes))} no image in any split: {_names(classes, unused)}.",
+            f"{UNUSED_REMEDY[:1].upper()}{UNUSED_REMEDY[1:]}.",
+            "classes",
+        )
+
+
+def absent_classes(
+    classes: Sequence[str], splits: Sequence[Split], split_by: str = "", *, is_known: bool = False
+) -> Iterator[Advice]:
+    """Yield a warning for each split that lacks a class which other splits have.
+
+    Args:
+        classes: Class names.
+        splits: The splits.
+        split_by: See Origin.
+        is_known: Whether a finding says it already.
+    """
+    totals = total_class_counts(splits)
+    if is_known or not totals.any():
         return
+    learned = learned_split(splits)
     for split in splits:
         absent = np.flatnonzero((split.class_counts == 0) & (totals > 0)).tolist()
         if absent:
-            does = "has" if len(absent) == 1 else "have"
+            follows = ", so no model learns them" if split is learned else ""
             yield Advice(
                 "class_absent",
                 "check",
-                f"{counted(len(absent), 'class')} {does} no image in “{split.name}”: {_names(classes, absent)}.",
-                _absent_remedy(totals[absent], len(splits)),
+                f"{share_of_used(len(absent), totals)} no image in “{split.name}”{follows}: {_names(classes, absent)}.",
+                _absent_remedy(totals[absent], len(splits), split_by),
                 "classes",
             )
 
 
-def _absent_remedy(totals: npt.NDArray[np.int64], num_splits: int) -> str:
+def _absent_remedy(totals: npt.NDArray[np.int64], num_splits: int, split_by: str) -> str:
     """Return what helps classes with these numbers of images in all splits together."""
     if (totals < num_splits).all():
         images = counted(int(totals.max()), "image")
         found = f"has {images}" if len(totals) == 1 else f"have {images} at most"
         return f"Add images: {'it' if len(totals) == 1 else 'they'} {found}, fewer than one for each split."
+    if split_by == "own":
+        return (
+            "The source has its own splits: move or add images there, or convert with --splits and --split-by "
+            "stratified, which makes new splits."
+        )
+    if split_by == "stratified":
+        return "Add images, or raise the split's share: these classes have too few images or groups for it."
     return (
-        "Convert with --split-by stratified, which gives every class its share of each split; if the source has its "
-        "own splits, or a class too few images, add images."
+        "Convert with --split-by stratified, which gives every class its share of each split, and add images to "
+        "classes with fewer images than splits."
     )
 
 
@@ -73,11 +105,10 @@ def small_and_large_classes(classes: Sequence[str], splits: Sequence[Split]) -> 
     small = np.flatnonzero((counts > 0) & (counts < MIN_EXAMPLES_OF_CLASS))
     if len(small):
         ordered = small[np.argsort(counts[small], kind="stable")].tolist()
-        does = "has" if len(small) == 1 else "have"
         yield Advice(
             "small_class",
             "check",
-            f"{len(small):,} of {counted(len(classes), 'class')} {does} fewer than {MIN_EXAMPLES_OF_CLASS} images in "
+            f"{share_of_used(len(small), total_class_counts(splits))} only 1 to {MIN_EXAMPLES_OF_CLASS - 1} images in "
             f"“{learned.name}”: {_names(classes, ordered)}.",
             'Collect more, or merge or leave out these classes; sampling="class_balanced" in the reader repeats '
             "rare classes more often.",

@@ -1,5 +1,6 @@
 """Warnings about what makes training input slow: large images, costly JPEGs, few shards."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 
 from shardkit.naming import counted
@@ -83,4 +84,29 @@ def few_shards(splits: Sequence[Split], hosts: int, *, is_dataset: bool) -> Iter
         "some read more than others.",
         f"Convert with --input-pipelines {hosts}, or with a multiple of {hosts} as --shards.",
         "shards",
+    )
+
+
+def uneven_shards(splits: Sequence[Split], place: str) -> Iterator[Advice]:
+    """Yield a warning if appends made the shards of a split uneven.
+
+    Args:
+        splits: The splits.
+        place: The dataset's folder.
+    """
+    appended = [split for split in splits if len(split.generations) > 1]
+    uneven = [split for split in appended if max(split.balance.count_spread, split.balance.class_spread) > 1]
+    if not uneven:
+        return
+    worst = max(uneven, key=lambda split: (split.balance.count_spread, split.balance.class_spread))
+    spread = worst.balance
+    of_class = f", of one class by up to {spread.class_spread:,}" if spread.class_spread else ""
+    yield Advice(
+        "uneven_shards",
+        "speed",
+        f"After {counted(len(worst.generations) - 1, 'append')}, the shards of “{worst.name}” differ by up to "
+        f"{counted(spread.count_spread, 'image')}{of_class}: hosts that divide the shards read different amounts.",
+        "Convert the dataset to a new folder, which makes all shards even:",
+        "shards",
+        (f"shardkit convert {shlex.quote(place)} NEW",),
     )

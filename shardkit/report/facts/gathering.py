@@ -65,6 +65,8 @@ class Facts:
         rejects: The rejected files.
         hosts: Number of hosts that will read.
         is_resized: See Origin.
+        split_by: See Origin.
+        place: URL or path of the collection.
         num_gps: Number of images with a GPS position, if all were counted; None if the sample says it.
     """
 
@@ -83,6 +85,8 @@ class Facts:
     rejects: Rejects
     hosts: int
     is_resized: bool
+    split_by: str = ""
+    place: str = ""
     num_gps: int | None = None
 
     @property
@@ -152,5 +156,7 @@ def gather_facts(collection: Collection, options: ReportOptions, show: Show = ig
         rejects=collection.rejects(REJECTED_SHOWN),
         hosts=options.hosts or collection.origin.hosts,
         is_resized=collection.origin.is_resized,
+        split_by=collection.origin.split_by,
+        place=collection.place,
         num_gps=collection.origin.num_gps,
     )

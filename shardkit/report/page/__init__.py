@@ -3,7 +3,8 @@
 | module | contents |
 |---|---|
 | `parts` | what sections are made of: charts, tables, pictures |
-| `sections` | the sections about classes, sizes, storage and shards |
+| `sections` | the sections about classes, sizes, storage and origin |
+| `shards_section` | the balance of the shards |
 | `annotation_sections` | the sections about boxes, masks, numbers and several labels |
 | `picture_sections` | the sections with pictures: contact sheets, duplicates, rejected files |
 | `thumbnails` | pictures as data URIs, within a total size |

@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,10 +20,10 @@ from shardkit.report.page.picture_sections import conflicts_section, contact_she
 from shardkit.report.page.sections import (
     classes_section,
     origin_section,
-    shards_section,
     sizes_section,
     storage_section,
 )
+from shardkit.report.page.shards_section import shards_section
 from shardkit.report.page.thumbnails import Thumbnails
 from shardkit.software import __version__
 from shardkit.storage.whole_file import whole_file
@@ -40,6 +41,7 @@ _SHORT_TITLES = {
     "rejected": "Rejected",
     "sizes": "Sizes",
 }
+_OPTION = re.compile(r"(--[a-z][a-z-]*[a-z])")
 _LEVELS = {"problem": "Problem", "check": "Check", "speed": "Speed"}
 
 
@@ -120,14 +122,23 @@ def render_page(collection: Collection, facts: Facts, advice: Sequence[Advice], 
 
 def _environment() -> "Environment":
     from jinja2 import Environment, PackageLoader, StrictUndefined
+    from markupsafe import Markup, escape
 
-    return Environment(
+    def marked(text: str) -> Markup:
+        """Mark options such as --splits, so that no line breaks inside them."""
+        parts = [escape(part) for part in _OPTION.split(text)]
+        parts[1::2] = [Markup("<code>{}</code>").format(part) for part in parts[1::2]]
+        return Markup("").join(parts)
+
+    made = Environment(
         loader=PackageLoader("shardkit.report.page"),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    made.filters["marked"] = marked
+    return made
 
 
 def _source(environment: "Environment", name: str) -> str:

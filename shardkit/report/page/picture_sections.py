@@ -1,6 +1,6 @@
 """The sections with pictures: contact sheets, duplicates, rejected files."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -15,6 +15,7 @@ SIDE, ANNOTATED_SIDE = 176, 288  # pixels of a thumbnail; boxes and masks need m
 _ANNOTATED_OF_CLASS = 4  # pictures of a class, of the larger ones
 _REJECTED_PICTURES = 24
 _FEW_CLASSES = 12  # all contact sheets are unfolded
+_LABEL_LENGTH = 40  # in the title of a set of images
 
 
 def contact_sheets(facts: Facts, collection: Collection, thumbnails: Thumbnails) -> Section:
@@ -89,7 +90,7 @@ def conflicts_section(facts: Facts, collection: Collection, thumbnails: Thumbnai
         intro = (
             f"{counted(found.num, 'image')} with exact duplicates that have different labels. At least one is wrong."
         )
-    groups = _sets(found, collection, thumbnails, "Label") if found is not None else []
+    groups = _sets(found, collection, thumbnails, _labels_of) if found is not None else []
     return Section("conflicts", "Candidates for wrong labels", [intro], groups=groups)
 
 
@@ -107,25 +108,43 @@ def leaks_section(facts: Facts, collection: Collection, thumbnails: Thumbnails) 
         intro.append("No two splits have an image with the same bytes.")
     if groups.num:
         intro.append(f"{counted(groups.num, 'group')} with images in more than one split.")
-    sheets = _sets(found, collection, thumbnails, "Same bytes") if found is not None else []
-    return Section(
-        "leaks", "Leaks between splits", intro, groups=sheets + _sets(groups, collection, thumbnails, "Group")
-    )
+    sheets = _sets(found, collection, thumbnails, _splits_of) if found is not None else []
+    sheets += _sets(groups, collection, thumbnails, _splits_of, "groups")
+    return Section("leaks", "Leaks between splits", intro, groups=sheets)
 
 
-def _sets(found: Sets, collection: Collection, thumbnails: Thumbnails, what: str) -> list[SheetGroup]:
+def _sets(
+    found: Sets,
+    collection: Collection,
+    thumbnails: Thumbnails,
+    title: Callable[[Sequence[Picture]], str],
+    noun: str = "sets",
+) -> list[SheetGroup]:
     if not found.shown:
         return []
     flat = np.array([number for one in found.shown for number in one], np.int64)
     pictures = iter([*collection.pictures(flat, SIDE)])
-    sheets = [
-        Sheet(f"{what} {at}", f"{len(one)} images", [thumbnails.of_example(next(pictures)) for _ in one])
-        for at, one in enumerate(found.shown, 1)
-    ]
-    heading = f"{counted(found.num, 'set')} of images"
+    sheets = []
+    for one in found.shown:
+        members = [next(pictures) for _ in one]
+        sheets.append(
+            Sheet(title(members), counted(len(one), "image"), [thumbnails.of_example(member) for member in members])
+        )
+    heading = f"{counted(found.num, noun.removesuffix('s'))} of images"
     if found.num > len(sheets):
         heading += f", the first {SETS_SHOWN}"
     return [SheetGroup(heading, sheets, is_open=True)]
+
+
+def _labels_of(members: Sequence[Picture]) -> str:
+    """Return what contradicts: "dog ≠ fish"."""
+    labels = ["unreadable" if one.problem else cut(one.labels, _LABEL_LENGTH) or "no label" for one in members]
+    return " ≠ ".join(dict.fromkeys(labels))
+
+
+def _splits_of(members: Sequence[Picture]) -> str:
+    """Return the splits that share an image or a group: "train and test"."""
+    return " and ".join(dict.fromkeys(member.split for member in members))
 
 
 def rejected_section(facts: Facts, collection: Collection, thumbnails: Thumbnails) -> Section:

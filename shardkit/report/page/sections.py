@@ -7,9 +7,10 @@ import numpy.typing as npt
 
 from shardkit.images.info import CHANGES
 from shardkit.naming import counted
+from shardkit.planning.checks.classes import share_of_classes
 from shardkit.report.advice.speed import megapixels
 from shardkit.report.charts.bars import Bar, bar_chart
-from shardkit.report.charts.distributions import Line, histogram, level_chart
+from shardkit.report.charts.distributions import Line, histogram
 from shardkit.report.charts.maps import size_map
 from shardkit.report.collection import Origin, Split, total_class_counts
 from shardkit.report.decoding_cost import CURVE, image_ms, speedup
@@ -31,19 +32,22 @@ def classes_section(facts: Facts) -> Section | None:
     totals = total_class_counts(splits)
     if not len(classes) or not totals.any():
         return None
-    order = np.argsort(-totals, kind="stable")
+    order = np.argsort(-totals, kind="stable")[: int((totals > 0).sum())]  # those with images
     relation = "with" if facts.has_lists or facts.boxes is not None else "of"
-    used = totals[totals > 0]
-    largest, smallest = int(order[0]), int(order[len(used) - 1])
+    used = totals[order]
+    largest, smallest = int(order[0]), int(order[-1])
+    what = f"{counted(len(used), 'class')}{' with images' if len(used) < len(classes) else ''}"
     if used.min() == used.max():
-        intro = [f"{counted(len(used), 'class')}, each with {counted(int(used.max()), 'image')}."]
+        intro = [f"{what}, each with {counted(int(used.max()), 'image')}."]
     else:
         low, high = (f"{counted(int(num), 'image')} {relation}" for num in (used.min(), used.max()))
         extremes = f"from {low} “{cut(classes[smallest])}” to {high} “{cut(classes[largest])}”"
-        intro = [f"{counted(len(classes), 'class')}: {extremes}; the median class has {int(np.median(used)):,}."]
+        intro = [f"{what}: {extremes}; the median class has {int(np.median(used)):,}."]
     if len(used) > BARS_SHOWN:
-        half = int(np.searchsorted(np.cumsum(totals[order]), totals.sum() / 2)) + 1
-        intro.append(f"The {counted(half, 'largest class')} of {len(classes):,} hold half of the images.")
+        half = int(np.searchsorted(np.cumsum(used), totals.sum() / 2)) + 1
+        intro.append(f"The {counted(half, 'largest class')} of these {len(used):,} hold half of the images.")
+    if len(used) < len(classes):
+        intro.append(f"{share_of_classes(len(classes) - len(used), len(classes))} no image in any split.")
     charts = [_class_bars(classes, split, order, number) for number, split in enumerate(splits[:SPLITS_SHOWN])]
     return Section("classes", "Classes", intro, charts, has_class_table=True)
 
@@ -216,55 +220,6 @@ def storage_section(facts: Facts) -> Section:
 def _median(counts: Mapping[int, int]) -> int:
     ends = np.cumsum(list(counts.values()))
     return list(counts)[int(np.searchsorted(ends, (ends[-1] + 1) // 2))]
-
-
-def shards_section(facts: Facts) -> Section:
-    """Return the section with the balance of the shards."""
-    rows = []
-    for split in facts.splits:
-        counts = split.shard_counts
-        low, high = int(counts.min(initial=1 << 60)), int(counts.max(initial=0))
-        sizes = "–"
-        if split.shard_bytes is not None and len(split.shard_bytes):
-            sizes = _range(*(about_size(one) for one in (split.shard_bytes.min(), split.shard_bytes.max())))
-        rows.append(
-            [
-                split.name,
-                f"{len(counts):,}",
-                _range(f"{min(low, high):,}", f"{high:,}"),
-                sizes,
-                f"{split.balance.class_spread:,}",
-                percent(split.balance.bytes_spread),
-            ]
-        )
-    heads = ["split", "shards", "images per shard", "bytes per shard", "class spread", "bytes spread"]
-    note = (
-        "Class spread: by how many images the shards of a split differ in the class where they differ most; 1 is as "
-        "even as can be. Bytes spread: how much larger the largest shard is than the smallest. After an append, both "
-        "compare the shards of one generation."
-    )
-    has = "were written" if facts.is_dataset else "would be written"
-    num = sum(len(split.shard_counts) for split in facts.splits)
-    intro = [f"{counted(num, 'shard')} {has}{f', for {facts.hosts:,} hosts that read' if facts.hosts > 1 else ''}."]
-    charts = []
-    for number, split in enumerate(facts.splits[:SPLITS_SHOWN]):
-        sizes_of = split.shard_counts if split.shard_bytes is None else split.shard_bytes
-        if len(sizes_of) > 1:
-            what = "Images" if split.shard_bytes is None else "Bytes"
-            svg = level_chart(
-                f"{what} of the shards of {split.name}",
-                f"{what} of each shard, from {sizes_of.min():,} to {sizes_of.max():,}.",
-                sizes_of,
-                "number of the shard",
-                number,
-                (lambda size: f"{size:,.0f}") if split.shard_bytes is None else about_size,
-            )
-            charts.append(Chart(f"{split.name}: {what.lower()} of each shard", svg))
-    return Section("shards", "Shards", intro, charts, [Table("Balance of the shards", heads, rows, note)])
-
-
-def _range(low: str, high: str) -> str:
-    return low if low == high else f"{low} to {high}"
 
 
 def origin_section(origin: Origin, *, is_dataset: bool) -> Section:

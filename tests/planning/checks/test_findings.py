@@ -140,7 +140,7 @@ def test_a_class_that_a_split_of_the_source_lacks_is_named():
 def test_a_class_with_one_image_and_a_class_without_a_good_one_warn():
     table = inventory_table([*balanced("cat", "dog"), "one", "bad"], reasons=[None] * 81 + ["empty"])
     said = text_of(table)
-    assert "1 of 4 classes has a single image: 'one'" in said
+    assert "1 of 3 classes with images has a single image: 'one'" in said
     assert "1 of 4 classes has no good image: 'bad'" in said
 
 

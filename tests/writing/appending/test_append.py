@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import shlex
 import shutil
 from fractions import Fraction
 
@@ -14,7 +15,10 @@ from shardkit.exporting import export_dataset
 from shardkit.exporting.dataset_card import dataset_card
 from shardkit.exporting.facts import Facts
 from shardkit.planning.options import ConvertOptions
-from shardkit.report.generations import balance_within, commands
+from shardkit.report.dataset_collection import DatasetCollection
+from shardkit.report.facts.gathering import ReportOptions
+from shardkit.report.generations import commands
+from shardkit.report.page.html import make_page
 from shardkit.sources import SourceOptions
 from shardkit.storage import LocalFolder
 from shardkit.testing import (
@@ -183,12 +187,40 @@ def test_the_dataset_card_names_the_folders_that_tfds_reads_the_newest_first(app
     assert 'tfds.builder_from_directory("FOLDER")' in dataset_card(read_manifest(str(converted)), Facts()).decode()
 
 
-def test_the_balance_that_is_printed_is_that_within_the_generations(appended):
-    printed = " ".join(call("info", appended).stdout.split())
-    assert "in each generation, every class within 1 image per shard: yes" in printed
-    manifest = read_manifest(str(appended))
-    assert balance_within(manifest, "train").class_spread <= 1 < manifest.splits["train"].balance.class_spread
-    assert commands(manifest).splitlines()[1] == "shardkit append OUT SOURCE_2"
+def test_the_balance_of_all_generations_is_printed_first_with_the_command_that_makes_it_even(
+    appended, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    shown = [line.strip() for line in call("info", appended).stdout.splitlines()]
+    spread = read_manifest(str(appended)).splits["validation"].balance
+    assert (spread.count_spread, spread.class_spread) == (4, 4)
+    found = [line for line in shown if line.startswith("over all generations")]
+    assert found[0].startswith(
+        "over all generations, the shards of validation differ by up to 4 images, of one class by up to 4; "
+    )
+    assert shown.index(found[0]) < shown.index("in each generation, every class within 1 image per shard: yes")
+    (command,) = [line.partition(": ")[2] for line in shown if line.startswith("to make all shards even: ")]
+    program, *words = shlex.split(command)
+    assert program == "shardkit"
+    assert call(*words).exit_code == 0
+    balances = [split.balance for split in read_manifest("NEW").splits.values()]
+    assert all(max(one.count_spread, one.class_spread) <= 1 for one in balances)
+    assert "all shards even" not in call("info", "NEW").stdout
+    assert rows(tmp_path / "NEW").keys() == rows(appended).keys()
+
+
+def test_the_report_has_the_balance_of_all_generations_and_of_each(appended, dataset):
+    page, advice = make_page(DatasetCollection(read_manifest(str(appended))), ReportOptions())
+    (warning,) = [one for one in advice if one.code == "uneven_shards"]
+    assert warning.commands == (f"shardkit convert {appended} NEW",)
+    assert "the first" in page
+    assert page.index("Balance of the shards") < page.index("Balance within each generation")
+    _, advice = make_page(DatasetCollection(read_manifest(str(dataset))), ReportOptions())
+    assert "uneven_shards" not in {one.code for one in advice}
+
+
+def test_the_commands_of_a_report_name_the_appends(appended):
+    assert commands(read_manifest(str(appended))).splitlines()[1] == "shardkit append OUT SOURCE_2"
 
 
 def test_a_second_append_is_a_second_generation_and_every_digest_stays_readable(dataset, new, tmp_path):
