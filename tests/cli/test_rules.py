@@ -73,6 +73,9 @@ def test_a_converted_dataset_keeps_its_rules_and_appended_images_follow_them(old
     before, now = options_of(old), options_of(tmp_path / "NEW")
     assert {name: value for name, value in now.items() if name not in {"drop", "kept_splits"}} == before
     assert options_of(tmp_path / "NEW")["kept_splits"] == "made"
+    planned = call("plan", tmp_path / "NEW").stdout
+    assert "appended images are divided by --splits train=0.6,validation=0.4" in planned
+    assert "--splits" not in planned.partition("options: ")[2].partition("\n")[0], "it would divide them anew"
     shutil.copytree(old, tmp_path / "same")
     for dataset in ("same", "NEW"):
         assert call("append", tmp_path / dataset, new).exit_code == 0
@@ -176,6 +179,10 @@ def test_nothing_names_what_was_removed_and_it_stays_out(old, raw, tmp_path):
     for key in [*removed, "p1_renamed"]:
         assert not [name for name, data in everything.items() if key.encode() in data]
     assert "removed: 2 images that `convert --drop` removed stay out" in call("info", tmp_path / "NEW").stdout
+    again = shutil.copytree(tmp_path / "NEW", tmp_path / "again")  # has the source, but for what was removed
+    assert "nothing to do" in call("append", again, source, "--skip-existing").stderr
+    assert call("append", again, source, "--skip-existing", "--readmit", "--max-rejected", "1").exit_code == 0
+    assert "ant/p1_1.png" in examples(again)
     # Another conversion carries the list on, and a condition is not written either.
     convert(tmp_path / "NEW", tmp_path / "next", "--where", "key != 'bee/p9_99.png' and label_name != 'nobody'")
     everything = files_of(open_folder(str(tmp_path / "next")))
