@@ -105,6 +105,14 @@ def test_the_sources_own_splits_stay_the_rule(raw, tmp_path):
     splits = read_manifest(str(tmp_path / "new")).splits
     assert splits["test"].num_examples == 6
     assert sum(split.num_examples for split in splits.values()) == 33
+    # A source without splits: the rule does not fit, and both commands in the message run.
+    plain = write_class_folders(tmp_path / "plain", {"a/plain": 9, "b/plain": 9}, width=10)
+    refused = call("append", tmp_path / "new", plain)
+    assert refused.exit_code == 2
+    for command, names in zip(commands_in(refused.stderr, ""), ({"train", "validation"}, {"train"}), strict=True):
+        dataset = shutil.copytree(tmp_path / "new", tmp_path / f"with {len(names)}")
+        assert call("append", dataset, *command[2:]).exit_code == 0
+        assert read_manifest(str(dataset)).history[-1].splits.keys() == names
 
 
 def test_several_datasets_need_one_rule_and_every_command_that_says_so_runs(old, raw, tmp_path):
