@@ -50,6 +50,9 @@ def check_splits(own: Collection[str], options: ConvertOptions, call: UserCall) 
     unknown = [name for name in options.splits_of if name not in own]
     if unknown:
         msg = f"--splits-of names the split {unknown[0]!r}; the source has {', '.join(names)}"
+        if options.appended_to is not None:  # the dataset's rule, which the user did not give
+            keep = {"--splits": None, "--splits-of": None}
+            raise refusal(msg, [call.command(f"keep {', '.join(names)} unchanged", keep)])
         raise CallError(msg)
     taken = [name for name in names if name in options.splits and name not in options.splits_of]
     if taken:
