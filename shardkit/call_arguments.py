@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from shardkit.planning.user_call import UserCall
     from shardkit.sources import SourceOptions
 
+_LIMITS = ("resize", "max_side", "mask_padding")
+
 
 def location(what: str, path: str | os.PathLike[str]) -> str:
     """Return a path or URL as text.
@@ -210,6 +212,8 @@ def given_fields(given: Mapping[str, Any]) -> dict[str, Any]:
     from shardkit.planning.sizing import parse_shards, parse_size
     from shardkit.planning.splits.splitting import parse_ratios
 
+    _refuse_other_types(given)
+
     def parsed_splits(value: Any) -> dict[str, Fraction] | None:
         if value == OWN_SPLITS:
             return None
@@ -235,8 +239,8 @@ def given_fields(given: Mapping[str, Any]) -> dict[str, Any]:
         "split_by": ("split_by", _same),
         "shards": ("shards", parsed_shards),
         "shard_size": ("shard_bytes", lambda value: parse_size(str(value))),
-        "input_pipelines": ("pipelines", _same),
-        "seed": ("seed", _same),
+        "input_pipelines": ("pipelines", int),
+        "seed": ("seed", int),
         "classes": ("classes", _names),
         "check": ("check", _same),
         "max_file_size": ("max_file_bytes", lambda value: parse_size(str(value))),
@@ -255,7 +259,26 @@ def _same(value: Any) -> Any:
 
 
 def _value_of(value: Any) -> Any:
-    return None if value == NO_RULE else value
+    return None if isinstance(value, str) and value == NO_RULE else value
+
+
+def _refuse_other_types(given: Mapping[str, Any]) -> None:
+    """Refuse numbers that are none: a text would be compared with numbers, or stored in the manifest.
+
+    Raises:
+        CallError: A value has another type.
+    """
+    for argument in ("seed", "input_pipelines", "quality", *_LIMITS):
+        value = given.get(argument)
+        if argument in _LIMITS and value == NO_RULE:
+            continue
+        if value is not None and (isinstance(value, bool) or not hasattr(value, "__index__")):
+            other = f", or {NO_RULE!r}" if argument in _LIMITS else ""
+            msg = f"{argument} must be a whole number{other}; found {value!r}"
+            raise CallError(msg)
+    if given.get("strip_metadata") not in {None, True, False}:
+        msg = f"strip_metadata must be True or False; found {given['strip_metadata']!r}"
+        raise CallError(msg)
 
 
 def _names(value: Any) -> tuple[str, ...]:

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.rejected_list import read_list
+from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import WITHDRAWN
 
@@ -67,10 +68,20 @@ def read_withdrawn(manifest: Manifest) -> pa.Table:
     """Return the rows of the list of a dataset: that of its last generation with a list, which is a whole one.
 
     Raises:
-        DataError: The list is missing or no longer what was written.
+        DataError: The list is missing, no longer what was written, or not a list of hashes.
     """
     lists = [file for file in manifest.files if file.path.rpartition("/")[2] == WITHDRAWN]
-    return read_list(manifest, lists[-1]).cast(SCHEMA) if lists else SCHEMA.empty_table()
+    if not lists:
+        return SCHEMA.empty_table()
+    try:
+        table = read_list(manifest, lists[-1]).select(SCHEMA.names).cast(SCHEMA)
+    except (pa.ArrowException, KeyError, ValueError, OSError):
+        table = None
+    if table is None or any(column.null_count for column in table.columns):
+        where = f"{manifest.root.url}/{lists[-1].path}"
+        msg = f"{where}: this is not a list of removed images that shardkit wrote; restore the dataset from a copy"
+        raise DataError(msg)
+    return table
 
 
 def without(table: pa.Table, keys: Sequence[str], contents: Sequence[bytes | None]) -> pa.Table:

@@ -73,6 +73,9 @@ def test_a_converted_dataset_keeps_its_rules_and_appended_images_follow_them(old
     before, now = options_of(old), options_of(tmp_path / "NEW")
     assert {name: value for name, value in now.items() if name not in {"drop", "kept_splits"}} == before
     assert options_of(tmp_path / "NEW")["kept_splits"] == "made"
+    planned = call("plan", tmp_path / "NEW").stdout
+    assert "appended images are divided by --splits train=0.6,validation=0.4" in planned
+    assert "--splits" not in planned.partition("options: ")[2].partition("\n")[0], "it would divide them anew"
     shutil.copytree(old, tmp_path / "same")
     for dataset in ("same", "NEW"):
         assert call("append", tmp_path / dataset, new).exit_code == 0
@@ -102,6 +105,14 @@ def test_the_sources_own_splits_stay_the_rule(raw, tmp_path):
     splits = read_manifest(str(tmp_path / "new")).splits
     assert splits["test"].num_examples == 6
     assert sum(split.num_examples for split in splits.values()) == 33
+    # A source without splits: the rule does not fit, and both commands in the message run.
+    plain = write_class_folders(tmp_path / "plain", {"a/plain": 9, "b/plain": 9}, width=10)
+    refused = call("append", tmp_path / "new", plain)
+    assert refused.exit_code == 2
+    for command, names in zip(commands_in(refused.stderr, ""), ({"train", "validation"}, {"train"}), strict=True):
+        dataset = shutil.copytree(tmp_path / "new", tmp_path / f"with {len(names)}")
+        assert call("append", dataset, *command[2:]).exit_code == 0
+        assert read_manifest(str(dataset)).history[-1].splits.keys() == names
 
 
 def test_several_datasets_need_one_rule_and_every_command_that_says_so_runs(old, raw, tmp_path):
@@ -176,6 +187,10 @@ def test_nothing_names_what_was_removed_and_it_stays_out(old, raw, tmp_path):
     for key in [*removed, "p1_renamed"]:
         assert not [name for name, data in everything.items() if key.encode() in data]
     assert "removed: 2 images that `convert --drop` removed stay out" in call("info", tmp_path / "NEW").stdout
+    again = shutil.copytree(tmp_path / "NEW", tmp_path / "again")  # has the source, but for what was removed
+    assert "nothing to do" in call("append", again, source, "--skip-existing").stderr
+    assert call("append", again, source, "--skip-existing", "--readmit", "--max-rejected", "1").exit_code == 0
+    assert "ant/p1_1.png" in examples(again)
     # Another conversion carries the list on, and a condition is not written either.
     convert(tmp_path / "NEW", tmp_path / "next", "--where", "key != 'bee/p9_99.png' and label_name != 'nobody'")
     everything = files_of(open_folder(str(tmp_path / "next")))
@@ -199,6 +214,11 @@ def test_what_one_dataset_removed_does_not_come_back_from_another(old, tmp_path)
     convert(tmp_path / "NEW", tmp_path / "part", tmp_path / "all", "--key-prefix", "--readmit")
     assert "part/ant/p1_1.png" in examples(tmp_path / "all")
     assert [read_manifest(str(tmp_path / name)).withdrawn for name in ("both", "all")] == [1, 0]
+    # The hashes of a key differ between datasets, so that nobody can prepare a table of them.
+    convert(tmp_path / "part", tmp_path / "less", "--drop", tmp_path / "keys.txt")
+    assert options_of(tmp_path / "less")["drop"] != options_of(tmp_path / "NEW")["drop"]
+    lists = [(tmp_path / name / "withdrawn.parquet").read_bytes() for name in ("NEW", "less")]
+    assert lists[0] != lists[1]
 
 
 def test_a_copy_of_a_removed_image_is_named(raw, tmp_path):

@@ -9,7 +9,7 @@ from shardkit.cli.printing.dataset_summary import rejected_line, ties_lines
 from shardkit.cli.printing.lines import Paragraph
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.dataset.manifest import Manifest
-from shardkit.planning.options_text import PLAN_VERSION_KEY, options_text
+from shardkit.planning.options_text import PLAN_VERSION_KEY, option_text, options_text
 from shardkit.planning.sizing import choose_num_shards
 from shardkit.statistics.indexes import index_statistics
 
@@ -23,6 +23,9 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
     ]
     lines += ties_lines(manifest.source.groups, manifest.source.duplicates)
     lines += [f"options: {options_text(manifest.options) or 'the defaults'}"]
+    if "kept_splits" in manifest.options:
+        rule = option_text("splits", manifest.options["splits"])
+        lines.append(f"splits: those of the source dataset; appended images are divided by {rule}")
     if explain:
         lines += ["", "Number of shards, step by step:"]
         reasons = _reasons(manifest, index_statistics(manifest).source_bytes)

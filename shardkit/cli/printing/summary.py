@@ -67,12 +67,13 @@ def hint_lines(findings: Iterable[Finding]) -> list[str]:
 
 def _splits_parts(manifest: Manifest, output: str) -> list[Table | Text | Paragraph | str]:
     rows = rows_of(manifest)
-    wanted = manifest.options["splits"]
+    is_kept = "kept_splits" in manifest.options  # then the shares are for what is appended later
+    wanted = None if is_kept else manifest.options["splits"]
     shares = shares_parts(
         {name: SplitCounts(split.num_examples, split.class_counts) for name, split in manifest.splits.items()},
         manifest.classes,
         None if wanted is None else {name: Fraction(share) for name, share in wanted.items()},
-        manifest.options.get("splits_of", ()),
+        () if is_kept else manifest.options.get("splits_of", ()),
     )
     lines = balance_lines(rows, manifest.features, manifest.generations, output)
     return [splits_table(rows, "bytes"), *shares, *map(Paragraph, ["", *lines] if lines else [])]
@@ -89,7 +90,8 @@ def plan_summary(plan: Plan, limit: RejectLimit, *, explain: bool = False) -> Gr
     lines += reasons_lines([split.reasons for split in plan.splits]) if explain else []
     lines += hint_lines(plan.findings)
     counts = {split.name: SplitCounts(split.num_examples, split.class_counts) for split in plan.splits}
-    shares = shares_parts(counts, plan.classes, plan.options.splits, plan.options.splits_of)
+    applied = plan.options.applied()
+    shares = shares_parts(counts, plan.classes, applied.splits, applied.splits_of)
     return Group("", splits_table(rows, "source\nbytes"), *shares, "", *map(_line, lines))
 
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from shardkit.errors import CallError
 from shardkit.naming import split_order
-from shardkit.option_values import NO_RULE
+from shardkit.option_values import NO_RULE, OWN_SPLITS
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.splits.splitting import shares_text
 from shardkit.planning.user_call import UserCall
@@ -42,10 +42,17 @@ def check_splits(own: Collection[str], options: ConvertOptions, call: UserCall) 
         return
     if not own:
         msg = "the source has no splits of its own, so --splits-of has nothing to divide"
-        raise refusal(msg, [call.command("divide all images", {"--splits-of": None})])
+        if options.appended_to is None:
+            raise refusal(msg, [call.command("divide all images", {"--splits-of": None})])
+        anew = {"--splits-of": None, "--splits": shares_text(options.splits)}  # without shares, the dataset's count
+        all_train = call.command("all images are train", {"--splits-of": None, "--splits": OWN_SPLITS})
+        raise refusal(msg, [call.command("divide all images", anew), all_train])
     unknown = [name for name in options.splits_of if name not in own]
     if unknown:
         msg = f"--splits-of names the split {unknown[0]!r}; the source has {', '.join(names)}"
+        if options.appended_to is not None:  # the dataset's rule, which the user did not give
+            keep = {"--splits": None, "--splits-of": None}
+            raise refusal(msg, [call.command(f"keep {', '.join(names)} unchanged", keep)])
         raise CallError(msg)
     taken = [name for name in names if name in options.splits and name not in options.splits_of]
     if taken:

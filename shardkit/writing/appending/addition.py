@@ -106,7 +106,8 @@ class Addition:
         """
         table = planned_table(inventory, options)
         found = fingerprint(table, inventory.origin)
-        for generation in self.manifest.history:
+        readmits = self.readmit and self.manifest.withdrawn  # then the generation may lack what was removed
+        for generation in () if readmits else self.manifest.history:
             if generation.source.fingerprint == found:
                 raise AlreadyAppendedError(generation.folder)
         if inventory.layout.endswith("class folders"):
