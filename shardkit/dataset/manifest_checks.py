@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 _MAX_VALUES = 1 << 20  # of a feature with a fixed shape
 _DTYPES = {"image": {"bytes"}, "mask": {"bytes"}, "text": {"bytes"}, "bbox": {"float32"}, "class_label": {"int64"}}
+_MAPS = {"splits", "shards"}  # options with a value for each split
 _ROUNDING = 1e-5  # of bytes_spread, which is stored with six digits
 
 
@@ -50,6 +51,10 @@ def _problems(manifest: "Manifest") -> Iterator[str]:
             yield f"splits: {problem}"
         yield from (f"splits.{name}{problem}" for problem in _split_problems(manifest, split))
     yield from _rejected_problems("rejected", manifest.rejected)
+    for one in manifest.history if not manifest.is_adopted else ():
+        # Those that interpret an option check its value; none but these is a map.
+        maps = [name for name, value in one.options.items() if isinstance(value, dict)]
+        yield from (f"options.{naming.printable(name)} is a map" for name in maps if name not in _MAPS)
     yield from _generation_problems(manifest)
     yield from _path_problems(manifest)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.splits.splitting import shares_text
+from shardkit.planning.written_options import reads_written_options
 
 PLAN_VERSION_KEY = "plan_version"
 _NO_OPTIONS = {PLAN_VERSION_KEY, "appended_to"}  # the manifest lists them with the options
@@ -14,6 +15,7 @@ _FLAGS = {"shard_bytes": "--shard-size", "pipelines": "--input-pipelines"}  # ot
 _FILES = {"drop", "labels"}  # the manifest has the hash of their content
 
 
+@reads_written_options
 def options_text(options: Mapping[str, Any]) -> str:
     """Return the options that are not the defaults, quoted for a shell; '' if all are.
 

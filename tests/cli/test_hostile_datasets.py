@@ -162,3 +162,22 @@ def test_lost_manifests_of_appends_are_named(dataset, more, tmp_path):
     assert (
         f"manifests/{before}.json: the manifest from before an append is missing; restore the folder" in result.stderr
     )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"splits": "x"},
+        {"splits": {"train": "1/0", "validation": "1/2"}},
+        {"splits": {"train": [1], "validation": 5}},
+        {"splits": {"train": "1/2", "validation": "1/2"}, "quality": "x", "resize": "huge"},
+        {"shards": "x", "pipelines": 10**30, "shard_bytes": "9"},
+        {},
+    ],
+)
+def test_no_command_believes_options(options, dataset, source, more, tmp_path):
+    folders = laid_out(dataset, source, more, tmp_path)
+    kept = {"plan_version": 2, "shards": 3, "pipelines": 1, "shard_bytes": 1 << 27} if options else {}
+    bad = with_manifest(dataset, tmp_path / "bad", lambda fields: fields.update(options=kept | options))
+    for name in ("plan", "report", "convert into it", "append to it"):
+        ends_with_a_sentence(name, folders | {"bad": bad}, {0, 1, 2})

@@ -118,6 +118,7 @@ MANIFESTS = {
     ),
     "boxes of bytes": (put("features", "box", {"dtype": "bytes", "role": "bbox", "shape": []}), "has the role bbox"),
     "rejected": (put("rejected", "num_examples", 99), "rejected.num_examples is 99, its parts make"),
+    "a map as an option": (put("options", "group_by", {"a": 1}), "options.group_by is a map"),
     "options of a list": (put("options", []), "not valid at options"),
 }
 # The same for a dataset with two generations.

@@ -9,12 +9,14 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.images.stored.options import StoredForm, parse_size
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
+from shardkit.planning.written_options import reads_written_options
 from shardkit.sources import SourceOptions
 
 # Number of shards: the dataset's would be too many for a small part, so it follows from the size.
 _KEPT = ("splits", "splits_of", "split_by", "shard_bytes", "pipelines", "seed", "check", "group_by", "dedupe")
 
 
+@reads_written_options
 def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> ConvertOptions:
     """Return the options.
 
