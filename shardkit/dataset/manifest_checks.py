@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 from shardkit import naming
 from shardkit.dataset import features as names
 from shardkit.dataset.manifest_parts import Balance, Generation, Rejected, Shard, Split
-from shardkit.dataset.records_root import records_root_problem, shard_path_problem
-from shardkit.dataset.stored_names import stored_as_problem
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
@@ -31,17 +29,15 @@ def manifest_problem(manifest: "Manifest") -> str | None:
     """Return the first contradiction in a manifest, with the name of the field; None if there is none.
 
     Args:
-        manifest: The manifest; the types and ranges of its fields are valid.
+        manifest: The manifest; the types and ranges of its fields are valid, and no path leaves the folder.
     """
     return next(_problems(manifest), None)
 
 
 def _problems(manifest: "Manifest") -> Iterator[str]:
-    yield from filter(None, [records_root_problem(manifest.records_root)])
     if manifest.records_root is not None and not manifest.is_adopted:
         yield f"records_root is for adopted TFRecords, and source.layout is {manifest.source.layout!r}"
     yield from _feature_problems(manifest)
-    yield from filter(None, [stored_as_problem(manifest.stored_as, manifest.features)])
     if len(set(manifest.classes)) != len(manifest.classes):
         yield "classes has a name twice"
     if not manifest.splits:
@@ -179,8 +175,6 @@ def _own_paths(name: str, split: Split, folders: AbstractSet[str]) -> Iterator[s
 
 def _adopted_paths(manifest: "Manifest", name: str) -> Iterator[str]:
     for number, shard in enumerate(manifest.splits[name].shards):
-        where = f"splits.{name}.shards.{number}"
-        if problem := shard_path_problem(shard.path, manifest.records_root):
-            yield f"{where}.path: {problem}"
-        elif not shard.index.path.startswith(f"{naming.INDEXES}/"):
-            yield f"{where}.index.path is {shard.index.path!r}, which is not in the folder {naming.INDEXES}"
+        if not shard.index.path.startswith(f"{naming.INDEXES}/"):
+            where = f"splits.{name}.shards.{number}.index.path"
+            yield f"{where} is {shard.index.path!r}, which is not in the folder {naming.INDEXES}"
