@@ -8,6 +8,7 @@ import json
 from dataclasses import dataclass
 
 from shardkit.hashing import sha256_hex
+from shardkit.naming import relative_path_problem
 from shardkit.storage import Folder
 
 EXPORTS = "exports.json"
@@ -59,8 +60,9 @@ def read_export_list(folder: Folder) -> ExportList | None:
     try:
         fields = json.loads(folder.read(EXPORTS))
         files = {str(path): Exported(one["sha256"], str(one["manifest"])) for path, one in fields["files"].items()}
-        return ExportList(str(fields["dataset"]), files) if fields["written_by"] == _WRITER else None
-    except (ValueError, TypeError, KeyError, AttributeError):
+        is_own = fields["written_by"] == _WRITER and not any(map(relative_path_problem, files))
+        return ExportList(str(fields["dataset"]), files) if is_own else None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None
 
 

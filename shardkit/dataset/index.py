@@ -17,6 +17,7 @@ import pyarrow.parquet as pq
 
 from shardkit.dataset.index_checks import column_problem
 from shardkit.dataset.manifest_parts import MAX_COUNT
+from shardkit.dataset.parquet_bounds import unpacked_problem
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.hashing import hash64
@@ -24,9 +25,6 @@ from shardkit.hashing import hash64
 FORMAT_VERSION = 1
 _SUMMARY_KEY = b"shardkit.shard"
 _GPS = "num_with_gps"
-# Unpacked, the rows of an index take at most so many bytes, and so many times the bytes of the file: keys that begin
-# alike are packed well, but not that well.
-_LEAST_LIMIT, _MAX_RATIO = 64 << 20, 256
 
 SCHEMA = pa.schema(
     [
@@ -165,12 +163,9 @@ def parse_index(
 def _size_problem(file: Any, num_bytes: int) -> str | None:
     """Return why a Parquet file must not be read: it is small and its rows are not."""
     metadata = file.metadata
-    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-    uncompressed = sum(group.total_byte_size for group in groups)
-    # The column key_hash is stored as it is, eight bytes a row.
-    if metadata.num_rows * 8 > num_bytes or uncompressed > _LEAST_LIMIT + _MAX_RATIO * num_bytes:
-        return f"{metadata.num_rows:,} rows, {uncompressed:,} bytes when unpacked, in a file of {num_bytes:,} bytes"
-    return None
+    if metadata.num_rows * 8 > num_bytes:  # the column key_hash is stored as it is, eight bytes a row
+        return f"{metadata.num_rows:,} rows in a file of {num_bytes:,} bytes"
+    return unpacked_problem(metadata, num_bytes)
 
 
 def _summary_problem(summary: ShardSummary, num_rows: int) -> str | None:

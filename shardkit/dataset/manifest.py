@@ -34,7 +34,8 @@ from shardkit.dataset.manifest_parts import (
 )
 from shardkit.dataset.missing_manifest import DAMAGE_REMEDY, damage_remedy, explain_missing_manifest, is_own_folder
 from shardkit.dataset.pinning import pinned, read_earlier
-from shardkit.dataset.records_root import check_records_root
+from shardkit.dataset.records_root import check_records_root, records_root_problem, shard_path_problem
+from shardkit.dataset.stored_names import stored_as_problem
 from shardkit.errors import DataError, ManifestError, SpecialFileError, UnknownNameError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import Folder, open_folder, unreadable
@@ -108,9 +109,15 @@ class Manifest(Part):
         return {name: value for name, value in fields.items() if value or name not in _OMITTED_IF_EMPTY}
 
     @model_validator(mode="after")
-    def _told_to_shards(self) -> "Manifest":
-        for _, shard in self.shards():
-            shard.set_num_classes(len(self.classes))
+    def _with_valid_paths(self) -> "Manifest":
+        problem = records_root_problem(self.records_root) or stored_as_problem(self.stored_as, self.features)
+        for name, split in self.splits.items():
+            for number, shard in enumerate(split.shards):
+                if found := shard_path_problem(shard.path, self.records_root):
+                    problem = problem or f"splits.{name}.shards.{number}.path: {found}"
+                shard.set_num_classes(len(self.classes))
+        if problem is not None:
+            raise ValueError(problem)
         return self
 
     @property

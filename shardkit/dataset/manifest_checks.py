@@ -14,8 +14,6 @@ from typing import TYPE_CHECKING
 from shardkit import naming
 from shardkit.dataset import features as names
 from shardkit.dataset.manifest_parts import Balance, Generation, Rejected, Shard, Split
-from shardkit.dataset.records_root import records_root_problem, shard_path_problem
-from shardkit.dataset.stored_names import stored_as_problem
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 
 if TYPE_CHECKING:
@@ -23,6 +21,7 @@ if TYPE_CHECKING:
 
 _MAX_VALUES = 1 << 20  # of a feature with a fixed shape
 _DTYPES = {"image": {"bytes"}, "mask": {"bytes"}, "text": {"bytes"}, "bbox": {"float32"}, "class_label": {"int64"}}
+_MAPS = {"splits", "shards"}  # options with a value for each split
 _ROUNDING = 1e-5  # of bytes_spread, which is stored with six digits
 
 
@@ -30,17 +29,15 @@ def manifest_problem(manifest: "Manifest") -> str | None:
     """Return the first contradiction in a manifest, with the name of the field; None if there is none.
 
     Args:
-        manifest: The manifest; the types and ranges of its fields are valid.
+        manifest: The manifest; the types and ranges of its fields are valid, and no path leaves the folder.
     """
     return next(_problems(manifest), None)
 
 
 def _problems(manifest: "Manifest") -> Iterator[str]:
-    yield from filter(None, [records_root_problem(manifest.records_root)])
     if manifest.records_root is not None and not manifest.is_adopted:
         yield f"records_root is for adopted TFRecords, and source.layout is {manifest.source.layout!r}"
     yield from _feature_problems(manifest)
-    yield from filter(None, [stored_as_problem(manifest.stored_as, manifest.features)])
     if len(set(manifest.classes)) != len(manifest.classes):
         yield "classes has a name twice"
     if not manifest.splits:
@@ -50,6 +47,10 @@ def _problems(manifest: "Manifest") -> Iterator[str]:
             yield f"splits: {problem}"
         yield from (f"splits.{name}{problem}" for problem in _split_problems(manifest, split))
     yield from _rejected_problems("rejected", manifest.rejected)
+    for one in manifest.history if not manifest.is_adopted else ():
+        # Those that interpret an option check its value; none but these is a map.
+        maps = [name for name, value in one.options.items() if isinstance(value, dict)]
+        yield from (f"options.{naming.printable(name)} is a map" for name in maps if name not in _MAPS)
     yield from _generation_problems(manifest)
     yield from _path_problems(manifest)
 
@@ -174,8 +175,6 @@ def _own_paths(name: str, split: Split, folders: AbstractSet[str]) -> Iterator[s
 
 def _adopted_paths(manifest: "Manifest", name: str) -> Iterator[str]:
     for number, shard in enumerate(manifest.splits[name].shards):
-        where = f"splits.{name}.shards.{number}"
-        if problem := shard_path_problem(shard.path, manifest.records_root):
-            yield f"{where}.path: {problem}"
-        elif not shard.index.path.startswith(f"{naming.INDEXES}/"):
-            yield f"{where}.index.path is {shard.index.path!r}, which is not in the folder {naming.INDEXES}"
+        if not shard.index.path.startswith(f"{naming.INDEXES}/"):
+            where = f"splits.{name}.shards.{number}.index.path"
+            yield f"{where} is {shard.index.path!r}, which is not in the folder {naming.INDEXES}"

@@ -4,9 +4,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shardkit.dataset.manifest import File, Manifest
+from shardkit.dataset.parquet_bounds import unpacked_problem
 from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import REJECTED
+
+_COLUMNS = {"key": pa.string(), "reason": pa.string(), "message": pa.string(), "source_bytes": pa.int64()}
 
 
 def read_rejected(manifest: Manifest) -> pa.Table:
@@ -18,7 +21,12 @@ def read_rejected(manifest: Manifest) -> pa.Table:
     if manifest.is_adopted:  # records are adopted all or not at all
         return pa.table({"key": [], "reason": [], "message": [], "source_bytes": []})
     lists = [file for file in manifest.files if file.path.rpartition("/")[2] == REJECTED]
-    table = pa.concat_tables([read_list(manifest, file) for file in lists])
+    if not lists:
+        msg = f"{manifest.root.url}: the manifest names no list of rejected files, {REJECTED}; {CONVERT_AGAIN}"
+        raise DataError(msg)
+    table = pa.concat_tables(
+        [_with_columns(read_list(manifest, file), f"{manifest.root.url}/{file.path}") for file in lists]
+    )
     return table if len(lists) == 1 else table.sort_by("key")
 
 
@@ -30,11 +38,28 @@ def read_list(manifest: Manifest, file: File) -> pa.Table:
     """
     where, wanted = f"{manifest.root.url}/{file.path}", file.sha256
     try:
-        raw = manifest.root.read(file.path)
+        found = manifest.root.stat(file.path)
+        raw = manifest.root.read(file.path) if found is None or found.num_bytes == file.num_bytes else b""
     except FileNotFoundError:
         msg = f"{where}: the list is missing; restore it or {CONVERT_AGAIN}"
         raise DataError(msg) from None
     if sha256_hex(raw) != wanted:
         msg = f"{where}: the list is not the one that the manifest names; restore it or {CONVERT_AGAIN}"
         raise DataError(msg)
-    return pq.read_table(pa.BufferReader(raw))
+    try:
+        parquet = pq.ParquetFile(pa.BufferReader(raw))
+        if problem := unpacked_problem(parquet.metadata, len(raw)):
+            msg = f"{where}: the list would take too much memory: {problem}; restore it or {CONVERT_AGAIN}"
+            raise DataError(msg)
+        return parquet.read()
+    except (pa.ArrowException, OSError) as error:
+        msg = f"{where}: the list cannot be read ({str(error).splitlines()[0]}); restore it or {CONVERT_AGAIN}"
+        raise DataError(msg) from None
+
+
+def _with_columns(table: pa.Table, where: str) -> pa.Table:
+    for name, kind in _COLUMNS.items():
+        if name not in table.column_names or table[name].type != kind or table[name].null_count:
+            msg = f"{where}: the list lacks values of its column {name!r}; restore it or {CONVERT_AGAIN}"
+            raise DataError(msg)
+    return table.select([*_COLUMNS])

@@ -10,6 +10,7 @@ from shardkit.option_values import NO_RULE, OWN_SPLITS
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.sizing import size_as_option
 from shardkit.planning.splits.splitting import shares_text
+from shardkit.planning.written_options import reads_written_options
 
 PLAN_VERSION_KEY = "plan_version"
 _NO_OPTIONS = {PLAN_VERSION_KEY, "appended_to", "kept_splits"}  # the manifest lists them with the options
@@ -20,6 +21,7 @@ _HASHED = {"drop": "FILE", "labels": "FILE", "where": "CONDITION"}  # the manife
 _DEFAULTS = {one.name: one.default for one in fields(ConvertOptions)}
 
 
+@reads_written_options
 def options_text(options: Mapping[str, Any]) -> str:
     """Return the options that are not the defaults, quoted for a shell; '' if all are.
 

@@ -17,6 +17,7 @@ from shardkit.naming import counted, printable
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import option_text, option_words
 from shardkit.planning.user_call import UserCall
+from shardkit.planning.written_options import reads_written_options
 from shardkit.sources import SourceOptions
 from shardkit.sources.commands import Command, refusal
 from shardkit.sources.datasets.opening import may_be_divided
@@ -33,6 +34,7 @@ _OF_SIZE = ("fit", "mask_padding")
 _SHOWN = 3  # datasets in a message
 
 
+@reads_written_options
 def rules_of(written: Mapping[str, Any]) -> dict[str, Any]:
     """Return the rules in the options of a manifest, by their names in ConvertOptions: the inverse of `as_json`."""
     return {name: _value(name, written[name]) if name in written else _DEFAULTS[name] for name in RULES}

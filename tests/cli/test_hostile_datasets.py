@@ -4,14 +4,18 @@ tests/dataset/test_hostile.py has all lies and shows that the one function finds
 the worst of them meet all commands.
 """
 
+import json
 import resource
 import shutil
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import shardkit
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
+from shardkit.hashing import sha256_hex
 from shardkit.testing import picture, write_tree
 
 from ..dataset.hostile import INDEXES, MANIFESTS, with_index, with_manifest
@@ -81,7 +85,7 @@ def test_no_command_believes_a_manifest(lie, dataset, source, more, tmp_path):
         result = ends_with_a_sentence(name, folders | {"bad": bad, "fresh": folders["mine"]}, {1})
         assert sentence in result.output, (name, result.output)
     for use in (lambda: shardkit.open(str(bad), "train"), lambda: read_manifest(str(bad))):
-        with pytest.raises(DataError, match=r"bad/manifest\.json: the manifest contradicts itself: "):
+        with pytest.raises(DataError, match=r"bad/manifest\.json: the manifest (contradicts itself|is not valid)"):
             use()
     assert not [path for path in tmp_path.iterdir() if path.name not in {"mine", "bad", "a"}]
 
@@ -162,3 +166,74 @@ def test_lost_manifests_of_appends_are_named(dataset, more, tmp_path):
     assert (
         f"manifests/{before}.json: the manifest from before an append is missing; restore the folder" in result.stderr
     )
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"splits": "x"},
+        {"splits": {"train": "1/0", "validation": "1/2"}},
+        {"splits": {"train": [1], "validation": 5}},
+        {"splits": {"train": "1/2", "validation": "1/2"}, "quality": "x", "resize": "huge"},
+        {"shards": "x", "pipelines": 10**30, "shard_bytes": "9"},
+        {},
+    ],
+)
+def test_no_command_believes_options(options, dataset, source, more, tmp_path):
+    folders = laid_out(dataset, source, more, tmp_path)
+    kept = {"plan_version": 2, "shards": 3, "pipelines": 1, "shard_bytes": 1 << 27} if options else {}
+    bad = with_manifest(dataset, tmp_path / "bad", lambda fields: fields.update(options=kept | options))
+    for name in ("plan", "report", "convert into it", "append to it"):
+        ends_with_a_sentence(name, folders | {"bad": bad}, {0, 1, 2})
+
+
+def with_rejected(dataset, folder, raw):
+    """A copy of a dataset with another list of rejected files, whose sha256 and digest are right."""
+
+    def change(fields):
+        (listed,) = (one for one in fields["files"] if one["path"] == "rejected.parquet")
+        (folder / "rejected.parquet").write_bytes(raw)
+        listed |= {"num_bytes": len(raw), "sha256": sha256_hex(raw)}
+
+    return with_manifest(dataset, folder, change)
+
+
+def parquet_of(columns):
+    out = pa.BufferOutputStream()
+    pq.write_table(pa.table(columns), out, compression="zstd", use_dictionary=False)
+    return out.getvalue().to_pybytes()
+
+
+@pytest.mark.parametrize(
+    ("raw", "sentence"),
+    [
+        (b"PAR1 no Parquet PAR1", "the list cannot be read"),
+        (parquet_of({"key": ["a"]}), "the list lacks values of its column 'reason'"),
+        (parquet_of({"key": [1], "reason": ["x"], "message": ["x"], "source_bytes": [1]}), "its column 'key'"),
+        (parquet_of({"key": ["a"], "reason": pa.nulls(1, pa.string())}), "its column 'reason'"),
+        (parquet_of({"key": ["a" * (1 << 20)] * 90}), "the list would take too much memory"),
+    ],
+    ids=range(5),
+)
+def test_no_command_believes_a_list_of_rejected_files(raw, sentence, dataset, tmp_path):
+    bad = with_rejected(dataset, tmp_path / "bad", raw)
+    for arguments in (["info", bad, "--rejected"], ["info", bad, "--rejected", "--json"]):
+        result = call(*arguments)
+        assert (result.exit_code, result.stdout) == (1, "")
+        assert "bad/rejected.parquet: the list " in result.stderr
+        assert sentence in result.stderr
+        assert is_one_sentence(result.stderr)
+
+
+def test_a_list_of_exports_names_no_file_elsewhere(dataset, source, tmp_path):
+    mine = write_tree(tmp_path / "mine", {"precious.txt": b"x"})
+    for path in ("../mine/precious.txt", "a\0b", str(mine / "precious.txt")):
+        bad = shutil.copytree(dataset, tmp_path / "bad")
+        files = {path: {"sha256": None, "manifest": ""}}
+        assert call("export", bad, "--to", "croissant").exit_code == 0
+        (name,) = (one for one in bad.iterdir() if "exports" in one.name)
+        name.write_text(json.dumps(json.loads(name.read_text()) | {"files": files}))
+        for arguments in (["info", bad], ["verify", bad], ["convert", source, bad, "--overwrite"]):
+            assert call(*arguments).exit_code in {0, 1, 2}
+        assert (mine / "precious.txt").read_bytes() == b"x"
+        shutil.rmtree(bad)

@@ -83,7 +83,7 @@ MANIFESTS = {
     "other split": (renamed("other"), "the file at this place is 'other-00000-of"),
     "no splits": (put("splits", {}), "splits is empty"),
     "no shards": (put("splits", "train", "shards", []), "shards is empty"),
-    "shard above": (moved("../mine/train-00000-of-00003.tfrecord"), "not in a folder of the dataset"),
+    "shard above": (moved("../mine/train-00000-of-00003.tfrecord"), "may not be used: it holds"),
     "shard in a folder": (moved("x/train-00000-of-00003.tfrecord"), "not in a folder of the dataset"),
     "other shard": (moved("train-00001-of-00003.tfrecord"), "the file at this place is"),
     "manifest as a shard": (moved("manifest.json"), "the file at this place is"),
@@ -91,7 +91,7 @@ MANIFESTS = {
     "manifest as a file": (put("files", 0, "path", "manifest.json"), "is that of two files"),
     "file above": (put("files", 0, "path", "../x"), "may not be used"),
     "one file twice": (lambda fields: fields["files"].append(fields["files"][0]), "is that of two files"),
-    "records elsewhere": (put("records_root", ".."), "records_root is for adopted TFRecords"),
+    "records elsewhere": (put("records_root", ".."), "is not below records_root '..'"),
     "more shards than files": (
         lambda fields: at(fields, SHARD[:-1]).append(at(fields, SHARD)),
         "its parts make",
@@ -118,6 +118,7 @@ MANIFESTS = {
     ),
     "boxes of bytes": (put("features", "box", {"dtype": "bytes", "role": "bbox", "shape": []}), "has the role bbox"),
     "rejected": (put("rejected", "num_examples", 99), "rejected.num_examples is 99, its parts make"),
+    "a map as an option": (put("options", "group_by", {"a": 1}), "options.group_by is a map"),
     "options of a list": (put("options", []), "not valid at options"),
 }
 # The same for a dataset with two generations.
@@ -212,7 +213,7 @@ INDEXES = {
     "no keys": (rows(lambda table: table.drop_columns(["key"])), "the index lacks the column 'key'"),
     "fewer rows": (rows(lambda table: table.slice(1)), "rows, its summary says"),
     "no rows": (rows(lambda table: table.slice(0, 0)), "it has 0 rows, its summary says"),
-    "many rows": (rows(many_rows), "take too much memory: 500,000 rows"),
+    "many rows": (rows(many_rows), "take too much memory: 500,000 rows in a file"),
     "a summary of another size": (summary(num_bytes=2**40), "its records end at byte"),
     "a summary with text": (summary(num_examples="9"), "not an index written by shardkit"),
     "a summary with a negative size": (summary(num_bytes=-1), "not an index written by shardkit"),

@@ -160,9 +160,8 @@ PATH_PLACES = [
 )
 @pytest.mark.parametrize("place", PATH_PLACES, ids=str)
 def test_a_path_outside_its_folder_is_refused(place, nasty):
-    changed = with_leaf(place, lambda _: nasty)
-    with pytest.raises(ManifestError, match=r"may not be used: it |is not in a folder of the dataset") as raised:
-        parsed(changed | {"digest": digest_anyway(changed)})
+    with pytest.raises(ManifestError, match=r"may not be used: it ") as raised:
+        parsed(with_leaf(place, lambda _: nasty))
     assert ".".join(map(str, place)) in str(raised.value)
 
 

@@ -11,6 +11,7 @@ from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_ta
 from shardkit.dataset.manifest import Manifest
 from shardkit.planning.options_text import PLAN_VERSION_KEY, option_text, options_text
 from shardkit.planning.sizing import choose_num_shards
+from shardkit.planning.written_options import reads_written_options
 from shardkit.statistics.indexes import index_statistics
 
 
@@ -63,6 +64,7 @@ def dataset_plan_json(manifest: Manifest) -> dict[str, Any]:
     return found
 
 
+@reads_written_options
 def _reasons(manifest: Manifest, source_bytes: Mapping[str, int]) -> dict[str, tuple[str, ...]]:
     """Return the reasons for the number of shards of each split, from the options that the manifest has."""
     if manifest.generations:

@@ -9,12 +9,14 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.options_text import option_words
 from shardkit.planning.rules import rules_of
 from shardkit.planning.user_call import UserCall
+from shardkit.planning.written_options import reads_written_options
 from shardkit.sources import SourceOptions
 
 # Fields of ConvertOptions that may differ for appended examples.
 OVERRULED = ("splits", "splits_of", "group_by", "shards", "shard_bytes", "pipelines", "max_file_bytes")
 
 
+@reads_written_options
 def generation_options(manifest: Manifest, changed: Mapping[str, Any]) -> ConvertOptions:
     """Return the options.
 

@@ -13,6 +13,7 @@ from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CONVERT_AGAIN, CallError, DataError, ManifestError
 from shardkit.planning import plan_file
 from shardkit.planning.options_text import PLAN_VERSION_KEY, option_differences
+from shardkit.planning.written_options import reads_written_options
 from shardkit.storage import TEMPORARY, Folder, open_folder
 from shardkit.writing.output.shard_reports import REPORTS
 
@@ -216,6 +217,7 @@ def refuse_shards(output: Folder) -> None:
         raise DataError(msg)
 
 
+@reads_written_options
 def description(manifest: Manifest) -> dict[str, Any]:
     """Return the description of a dataset's first conversion, in the form of Plan.description()."""
     first = manifest.history[0]

@@ -1,5 +1,6 @@
 import os
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -9,10 +10,13 @@ from shardkit import read_manifest
 from shardkit.dataset.index import SCHEMA, ShardSummary, serialize_index
 from shardkit.dataset.manifest import Index, Shard
 from shardkit.dataset.shard_indexes import read_columns
+from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.reader.table.key_columns import KeyColumns
 from shardkit.reader.table.records import load_table
 from shardkit.storage import LocalFolder, open_folder
+
+from ...dataset.hostile import INDEXES, with_index
 
 
 def test_a_row_is_what_the_index_says(noise):
@@ -161,3 +165,13 @@ def test_an_id_is_a_record_of_a_shard(million, example_id, shard, number):
     found, record = table.location(example_id)
     assert (found.path, record) == (f"train-{shard:05d}-of-00005.tfrecord", number)
     assert table.keys(np.array([example_id])) == [str(example_id)]
+
+
+@pytest.mark.parametrize(
+    "lie", ["a high image", "a huge offset", "a negative offset", "an image behind its record", "another class"]
+)
+def test_an_index_of_a_stranger_is_compared_with_the_shard(lie, noise, tmp_path):
+    change, _ = INDEXES[lie]
+    bad = with_index(Path(noise), tmp_path / "bad", change)
+    with pytest.raises(DataError, match=r"bad/train-00000-of-00003\.index\.parquet: .*restore it or convert again"):
+        load_table(read_manifest(str(bad)), "train")
