@@ -112,9 +112,7 @@ def test_a_store_is_asked_for_what_is_not_there_once_a_minute(folder, s3_server)
 
 def test_an_answer_to_head_without_a_cause_is_explained_by_a_listing(folder, s3_server):
     s3_server.fail("", status=403, code="RequestTimeTooSkewed")
-    with pytest.raises(
-        StoreError, match=r"the clock of this host differs from the store's .*; set the clock,"
-    ):
+    with pytest.raises(StoreError, match=r"the clock of this host differs from the store's .*; set the clock,"):
         folder.stat("a")
 
 
