@@ -32,7 +32,7 @@ _PALETTE = 3
 _DEPTHS = {0: (1, 2, 4, 8, 16), 2: (8, 16), 3: (1, 2, 4, 8), 4: (8, 16), 6: (8, 16)}
 _CHANNELS = {0: 1, 2: 3, 3: 1, 4: 2, 6: 4}
 _TEXT = frozenset({b"tEXt", b"zTXt", b"iTXt"})
-_COMPRESSED = (b"zTXt", b"iTXt", b"iCCP")
+_TEXT_OR_PROFILE = _TEXT | {b"iCCP"}
 # x and y of the first pixel and steps of the seven passes of an interlaced image (PNG 1.2, 2.6).
 _ADAM7 = ((0, 0, 8, 8), (4, 0, 8, 8), (0, 4, 4, 8), (2, 0, 4, 4), (0, 2, 2, 4), (1, 0, 2, 2), (0, 1, 1, 2))
 _MAX_FILTER = 4
@@ -144,14 +144,12 @@ def without_large_texts(data: bytes) -> bytes:
     Args:
         data: The whole file.
     """
-    if len(data) < _MAX_TEXTS and not any(kind in data for kind in _COMPRESSED):
-        return data
     kept, start, position, num_bytes = list[bytes](), 0, len(SIGNATURE), 0
     kind = b""
     while kind != b"IEND" and position + _CHUNK.size <= len(data):
         length, kind = _CHUNK.unpack_from(data, position)
         end = position + 12 + length  # with the CRC
-        if kind in _TEXT or kind == b"iCCP":
+        if kind in _TEXT_OR_PROFILE:
             is_larger = True
             if num_bytes <= _MAX_TEXTS:  # the rest is not even inflated
                 text, is_larger = inflated_text(kind, data[position + 8 : position + 8 + length])

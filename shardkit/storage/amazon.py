@@ -88,6 +88,11 @@ FAULTS = (
         is_transient=True,
     ),
 )
+ANSWERS_EVERYTHING = (
+    "the server answers for objects and buckets that do not exist, so it is no store, but a login page or a proxy; "
+    "check AWS_ENDPOINT_URL and the network, then run the same command again"
+)
+CONTRADICTION = "Failed to flush response stream"  # pyarrow, if an answer is longer than it was said to be
 UNKNOWN_FAULT = Fault("", "the store refuses", "check the URL, the credentials and the network", is_transient=True)
 
 # `When listing objects under key 'x' in bucket 'y': AWS Error ACCESS_DENIED during ListObjectsV2 operation: Access …`
@@ -117,6 +122,11 @@ class Explained:
 
     fault: Fault
     text: str
+
+
+def may_hide_cause(said: str) -> bool:
+    """Return whether a message of `explain` is about an answer to HEAD that says no more than "forbidden"."""
+    return "access denied (HeadObject, ACCESS_DENIED)" in said
 
 
 def explain(said: str) -> Explained | None:

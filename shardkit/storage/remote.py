@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import Any, BinaryIO
 
-from shardkit.errors import CallError, DataError
+from shardkit.errors import CallError, DataError, StoreError
 from shardkit.storage import amazon, google
 from shardkit.storage.folder import TEMPORARY, Entry, Folder
 from shardkit.storage.store_errors import store_errors
+from shardkit.storage.store_probes import check_absence, check_presence
 
 UPLOAD_BYTES = 16 << 20  # 16 MiB: in gs:// each part costs a request, and its size must be a multiple of 256 KiB
 
@@ -59,15 +60,38 @@ class RemoteFolder(Folder):
     def _url_of(self, path: str) -> str:
         return f"{self._url}/{path}" if path else self._url
 
-    def scan(self, path: str = "") -> list[Entry]:
-        """See Folder."""
+    @contextlib.contextmanager
+    def _errors(self, path: str) -> Iterator[None]:
+        """Turn errors of the store into sentences; see `store_errors`."""
+        try:
+            with store_errors(self._url_of(path)):
+                yield
+        except StoreError as error:
+            if amazon.CONTRADICTION in str(error):  # HEAD and GET are answered by different servers
+                self._believe(is_there=True)
+            if self._google_folders is None and amazon.may_hide_cause(str(error)):
+                # An answer to HEAD has no body, and so no code: a listing of the same folder says why.
+                with store_errors(self._url_of(path)):
+                    self._list(path)
+            raise
+
+    def _list(self, path: str) -> Any:
         from pyarrow import fs
 
-        with store_errors(self._url_of(path)):
-            if self._google_folders is not None:
-                found = self._google_folders.scan(self._at(path))
-            else:
-                found = self._filesystem.get_file_info(fs.FileSelector(self._at(path), allow_not_found=True))
+        return self._filesystem.get_file_info(fs.FileSelector(self._at(path), allow_not_found=True))
+
+    def _believe(self, *, is_there: bool) -> None:
+        """Check that answers of this kind come from a store; see `store_probes`."""
+        if self._google_folders is None:
+            check = check_presence if is_there else check_absence
+            check(self._filesystem, self._root, self._url)
+
+    def scan(self, path: str = "") -> list[Entry]:
+        """See Folder."""
+        with self._errors(path):
+            found = self._list(path) if self._google_folders is None else self._google_folders.scan(self._at(path))
+        if not found:
+            self._believe(is_there=False)
         # Some stores keep an empty object under the folder's own name.
         return sorted((_entry(info) for info in found if info.base_name), key=attrgetter("name"))
 
@@ -75,34 +99,42 @@ class RemoteFolder(Folder):
         """See Folder."""
         from pyarrow import fs
 
-        with store_errors(self._url_of(path)):
+        with self._errors(path):
             info = self._filesystem.get_file_info(self._at(path))
+        if info.type != fs.FileType.Directory:
+            self._believe(is_there=info.type == fs.FileType.File)
         return None if info.type == fs.FileType.NotFound else _entry(info)
 
     def read(self, path: str) -> bytes:
         """See Folder."""
-        with store_errors(self._url_of(path)), self._filesystem.open_input_file(self._at(path)) as file:
+        with self._errors(path), self._filesystem.open_input_file(self._at(path)) as file:
             data: bytes = file.readall()
+        self._believe(is_there=True)
         return data
 
     def read_at_most(self, path: str, max_bytes: int) -> bytes:
         """See Folder. The size comes with opening the object, so there is no further request."""
-        with store_errors(self._url_of(path)), self._filesystem.open_input_file(self._at(path)) as file:
-            if (found := file.size()) <= max_bytes:
-                data: bytes = file.readall()
-                return data
+        with self._errors(path), self._filesystem.open_input_file(self._at(path)) as file:
+            found = file.size()
+            data: bytes = file.readall() if found <= max_bytes else b""
+        self._believe(is_there=True)
+        if found <= max_bytes:
+            return data
         msg = f"{self._url_of(path)}: the object has {found:,} bytes; at most {max_bytes:,} are expected"
         raise DataError(msg)
 
     def open(self, path: str) -> Any:
         """See Folder."""
-        with store_errors(self._url_of(path)):
-            return self._filesystem.open_input_file(self._at(path))
+        with self._errors(path):
+            file = self._filesystem.open_input_file(self._at(path))
+        self._believe(is_there=True)
+        return file
 
     def read_range(self, path: str, start: int, num_bytes: int) -> bytes:
         """See Folder."""
-        with store_errors(self._url_of(path)), self._filesystem.open_input_file(self._at(path)) as file:
+        with self._errors(path), self._filesystem.open_input_file(self._at(path)) as file:
             data: bytes = file.read_at(num_bytes, start)
+        self._believe(is_there=True)
         return data
 
     def create(self) -> None:

@@ -7,10 +7,12 @@ import re
 import pytest
 
 from shardkit.errors import MachineError, StoreError
-from shardkit.storage import amazon, open_folder, os_errors_as, raise_store_failure, retry, unreadable
+from shardkit.storage import amazon, open_folder, os_errors_as, raise_store_failure, retry, store_probes, unreadable
 from shardkit.storage.retry import is_transient, retried
+from shardkit.testing import write_class_folders
 from shardkit.writing.output import run_token
 
+from ..cli.calling import call, is_one_sentence
 from ..pages import CHECKOUT
 
 DATA = bytes(range(256)) * 64
@@ -75,6 +77,43 @@ def test_what_lasts_is_said_at_once_with_its_remedy(folder, s3_server, action, p
     assert s3_server.num_failed() - before == 1, "asked again, which cannot help"
     s3_server.recover()
     assert {entry.name for entry in folder.scan() if not entry.name.startswith(".")} == {"a"}
+
+
+LOGIN_PAGE = "<!DOCTYPE html><html><head><title>Log in</title></head><body>Please log in.</body></html>"
+NO_STORE = "the server answers for objects and buckets that do not exist, so it is no store, but a login page"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "answer"), [("", LOGIN_PAGE), ("^HEAD", LOGIN_PAGE), ("list-type", LOGIN_PAGE), ("list-type", "")]
+)
+def test_a_server_that_answers_everything_is_no_store(pattern, answer, s3_bucket, s3_server, tmp_path):
+    source = write_class_folders(tmp_path / "source", {"ant": 2, "bee": 2})
+    s3_server.fail(pattern, body=answer)
+    url = f"{s3_bucket}/folder"
+    for words in (["plan", url], ["convert", source, url], ["verify", url]):
+        store_probes.forget()
+        done = call(*words)
+        assert (done.exit_code, NO_STORE in done.stderr) == (3, True), (words, done.output)
+        assert s3_bucket in done.stderr
+        assert is_one_sentence(done.stderr)
+
+
+def test_a_store_is_asked_for_what_is_not_there_once_a_minute(folder, s3_server):
+    store_probes.forget()
+    s3_server.fail("shardkit-", seconds=0)  # counts them
+    before = s3_server.num_failed()
+    for _ in range(3):
+        assert folder.read("a") == DATA
+        assert folder.stat("a") is not None
+        assert folder.scan("nowhere") == []
+        assert open_folder(folder.url).stat("nothing") is None
+    assert s3_server.num_failed() - before == 2  # for an object and for a bucket
+
+
+def test_an_answer_to_head_without_a_cause_is_explained_by_a_listing(folder, s3_server):
+    s3_server.fail("", status=403, code="RequestTimeTooSkewed")
+    with pytest.raises(StoreError, match=r"the clock of this host differs from the store's .*; set the clock,"):
+        folder.stat("a")
 
 
 @pytest.mark.parametrize("action", ["read", "range", "stat", "list", "write", "remove"])

@@ -33,9 +33,9 @@ class S3Server:
             after: Number of requests with the pattern that succeed first.
             times: Maximum number of requests that fail; None for all.
             every: 3 for every third of these requests.
-            effect: `status` and S3's `code` of the answer; `resets=True` to reset the connection when half of the
-                request has arrived; `cuts=True` to reset it when half of the answer is sent; `seconds` before any of
-                them, or before the right answer.
+            effect: `status` and S3's `code` of the answer, or the `body` of an answer with status 200; `resets=True` to
+                reset the connection when half of the request has arrived; `cuts=True` to reset it when half of the
+                answer is sent; `seconds` before any of them, or before the right answer.
         """
         self._faults.append({"pattern": pattern, "after": after, "times": times, "every": every, "effect": effect})
         self._ask("/-/faults", self._faults)

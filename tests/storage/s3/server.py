@@ -27,6 +27,7 @@ SAID = {
     "InternalError": "We encountered an internal error. Please try again.",
     "InvalidAccessKeyId": "The AWS Access Key Id you provided does not exist in our records.",
     "NoSuchBucket": "The specified bucket does not exist",
+    "RequestTimeTooSkewed": "The difference between the request time and the current time is too large.",
     "SlowDown": "Please reduce your request rate.",
 }
 RESET = struct.pack("ii", 1, 0)  # SO_LINGER of 0 s: closing sends RST
@@ -83,6 +84,11 @@ class FaultyApplication:
             # Half of the request's body has arrived.
             environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0) // 2)
             self._reset(environ)
+        if "body" in effect:
+            environ["wsgi.input"].read(int(environ.get("CONTENT_LENGTH") or 0))
+            data = effect["body"].encode()
+            start_response("200 OK", [("Content-Type", "text/html"), ("Content-Length", str(len(data)))])
+            return [] if environ["REQUEST_METHOD"] == "HEAD" else [data]
         if "status" in effect:
             return self._fail(environ, start_response, effect["status"], effect["code"])
         answer = self._moto(environ, start_response)
