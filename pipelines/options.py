@@ -1,7 +1,6 @@
 """The configuration of the runner: options of Beam are passed on, unknown ones are refused."""
 
 import argparse
-import difflib
 import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -30,6 +29,7 @@ from shardkit.doctor.job_server_options import job_server_options, without
 from shardkit.errors import CallError, MachineError
 from shardkit.pipelines.engine_log import EngineLog
 from shardkit.pipelines.stopping import unique_job_name
+from shardkit.spelling import closest
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,8 +166,8 @@ def refuse_unknown(flags: tuple[str, ...], own_options: list[str]) -> None:
         _, unknown = parser.parse_known_args(without(flags, passed_on))
     if unknown:
         known = own_options + _names(parser) + sorted(passed_on)
-        close = difflib.get_close_matches(unknown[0].split("=")[0], known, n=1)
-        hint = f"; did you mean {close[0]}?" if close else "; see `shardkit convert --help`, or Beam's own options"
+        close = closest(unknown[0].split("=")[0], known)
+        hint = f"; did you mean {close}?" if close else "; see `shardkit convert --help`, or Beam's own options"
         msg = f"no such option: {unknown[0]}{hint}"
         raise CallError(msg)
 

@@ -154,25 +154,28 @@ def convert(
     """
     given = dict(locals())
     require_extra("convert", "converting")
-    source_url, *also = source_locations(source)
-    output_url = location("OUTPUT", output)
-    source_options, options = option_values({**given, "also": also})
-    from shardkit.executors import make_executor
-    from shardkit.writing.conversion import Conversion
-    from shardkit.writing.progress import Silent
-    from shardkit.writing.reject_limit import RejectLimit
+    from shardkit.sources.commands import named_output
 
-    say = (listener or Silent()).say
-    return Conversion(
-        source_url,
-        output_url,
-        options,
-        make_executor(beam_options, workers, say, SOURCE=source_url, OUTPUT=output_url),
-        source_options=source_options,
-        limit=RejectLimit.parse(str(max_rejected)),
-        overwrite=overwrite,
-        listener=listener or Silent(),
-    ).run()
+    with named_output(os.fspath(output)):
+        source_url, *also = source_locations(source)
+        output_url = location("OUTPUT", output)
+        source_options, options = option_values({**given, "also": also})
+        from shardkit.executors import make_executor
+        from shardkit.writing.conversion import Conversion
+        from shardkit.writing.progress import Silent
+        from shardkit.writing.reject_limit import RejectLimit
+
+        say = (listener or Silent()).say
+        return Conversion(
+            source_url,
+            output_url,
+            options,
+            make_executor(beam_options, workers, say, SOURCE=source_url, OUTPUT=output_url),
+            source_options=source_options,
+            limit=RejectLimit.parse(str(max_rejected)),
+            overwrite=overwrite,
+            listener=listener or Silent(),
+        ).run()
 
 
 def plan(

@@ -93,7 +93,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
     if isinstance(level, bool) or not isinstance(level, int) or level < 1:
         msg = f"--class-level must be a whole number from 1; found {level!r}"
         raise CallError(msg)
-    splits, shards = given["splits"], given["shards"]
+    splits, shards, classes = given["splits"], given["shards"], given["classes"]
     if splits is not None:
         splits = {check_split_name(split): share for split, share in parse_ratios(_as_text(splits)).items()}
     splits_of = () if given["splits_of"] is None else given["splits_of"]
@@ -120,7 +120,7 @@ def option_values(given: Mapping[str, Any]) -> "tuple[SourceOptions, ConvertOpti
         shard_bytes=parse_size(str(given["shard_size"])),
         pipelines=given["input_pipelines"],
         seed=given["seed"],
-        classes=None if given["classes"] is None else tuple(given["classes"]),
+        classes=classes if classes is None or isinstance(classes, tuple) else tuple(classes),
         **{one.name: given[one.name] for one in fields(StoredForm) if one.name != "size"},
         size=None if given["size"] is None else parse_image_size(_size_as_text(given["size"])),
         check=given["check"],

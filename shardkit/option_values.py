@@ -1,10 +1,10 @@
 """The permitted values of the conversion's options that are words, for type checkers and for messages."""
 
-import difflib
 import os
 from typing import Literal, get_args
 
 from shardkit.errors import CallError
+from shardkit.spelling import closest
 
 Layout = Literal[
     "class-folders",
@@ -58,8 +58,8 @@ def check_choice(argument: str, value: str | None) -> None:
     choices = CHOICES[argument]
     if value is None or value in choices:
         return
-    close = difflib.get_close_matches(str(value), choices, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ""
+    close = closest(str(value), choices)
+    hint = f"; did you mean {close!r}?" if close else ""
     msg = f"{argument} must be one of {', '.join(map(repr, choices))}; found {value!r}{hint}"
     raise CallError(msg)
 

@@ -1,6 +1,5 @@
 """Suggest the closest valid argument, where Python's TypeError only says that the given one is unexpected."""
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable, Mapping
@@ -8,6 +7,7 @@ from dataclasses import fields
 from typing import Any, TypeVar, cast
 
 from shardkit.errors import SignatureError, UnknownArgumentError
+from shardkit.spelling import closest
 
 _Callable = TypeVar("_Callable", bound=Callable[..., Any])
 
@@ -81,7 +81,7 @@ def _message(
     found = f"{function}() has no argument {given!r}"
     if given in other_words:
         return f"{found}: {other_words[given]}"
-    for word in [given, *difflib.get_close_matches(given, [*known, *moved], n=1)]:
+    for word in (given, closest(given, [*known, *moved]) or given):
         if word in moved:
             return f"{found}; write {moved[word]}"
         if word in known:

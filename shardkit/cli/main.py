@@ -1,7 +1,6 @@
 """Define ``shardkit``, the group of all commands."""
 
 import contextlib
-import difflib
 import importlib
 import io
 import os
@@ -14,12 +13,14 @@ from typing import Any
 
 import click
 
+from shardkit.cli.options.beam import unknown_option
 from shardkit.cli.progress.displays import ERASE_LINE, is_live
 from shardkit.cli.progress.json_log import JSON, capture_other_output, log_format_of, write_json
 from shardkit.cli.terminal import escape_controls, fitted
 from shardkit.errors import CallError, MachineError, ShardkitError
 from shardkit.extras import missing_extra
 from shardkit.software import __version__
+from shardkit.spelling import closest
 
 # Each command, named like its module, with its line in `shardkit --help`: listing them loads no command.
 _COMMANDS = {
@@ -64,9 +65,9 @@ class _Commands(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name = args[0]
         if name not in _COMMANDS and not name.startswith("-"):
-            close = difflib.get_close_matches(name, _COMMANDS, n=1)
+            close = closest(name, _COMMANDS)
             # A path: the command was forgotten.
-            hint = f"did you mean {close[0]}?" if close else f"the commands are {', '.join(_COMMANDS)}"
+            hint = f"did you mean {close}?" if close else f"the commands are {', '.join(_COMMANDS)}"
             if not close and os.path.exists(name):
                 hint = f"did you mean `{shlex.join(['shardkit', 'convert', *args])}`?"
             raise _Failure(f"no such command: {name}; {hint}", CallError.exit_code)
@@ -84,6 +85,11 @@ class _Commands(click.Group):
         try:
             with _interrupted_by_sigterm():
                 return super().invoke(ctx)
+        except click.NoSuchOption as error:
+            if error.ctx is None:
+                raise
+            unknown = unknown_option(error.option_name, error.ctx.command)
+            raise _Failure(str(unknown), unknown.exit_code) from None
         except ShardkitError as error:
             raise _Failure(escape_controls(str(error)), error.exit_code) from error
         except ModuleNotFoundError as error:

@@ -69,6 +69,12 @@ def format_size(num_bytes: int) -> str:
     return f"{whole:,}{f'.{tenth}' if tenth else ''} {unit}"
 
 
+def size_as_option(num_bytes: int) -> str:
+    """Return a size as a user writes it in an option: ``128MiB``; in bytes if it is not a whole number of a unit."""
+    units = [(unit, size) for unit, size in _BYTES_OF_DISPLAY_UNIT.items() if num_bytes and num_bytes % size == 0]
+    return f"{num_bytes // units[-1][1]}{units[-1][0]}" if units else str(num_bytes)
+
+
 def parse_shards(text: str) -> int | dict[str, int]:
     """Parse ``64`` (shards of every split) or ``train=64,validation=8``.
 

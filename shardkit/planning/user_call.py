@@ -1,5 +1,6 @@
 """The user's call: SOURCE and the options given, which ready commands repeat."""
 
+import shlex
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -7,15 +8,16 @@ from typing import Any
 
 from shardkit.errors import CallError
 from shardkit.images.stored.options import size_text
-from shardkit.naming import DATASET_LAYOUT
-from shardkit.planning.options import ConvertOptions
+from shardkit.naming import DATASET_LAYOUT, printable
+from shardkit.planning.options import ClassesOfFile, ConvertOptions
+from shardkit.planning.sizing import size_as_option
 from shardkit.planning.splits.splitting import shares_text
-from shardkit.sources.commands import Command, with_options
+from shardkit.sources.commands import OUT, Command, with_options
 from shardkit.sources.options import SourceOptions
 
 # Fields whose option has another name.
 _FLAGS = {"label_columns": "--label-column", "shard_bytes": "--shard-size", "pipelines": "--input-pipelines"}
-_CLASSES_FILE = "FILE"  # the call holds the names, not the path of the file that they were read from
+_CLASSES_FILE = "FILE"  # for names that were not read from a file
 # The values of `--layout` by the names of layouts in manifests; a table's name continues with its format.
 _LAYOUT_OPTIONS = {
     "class folders": "class-folders",
@@ -55,6 +57,7 @@ class UserCall:
         is_explicit: Whether the user chose how the source is read, by `--layout` or `--classes`: then a reading that
             looks wrong is not refused.
         dataset: DATASET of `append`; None for `convert` and `plan`.
+        output: OUTPUT of `convert`.
     """
 
     source: str = "SOURCE"
@@ -63,20 +66,48 @@ class UserCall:
     dataset: str | None = None
     also: tuple[str, ...] = ()
     of_conversion: tuple[tuple[str, ...], ...] = ()
+    output: str = OUT
 
     @classmethod
-    def of(cls, source: str, source_options: SourceOptions, options: ConvertOptions) -> "UserCall":
-        """Return the call with these options."""
+    def of(
+        cls,
+        source: str,
+        source_options: SourceOptions,
+        options: ConvertOptions,
+        output: str = OUT,
+        run_options: tuple[tuple[str, ...], ...] = (),
+    ) -> "UserCall":
+        """Return the call with these options.
+
+        Args:
+            source: SOURCE as the user wrote it.
+            source_options: How the source is read.
+            options: Options of the conversion.
+            output: OUTPUT as the user wrote it.
+            run_options: Further options that the user gave, such as `--overwrite`.
+        """
         given = {**_given(options), **_given(source_options)}  # both have group_by
         is_explicit = source_options.layout is not None or options.classes is not None
         given.pop("also", None)
         pairs = tuple(pair for some in given.values() for pair in some)
         names = {*_given(options), "ignore"}
         of_conversion = tuple(pair for name, some in given.items() if name in names for pair in some)
-        return cls(source, pairs, is_explicit, also=source_options.also, of_conversion=of_conversion)
+        return cls(
+            source,
+            (*pairs, *run_options),
+            is_explicit,
+            also=source_options.also,
+            of_conversion=(*of_conversion, *run_options),
+            output=output,
+        )
 
     def command(
-        self, meaning: str, changed: Mapping[str, str | None] | None = None, *, source: str | None = None
+        self,
+        meaning: str,
+        changed: Mapping[str, str | None] | None = None,
+        *,
+        source: str | None = None,
+        is_written: bool = False,
     ) -> Command:
         """Return the same call with other options, as a ready command.
 
@@ -84,14 +115,31 @@ class UserCall:
             meaning: What the command takes the source for.
             changed: New values of options, or None to leave the option out.
             source: Another SOURCE.
+            is_written: Whether this call goes on: then the command has to replace what it writes.
         """
         changed = changed or {}
         kept = [pair for pair in self.options if pair[0] not in changed]
-        added = [(flag, value) for flag, value in changed.items() if value is not None]
+        added: list[tuple[str, ...]] = [(flag, value) for flag, value in changed.items() if value is not None]
         if self.dataset is not None and changed.get("--splits", "") is None:
             added.append(("--splits", "own"))  # without the option the dataset's shares count
+        if is_written and self.output != OUT and ("--overwrite",) not in kept:
+            added.append(("--overwrite",))
         words = tuple(word for pair in (*kept, *added) for word in pair)
-        return Command(source or self.source, words, meaning, self.dataset, () if source else self.also)
+        also = () if source else self.also
+        return Command(source or self.source, words, meaning, self.dataset, also, self.output)
+
+    @property
+    def listing(self) -> str:
+        """The command that lists all findings in full; '' for `append`, which `plan` cannot plan."""
+        if self.dataset is not None:
+            return ""
+        words = [word for pair in self.options if pair != ("--overwrite",) for word in pair]
+        return printable(shlex.join(["shardkit", "plan", self.source, *self.also, *words, "--json"]))
+
+    @property
+    def written(self) -> str:
+        """The dataset that the call writes."""
+        return self.output if self.dataset is None else self.dataset
 
     def confirmation(self, layout: str, meaning: str) -> Command:
         """Return the command that reads the source in the same way without asking.
@@ -133,7 +181,9 @@ def _default(one: "Field[Any]") -> Any:
 
 def _pairs(flag: str, value: Any) -> list[tuple[str, ...]]:
     if flag == "--classes":
-        return [(flag, _CLASSES_FILE)]
+        return [(flag, value.path if isinstance(value, ClassesOfFile) else _CLASSES_FILE)]
+    if flag == "--shard-size":
+        return [(flag, size_as_option(value))]
     if flag == "--splits":
         return [(flag, shares_text(value))]
     if flag == "--splits-of":

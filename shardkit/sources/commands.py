@@ -2,12 +2,14 @@
 
 import re
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 from shardkit.errors import CallError
 from shardkit.naming import printable
 
+OUT = "OUT"  # stands for OUTPUT where the user has not named one
 _CONVERTING = re.compile(r"(?<=^  )shardkit convert (?P<source>\S+|'[^\n]*') OUT\b", re.MULTILINE)
 
 
@@ -21,6 +23,7 @@ class Command:
         meaning: What the command takes the source for, such as ``each folder is a class``.
         dataset: The dataset that the source is appended to; None for `convert`.
         also: Further datasets that are converted together with `source`.
+        output: OUTPUT of `convert`; OUT if the user gave none.
     """
 
     source: str
@@ -28,12 +31,13 @@ class Command:
     meaning: str
     dataset: str | None = None
     also: tuple[str, ...] = ()
+    output: str = OUT
 
     @property
     def line(self) -> str:
         """The command, quoted for a shell."""
         if self.dataset is None:
-            words = ["convert", self.source, *self.also, "OUT"]
+            words = ["convert", self.source, *self.also, self.output]
         else:
             words = ["append", self.dataset, self.source]
         return printable(shlex.join(["shardkit", *words, *self.options]))
@@ -48,6 +52,36 @@ def for_append(error: CallError, dataset: str) -> CallError:
     """
     word = printable(shlex.quote(dataset))
     text = _CONVERTING.sub(lambda found: f"shardkit append {word} {found['source']}", str(error))
+    return error if text == str(error) else CallError(text)
+
+
+@contextmanager
+def named_output(output: str) -> Iterator[None]:
+    """Write the user's OUTPUT into the ready commands of errors, which are made where it is not known.
+
+    Args:
+        output: OUTPUT as the user wrote it.
+    """
+    try:
+        yield
+    except CallError as error:
+        named = for_output(error, output)
+        if named is error:
+            raise
+        raise named from None
+
+
+def for_output(error: CallError, output: str) -> CallError:
+    """Return an error whose ready commands write to an output.
+
+    Args:
+        error: The error of a layout or of the plan.
+        output: OUTPUT as the user wrote it.
+    """
+    if isinstance(error, _RefusalError):
+        return refusal(error.problem, [replace(one, output=output) for one in error.commands], remedy=error.remedy)
+    word = printable(shlex.quote(output))
+    text = _CONVERTING.sub(lambda found: f"shardkit convert {found['source']} {word}", str(error))
     return error if text == str(error) else CallError(text)
 
 

@@ -122,7 +122,9 @@ class Conversion:
         with os_errors_as("write into the output", output.url):
             outputs.refuse_foreign(output)
         hidden = output if self.addition is None else self.addition.root
-        call = self.call or UserCall.of(self.source_url, self.source_options, self.options)
+        call = self.call or UserCall.of(
+            self.source_url, self.source_options, self.options, self.output_url, self._run_options()
+        )
         with completed_commands(call):
             source = open_source(self.source_url, self.source_options, output=hidden, work=output)
         if self.addition is not None:
@@ -146,6 +148,12 @@ class Conversion:
             # This also removes the lock: a process that waits for it finds a finished dataset.
             run.finish()
             return outcome
+
+    def _run_options(self) -> tuple[tuple[str, ...], ...]:
+        """Return the options of this run that decide whether a command like the user's succeeds."""
+        overwrite = (("--overwrite",),) if self.overwrite else ()
+        limit = (("--max-rejected", self.limit.text),) if self.limit.text != DEFAULT_MAX_REJECTED else ()
+        return overwrite + limit
 
     def _convert(self, source: Source, output: Folder, run: Run, call: UserCall) -> Outcome:
         self.listener.say(source.describe())

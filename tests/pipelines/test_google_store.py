@@ -107,7 +107,7 @@ def test_a_different_dataset_on_gs_is_refused_and_replaced_by_overwrite(source, 
     output = f"{bucket.url}/out"
     convert(source, output, "--shards", "5")
     before = digests(bucket.folder / "out", but=())
-    assert "shards was 5 and is 2" in convert(source, output, *OPTIONS, exit_code=1)
+    assert "--shards was 5 and is 2" in convert(source, output, *OPTIONS, exit_code=1)
     assert digests(bucket.folder / "out", but=()) == before
     convert(source, output, *OPTIONS, "--overwrite")
     assert digests(bucket.folder / "out") == digests(dataset)

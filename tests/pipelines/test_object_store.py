@@ -137,7 +137,7 @@ def test_a_different_dataset_in_the_store_is_refused_and_replaced_by_overwrite(s
     convert(source, output, "--shards", "5")
     before = contents(output)
     said = convert(source, output, *OPTIONS, exit_code=1)
-    assert "shards was 5 and is 2" in said
+    assert "--shards was 5 and is 2" in said
     assert {path: data for path, data in contents(output).items() if not path.startswith(".shardkit/")} == before
     convert(source, output, *OPTIONS, "--overwrite")
     assert contents(output) == contents(dataset)

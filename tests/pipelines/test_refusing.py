@@ -13,17 +13,20 @@ from .crashing import finished_shards, interrupt, nothing_left
 SMALL = ["--splits", "train=0.6,validation=0.4", "--shards", "2", "--split-by", "stratified"]
 
 DIFFERENT = [
-    (["--seed", "1"], "seed was 0 and is 1"),
-    (["--shards", "3"], "shards was 2 and is 3"),
-    (["--splits", "train=0.5,validation=0.5"], "splits was"),
-    (["--split-by", "hash"], "split_by was stratified and is hash"),
-    (["--quality", "80"], "quality was 95 and is 80"),
-    (["--resize", "6"], "resize was None and is 6"),
-    (["--check", "header"], "check was decode and is header"),
-    (["--name", "other"], "name was dataset and is other"),
-    (["--input-pipelines", "2"], "pipelines was 1 and is 2"),
-    (["--shard-size", "64MiB"], "shard_bytes was 134217728 and is 67108864"),
-    (["--seed", "1", "--quality", "80"], "quality was 95 and is 80, seed was 0 and is 1"),
+    (["--seed", "1"], "--seed was 0 and is 1"),
+    (["--shards", "3"], "--shards was 2 and is 3"),
+    (
+        ["--splits", "train=0.5,validation=0.5"],
+        "--splits was train=0.6,validation=0.4 and is train=0.5,validation=0.5;",
+    ),
+    (["--split-by", "hash"], "--split-by was stratified and is hash"),
+    (["--quality", "80"], "--quality was 95 and is 80"),
+    (["--resize", "6"], "--resize was not given and is 6"),
+    (["--check", "header"], "--check was decode and is header"),
+    (["--name", "other"], "--name was dataset and is other"),
+    (["--input-pipelines", "2"], "--input-pipelines was 1 and is 2"),
+    (["--shard-size", "64MiB"], "--shard-size was 128MiB and is 64MiB"),
+    (["--seed", "1", "--quality", "80"], "--quality was 95 and is 80, --seed was 0 and is 1"),
 ]
 # They change no byte, so they are no difference.
 ALIKE = [["--workers", "1"], ["--max-rejected", "0"], ["--quiet"]]
@@ -74,7 +77,7 @@ LATE = [
     (["--shard-size", "5MiB"], 2, "between 10 MiB and 1 GiB"),
     (["--group-by", "(["], 2, "nor a regular expression"),
     (["--group-by", "patient([0-9])"], 2, "found in none"),
-    (["--seed", "1"], 1, "seed was 0 and is 1"),
+    (["--seed", "1"], 1, "--seed was 0 and is 1"),
 ]
 
 

@@ -19,7 +19,7 @@ from shardkit.planning.options_text import options_text
         "--splits train=0.9,validation=0.1 --splits-of train,validation",
         "--shards train=8,test=1",
         "--shards 8 --input-pipelines 4",
-        "--shard-size 67108864",
+        "--shard-size 64MiB",
         "--max-side 512 --quality 85 --jpeg baseline --subsampling 4:2:0 --strip-metadata",
         "--size 256x320 --fit pad --mask-padding 255",
         "--group-by '^(p[0-9]+) '",

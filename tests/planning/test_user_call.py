@@ -35,7 +35,7 @@ def test_every_option_that_was_given_is_repeated():
         "--splits train=0.8,test=0.2",
         "--splits-of train,validation",
         "--shards train=4",
-        "--shard-size 20971520",
+        "--shard-size 20MiB",
         "--input-pipelines 2",
         "--classes FILE",
     ):

@@ -5,12 +5,12 @@ other unknown options and superfluous paths are shardkit's to answer: passed on 
 Beam.
 """
 
-import difflib
 from collections.abc import Sequence
 
 import click
 
 from shardkit.errors import CallError, MissingExtraError
+from shardkit.spelling import closest
 
 RUNNER = "--runner"
 SEPARATOR = "--"
@@ -67,9 +67,9 @@ def _is_path(param: click.Parameter) -> bool:
 def unknown_option(name: str, command: click.Command) -> CallError:
     """Return the error for an option that a command lacks, with what the user may have meant."""
     own = [option for param in command.params for option in param.opts if option.startswith("--")]
-    close = difflib.get_close_matches(name, own, n=1)
+    close = closest(name, own)
     answer = _ANSWERS.get(name) if any(param.name == "source" for param in command.params) else None
-    hint = answer or (f"did you mean {close[0]}?" if close else _beam_hint(name))
+    hint = answer or (f"did you mean {close}?" if close else _beam_hint(name))
     return CallError(f"no such option: {name}; {hint or f'see `shardkit {command.name} --help`'}")
 
 
@@ -79,22 +79,23 @@ def _beam_hint(name: str) -> str | None:
     except MissingExtraError:
         return None
     known = known_options()
-    close = difflib.get_close_matches(name, known, n=1)
-    if close == [RUNNER]:
+    close = closest(name, known)
+    if close == RUNNER:
         return f"did you mean {RUNNER}?"
     if name in known:
         return f"it is an option of Apache Beam; add {RUNNER} to use it"
-    return f"did you mean {close[0]}, an option of Apache Beam? Add {RUNNER} to use it" if close else None
+    return f"did you mean {close}, an option of Apache Beam? Add {RUNNER} to use it" if close else None
 
 
 def _superfluous(paths: Sequence[str], command: click.Command) -> CallError:
     """Return the error for a call with more paths than the command has."""
+    from shardkit.sources.commands import for_output
     from shardkit.sources.several_sources import files_refusal
 
     wanted = path_names(command)
     images = paths[:-1] if len(wanted) > 1 else paths
     if wanted[0] == "SOURCE" and (refusal := files_refusal(images)):
-        return refusal
+        return for_output(refusal, paths[-1]) if len(wanted) > 1 else refusal
     what = " and ".join(wanted)
     msg = f"{command.name} takes {what}; found {len(paths)} paths: {', '.join(map(repr, paths[:4]))}"
     msg += ", …" if len(paths) > 4 else ""

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -12,10 +12,23 @@ from shardkit.cli.options.log_format import log_format_option
 from shardkit.errors import CallError
 from shardkit.option_values import CHOICES
 
+if TYPE_CHECKING:
+    from shardkit.planning.options import ClassesOfFile
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 _BY_NAME: dict[str, Callable[..., Any]] = {}
 _DEFAULTS = {name: argument.default for name, argument in inspect.signature(api.convert).parameters.items()}
+
+
+class _Side(click.types.IntParamType):
+    """The length of one side in pixels."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        from shardkit.images.stored.options import parse_side
+
+        del ctx
+        return parse_side("" if param is None else param.opts[0], value)
 
 
 def _option(flag: str, help_text: str, **settings: Any) -> Callable[[Command], Command]:
@@ -120,8 +133,8 @@ _OPTIONS = (
         metavar="N",
     ),
     _option("--check", "decode: read and decode every image before planning. header: open no image before writing."),
-    _option("--resize", "Reduce the shorter side to N pixels; never enlarge.", type=int, metavar="N"),
-    _option("--max-side", "Reduce the longer side to N pixels; never enlarge.", type=int, metavar="N"),
+    _option("--resize", "Reduce the shorter side to N pixels; never enlarge.", type=_Side(), metavar="N"),
+    _option("--max-side", "Reduce the longer side to N pixels; never enlarge.", type=_Side(), metavar="N"),
     _option("--size", "Give every image this size in pixels, such as 256x320; see --fit.", metavar="HEIGHTxWIDTH"),
     _option("--fit", "With --size: crop cuts off what is beyond the edges; pad adds a black border."),
     _option(
@@ -200,12 +213,14 @@ def refuse_unknown_options(beam_options: tuple[str, ...], *paths: str) -> None:
     refuse_unknown(beam_options, own_options)
 
 
-def read_classes(path: Path) -> tuple[str, ...]:
+def read_classes(path: Path) -> "ClassesOfFile":
     """Return the lines of the file given by ``--classes``.
 
     Raises:
         CallError: It is not UTF-8, or a line is empty.
     """
+    from shardkit.planning.options import ClassesOfFile
+
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
@@ -217,4 +232,4 @@ def read_classes(path: Path) -> tuple[str, ...]:
     if "" in names:  # a table's integers are positions in the list
         msg = f"--classes {path}: line {names.index('') + 1} is empty; every line is the name of a class"
         raise CallError(msg)
-    return tuple(names)
+    return ClassesOfFile.of(names, str(path))

@@ -1,6 +1,8 @@
 """Options of the form in which images are stored."""
 
+import re
 from dataclasses import dataclass
+from numbers import Integral
 
 from shardkit.errors import CallError
 from shardkit.option_values import Fit, Jpeg, Subsampling
@@ -8,6 +10,7 @@ from shardkit.option_values import Fit, Jpeg, Subsampling
 DEFAULT_QUALITY = 95  # the quality of FFCV and of ImageNet's own resized copies
 MAX_SIDE = 1 << 16  # pixels
 # Pixels of the stored picture: RGB with more is 1 GiB.
+_TWO_SIDES = re.compile(r"\s*(\d+)\s*[xX×*,]\s*(\d+)\s*")
 _MAX_AREA = 1 << 28
 
 
@@ -44,6 +47,7 @@ class StoredForm:
         within("--quality", self.quality, 1, 100)
         for option, value in (("--resize", self.resize), ("--max-side", self.max_side)):
             if value is not None:
+                parse_side(option, value)
                 within(option, value, 1, MAX_SIDE)
             if value is not None and self.size is not None:
                 msg = f"--size sets both sides, and {option} {value} one of them; give one of them"
@@ -75,15 +79,41 @@ class StoredForm:
             raise CallError(msg)
 
 
-def within(option: str, value: int, low: int, high: int) -> None:
+def within(option: str, value: object, low: int, high: int) -> None:
     """Check the range of an option's value.
 
     Raises:
         CallError: It is out of range.
     """
-    if not low <= value <= high:
+    if not isinstance(value, Integral):
+        msg = f"{option} must be a whole number from {low} to {high}; found {value!r}"
+        raise CallError(msg)
+    if not low <= int(value) <= high:
         msg = f"{option} must be from {low} to {high}; found {value}"
         raise CallError(msg)
+
+
+def parse_side(option: str, value: object) -> int:
+    """Read the length of one side in pixels.
+
+    Args:
+        option: ``--resize`` or ``--max-side``.
+        value: A whole number, or its digits.
+
+    Raises:
+        CallError: It is something else; for a height and a width the message names ``--size``.
+    """
+    if isinstance(value, Integral):
+        return int(value)
+    text = "x".join(map(str, value)) if isinstance(value, (list, tuple)) else str(value)
+    if text.strip().isascii() and text.strip().removeprefix("-").isdecimal():
+        return int(text)
+    both = _TWO_SIDES.fullmatch(text)
+    remedy = (
+        f"--size {both[1]}x{both[2]} gives every image this height and width" if both else "write a number like 256"
+    )
+    msg = f"{option} is one number, the length of a side in pixels; found {value!r}; {remedy}"
+    raise CallError(msg)
 
 
 def size_text(size: tuple[int, int]) -> str:

@@ -54,7 +54,7 @@ def collect_findings(
         *repeated,
         *check_unread(rejected, len(table), inventory.skipped),
         *check_positions(good, options),
-        *check_turned(good),
+        *check_turned(good, call),
         *check_own_splits(table, splits, len(good), options, call),
     )
 

@@ -89,5 +89,5 @@ def check_own_splits(
             "hints",
             everything if len(names) == 1 else f"the splits are {' and '.join(names)}",
             remedy=f"for a validation split add {wanted}",
-            commands=(call.command("a tenth of the images is for validation", added),),
+            commands=(call.command("a tenth of the images is for validation", added, is_written=True),),
         )

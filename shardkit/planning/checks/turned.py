@@ -1,5 +1,6 @@
 """Find annotated images that EXIF turns, where nothing tells whether the annotation was turned, too."""
 
+import shlex
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,15 +9,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.inventory.columns import MASK_PATH, OBJECTS
-from shardkit.naming import counted
-from shardkit.planning.checks.finding import EXAMPLES_SHOWN, Finding, Kind
+from shardkit.naming import counted, printable
+from shardkit.planning.checks.finding import Finding, Keys, Kind
 from shardkit.planning.rows import Rows
+from shardkit.planning.user_call import UserCall
 from shardkit.sources.listing import ANNOTATED_HEIGHT, ANNOTATED_WIDTH
 
 _FIRST_TRANSPOSED = 5  # orientations 5..8 swap width and height
 
 
-def check_turned(good: Rows) -> Iterator[Finding]:
+def check_turned(good: Rows, call: UserCall) -> Iterator[Finding]:
     """Yield a finding about turned images whose boxes or masks may describe the stored or the upright picture.
 
     The annotation's size tells, unless both pictures have the same size or the annotation names none. Then
@@ -25,6 +27,7 @@ def check_turned(good: Rows) -> Iterator[Finding]:
 
     Args:
         good: The rows that are planned. With `--check header`, no image was opened and none is known to be turned.
+        call: The user's call.
     """
     what = next((one for one in (OBJECTS, MASK_PATH) if one in good.column_names), None)
     if what is None or good.lazy_column("orientation").column.null_count == len(good.table):
@@ -56,8 +59,10 @@ def check_turned(good: Rows) -> Iterator[Finding]:
         sentence += f"; the sizes of {counted(num_stored, 'other turned image')} all say: as it is stored"
         remedy = remove
     else:
-        remedy = f"shown is assumed: look at one with `shardkit show OUT KEY -o look.png`, and if it is wrong, {remove}"
-    examples = tuple(undecided.lazy_column("key").slice(0, EXAMPLES_SHOWN).to_pylist())
+        key = undecided.lazy_column("key").slice(0, 1)[0].as_py()
+        look = printable(shlex.join(["shardkit", "show", call.written, key, "-o", "look.png"]))
+        remedy = f"shown is assumed: look at one with `{look}`, and if it is wrong, {remove}"
+    examples = Keys(undecided.lazy_column("key"), np.arange(len(undecided)))
     yield Finding("turned_images", kind, sentence, examples, remedy=remedy)
 
 

@@ -12,7 +12,7 @@ from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.tfds_metadata import DATASET_INFO, FEATURES, label_files
 from shardkit.errors import CONVERT_AGAIN, CallError, DataError, ManifestError
 from shardkit.planning import plan_file
-from shardkit.planning.options_text import PLAN_VERSION_KEY
+from shardkit.planning.options_text import PLAN_VERSION_KEY, option_differences
 from shardkit.storage import TEMPORARY, Folder, open_folder
 from shardkit.writing.output.shard_reports import REPORTS
 
@@ -239,15 +239,15 @@ def difference(found: dict[str, Any], wanted: dict[str, Any]) -> str:
         if name == "software":
             said.append(software.difference(before or {}, after, ignored=software.OPTIONAL))
         elif name == "options" and isinstance(before, dict):
-            said += [
-                f"{key} was {before.get(key)} and is {after.get(key)}"
-                for key in sorted({*before, *after})
-                if before.get(key) != after.get(key)
-            ]
-        elif name in {"name", "layout"}:
-            said.append(f"{name} was {before} and is {after}")
+            said += option_differences(before, after)
+        elif name == "name":
+            said.append(f"--name was {before} and is {after}")
+        elif name == "layout":
+            said.append(f"the layout was {before} and is {after}")
+        elif name == PLAN_VERSION_KEY:
+            said.append("another version of shardkit planned it")
         else:
-            said.append(SOURCE_CHANGED if name == "source" else f"{name} have changed")
+            said.append(SOURCE_CHANGED if name == "source" else f"the {name} have changed")
     return ", ".join(filter(None, said))
 
 
