@@ -1,10 +1,15 @@
 """`Check these:` and the shares of splits, as a user sees them on folders of images."""
 
 import json
+import re
 import shlex
 
 import pytest
 
+from shardkit.dataset.manifest import read_manifest
+from shardkit.report.dataset_collection import DatasetCollection
+from shardkit.report.facts.gathering import ReportOptions
+from shardkit.report.page.html import make_page
 from shardkit.testing import picture, write_class_folders, write_tree
 
 from .calling import call, convert, is_one_sentence
@@ -113,6 +118,10 @@ def test_all_pairs_are_listed_by_the_command_that_is_printed(tmp_path, monkeypat
     found = json.loads(call(*shlex.split(command)[1:]).stdout)["findings"]
     (conflicts,) = [one["examples"] for one in found if one["code"] == "duplicate_with_other_label"]
     assert conflicts == [f"cat/{i:02d}.png and dog/{i:02d}.png" for i in range(16)]
+    page, _ = make_page(DatasetCollection(read_manifest("OUT")), ReportOptions())
+    (command,) = re.findall(r"<code>(shardkit plan .*)</code>", page)
+    found = json.loads(call(*shlex.split(command)[1:]).stdout)["findings"]
+    assert [len(one["examples"]) for one in found if one["code"] == "duplicate_with_other_label"] == [16]
 
 
 def test_a_finding_that_names_some_classes_has_all_in_json(tmp_path, monkeypatch):
