@@ -1,5 +1,6 @@
 """The summary that `append` prints."""
 
+import shlex
 from typing import TYPE_CHECKING
 
 from rich.console import Group
@@ -12,7 +13,7 @@ from shardkit.cli.printing.next_steps import next_steps
 from shardkit.cli.printing.old_exports import old_exports_lines
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.cli.printing.summary import classes_line, hint_lines
-from shardkit.naming import counted
+from shardkit.naming import counted, printable
 
 if TYPE_CHECKING:
     from shardkit.writing.appending.append import AppendOutcome
@@ -41,7 +42,8 @@ def append_summary(outcome: "AppendOutcome", dataset: str) -> Group:
         lines += ties_lines(None, generation.source.duplicates)
         if generation.rejected.num_examples:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in generation.rejected.by_reason.items())
-            lines.append(f"left out: {reasons} (listed by `shardkit info --rejected`)")
+            listed = f"`shardkit info {printable(shlex.quote(dataset))} --rejected`"
+            lines.append(f"left out: {reasons} (listed by {listed})")
         before = f", {counted(outcome.finished_before, 'shard')} finished before" if outcome.finished_before else ""
         lines.append(f"{outcome.seconds:.1f} s{before}")
         lines.append(f"the dataset from before stays readable as {dataset}@sha256:{generation.previous}")
