@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from shardkit.verification.shards import DatasetProblem
 
 PROBLEMS_SHOWN = 100
+LEAKS_SHOWN = 50
 OTHERS_SHOWN = 10
 
 
@@ -50,22 +51,22 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
     root, digest = dataset_folder(dataset), pinned(dataset)[1]
     terminal = Terminal(quiet=given["quiet"], log_format=given["log_format"], rejected_word="problems")
     manifest, problems = _verified(root, digest, terminal, given["beam_options"], given["workers"], deep=deep)
+    leaked = []
     if leaks and manifest is not None:
         with terminal.phase("comparing", None):
             leaked = leak_problems(read_manifest(dataset), problems)
-        problems = leaked + problems  # first: only PROBLEMS_SHOWN are printed
     others = [] if manifest is None else other_names(root, manifest)
     if as_json:
-        echo_json(_as_json(root, manifest, problems, others, deep=deep, leaks=leaks and manifest is not None))
+        echo_json(_as_json(root, manifest, leaked + problems, others, deep=deep, leaks=leaks and manifest is not None))
     else:
-        _print_problems(root, manifest, problems, leaks=leaks)
+        _print_problems(root, manifest, leaked, problems, leaks=leaks)
         _say_others(root, others, terminal)
         if manifest is not None:
             _say_unfinished(root, unfinished_appends(root), terminal)
         if manifest is not None and digest is None:  # exports of a later state are not old
             for line in old_exports_lines(root, manifest, dataset):
                 terminal.say(line)
-    if problems:
+    if leaked or problems:
         ctx.exit(1)
     if not as_json and manifest is not None:
         terminal.show(_no_problems(root, manifest, deep=deep, leaks=leaks))
@@ -124,7 +125,12 @@ def _as_json(
 
 
 def _print_problems(
-    root: "Folder", manifest: "Manifest | None", problems: "Sequence[DatasetProblem]", *, leaks: bool
+    root: "Folder",
+    manifest: "Manifest | None",
+    leaked: "Sequence[DatasetProblem]",
+    problems: "Sequence[DatasetProblem]",
+    *,
+    leaks: bool,
 ) -> None:
     from shardkit.cli.terminal import escape_controls
     from shardkit.dataset.readopting import made_again
@@ -132,19 +138,20 @@ def _print_problems(
     from shardkit.naming import MANIFEST, counted, printable
 
     where = f"{root.url}/" if manifest is None else ""
-    for problem in problems[:PROBLEMS_SHOWN]:
-        click.echo(escape_controls(f"{where}{problem}"))
-    if len(problems) > PROBLEMS_SHOWN:
-        click.echo(f"… and {len(problems) - PROBLEMS_SHOWN} more")
+    for some, limit, what in ((leaked, LEAKS_SHOWN, "leaks"), (problems, PROBLEMS_SHOWN, "problems")):
+        for problem in some[:limit]:
+            click.echo(escape_controls(f"{where}{problem}"))
+        if len(some) > limit:
+            click.echo(f"… and {len(some) - limit:,} more {what}; --json lists all")
     if manifest is None and leaks:
         click.echo(f"{where}{MANIFEST}: leaks were not checked, because that needs the manifest")
-    if manifest is not None and problems:
+    if manifest is not None and (leaked or problems):
         # Converting again would remove what was appended, and changes nothing of what was adopted.
         if manifest.is_adopted:
             remedy = f"restore the files, or {made_again(root)}"
         else:
             remedy = "restore these files from a copy" if manifest.generations else CONVERT_AGAIN
-        click.echo(f"{printable(root.url)}: {counted(len(problems), 'problem')} found; {remedy}")
+        click.echo(f"{printable(root.url)}: {counted(len(leaked) + len(problems), 'problem')} found; {remedy}")
 
 
 def _say_others(root: "Folder", others: Sequence[str], terminal: "Terminal") -> None:

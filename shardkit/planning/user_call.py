@@ -1,5 +1,6 @@
 """The user's call: SOURCE and the options given, which ready commands repeat."""
 
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, Field, dataclass, field, fields
@@ -7,7 +8,7 @@ from typing import Any
 
 from shardkit.errors import CallError
 from shardkit.images.stored.options import size_text
-from shardkit.naming import DATASET_LAYOUT, EXTRACTED_LAYOUT
+from shardkit.naming import DATASET_LAYOUT, EXTRACTED_LAYOUT, printable
 from shardkit.planning.options import ClassesOfFile, ConvertOptions
 from shardkit.planning.options_text import FLAGS
 from shardkit.planning.sizing import size_as_option
@@ -131,6 +132,14 @@ class UserCall:
         words = (*(word for pair in (*kept, *added) for word in pair), *more)
         also = () if source else self.also
         return Command(source or self.source, words, meaning, self.dataset, also, self.output)
+
+    @property
+    def listing(self) -> str:
+        """The command that lists all findings in full; '' for `append`, which `plan` cannot plan."""
+        if self.dataset is not None:
+            return ""
+        words = [word for pair in self.options if pair != ("--overwrite",) for word in pair]
+        return printable(shlex.join(["shardkit", "plan", self.source, *self.also, *words, "--json"]))
 
     @property
     def written(self) -> str:

@@ -164,6 +164,8 @@ class Origin:
         num_groups: Number of groups; None without groups.
         num_gps: Number of images with a GPS position; None if they were not counted.
         num_duplicates: Number of exact duplicates of other images; None if contents are not known.
+        conflicts_listing: The command that lists all duplicates with different labels.
+        leaks_listing: The command that lists all images and groups in several splits.
     """
 
     command: str
@@ -176,6 +178,8 @@ class Origin:
     num_groups: int | None = None
     num_duplicates: int | None = None
     num_gps: int | None = None
+    conflicts_listing: str = ""
+    leaks_listing: str = ""
 
 
 class Collection(Protocol):

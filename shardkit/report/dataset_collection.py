@@ -1,5 +1,6 @@
 """A dataset as the subject of a report: its indexes, and records of chosen examples."""
 
+import shlex
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -16,6 +17,7 @@ from shardkit.errors import DataError
 from shardkit.examples.drawing import annotations_of, draw
 from shardkit.examples.example import Example
 from shardkit.examples.reading import read_example
+from shardkit.naming import printable
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
 from shardkit.report.collection import (
@@ -179,6 +181,7 @@ def _labels_text(example: Example) -> str:
 
 def _origin(manifest: Manifest) -> Origin:
     source, options = manifest.source, manifest.options
+    place = printable(shlex.quote(manifest.root.url))
     rows = [
         ("Name", manifest.name),
         ("Layout of the source", source.layout),
@@ -197,6 +200,9 @@ def _origin(manifest: Manifest) -> Origin:
         num_groups=source.groups,
         num_duplicates=source.duplicates,
         num_gps=manifest.num_with_gps or None,  # 0: nobody counted, or there are none
+        # Without an option, `plan` shows how the dataset was planned.
+        conflicts_listing=f"shardkit plan {place} --seed {options.get('seed', 0)} --json",
+        leaks_listing=f"shardkit verify {place} --leaks --json",
     )
 
 

@@ -87,6 +87,8 @@ class SourceCollection:
             num_groups=plan.source.groups,
             num_duplicates=plan.source.duplicates,
             num_gps=_num_gps(plan),
+            conflicts_listing=call.listing,
+            leaks_listing=call.listing,
         )
 
     def batches(self) -> Iterator[Batch]:

@@ -15,7 +15,6 @@ from shardkit.dataset.shard_indexes import read_columns
 from shardkit.naming import printable
 from shardkit.verification.shards import DatasetProblem
 
-MAX_LEAKS = 50  # reported one by one
 # As in planning.checks.repeated.
 _SAME_BYTES = "convert with --dedupe drop, or with --dedupe group if shardkit makes the splits"
 _SAME_GROUP = "move each group into one split; otherwise evaluation results are too good"
@@ -47,11 +46,7 @@ class _Readable(NamedTuple):
 
 
 def _report(leaks: Iterator[str], remedy: str) -> list[DatasetProblem]:
-    found = list(leaks)
-    reported = [DatasetProblem(naming.MANIFEST, None, f"leak: {leak}; {remedy}") for leak in found[:MAX_LEAKS]]
-    if len(found) > MAX_LEAKS:
-        reported.append(DatasetProblem(naming.MANIFEST, None, f"and {len(found) - MAX_LEAKS} more leaks of this kind"))
-    return reported
+    return [DatasetProblem(naming.MANIFEST, None, f"leak: {leak}; {remedy}") for leak in leaks]
 
 
 def _tables(dataset: _Readable, columns: list[str]) -> Iterator[tuple[str, pa.Table]]:

@@ -108,7 +108,7 @@ def plan_inventory(
     """
     with listener.phase("planning", None):
         plan = make_plan(inventory, options, call, earlier)
-    if text := findings_text(plan.findings):
+    if text := findings_text(plan.findings, call.listing):
         listener.say(text, "warning")
     refuse_stopping(plan.findings)
     return plan

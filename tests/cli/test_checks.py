@@ -1,10 +1,15 @@
 """`Check these:` and the shares of splits, as a user sees them on folders of images."""
 
 import json
+import re
 import shlex
 
 import pytest
 
+from shardkit.dataset.manifest import read_manifest
+from shardkit.report.dataset_collection import DatasetCollection
+from shardkit.report.facts.gathering import ReportOptions
+from shardkit.report.page.html import make_page
 from shardkit.testing import picture, write_class_folders, write_tree
 
 from .calling import call, convert, is_one_sentence
@@ -22,7 +27,7 @@ def test_one_class_is_refused_before_anything_is_decoded_and_taken_if_it_is_mean
         result = call(command, *paths)
     assert result.exit_code == 2
     assert "only one class was found: 'photos'" in result.stderr
-    assert f"shardkit convert {source} OUT --layout table" in result.stderr
+    assert f"shardkit convert {source} {paths[1] if paths[1:] else 'OUT'} --layout table" in result.stderr
     assert is_one_sentence(result.stderr)
     assert not (tmp_path / "out" / "manifest.json").exists()
     assert call(command, *paths, "--layout", "table").exit_code == 0
@@ -101,3 +106,45 @@ def test_every_ready_command_runs_as_it_is_printed(case, tmp_path):
         words.remove("OUT")
         assert ("--seed 2" in command) == ("--seed" in options)
         assert call("plan", *words).exit_code == 0, command
+
+
+def test_all_pairs_are_listed_by_the_command_that_is_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_tree(tmp_path / "photos", {f"{name}/{i:02d}.png": picture(i) for name in ("cat", "dog") for i in range(16)})
+    said = call("convert", "photos", "OUT", "--seed", "3").stderr
+    assert said.count(" and dog/") == 10
+    (command,) = [line.partition("all: ")[2] for line in said.splitlines() if "… and 6 more; all: " in line]
+    assert command == "shardkit plan photos --seed 3 --json"
+    found = json.loads(call(*shlex.split(command)[1:]).stdout)["findings"]
+    (conflicts,) = [one["examples"] for one in found if one["code"] == "duplicate_with_other_label"]
+    assert conflicts == [f"cat/{i:02d}.png and dog/{i:02d}.png" for i in range(16)]
+    page, _ = make_page(DatasetCollection(read_manifest("OUT")), ReportOptions())
+    (command,) = re.findall(r"<code>(shardkit plan .*)</code>", page)
+    found = json.loads(call(*shlex.split(command)[1:]).stdout)["findings"]
+    assert [len(one["examples"]) for one in found if one["code"] == "duplicate_with_other_label"] == [16]
+
+
+def test_a_finding_that_names_some_classes_has_all_in_json(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_tree(tmp_path / "photos", {f"{i:02d}/a.png": picture(i) for i in range(14)})
+    found = json.loads(call("plan", "photos", "--json").stdout)["findings"]
+    (single,) = [one for one in found if one["code"] == "class_with_one_image"]
+    assert "and 4 more" in single["sentence"]
+    assert single["examples"] == [f"{i:02d}" for i in range(14)]
+
+
+def test_ready_commands_have_the_users_own_output_and_files_and_run_as_printed(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    write_class_folders(tmp_path / "photos", {"cat": 30, "dog": 30, **{f"rare{i}": 2 for i in range(9)}})
+    (tmp_path / "names.txt").write_text("\n".join(["dog", "cat", *(f"rare{i}" for i in range(9))]))
+    options = ["--classes", "names.txt", "--splits", "80/20", "--max-rejected", "7%"]
+    said = call("convert", "photos", "my out", *options).stderr
+    lines = {line.strip().partition("  # ")[0] for line in said.splitlines() if "shardkit convert" in line}
+    (line,) = lines
+    assert line.startswith("shardkit convert photos 'my out' --splits train=0.8,validation=0.2 --classes names.txt ")
+    # The conversion that printed it has gone on and filled the folder.
+    again = call(*shlex.split(line)[1:])
+    assert again.exit_code == 0, again.stderr
+    assert "has no image in" not in again.stderr
+    mixed = call("convert", "photos", "my out", "--splits-of", "train", "--splits", "80/20", "--overwrite").stderr
+    assert "shardkit convert photos 'my out' --splits train=0.8,validation=0.2 --overwrite" in mixed

@@ -59,7 +59,7 @@ def test_a_refused_call_repeats_all_datasets_in_its_commands(tmp_path):
         convert_without_beam(str(source), str(tmp_path / name))
     refused = call("convert", tmp_path / "a", tmp_path / "b", tmp_path / "new", "--splits", "80/20")
     assert refused.exit_code == 2
-    assert f"shardkit convert {tmp_path / 'a'} {tmp_path / 'b'} OUT --splits-of train" in refused.stderr
+    assert f"shardkit convert {tmp_path / 'a'} {tmp_path / 'b'} {tmp_path / 'new'} --splits-of train" in refused.stderr
 
 
 def test_a_dataset_of_one_class_needs_no_second_confirmation(tmp_path):

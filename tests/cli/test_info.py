@@ -24,7 +24,8 @@ def test_info_shows_splits_classes_counts_sizes_and_rejects(tmp_path):
     assert "width 8 12 64" in lines
     assert "height 7 20 20" in lines
     assert "changed for storage: 1 format:webp" in lines
-    assert "rejected: 1 empty (listed by `shardkit info --rejected`); skipped: 1 .txt" in lines
+    listed = f"`shardkit info {tmp_path}/out --rejected`"
+    assert f"rejected: 1 empty (listed by {listed}); skipped: 1 .txt" in lines
 
 
 def test_every_image_that_was_left_out_can_be_listed(tmp_path):

@@ -27,7 +27,7 @@ def test_a_report_says_its_size_and_its_warnings_and_is_the_same_each_time(datas
     assert result.exit_code == 0
     assert "one.html: " in result.stdout
     assert "1 warning:" in result.stdout
-    assert "check: 3 of 3 classes have fewer than 20 images in “train”" in result.stdout
+    assert "check: 3 of 3 classes have only 1 to 19 images in “train”" in result.stdout
     assert not [*tmp_path.glob("*.unfinished")]
     assert call("report", dataset, "-o", tmp_path / "two.html", "-q").stdout == ""
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()

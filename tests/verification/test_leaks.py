@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from shardkit.dataset.manifest import read_manifest
@@ -39,10 +41,16 @@ def test_a_group_in_two_splits_is_told_with_both_keys(tmp_path):
     assert leak == f"manifest.json: leak: group 'p2' is in two splits: {keys}; {remedy}"
 
 
-def test_many_leaks_are_counted(tmp_path, monkeypatch):
-    monkeypatch.setattr(leaks, "MAX_LEAKS", 2)
-    places = {f"{split}/cat/{i}.png": i for split in ("train", "test") for i in range(5)}
-    assert found(tmp_path, places)[2:] == ["manifest.json: and 3 more leaks of this kind"]
+def test_of_many_leaks_the_text_shows_the_first_and_json_all(tmp_path, monkeypatch):
+    monkeypatch.setattr("shardkit.cli.verify.LEAKS_SHOWN", 2)
+    source = source_of(tmp_path, {f"{split}/cat/{i}.png": i for split in ("train", "test") for i in range(5)})
+    convert(source, tmp_path / "out", "--layout", "class-folders")
+    shown = call("verify", tmp_path / "out", "--leaks").stdout.splitlines()
+    assert [line.partition(":")[0] for line in shown[:2]] == ["manifest.json"] * 2
+    assert shown[2] == "… and 3 more leaks; --json lists all"
+    assert ": 5 problems found; " in shown[3]
+    everything = json.loads(call("verify", tmp_path / "out", "--leaks", "--json").stdout)
+    assert len({one["found"] for one in everything["problems"]}) == everything["num_problems"] == 5
 
 
 def test_equal_beginnings_of_hashes_are_no_leak(tmp_path, monkeypatch):

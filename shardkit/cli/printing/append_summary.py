@@ -1,5 +1,6 @@
 """The summary that `append` prints."""
 
+import shlex
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -13,7 +14,7 @@ from shardkit.cli.printing.next_steps import next_steps
 from shardkit.cli.printing.old_exports import old_exports_lines
 from shardkit.cli.printing.splits_table import balance_lines, rows_of, splits_table
 from shardkit.cli.printing.summary import classes_line, hint_lines
-from shardkit.naming import counted
+from shardkit.naming import counted, printable
 from shardkit.planning.earlier_examples import LEFT_OUT, WITHDRAWN
 
 if TYPE_CHECKING:
@@ -44,7 +45,8 @@ def append_summary(outcome: "AppendOutcome", dataset: str) -> Group:
         lines += left_out_lines(generation.source.skipped)
         if generation.rejected.num_examples:
             reasons = ", ".join(f"{count:,} {reason}" for reason, count in generation.rejected.by_reason.items())
-            lines.append(f"rejected: {reasons} (listed by `shardkit info --rejected`)")
+            listed = f"`shardkit info {printable(shlex.quote(dataset))} --rejected`"
+            lines.append(f"rejected: {reasons} (listed by {listed})")
         before = f", {counted(outcome.finished_before, 'shard')} finished before" if outcome.finished_before else ""
         lines.append(f"{outcome.seconds:.1f} s{before}")
         lines.append(f"the dataset from before stays readable as {dataset}@sha256:{generation.previous}")

@@ -20,7 +20,7 @@ def dataset_plan_summary(manifest: Manifest, *, explain: bool) -> Group:
     rows = rows_of(manifest)
     lines = [
         *balance_lines(rows, manifest.features, manifest.generations, manifest.root.url),
-        rejected_line(manifest),
+        rejected_line(manifest, manifest.root.url),
     ]
     lines += ties_lines(manifest.source.groups, manifest.source.duplicates)
     lines += [f"options: {options_text(manifest.options) or 'the defaults'}"]

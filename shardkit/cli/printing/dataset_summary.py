@@ -46,7 +46,7 @@ def info_summary(manifest: Manifest, dataset: str) -> Group:
     lines = balance_lines(rows, features, manifest.generations, dataset)
     parts += map(Paragraph, ["", *lines] if lines else [])
     parts += [*_classes_part(manifest, dataset), *_annotation_parts(manifest, statistics), *_sizes_part(statistics), ""]
-    lines = [_changes_line(statistics), *gps_lines(manifest), rejected_line(manifest)]
+    lines = [_changes_line(statistics), *gps_lines(manifest), rejected_line(manifest, dataset)]
     lines += [*withdrawn_lines(manifest), *ties_lines(source.groups, source.duplicates), f"digest: {manifest.digest}"]
     parts += generations_part(manifest)
     return Group(*parts, *map(Paragraph, lines))
@@ -71,7 +71,7 @@ def _classes_part(manifest: Manifest, dataset: str) -> list[Part]:
     head = f"the {len(first):,} largest and the {len(last):,} smallest of {used:,} classes with images:"
     heads = [head if last else f"the {counted(used, 'class')} with images:"]
     unused = [f"classes without any image: {len(totals) - used:,}"] if used < len(totals) else []
-    every = f"all {len(totals):,} classes: shardkit info {shlex.quote(dataset)} --json"
+    every = f"all {len(totals):,} classes: shardkit info {printable(shlex.quote(dataset))} --json"
     return ["", *map(Paragraph, heads), made, *map(Paragraph, [*unused, every])]
 
 
@@ -196,10 +196,16 @@ def _quoted(name: str) -> str:
     return printable(repr(name))
 
 
-def rejected_line(manifest: Manifest) -> str:
-    """Return a line with the number of rejected images by reason, and of skipped files by type."""
+def rejected_line(manifest: Manifest, dataset: str) -> str:
+    """Return a line with the number of rejected images by reason, and of skipped files by type.
+
+    Args:
+        manifest: The dataset's manifest.
+        dataset: DATASET as the user wrote it.
+    """
     by_reason = ", ".join(f"{count:,} {reason}" for reason, count in manifest.rejected.by_reason.items())
-    line = f"rejected: {by_reason} (listed by `shardkit info --rejected`)" if by_reason else "rejected: none"
+    listed = f"`shardkit info {printable(shlex.quote(dataset))} --rejected`"
+    line = f"rejected: {by_reason} (listed by {listed})" if by_reason else "rejected: none"
     note = earlier_rejects_note(manifest)
     return line + skipped_text(manifest.source.skipped) + (f"; {note}" if note else "")
 

@@ -25,5 +25,5 @@ def generations_part(manifest: Manifest) -> list[Table | str]:
 def _add_rows(made: Table, generation: str, splits: Iterable[tuple[str, int, int, Balance]]) -> None:
     for split, num_shards, num_examples, balance in splits:
         counts = (f"{num_shards:,}", f"{num_examples:,}", f"{balance.count_spread:,}", f"{balance.class_spread:,}")
-        made.add_row(generation, split, *counts, f"{balance.bytes_spread:.1%}")
+        made.add_row(generation, split, *counts, f"{balance.bytes_spread:,.1%}")
         generation = ""

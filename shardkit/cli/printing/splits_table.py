@@ -10,7 +10,7 @@ from shardkit.cli.printing.tables import table
 from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature, label_feature
 from shardkit.dataset.manifest import Balance, Manifest
 from shardkit.dataset.manifest_parts import Generation
-from shardkit.naming import counted
+from shardkit.naming import counted, printable
 from shardkit.planning.sizing import format_size
 
 
@@ -109,7 +109,7 @@ def _whole_lines(balances: Mapping[str, Balance], most_shards: int, dataset: str
     sizes = f"the largest is {1 + worst.bytes_spread:,.1f} times the smallest"
     return [
         f"over all generations, {differ}; {sizes}",
-        f"to make all shards even: shardkit convert {shlex.quote(dataset)} NEW",
+        f"to make all shards even: shardkit convert {printable(shlex.quote(dataset))} NEW",
     ]
 
 

@@ -49,7 +49,7 @@ def conversion_summary(outcome: "Outcome", output: str) -> Group:
     """Return what `convert` prints."""
     manifest = outcome.manifest
     num_examples = sum(split.num_examples for split in manifest.splits.values())
-    lines = ["", classes_line(manifest.classes), *gps_lines(manifest), rejected_line(manifest)]
+    lines = ["", classes_line(manifest.classes), *gps_lines(manifest), rejected_line(manifest, output)]
     if not outcome.unchanged:
         bytes_per_second = format_size(int(manifest.source.num_bytes / outcome.seconds))
         rates = f"{num_examples / outcome.seconds:,.0f} images/s, {bytes_per_second}/s"

@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.naming import counted
-from shardkit.planning.checks.finding import EXAMPLES_SHOWN, Finding, some
+from shardkit.planning.checks.finding import Finding, some
 from shardkit.planning.checks.misread_source import names_split
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
@@ -50,7 +50,7 @@ def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
             "similar_classes",
             "warns",
             f"{counted(sum(map(len, groups)), 'class')} differ only by case, blanks, underscores or Unicode form",
-            tuple(" and ".join(map(_shown_of(names), names)) for names in groups[:EXAMPLES_SHOWN]),
+            tuple(" and ".join(map(_shown_of(names), names)) for names in groups),
             "if they mean the same, give their folders or labels one name",
         )
     if padded := [name for name in classes if name != name.strip()]:
@@ -59,6 +59,7 @@ def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
             "warns",
             f"{counted(len(padded), 'class')} named with a blank at an end: {some(padded)}",
             remedy="if the blanks are not meant, remove them from the folders or labels",
+            names=padded,
         )
     if call.is_explicit:
         return
@@ -73,6 +74,7 @@ def check_names(classes: Sequence[str], call: UserCall) -> Iterator[Finding]:
                 "warns",
                 f"{len(odd):,} {names} like {what}: {some(odd)}",
                 remedy="leave them out with --ignore if they are not classes",
+                names=odd,
             )
 
 
@@ -115,6 +117,7 @@ def check_counts(
             "warns",
             f"{share_of_classes(len(unused), len(classes))} no good image: {some(unused)}",
             remedy=UNUSED_REMEDY,
+            names=unused,
         )
     single = [classes[label] for label in np.flatnonzero(totals == 1).tolist()]
     if single:
@@ -123,6 +126,7 @@ def check_counts(
             "warns",
             f"{share_of_used(len(single), totals)} a single image: {some(single)}",
             remedy="every split needs at least one image of a class to train and evaluate it",
+            names=single,
         )
     for name, of_split in zip(splits, counts, strict=True):
         absent = np.flatnonzero((of_split == 0) & (totals > 0)).tolist()
@@ -134,14 +138,16 @@ def check_counts(
 def _absent(split: str, what: str, absent: list[str], options: ConvertOptions, call: UserCall) -> Finding:
     sentence = f"{what}: {some(absent)}"
     if options.splits is None or split not in options.splits:
-        return Finding("class_absent_from_split", "warns", sentence, remedy="the source's own split lacks them")
+        return Finding(
+            "class_absent_from_split", "warns", sentence, names=absent, remedy="the source's own split lacks them"
+        )
     if options.split_by == "stratified":
         remedy = "they have too few images or groups for the split's share: add some, or raise the share"
-        return Finding("class_absent_from_split", "warns", sentence, remedy=remedy)
+        return Finding("class_absent_from_split", "warns", sentence, names=absent, remedy=remedy)
     command = call.command(
         "every class gets its share, within one image", {"--split-by": "stratified"}, is_written=True
     )
-    return Finding("class_absent_from_split", "warns", sentence, commands=(command,))
+    return Finding("class_absent_from_split", "warns", sentence, names=absent, commands=(command,))
 
 
 def share_of_classes(number: int, total: int, of_what: str = "") -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from shardkit.naming import counted
-from shardkit.planning.checks.finding import EXAMPLES_SHOWN, Finding
+from shardkit.planning.checks.finding import Finding
 from shardkit.planning.earlier_examples import EarlierExamples, rows_with, twin_rows
 from shardkit.planning.rows import Rows
 from shardkit.planning.splits.assign_splits import Relations
@@ -33,7 +33,7 @@ def check_earlier(
         if split_of[row] not in earlier.groups[name]
     }
     if leaking:
-        shown = sorted(leaking.items())[:EXAMPLES_SHOWN]
+        shown = sorted(leaking.items())
         keys = good["key"]
         yield Finding(
             "group_in_several_splits",
@@ -60,6 +60,6 @@ def _other_labels(good: Rows, earlier: EarlierExamples) -> Iterator[Finding]:
             "duplicate_with_other_label",
             "warns",
             f"{counted(len(found), 'image')} with the bytes of an image of the dataset that has another label",
-            tuple(f"{keys[row].as_py()} and {twin.key}" for row, twin in found[:EXAMPLES_SHOWN]),
+            tuple(f"{keys[row].as_py()} and {twin.key}" for row, twin in found),
             "keep the copy with the correct label and remove the others",
         )

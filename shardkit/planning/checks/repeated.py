@@ -1,6 +1,6 @@
 """Check groups and exact duplicates: in several splits they leak, with several labels some of them are wrong."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from shardkit.inventory.columns import TARGET
 from shardkit.naming import counted
-from shardkit.planning.checks.finding import EXAMPLES_SHOWN, Finding
+from shardkit.planning.checks.finding import Finding, Keys
 from shardkit.planning.labels import ExampleLabels
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.rows import Rows
@@ -45,7 +45,7 @@ def check_repeated(
                 "group_in_several_splits",
                 "warns",
                 f"{counted(len(leaking), 'group')} with images in more than one split",
-                _pairs(good, relations.group_codes, leaking, split_of),
+                _pairs(good, relations.group_codes, split_of),
                 "move each group into one split; otherwise evaluation results are too good",
             )
     codes = relations.duplicate_codes
@@ -62,7 +62,7 @@ def check_repeated(
             "duplicate_in_several_splits",
             "warns",
             f"{counted(len(leaking), 'image')} with exact duplicates in another split (a leak)",
-            _pairs(good, codes, leaking, split_of),
+            _pairs(good, codes, split_of),
             commands=tuple(commands),
         )
     rows, others = _label_conflicts(good, codes, labels)
@@ -71,43 +71,41 @@ def check_repeated(
             "duplicate_with_other_label",
             "warns",
             f"{counted(len(rows), 'image')} with exact duplicates that have different labels",
-            _named(good, rows[:EXAMPLES_SHOWN], others[:EXAMPLES_SHOWN]),
+            Keys(good.lazy_column("key"), rows, others),
             "keep the copy with the correct label and remove the others",
         )
 
 
-def _pairs(good: Rows, codes: _Ints, leaking: _Ints, split_of: npt.NDArray[np.int32]) -> tuple[str, ...]:
-    """Return the first two keys, of different splits, of the first groups or sets of duplicates."""
-    shown = leaking[:EXAMPLES_SHOWN]
-    members = np.flatnonzero(np.isin(codes, shown))
-    ones, others = [], []
-    for code in shown:
-        rows = members[codes[members] == code]
-        ones.append(int(rows[0]))
-        others.append(int(rows[split_of[rows] != split_of[rows[0]]][0]))
-    return _named(good, np.array(ones), np.array(others))
-
-
-def _named(good: Rows, rows: _Ints, others: _Ints) -> tuple[str, ...]:
-    keys = good.lazy_column("key")
-    pairs = zip(keys.take(rows).to_pylist(), keys.take(others).to_pylist(), strict=True)
-    return tuple(f"{one} and {other}" for one, other in pairs)
+def _pairs(good: Rows, codes: _Ints, split_of: npt.NDArray[np.int32]) -> Keys:
+    """Return the first two keys, of different splits, of each group or set of duplicates in several splits."""
+    rows, others = _first_differing(codes, lambda order, first: split_of[order] != split_of[first])
+    return Keys(good.lazy_column("key"), rows, others)
 
 
 def _label_conflicts(good: Rows, codes: _Ints, labels: ExampleLabels) -> tuple[_Ints, _Ints]:
     """Return the first row of each set of duplicates with different labels, and the first row with another label."""
+    if TARGET not in good.column_names:
+        return _first_differing(codes, labels.differ)
+    targets = good.lazy_column(TARGET)  # numbers: the strata are only deciles of them
+    return _first_differing(
+        codes, lambda order, first: (_numbers(targets.take(order)) != _numbers(targets.take(first))).any(axis=1)
+    )
+
+
+def _first_differing(codes: _Ints, differ: Callable[[_Ints, _Ints], npt.NDArray[np.bool_]]) -> tuple[_Ints, _Ints]:
+    """Return the first row of each set in which rows differ, and the first row that differs from it.
+
+    Args:
+        codes: int64[n], the set of each row; negative for none.
+        differ: Function of two arrays of rows: whether they differ.
+    """
     rows = np.flatnonzero(codes >= 0)
     if not len(rows):
         return rows, rows
     order = rows[np.argsort(codes[rows], kind="stable")]
     is_first = np.concatenate(([True], codes[order[1:]] != codes[order[:-1]]))
     first_of = order[is_first][np.cumsum(is_first) - 1]
-    if TARGET in good.column_names:  # numbers: the strata are only deciles of them
-        targets = good.lazy_column(TARGET)
-        values, first_values = (_numbers(targets.take(one)) for one in (order, first_of))
-        differing = np.flatnonzero((values != first_values).any(axis=1))
-    else:
-        differing = np.flatnonzero(labels.differ(order, first_of))
+    differing = np.flatnonzero(differ(order, first_of))
     _, at = np.unique(codes[order[differing]], return_index=True)
     return first_of[differing[at]], order[differing[at]]
 

@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 
 from shardkit.inventory.columns import MASK_PATH, OBJECTS
 from shardkit.naming import counted, printable
-from shardkit.planning.checks.finding import EXAMPLES_SHOWN, Finding, Kind
+from shardkit.planning.checks.finding import Finding, Keys, Kind
 from shardkit.planning.rows import Rows
 from shardkit.planning.user_call import UserCall
 from shardkit.sources.listing import ANNOTATED_HEIGHT, ANNOTATED_WIDTH
@@ -62,7 +62,7 @@ def check_turned(good: Rows, call: UserCall) -> Iterator[Finding]:
         key = undecided.lazy_column("key").slice(0, 1)[0].as_py()
         look = printable(shlex.join(["shardkit", "show", call.written, key, "-o", "look.png"]))
         remedy = f"shown is assumed: look at one with `{look}`, and if it is wrong, {remove}"
-    examples = tuple(undecided.lazy_column("key").slice(0, EXAMPLES_SHOWN).to_pylist())
+    examples = Keys(undecided.lazy_column("key"), np.arange(len(undecided)))
     yield Finding("turned_images", kind, sentence, examples, remedy=remedy)
 
 

@@ -8,6 +8,7 @@ from shardkit.report.advice.warning import Advice
 from shardkit.report.facts.gathering import Facts
 
 MAX_REJECTED_SHARE = 0.01
+_EXAMPLES = 3  # of a finding
 _PROBLEMS = {"duplicate_in_several_splits", "duplicate_with_other_label", "group_in_several_splits"}
 _SECTIONS = {
     "duplicate_in_several_splits": "leaks",
@@ -23,7 +24,8 @@ def finding_advice(findings: Iterable[Finding]) -> Iterator[Advice]:
     for finding in findings:
         if finding.kind != "warns":
             continue
-        examples = f": {'; '.join(finding.examples[:3])}" if finding.examples else ""
+        more = f"; and {len(finding.examples) - _EXAMPLES:,} more" if len(finding.examples) > _EXAMPLES else ""
+        examples = f": {'; '.join(finding.examples[:_EXAMPLES])}{more}" if finding.examples else ""
         yield Advice(
             finding.code,
             "problem" if finding.code in _PROBLEMS else "check",

@@ -3,7 +3,7 @@
 import shlex
 from collections.abc import Iterator, Sequence
 
-from shardkit.naming import counted
+from shardkit.naming import counted, printable
 from shardkit.report.advice.warning import Advice
 from shardkit.report.collection import Split, learned_split
 from shardkit.report.decoding_cost import full_chroma_cost, image_ms, progressive_cost, speedup
@@ -108,5 +108,5 @@ def uneven_shards(splits: Sequence[Split], place: str) -> Iterator[Advice]:
         f"{counted(spread.count_spread, 'image')}{of_class}: hosts that divide the shards read different amounts.",
         "Convert the dataset to a new folder, which makes all shards even:",
         "shards",
-        (f"shardkit convert {shlex.quote(place)} NEW",),
+        (f"shardkit convert {printable(shlex.quote(place))} NEW",),
     )

@@ -108,7 +108,7 @@ def percent(share: float) -> str:
     """Return a share with as many digits as tell small shares apart: 12.3%, 0.04%."""
     if share == 0:
         return "0%"
-    return f"{share:.1%}" if share >= 0.001 else f"{share:.2%}" if share >= 0.0001 else "<0.01%"
+    return f"{share:,.1%}" if share >= 0.001 else f"{share:.2%}" if share >= 0.0001 else "<0.01%"
 
 
 def about_size(num_bytes: float) -> str:

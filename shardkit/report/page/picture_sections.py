@@ -91,7 +91,9 @@ def conflicts_section(facts: Facts, collection: Collection, thumbnails: Thumbnai
             f"{counted(found.num, 'image')} with exact duplicates that have different labels. At least one is wrong."
         )
     groups = _sets(found, collection, thumbnails, _labels_of) if found is not None else []
-    return Section("conflicts", "Candidates for wrong labels", [intro], groups=groups)
+    listing = collection.origin.conflicts_listing if found is not None and found.num > len(found.shown) else ""
+    intros = [intro, "All of them are listed by:"] if listing else [intro]
+    return Section("conflicts", "Candidates for wrong labels", intros, groups=groups, code=listing)
 
 
 def leaks_section(facts: Facts, collection: Collection, thumbnails: Thumbnails) -> Section:
@@ -110,7 +112,11 @@ def leaks_section(facts: Facts, collection: Collection, thumbnails: Thumbnails) 
         intro.append(f"{counted(groups.num, 'group')} with images in more than one split.")
     sheets = _sets(found, collection, thumbnails, _splits_of) if found is not None else []
     sheets += _sets(groups, collection, thumbnails, _splits_of, "groups")
-    return Section("leaks", "Leaks between splits", intro, groups=sheets)
+    listing = ""
+    if any(one.num > len(one.shown) for one in (found, groups) if one is not None):
+        listing = collection.origin.leaks_listing
+        intro.append("All of them are listed by:")
+    return Section("leaks", "Leaks between splits", intro, groups=sheets, code=listing)
 
 
 def _sets(

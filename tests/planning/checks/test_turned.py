@@ -66,7 +66,7 @@ def test_images_whose_size_does_not_tell_are_listed(picture, tmp_path):
     [finding] = findings(coco(tmp_path, [picture, (1, WIDE, WIDE), (6, WIDE, TALL)]))
     text = findings_text([finding])
     assert text.startswith("Check these:\n  - EXIF turns or mirrors 1 image of 3, ")
-    assert "shardkit show OUT KEY -o look.png" in text
+    assert "shardkit show OUT images/0.jpg -o look.png" in text
     assert text.endswith("\n      images/0.jpg")
 
 
