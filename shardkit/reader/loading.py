@@ -9,6 +9,7 @@ from shardkit.reader.arguments.reading import ReadArguments
 from shardkit.reader.cache.read_location import check_remote_reading, with_local_copies
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.orders.training_orders import make_order
+from shardkit.reader.records.shard_files import check_first_records
 from shardkit.reader.remote.placement import choose_placement
 from shardkit.reader.table.class_weights import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
@@ -35,6 +36,8 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
 
     def load(manifest: Manifest) -> RecordTable:
         table = load_table(manifest, given.split)
+        if given.cache is None:  # copies are verified
+            check_first_records(table)
         if blocks is not None:
             table = with_frame_bytes(table)
         return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)

@@ -9,10 +9,24 @@ import stat
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from shardkit.errors import SpecialFileError
 from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, read_fully
+
+
+class FileIdentity(NamedTuple):
+    """What shows that a file was replaced or changed, without reading it.
+
+    Attributes:
+        inode: Number of the file in its file system.
+        num_bytes: Size.
+        mtime_ns: Modification time, in ns since the epoch.
+    """
+
+    inode: int
+    num_bytes: int
+    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +73,11 @@ class LocalFolder(Folder):
         except (FileNotFoundError, NotADirectoryError):
             return None
         return Entry(os.path.basename(self._at(path)), stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns)
+
+    def identity(self, path: str) -> FileIdentity:
+        """Return the identity of the file at a path."""
+        found = os.stat(self._at(path))
+        return FileIdentity(found.st_ino, found.st_size, found.st_mtime_ns)
 
     def read(self, path: str) -> bytes:
         """See Folder. Unbuffered: one read of the file's size."""

@@ -19,6 +19,7 @@ from shardkit.errors import CONVERT_AGAIN, DataError, RecordError
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.decoding import decoding_error
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
+from shardkit.reader.records.record_keys import RecordKeys
 from shardkit.reader.records.replacement import replacement
 from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.records import RecordTable
@@ -47,7 +48,7 @@ class RecordRecovery:
             image: How images are decoded; None if they are not.
         """
         self._table, self._damaged, self._seed, self._image = table, damaged, seed, image
-        self._watch = SourceWatch(table)
+        self._watch, self._keys = SourceWatch(table), RecordKeys(table)
         # For each damaged example, the last window that was decoded, and whether it failed.
         self._decoded: dict[int, tuple[list[int], bool]] = {}
 
@@ -69,7 +70,7 @@ class RecordRecovery:
             data = self._read(example_id)
         except RecordError as error:
             raise self._named(example_id, error) from None
-        self._watch.check_record(example_id, data)
+        self._keys.check(example_id, data)
         return data
 
     def replace(self, example_id: int, is_undecodable: bool) -> tuple[np.int64, bytes]:  # noqa: FBT001 - from a graph
@@ -95,7 +96,7 @@ class RecordRecovery:
             except RecordError as error:  # noqa: PERF203 - each may be damaged
                 self._count(candidate, error)
             else:
-                self._watch.check_record(candidate, data)
+                self._keys.check(candidate, data)
                 return np.int64(candidate), data
         raise self._irreplaceable(example_id)
 
@@ -124,7 +125,7 @@ class RecordRecovery:
             try:
                 self._check_image(example_id, data, window)
             except RecordError as error:
-                self._watch.check_record(example_id, data)
+                self._keys.check(example_id, data)
                 if self._damaged is None:
                     raise self._named(example_id, error) from None
                 self._count(example_id, error)
@@ -184,9 +185,13 @@ class RecordRecovery:
     def _count(self, example_id: int, error: RecordError) -> None:
         assert self._damaged is not None  # noqa: S101 - called only if damaged records are replaced
         if not len(self._damaged.known(np.asarray([example_id]))):
-            self._watch.check_shard(example_id)
+            self._check_shard(example_id)
         if self._damaged.add(record := self._describe(example_id, error)):
             _LOG.warning("%s/%s; another example replaces it", self._table.root(example_id).url, record)
+
+    def _check_shard(self, example_id: int) -> None:
+        self._watch.check_manifest(self._table.root(example_id))
+        self._keys.check_shard(example_id)
 
     def _check_image(self, example_id: int, data: bytes, window: Any = None) -> None:
         if self._image is None:
@@ -202,7 +207,7 @@ class RecordRecovery:
             raise RecordError(msg)
 
     def _named(self, example_id: int, error: RecordError) -> RecordError:
-        self._watch.check_shard(example_id)
+        self._check_shard(example_id)
         record = self._describe(example_id, error)
         return RecordError(f"{self._table.root(example_id).url}/{record}; {_REMEDY}")
 

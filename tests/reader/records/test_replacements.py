@@ -1,9 +1,7 @@
 """What replaces a damaged record, and what is not damage: files that cannot be read, and replaced shards."""
 
 import errno
-import itertools
 import shutil
-from collections import deque
 
 import numpy as np
 import pytest
@@ -140,20 +138,6 @@ def test_a_shard_that_cannot_be_read_is_not_replaced(intact, monkeypatch, damage
     with pytest.raises(MachineError, match=r"train-0.*\.tfrecord: cannot be read"):
         recovery.reread_or_raise(3) if damaged is None else recovery.replace(3, False)
     assert damaged is None or damaged.records == []
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"image_size": (8, 8), "on_corrupt": "skip"}, pytest.param(BLOCKS, marks=pytest.mark.slow)]
-)
-def test_a_dataset_that_is_converted_again_while_it_is_read_stops_the_reader(pair, options):
-    """Also where every record read is sound: the first of each shard is found at the same place."""
-    iterator = iter(reader.make_dataset_fn(str(pair[0]), "train", global_batch_size=4, **options)())
-    next(iterator)
-    for path in pair[1].iterdir():
-        shutil.copy(path, pair[0] / path.name) if path.is_file() else None
-    for _ in range(2):
-        with pytest.raises(tf.errors.OpError, match=r"train-0000\d-of-00002.tfrecord: the shard was replaced"):
-            deque(itertools.islice(iterator, 50), maxlen=0)
 
 
 def test_the_manifest_may_not_be_gone(pair):
