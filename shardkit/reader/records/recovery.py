@@ -49,6 +49,7 @@ class RecordRecovery:
         """
         self._table, self._damaged, self._seed, self._image = table, damaged, seed, image
         self._watch, self._keys = SourceWatch(table), RecordKeys(table)
+        self._lost_classes = set[tuple[str, int]]()
         # For each damaged example, the last window that was decoded, and whether it failed.
         self._decoded: dict[int, tuple[list[int], bool]] = {}
 
@@ -97,6 +98,7 @@ class RecordRecovery:
                 self._count(candidate, error)
             else:
                 self._keys.check(candidate, data)
+                self._warn_of_other_class(example_id, candidate)
                 return np.int64(candidate), data
         raise self._irreplaceable(example_id)
 
@@ -165,22 +167,40 @@ class RecordRecovery:
         return is_undecodable
 
     def _candidates(self, example_id: int, *, is_undecodable: bool) -> Iterator[int]:
-        """Yield the example itself, unless it is known to be damaged, then the others of its class and dataset."""
+        """Yield the example, unless it is known to be damaged, then the others of its class, then those of its dataset.
+
+        The last ones let training continue if a class has no intact example left.
+        """
         if not is_undecodable:
             yield example_id
-        peers = self._table.peers(example_id)
-        rank = int(np.searchsorted(peers, example_id))
-        for attempt in range(1, len(peers)):
-            yield int(peers[replacement(rank, attempt, self._seed, len(peers))])
+        for same_class in (True, False):
+            peers = self._table.peers(example_id, same_class=same_class)
+            rank = int(np.searchsorted(peers, example_id))
+            for attempt in range(1, len(peers)):
+                yield int(peers[replacement(rank, attempt, self._seed, len(peers))])
 
     def _irreplaceable(self, example_id: int) -> RecordError:
         shard, number = self._table.location(example_id)
-        key, name = self._table.keys(np.asarray([example_id]))[0], self._table.class_name(example_id)
-        kind = "example" if name is None else f"example of class {name!r}"
+        key = self._table.keys(np.asarray([example_id]))[0]
         return RecordError(
             f"{self._table.root(example_id).url}/{shard.path}: record {number}, key {key!r}: it is damaged, and no "
-            f"other {kind} of this selection is intact to replace it; {_REMEDY}, or leave it out with where="
+            f"other example of this selection is intact to replace it; {_REMEDY}, or leave it out with where="
         )
+
+    def _warn_of_other_class(self, example_id: int, other: int) -> None:
+        """Name a class without an intact example once, when an example of another class replaces one of it."""
+        label = self._table.label
+        if label[example_id] == label[other]:
+            return
+        lost = self._table.root(example_id).url, int(label[example_id])
+        if lost not in self._lost_classes:
+            self._lost_classes.add(lost)
+            _LOG.warning(
+                "%s: no example of class %r is intact; examples of other classes replace them, with weight 0 where "
+                "elements have weights",
+                lost[0],
+                self._table.class_name(example_id),
+            )
 
     def _count(self, example_id: int, error: RecordError) -> None:
         assert self._damaged is not None  # noqa: S101 - called only if damaged records are replaced

@@ -125,12 +125,19 @@ class RecordTable:
                 keys[here] = column.take(pa.array(records[here] - self.starts[shard_index])).to_pylist()
         return list(keys)
 
-    def peers(self, example_id: int) -> npt.NDArray[np.int64]:
-        """Return the ids of all examples of an example's dataset and class, with its own, ascending."""
+    def peers(self, example_id: int, *, same_class: bool = True) -> npt.NDArray[np.int64]:
+        """Return the ids of all examples of an example's dataset and class, with its own, ascending.
+
+        Args:
+            example_id: Row in the table.
+            same_class: False for those of all classes.
+        """
         # A mixture joins tables one after another, so the records of a dataset are one range.
         shards = np.flatnonzero(self.dataset == self.dataset[self.shard_of(np.asarray([example_id]))[0]])
         records = self.starts[shards[0]], self.starts[shards[-1] + 1]
         first, stop = records if self.record is None else np.searchsorted(self.record, records)
+        if not same_class:
+            return np.arange(first, stop)
         found: npt.NDArray[np.int64] = first + np.flatnonzero(self.label[first:stop] == self.label[example_id])
         return found
 

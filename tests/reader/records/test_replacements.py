@@ -75,12 +75,22 @@ def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
         damage(table, victims)  # repairs it
 
 
-def test_where_a_class_has_no_other_example_that_is_told(pair):
+def test_where_a_class_has_no_intact_example_training_goes_on_without_it(pair, caplog):
     table = table_of(pair[0])
-    (only,) = np.flatnonzero(table.label == 2)
-    damage(table, [only])
-    with pytest.raises(RecordError, match=r"train-0.*record \d+, key 'cat/.*class 'cat'.*restore"):
-        RecordRecovery(table, DamagedRecords(100), seed=0).replace(only, False)
+    damage(table, np.flatnonzero(table.label == 2))
+    options = {"global_batch_size": 6, "on_corrupt": "skip", "image_size": (8, 8), "sample_weight": {"bee": 2}}
+    dataset_fn = reader.make_dataset_fn(str(pair[0]), "train", **options)
+    weights = np.concatenate([batch[2].numpy() for batch in dataset_fn().take(5)])  # an epoch
+    assert sorted(weights) == [0] + [1] * 20 + [2] * 9
+    assert [record.key.partition("/")[0] for record in dataset_fn.damaged_records] == ["cat"]
+    assert caplog.text.count("no example of class 'cat' is intact") == 1
+
+
+def test_where_nothing_is_intact_that_is_told(pair):
+    table = select(table_of(pair[0]), where="label_name = 'cat'", fold=None, take=None, training=True)
+    damage(table, [0])
+    with pytest.raises(RecordError, match=r"train-0.*record \d+, key 'cat/.*no other example.*restore"):
+        RecordRecovery(table, DamagedRecords(100), seed=0).replace(0, False)
 
 
 def test_shares_of_classes_stay_exact(pair):
