@@ -58,8 +58,8 @@ _NUMBERS = ["offset", "length", "label", "height", "width", "image_start", "imag
 _READ_BY_TRAINERS = {*_NUMBERS, "key_hash", "format"}
 
 
-def key_hashes(keys: Iterable[str]) -> npt.NDArray[np.int64]:
-    """Return the column ``key_hash``: a 64-bit hash of each key, the same in every dataset."""
+def key_hashes(keys: Iterable[str | bytes]) -> npt.NDArray[np.int64]:
+    """Return the column ``key_hash``: a 64-bit hash of each key (bytes: in UTF-8), the same in every dataset."""
     return hash64(keys, seed=0, purpose="key").view(np.int64)
 
 

@@ -8,7 +8,6 @@ from typing import Any
 
 from pydantic import (
     Field,
-    NonNegativeInt,
     PrivateAttr,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -21,6 +20,7 @@ from shardkit.dataset.features import Feature
 from shardkit.dataset.manifest_checks import manifest_problem
 from shardkit.dataset.manifest_parts import (
     Balance,
+    Count,
     File,
     Generation,
     GenerationSplit,
@@ -97,7 +97,7 @@ class Manifest(Part):
     software: dict[str, str]
     stored_as: dict[str, tuple[str, ...]] = Field(default_factory=dict)
     records_root: str | None = None
-    withdrawn: NonNegativeInt = 0
+    withdrawn: Count = 0
     digest: Sha256
     generations: list[Generation] = Field(default_factory=list)
 

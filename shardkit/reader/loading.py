@@ -12,6 +12,7 @@ from shardkit.reader.cache.read_location import check_remote_reading, with_local
 from shardkit.reader.dataset_fn import DatasetFn
 from shardkit.reader.iterators.start_steps import check_start
 from shardkit.reader.orders.training_orders import make_order
+from shardkit.reader.records.shard_files import check_first_records
 from shardkit.reader.remote.placement import choose_placement
 from shardkit.reader.table.class_weights import class_weights
 from shardkit.reader.table.mixtures import Mixture, make_mixture
@@ -40,6 +41,8 @@ def load_dataset_fn(given: ReadArguments) -> DatasetFn:
     def load(manifest: Manifest) -> RecordTable:
         check_split(manifest, given.split)
         table = load_table(manifest, given.split)
+        if given.cache is None:  # copies are verified
+            check_first_records(table)
         if blocks is not None:
             table = with_frame_bytes(table)
         return select(table, where=given.where, fold=given.fold, take=given.take, training=given.training)

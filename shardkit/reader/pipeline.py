@@ -21,26 +21,30 @@ from shardkit.dataset.features import CLASS_LABEL, LABEL, LABELS, MASK, OBJECT_L
 from shardkit.dataset.stored_names import DERIVED
 from shardkit.reader.arguments.options import ImageOptions, ReadOptions
 from shardkit.reader.autograph import without_autograph
-from shardkit.reader.cache.shard_cache import HeldPaths
 from shardkit.reader.images.annotations import move_annotations, targets
 from shardkit.reader.images.decoding import decode_window, finish, target_size
 from shardkit.reader.map_results import check_element, check_no_weight
 from shardkit.reader.orders.training_orders import BlockTrainingOrder
 from shardkit.reader.pipeline_spec import PipelineSpec
+from shardkit.reader.records.batch_check import CheckBatches
 from shardkit.reader.records.block_reader import BlockReader
-from shardkit.reader.records.instructions import BATCH_SEED, IS_EXAMPLE, LOCATION_COLUMNS, ReadInstructions
+from shardkit.reader.records.instructions import BATCH_SEED, IS_EXAMPLE, KEY_HASH, LOCATION_COLUMNS, ReadInstructions
+from shardkit.reader.records.manifest_check import manifest_check
 from shardkit.reader.records.parsing import Parser
 from shardkit.reader.records.range_reader import RangeReader
+from shardkit.reader.records.record_keys import KEY, RecordKeys
 from shardkit.reader.records.record_reader import RecordReader
 from shardkit.reader.records.recovery import RecordRecovery
 from shardkit.reader.records.retry import retry_failed_steps
-from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.records.unbatching import unbatched
 from shardkit.reader.records.undecodable_images import find_undecodable_images
 from shardkit.reader.table.records import RecordTable
 
 # Columns of an example whose record is parsed with its batch.
 _BESIDE_RECORDS = ("weight", "dataset", *sorted(DERIVED))
+# Columns of a batch that are not of its element.
+_OF_BATCH = (BATCH_SEED, IS_EXAMPLE, KEY_HASH)
+_ELEMENT = "element"
 
 
 def build(spec: PipelineSpec) -> Any:
@@ -55,7 +59,8 @@ def build(spec: PipelineSpec) -> Any:
     # A second one with its own variables. TensorFlow orders the operations that use the same variables, and in
     # functions of datasets that breaks its fusion of map and batch ("input ^MapDataset is not found").
     read = _Read(RecordReader(recovery), ReadInstructions(spec, recovery))
-    make_element = _MakeElement(table, options, parser)
+    compares_keys = recovery is not None and RecordKeys(table).are_stored
+    make_element = _MakeElement(table, options, parser, compares_keys=compares_keys)
     instructions_from = _instructions_from(spec, instructions)
 
     def batches(examples: Any) -> Any:
@@ -64,7 +69,7 @@ def build(spec: PipelineSpec) -> Any:
         if options.short_last_batch:
             dataset = _parallel_map(dataset, _drop_padding)
         if options.image is None and options.map_fn is None:
-            dataset = _parallel_map(dataset, _ParseBatch(parser))
+            dataset = _parallel_map(dataset, _ParseBatch(parser, compares_keys=compares_keys))
         if options.batch_map_fn is not None:
             dataset = _parallel_map(dataset, _MapBatch(options.batch_map_fn))
         return dataset.prefetch(tf.data.AUTOTUNE)
@@ -72,13 +77,16 @@ def build(spec: PipelineSpec) -> Any:
     if recovery is None:
         # A tf.data service divides the range of steps among its workers, so the range has to be the source.
         if isinstance(start_step, int):
-            return batches(instructions_from(start_step))
-        return batches(start_step.as_dataset().flat_map(without_autograph(instructions_from)))
+            made = batches(instructions_from(start_step))
+        else:
+            made = batches(start_step.as_dataset().flat_map(without_autograph(instructions_from)))
+        check = manifest_check(table)
+        return made.map(without_autograph(lambda batch: check(batch[_ELEMENT])))
     dataset = retry_failed_steps(
         _first_step(start_step),
         lambda step: batches(instructions_from(step)),
         find_undecodable_images(instructions, recovery),
-        _source_check(table),
+        _Check(CheckBatches(table)),
         spec.end_step,
         layout.replicas_per_worker,
     )
@@ -96,14 +104,6 @@ def _first_step(start_step: Any) -> Any:
     if isinstance(start_step, int):
         return tf.data.Dataset.from_tensors(tf.constant(start_step, tf.int64))
     return start_step.as_dataset()
-
-
-def _source_check(table: RecordTable) -> Callable[[], Any]:
-    """Return a graph function that checks that the shards were not replaced."""
-    if isinstance(table.paths, HeldPaths):
-        no_check: Callable[[], Any] = tf.no_op
-        return no_check  # copies are verified when they are made, and never replaced
-    return SourceWatch(table).in_graph()
 
 
 def _instructions_from(spec: PipelineSpec, instructions: ReadInstructions) -> Callable[[Any], Any]:
@@ -140,10 +140,10 @@ class _Read:
 
 
 class _MakeElement:
-    """From the record and the columns of one example to its element of the dataset."""
+    """From the record and the columns of one example to its element, next to the columns that its batch needs."""
 
-    def __init__(self, table: RecordTable, options: ReadOptions, parser: Parser) -> None:
-        self._options, self._parser = options, parser
+    def __init__(self, table: RecordTable, options: ReadOptions, parser: Parser, *, compares_keys: bool) -> None:
+        self._options, self._parser, self._compares_keys = options, parser, compares_keys
         self._has_annotations = bool({MASK, OBJECT_LABELS} & set(table.features))
         self._has_class = table.features.get(LABEL) == CLASS_LABEL
         self._is_unlabelled = not {MASK, LABEL, LABELS, OBJECT_LABELS} & set(table.features)
@@ -151,21 +151,22 @@ class _MakeElement:
 
     @without_autograph
     def __call__(self, columns: dict[str, Any]) -> Any:
-        element = self._element(columns["record"], columns)
-        of_batch = {name: columns[name] for name in (BATCH_SEED, IS_EXAMPLE) if name in columns}
-        return of_batch | {"element": element} if of_batch else element
-
-    def _element(self, record: Any, columns: dict[str, Any]) -> Any:
-        image, map_fn = self._options.image, self._map_fn
+        of_batch = {name: columns[name] for name in _OF_BATCH if name in columns}
+        record, image, map_fn = columns["record"], self._options.image, self._map_fn
         if image is None and map_fn is None:
-            return {"record": record} | {name: columns[name] for name in _BESIDE_RECORDS if name in columns}
+            element = {"record": record} | {name: columns[name] for name in _BESIDE_RECORDS if name in columns}
+            return of_batch | {_ELEMENT: element}
         # The index has the label of an example's one class, and parsing takes a tenth of the time of decoding.
-        features = (
-            {}
-            if map_fn is None and (self._has_class or self._is_unlabelled)
-            else self._parser.one(record, columns.get("dataset"))
-            | {name: columns[name] for name in DERIVED if name in columns}
-        )
+        if map_fn is None and (self._has_class or self._is_unlabelled):
+            return of_batch | {_ELEMENT: self._element(record, columns, {})}
+        features = self._parser.one(record, columns.get("dataset"))
+        if self._compares_keys:
+            of_batch[KEY] = features[KEY]
+        features |= {name: columns[name] for name in DERIVED if name in columns}
+        return of_batch | {_ELEMENT: self._element(record, columns, features)}
+
+    def _element(self, record: Any, columns: dict[str, Any], features: dict[str, Any]) -> Any:
+        image, map_fn = self._options.image, self._map_fn
         if image is not None:
             encoded = tf.strings.substr(record, columns["image_start"], columns["image_bytes"])
             features = move_annotations(features, columns["window"], columns.get("flip"), image)
@@ -199,8 +200,7 @@ def _pixels(encoded: Any, columns: dict[str, Any], image: ImageOptions) -> Any:
 def _drop_padding(batch: dict[str, Any]) -> Any:
     """Return the batch's rows that are examples; they are its first ones, see `sequential.short`."""
     count = tf.reduce_sum(tf.cast(batch.pop(IS_EXAMPLE), tf.int32))
-    element = tf.nest.map_structure(lambda rows: _first_rows(rows, count), batch.pop("element"))
-    return batch | {"element": element} if batch else element
+    return tf.nest.map_structure(lambda rows: _first_rows(rows, count), batch)
 
 
 def _first_rows(rows: Any, count: Any) -> Any:
@@ -217,19 +217,31 @@ class _MapBatch:
         self._batch_map_fn = tf.function(batch_map_fn)
 
     @without_autograph
-    def __call__(self, batch: dict[str, Any]) -> Any:
-        return check_element("batch_map_fn", self._batch_map_fn(batch["element"], batch[BATCH_SEED][0]))
+    def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
+        seed = batch.pop(BATCH_SEED)[0]
+        return batch | {_ELEMENT: check_element("batch_map_fn", self._batch_map_fn(batch[_ELEMENT], seed))}
 
 
 class _ParseBatch:
     """From the records of a batch to their features, next to the batch's other columns."""
 
-    def __init__(self, parser: Parser) -> None:
-        self._parser = parser
+    def __init__(self, parser: Parser, *, compares_keys: bool) -> None:
+        self._parser, self._compares_keys = parser, compares_keys
 
     @without_autograph
     def __call__(self, batch: dict[str, Any]) -> dict[str, Any]:
-        if "element" in batch:
-            return batch | {"element": self(batch["element"])}
-        records, dataset = batch.pop("record"), batch.pop("dataset", None)
-        return self._parser.batch(records, dataset) | batch
+        element = batch[_ELEMENT]
+        parsed = self._parser.batch(element.pop("record"), element.pop("dataset", None))
+        keys = {KEY: parsed[KEY]} if self._compares_keys else {}
+        return batch | keys | {_ELEMENT: parsed | element}
+
+
+class _Check:
+    """Check that the dataset is unchanged, and return the batch's element."""
+
+    def __init__(self, check: CheckBatches) -> None:
+        self._check = check
+
+    def __call__(self, batch: dict[str, Any], is_last: Any) -> Any:
+        keys = (batch[KEY], batch[KEY_HASH]) if KEY in batch else None
+        return self._check(batch[_ELEMENT], is_last, keys)

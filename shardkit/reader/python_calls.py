@@ -1,5 +1,12 @@
-"""Call Python methods from a graph without keeping their objects alive after it."""
+"""Call Python methods from a graph: without keeping their objects alive after it, and not while the interpreter exits.
 
+The threads of tf.data run on while the interpreter exits. One that then calls Python never returns, and the interpreter
+waits for it: the process would hang. So calls are stopped before, and those that are under way are waited for.
+"""
+
+import atexit
+import threading
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -11,11 +18,52 @@ import tensorflow as tf
 from shardkit.reader.table.column_lookup import column_lookup
 from shardkit.reader.table.records import aligned
 
+_CALLABLE, _STOPPED = 0, 1
+# From the graph's look at the memory until Python is entered; microseconds, if the interpreter is free.
+_GRACE_SECONDS = 0.05
+_MAX_WAIT_SECONDS = 30.0
+
 
 class _Memory(np.ndarray[Any, np.dtype[np.int64]]):
     """Memory that TensorFlow borrows; its owner lives as long."""
 
     owner: Any
+
+
+class _Calls:
+    """All calls of this process: the memories that their graphs look at, and the number of those under way."""
+
+    def __init__(self) -> None:
+        self._memories: list[weakref.ref[_Memory]] = []
+        self._num_running = 0
+        self._changed = threading.Condition()
+
+    def add(self, memory: _Memory) -> None:
+        with self._changed:
+            self._memories = [one for one in self._memories if one() is not None] + [weakref.ref(memory)]
+
+    def __enter__(self) -> None:
+        with self._changed:
+            self._num_running += 1
+
+    def __exit__(self, *_: object) -> None:
+        with self._changed:
+            self._num_running -= 1
+            self._changed.notify_all()
+
+    def stop(self) -> None:
+        """Let no graph call Python any more, and wait for the calls that are under way."""
+        memories = [memory for one in self._memories if (memory := one()) is not None]
+        for memory in memories:
+            memory[0] = _STOPPED
+        if memories:
+            time.sleep(_GRACE_SECONDS)
+            with self._changed:
+                self._changed.wait_for(lambda: not self._num_running, _MAX_WAIT_SECONDS)
+
+
+_calls = _Calls()
+atexit.register(_calls.stop)
 
 
 def callable_in_graph(method: Callable[..., Any], types: list[tf.DType]) -> Callable[..., Any]:
@@ -27,17 +75,22 @@ def callable_in_graph(method: Callable[..., Any], types: list[tf.DType]) -> Call
     """
     # The object must not refer to the function returned here: Python cannot collect a cycle through TensorFlow.
     memory = aligned(1, np.int64).view(_Memory)
-    memory[0], memory.owner = 0, method.__self__  # type: ignore[attr-defined]
+    memory[0], memory.owner = _CALLABLE, method.__self__  # type: ignore[attr-defined]
+    _calls.add(memory)
     alive = column_lookup(memory, remote=False)
     weak = weakref.WeakMethod(method)
 
     def call(_: npt.NDArray[np.int64], *values: Any) -> Any:
-        found = weak()
-        assert found is not None  # noqa: S101 - the first argument keeps it
-        return found(*values)
+        with _calls:
+            found = weak()
+            assert found is not None  # noqa: S101 - the first argument keeps it
+            return found(*values)
 
     def in_graph(*tensors: Any) -> list[Any]:
-        results = tf.numpy_function(call, [alive(tf.constant(0, tf.int64)), *tensors], types)
+        state = alive(tf.constant(0, tf.int64))
+        is_callable = tf.debugging.Assert(tf.equal(state, _CALLABLE), ["the interpreter exits"])
+        with tf.control_dependencies([] if is_callable is None else [is_callable]):
+            results = tf.numpy_function(call, [state, *tensors], types)
         # In eager execution, as in tf.data's debug mode, a single result is not in a list.
         return list(tf.nest.flatten(results))
 

@@ -5,7 +5,7 @@ the files mean does not: nothing here knows about datasets, shards or archives.
 """
 
 from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, remove_temporaries
-from shardkit.storage.local import LocalFolder, write_fully
+from shardkit.storage.local import FileIdentity, LocalFolder, write_fully
 from shardkit.storage.open_files import OpenFiles
 from shardkit.storage.opening import open_folder
 from shardkit.storage.os_errors import is_out_of_space, os_errors_as, unreadable
@@ -17,6 +17,7 @@ __all__ = [
     "COPY_BYTES",
     "TEMPORARY",
     "Entry",
+    "FileIdentity",
     "Folder",
     "LocalFolder",
     "OpenFiles",

@@ -14,12 +14,26 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 from shardkit.errors import SpecialFileError
 from shardkit.storage.folder import COPY_BYTES, TEMPORARY, Entry, Folder, read_fully
 
 _IS_UTF8 = sys.getfilesystemencoding() == "utf-8"  # otherwise Python decodes the names of files by the locale
+
+
+class FileIdentity(NamedTuple):
+    """What shows that a file was replaced or changed, without reading it.
+
+    Attributes:
+        inode: Number of the file in its file system.
+        num_bytes: Size.
+        mtime_ns: Modification time, in ns since the epoch.
+    """
+
+    inode: int
+    num_bytes: int
+    mtime_ns: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +87,11 @@ class LocalFolder(Folder):
             return None
         name = path.rpartition("/")[2] or os.path.basename(self.path)
         return Entry(name, stat.S_ISDIR(found.st_mode), found.st_size, found.st_mtime_ns)
+
+    def identity(self, path: str) -> FileIdentity:
+        """Return the identity of the file at a path."""
+        found = os.stat(self._at(path))
+        return FileIdentity(found.st_ino, found.st_size, found.st_mtime_ns)
 
     def read(self, path: str) -> bytes:
         """See Folder. Unbuffered: one read of the file's size."""

@@ -21,6 +21,8 @@ _BATCH_EPOCH = np.int64(-1)
 BATCH_SEED = "batch_seed"
 # Whether a row is an example; the others of a short batch are cut off.
 IS_EXAMPLE = "is_example"
+# Hash of the key in the index.
+KEY_HASH = "key_hash"
 # Columns that only reading needs.
 LOCATION_COLUMNS = {"id", "path", "offset", "frame_bytes", "epoch", "is_undecodable"}
 
@@ -40,7 +42,7 @@ class ReadInstructions:
         """
         table, options, is_remote = spec.table, spec.options, recovery is None
         self._spec, self._options = spec, options
-        names = ["offset", "label", "key_hash", "height", "width", "image_start", "image_bytes"]
+        names = ["offset", "label", KEY_HASH, "height", "width", "image_start", "image_bytes"]
         if table.frame_bytes is not None and not is_remote:
             names.append("frame_bytes")
         self._columns = {name: column_lookup(getattr(table, name), remote=is_remote) for name in names}
@@ -129,7 +131,8 @@ class ReadInstructions:
     def _augmentation(self, instructions: dict[str, Any], epochs: Any) -> dict[str, Any]:
         """Return crop windows and flips of the whole block, and the seeds of `map_fn`."""
         made: dict[str, Any] = {}
-        key_hash, height, width = (instructions.pop(name) for name in ("key_hash", "height", "width"))
+        height, width = (instructions.pop(name) for name in ("height", "width"))
+        key_hash = instructions[KEY_HASH]
         image, seed = self._options.image, self._options.seed
         stored_as = self._spec.table.stored_as
         made |= {name: column for name, column in (("height", height), ("width", width)) if stored_as.get(name) == ()}

@@ -66,6 +66,8 @@ class RecordReader:
             kept = instruction | {name: column[0] for name, column in columns.items()}
             if "weight" in instruction and "weight" not in columns:
                 kept["weight"] = instruction["weight"] * tf.cast(tf.equal(other, instruction["id"]), tf.float32)
+            elif "weight" in columns:  # a class without an intact example
+                kept["weight"] *= tf.cast(tf.equal(kept["label"], instruction["label"]), tf.float32)
             return data, kept
 
         data, kept = tf.cond(is_damaged | is_undecodable, replaced, lambda: (record, instruction))

@@ -20,6 +20,7 @@ from shardkit.errors import DataError, RecordError
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.decoding import decoding_error
 from shardkit.reader.records.damaged_records import DamagedRecord, DamagedRecords
+from shardkit.reader.records.record_keys import RecordKeys
 from shardkit.reader.records.replacement import replacement
 from shardkit.reader.records.source_changes import SourceWatch
 from shardkit.reader.table.records import RecordTable
@@ -47,7 +48,8 @@ class RecordRecovery:
             image: How images are decoded; None if they are not.
         """
         self._table, self._damaged, self._seed, self._image = table, damaged, seed, image
-        self._watch = SourceWatch(table)
+        self._watch, self._keys = SourceWatch(table), RecordKeys(table)
+        self._lost_classes = set[tuple[str, int]]()
         # For each damaged example, the last window that was decoded, and whether it failed.
         self._decoded: dict[int, tuple[list[int], bool]] = {}
 
@@ -69,7 +71,7 @@ class RecordRecovery:
             data = self._read(example_id)
         except RecordError as error:
             raise self._named(example_id, error) from None
-        self._watch.check_record(example_id, data)
+        self._keys.check(example_id, data)
         return data
 
     def replace(self, example_id: int, is_undecodable: bool) -> tuple[np.int64, bytes]:  # noqa: FBT001 - from a graph
@@ -95,7 +97,8 @@ class RecordRecovery:
             except RecordError as error:  # noqa: PERF203 - each may be damaged
                 self._count(candidate, error)
             else:
-                self._watch.check_record(candidate, data)
+                self._keys.check(candidate, data)
+                self._warn_of_other_class(example_id, candidate)
                 return np.int64(candidate), data
         raise self._irreplaceable(example_id)
 
@@ -124,7 +127,7 @@ class RecordRecovery:
             try:
                 self._check_image(example_id, data, window)
             except RecordError as error:
-                self._watch.check_record(example_id, data)
+                self._keys.check(example_id, data)
                 if self._damaged is None:
                     raise self._named(example_id, error) from None
                 self._count(example_id, error)
@@ -164,30 +167,51 @@ class RecordRecovery:
         return is_undecodable
 
     def _candidates(self, example_id: int, *, is_undecodable: bool) -> Iterator[int]:
-        """Yield the example itself, unless it is known to be damaged, then the others of its class and dataset."""
+        """Yield the example, unless it is known to be damaged, then the others of its class, then those of its dataset.
+
+        The last ones let training continue if a class has no intact example left.
+        """
         if not is_undecodable:
             yield example_id
-        peers = self._table.peers(example_id)
-        rank = int(np.searchsorted(peers, example_id))
-        for attempt in range(1, len(peers)):
-            yield int(peers[replacement(rank, attempt, self._seed, len(peers))])
+        for same_class in (True, False):
+            peers = self._table.peers(example_id, same_class=same_class)
+            rank = int(np.searchsorted(peers, example_id))
+            for attempt in range(1, len(peers)):
+                yield int(peers[replacement(rank, attempt, self._seed, len(peers))])
 
     def _irreplaceable(self, example_id: int) -> RecordError:
         shard, number = self._table.location(example_id)
-        key, name = self._table.keys(np.asarray([example_id]))[0], self._table.class_name(example_id)
-        kind = "example" if name is None else f"example of class {name!r}"
-        remedy = self._remedy(example_id)
+        key = self._table.keys(np.asarray([example_id]))[0]
         return RecordError(
             f"{self._table.root(example_id).url}/{shard.path}: record {number}, key {key!r}: it is damaged, and no "
-            f"other {kind} of this selection is intact to replace it; {remedy}, or leave it out with where="
+            f"other example of this selection is intact to replace it; {self._remedy(example_id)}, or leave it out with where="
         )
+
+    def _warn_of_other_class(self, example_id: int, other: int) -> None:
+        """Name a class without an intact example once, when an example of another class replaces one of it."""
+        label = self._table.label
+        if label[example_id] == label[other]:
+            return
+        lost = self._table.root(example_id).url, int(label[example_id])
+        if lost not in self._lost_classes:
+            self._lost_classes.add(lost)
+            _LOG.warning(
+                "%s: no example of class %r is intact; examples of other classes replace them, with weight 0 where "
+                "elements have weights",
+                lost[0],
+                self._table.class_name(example_id),
+            )
 
     def _count(self, example_id: int, error: RecordError) -> None:
         assert self._damaged is not None  # noqa: S101 - called only if damaged records are replaced
         if not len(self._damaged.known(np.asarray([example_id]))):
-            self._watch.check_shard(example_id)
+            self._check_shard(example_id)
         if self._damaged.add(record := self._describe(example_id, error)):
             _LOG.warning("%s/%s; another example replaces it", self._table.root(example_id).url, record)
+
+    def _check_shard(self, example_id: int) -> None:
+        self._watch.check_manifest(self._table.root(example_id))
+        self._keys.check_shard(example_id)
 
     def _check_image(self, example_id: int, data: bytes, window: Any = None) -> None:
         if self._image is None:
@@ -203,7 +227,7 @@ class RecordRecovery:
             raise RecordError(msg)
 
     def _named(self, example_id: int, error: RecordError) -> RecordError:
-        self._watch.check_shard(example_id)
+        self._check_shard(example_id)
         record = self._describe(example_id, error)
         return RecordError(f"{self._table.root(example_id).url}/{record}; {self._remedy(example_id)}")
 

@@ -63,7 +63,7 @@ def retry_failed_steps(
     first_step: Any,
     batches: Callable[[Any], Any],
     find_causes: Callable[[Any], Any],
-    check: Callable[[], Any],
+    check: Callable[[Any, Any], Any],
     end_step: int,
     batches_per_step: int,
 ) -> Any:
@@ -76,7 +76,7 @@ def retry_failed_steps(
         batches: Function from a step, int64[], to the dataset of the batches from that step on.
         find_causes: Function from a step, int64[], to the number of causes found among its examples, int64[]; the same
             batches do not fail again for these. It may raise.
-        check: Returns an operation that runs before each batch is given; it may fail.
+        check: Function from a batch and whether it is the last, bool[], to the batch that is given; it may fail.
         end_step: End of the steps, exclusive.
         batches_per_step: Number of batches that the dataset gives for every step.
     """
@@ -98,6 +98,11 @@ def retry_failed_steps(
         # Ends after an error: its batch was not counted, so the next number differs from the expected one. If errors
         # were only ignored, a map_fn that always fails would be called for ever.
         numbers = tf.data.Dataset.range(given, _FOREVER).take_while(lambda number: tf.equal(state.read()[0], number))
+
+        def checked(number: Any, batch: Any) -> Any:
+            left = end_step * batches_per_step - (first * batches_per_step + number)
+            return number, check(batch, tf.equal(left, 1))
+
         numbered = tf.data.Dataset.zip(numbers, again).map(without_autograph(checked))
         is_plain = tf.equal(kind, _PLAIN)
         watched = numbered.ignore_errors(log_warning=False).take(tf.where(is_plain, tf.constant(0, tf.int64), -1))
@@ -108,10 +113,6 @@ def retry_failed_steps(
             return batch
 
         return watched.concatenate(plain).map(without_autograph(counted))
-
-    def checked(number: Any, batch: Any) -> Any:
-        with tf.control_dependencies([check()]):
-            return tf.identity(number), batch
 
     options = tf.data.Options()
     # This runs in the thread that asks for a batch: a thread of its own could call find_causes while the interpreter

@@ -163,6 +163,7 @@ def _joined(tables: list[RecordTable], manifests: Sequence[Manifest], classes: l
         roots=[root for table in tables for root in table.roots],
         dataset=np.repeat(np.arange(len(tables)), [len(table.shards) for table in tables]),
         shards=[shard for table in tables for shard in table.shards],
+        identities=[one for table in tables for one in table.identities],
         paths=[path for table in tables for path in table.paths],
         key_paths=[path for table in tables for path in table.key_paths],
         starts=np.concatenate([*starts, [num_records]]),

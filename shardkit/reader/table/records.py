@@ -1,5 +1,6 @@
 """The record table: what the reader keeps in memory of a split, about 40 bytes for each example."""
 
+import contextlib
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -15,7 +16,7 @@ from shardkit.dataset.shard_indexes import READING_THREADS, parse_columns, read_
 from shardkit.dataset.stored_names import StoredAs
 from shardkit.errors import DataError
 from shardkit.reader.table.key_columns import KeyColumns
-from shardkit.storage import Folder
+from shardkit.storage import FileIdentity, Folder, LocalFolder
 
 ALIGNMENT = 64  # bytes
 _COLUMNS = {
@@ -40,6 +41,8 @@ class RecordTable:
         roots: [num_shards], folder of each shard's dataset.
         dataset: int64[num_shards], number of each shard's dataset in a mixture. Two datasets may have the same folder:
             versions of one dataset that grew.
+        identities: [num_shards], identity of each shard's file when the table was made; None in object stores, and if
+            the machine does not tell.
         paths: [num_shards], paths of the TFRecord files, as TensorFlow opens them.
         starts: int64[num_shards + 1]; the records of shard s are [starts[s], starts[s + 1]).
         record: int64[N], ascending, the record of each example of a selection; None if the table has all records.
@@ -62,6 +65,7 @@ class RecordTable:
     shards: list[Shard]
     roots: list[Folder]
     dataset: npt.NDArray[np.int64]
+    identities: list[FileIdentity | None]
     paths: list[str]
     starts: npt.NDArray[np.int64]
     offset: npt.NDArray[np.int64]
@@ -121,12 +125,19 @@ class RecordTable:
                 keys[here] = column.take(pa.array(records[here] - self.starts[shard_index])).to_pylist()
         return list(keys)
 
-    def peers(self, example_id: int) -> npt.NDArray[np.int64]:
-        """Return the ids of all examples of an example's dataset and class, with its own, ascending."""
+    def peers(self, example_id: int, *, same_class: bool = True) -> npt.NDArray[np.int64]:
+        """Return the ids of all examples of an example's dataset and class, with its own, ascending.
+
+        Args:
+            example_id: Row in the table.
+            same_class: False for those of all classes.
+        """
         # A mixture joins tables one after another, so the records of a dataset are one range.
         shards = np.flatnonzero(self.dataset == self.dataset[self.shard_of(np.asarray([example_id]))[0]])
         records = self.starts[shards[0]], self.starts[shards[-1] + 1]
         first, stop = records if self.record is None else np.searchsorted(self.record, records)
+        if not same_class:
+            return np.arange(first, stop)
         found: npt.NDArray[np.int64] = first + np.flatnonzero(self.label[first:stop] == self.label[example_id])
         return found
 
@@ -157,6 +168,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         raise DataError(msg)
     counts = [shard.num_examples for shard in shards]
     starts = np.concatenate(([0], np.cumsum(counts, dtype=np.int64)))
+    identities = [_identity(manifest.root, shard) for shard in shards]  # before the sizes are checked
     columns: dict[str, Any] = {name: aligned(int(starts[-1]), dtype) for name, dtype in _COLUMNS.items()}
     is_png = np.zeros(int(starts[-1]), np.bool_)
 
@@ -174,6 +186,7 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         shards=shards,
         roots=[manifest.root] * len(shards),
         dataset=np.zeros(len(shards), np.int64),
+        identities=identities,
         paths=[f"{manifest.root.url}/{shard.path}" for shard in shards],
         starts=starts,
         is_png=is_png if is_png.any() else None,
@@ -181,6 +194,13 @@ def load_table(manifest: Manifest, split_name: str) -> RecordTable:
         key_paths=[manifest.path_in_records(shard) for shard in shards],
         **columns,
     )
+
+
+def _identity(root: Folder, shard: Shard) -> FileIdentity | None:
+    if isinstance(root, LocalFolder):
+        with contextlib.suppress(OSError):  # read_indexes says which file cannot be read
+            return root.identity(shard.path)
+    return None
 
 
 def with_frame_bytes(table: RecordTable) -> RecordTable:

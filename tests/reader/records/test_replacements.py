@@ -1,9 +1,7 @@
 """What replaces a damaged record, and what is not damage: files that cannot be read, and replaced shards."""
 
 import errno
-import itertools
 import shutil
-from collections import deque
 
 import numpy as np
 import pytest
@@ -77,12 +75,22 @@ def test_another_of_the_same_class_dataset_and_selection_takes_its_place(pair):
         damage(table, victims)  # repairs it
 
 
-def test_where_a_class_has_no_other_example_that_is_told(pair):
+def test_where_a_class_has_no_intact_example_training_goes_on_without_it(pair, caplog):
     table = table_of(pair[0])
-    (only,) = np.flatnonzero(table.label == 2)
-    damage(table, [only])
-    with pytest.raises(RecordError, match=r"train-0.*record \d+, key 'cat/.*class 'cat'.*restore"):
-        RecordRecovery(table, DamagedRecords(100), seed=0).replace(only, False)
+    damage(table, np.flatnonzero(table.label == 2))
+    options = {"global_batch_size": 6, "on_corrupt": "skip", "image_size": (8, 8), "sample_weight": {"bee": 2}}
+    dataset_fn = reader.make_dataset_fn(str(pair[0]), "train", **options)
+    weights = np.concatenate([batch[2].numpy() for batch in dataset_fn().take(5)])  # an epoch
+    assert sorted(weights) == [0] + [1] * 20 + [2] * 9
+    assert [record.key.partition("/")[0] for record in dataset_fn.damaged_records] == ["cat"]
+    assert caplog.text.count("no example of class 'cat' is intact") == 1
+
+
+def test_where_nothing_is_intact_that_is_told(pair):
+    table = select(table_of(pair[0]), where="label_name = 'cat'", fold=None, take=None, training=True)
+    damage(table, [0])
+    with pytest.raises(RecordError, match=r"train-0.*record \d+, key 'cat/.*no other example.*restore"):
+        RecordRecovery(table, DamagedRecords(100), seed=0).replace(0, False)
 
 
 def test_shares_of_classes_stay_exact(pair):
@@ -140,20 +148,6 @@ def test_a_shard_that_cannot_be_read_is_not_replaced(intact, monkeypatch, damage
     with pytest.raises(MachineError, match=r"train-0.*\.tfrecord: cannot be read"):
         recovery.reread_or_raise(3) if damaged is None else recovery.replace(3, False)
     assert damaged is None or damaged.records == []
-
-
-@pytest.mark.parametrize(
-    "options", [{}, {"image_size": (8, 8), "on_corrupt": "skip"}, pytest.param(BLOCKS, marks=pytest.mark.slow)]
-)
-def test_a_dataset_that_is_converted_again_while_it_is_read_stops_the_reader(pair, options):
-    """Also where every record read is sound: the first of each shard is found at the same place."""
-    iterator = iter(reader.make_dataset_fn(str(pair[0]), "train", global_batch_size=4, **options)())
-    next(iterator)
-    for path in pair[1].iterdir():
-        shutil.copy(path, pair[0] / path.name) if path.is_file() else None
-    for _ in range(2):
-        with pytest.raises(tf.errors.OpError, match=r"train-0000\d-of-00002.tfrecord: the shard was replaced"):
-            deque(itertools.islice(iterator, 50), maxlen=0)
 
 
 def test_the_manifest_may_not_be_gone(pair):
