@@ -261,7 +261,7 @@ def test_nothing_is_appended_to_adopted_tfrecords(converted, new, tmp_path):
     paths = [str(path) for path in (tmp_path / "adopted").iterdir()]
     assert call("adopt", *paths).exit_code == 0
     before = digests(tmp_path / "adopted")
-    with pytest.raises(CallError, match=r"appended to converted datasets(.|\n)*--layout tfrecord"):
+    with pytest.raises(CallError, match=r"appended to converted datasets(.|\n)*shardkit convert .*adopted OUT "):
         append_without_beam(str(tmp_path / "adopted"), str(new))
     assert digests(tmp_path / "adopted") == before
 
