@@ -90,7 +90,7 @@ class LocalFolder(Folder):
 
     def identity(self, path: str) -> FileIdentity:
         """Return the identity of the file at a path."""
-        found = os.stat(self._at(path))
+        found = os.stat(self.os_path(path))
         return FileIdentity(found.st_ino, found.st_size, found.st_mtime_ns)
 
     def read(self, path: str) -> bytes:

@@ -184,7 +184,8 @@ class RecordRecovery:
         key = self._table.keys(np.asarray([example_id]))[0]
         return RecordError(
             f"{self._table.root(example_id).url}/{shard.path}: record {number}, key {key!r}: it is damaged, and no "
-            f"other example of this selection is intact to replace it; {self._remedy(example_id)}, or leave it out with where="
+            f"other example of this selection is intact to replace it; "
+            f"{self._remedy(example_id)}, or leave it out with where="
         )
 
     def _warn_of_other_class(self, example_id: int, other: int) -> None:
