@@ -134,7 +134,10 @@ def test_a_listener_hears_what_the_terminal_shows(source, tmp_path):
             return super().phase(name, total)
 
     shardkit.convert(source, tmp_path / "out", listener=Listener())
-    assert heard[1:] == [("checking", None), ("planning", None), ("writing", 20), ("publishing", None)]
+    recognising, sentence, *phases = heard
+    assert recognising == ("recognising", None)
+    assert isinstance(sentence, str)
+    assert phases == [("checking", None), ("planning", None), ("writing", 20), ("publishing", None)]
 
 
 @pytest.mark.parametrize(
