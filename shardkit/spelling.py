@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 # Of difflib's ratio, without dashes: "--config" and "--fit" have 0.4, "cache_dir" and "cache" 0.71.
 _MIN_SIMILARITY = 0.7
-_MIN_BEGINNING = 3  # letters
+_MIN_BEGINNING = 2  # letters
 
 
 def closest(given: str, words: Iterable[str]) -> str | None:

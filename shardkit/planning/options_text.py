@@ -58,6 +58,7 @@ def option_words(name: str, value: Any) -> tuple[str, ...]:
     return _flag(name), _as_text(name, value)
 
 
+@reads_written_options
 def option_differences(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[str]:
     """Return a phrase for each option that differs: ``--seed was 0 and is 1``; values as users write them.
 

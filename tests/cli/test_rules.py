@@ -131,10 +131,10 @@ def test_several_datasets_need_one_rule_and_every_command_that_says_so_runs(old,
     for command, rules in zip(commands, (old, tmp_path / "b"), strict=True):
         done = call(*command)
         assert done.exit_code == 0, done.stderr
-        shown = options_of(tmp_path / "OUT")
+        shown = options_of(tmp_path / "new")
         for name in ("group_by", "resize", "size", "seed", "splits"):
             assert shown.get(name) == options_of(rules).get(name)
-        shutil.rmtree(tmp_path / "OUT")
+        shutil.rmtree(tmp_path / "new")
 
 
 def test_an_append_accepts_the_rules_of_the_dataset_and_refuses_others_with_commands(old, new, tmp_path):
@@ -251,9 +251,9 @@ def test_a_nightly_append_with_nothing_new_is_done(check, raw, tmp_path):
     info = json.loads(call("info", tmp_path / "D", "--json").stdout)
     assert info["rejected"] == {"num_examples": 1, "by_reason": {"empty": 1}}
     assert info["source"]["num_files"] == 26
-    assert "rejected: 1 empty (listed by `shardkit info --rejected`); skipped: 23 already in the dataset" in (
-        call("info", tmp_path / "D").stdout
-    )
+    shown = " ".join(call("info", tmp_path / "D").stdout.split())
+    listed = f"listed by `shardkit info {tmp_path / 'D'} --rejected`"
+    assert f"rejected: 1 empty ({listed}); skipped: 23 already in the dataset" in shown
     # A file that changed is refused, not passed over: with --check header its size tells.
     write_tree(source, {"bee/p0_0.png": picture(88, width=9)})
     said = call("append", tmp_path / "D", source, "--skip-existing")

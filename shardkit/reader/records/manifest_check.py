@@ -37,7 +37,8 @@ def manifest_check(table: RecordTable) -> Callable[[Any], Any]:
     watch = SourceWatch(table)
     local = [root for root in watch.roots if isinstance(root, LocalFolder)]
     paths = [f"{root.url}/{naming.MANIFEST}" for root in local]
-    with tf.device("CPU:0"):
+    # ParameterServerStrategy calls the input function while it traces a graph: the hashes are values even then.
+    with tf.init_scope(), tf.device("CPU:0"):
         expected = [int(_hash(tf.constant(path))) for path in paths]
     watch.check()
     kept = [f"{root.url}/{naming.earlier_manifest(read_manifest(root.url).digest)}" for root in local]

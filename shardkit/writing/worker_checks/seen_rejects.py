@@ -6,6 +6,7 @@ would be left out without an error. So the driver looks at such images itself.
 """
 
 from collections.abc import Callable, Iterable
+from itertools import islice
 from typing import Any
 
 import pyarrow as pa
@@ -18,8 +19,10 @@ from shardkit.inventory.schema import Reject
 from shardkit.naming import printable
 from shardkit.reject_reasons import MISSING, UNREADABLE
 from shardkit.sources import Source
+from shardkit.sources.listing import IMAGE_ENDINGS, ending
 from shardkit.storage import Folder
 
+_ENDINGS = {*IMAGE_ENDINGS, ending("")}  # an image may have none
 MAX_LOOKS = 100  # at images; a host that lacks a folder rejects many
 
 
@@ -35,7 +38,10 @@ def refuse_seen_rejects(source: Source, table: pa.Table, host_of: Callable[[str]
         MachineError: There is such an image; the message names the host.
     """
     suspects = table.filter(pc.is_in(table["reason"].cast(pa.string()), pa.array([MISSING, UNREADABLE])))
-    for row in suspects.slice(0, MAX_LOOKS).to_pylist():
+    # A label file that is rejected because its image is missing is there itself.
+    listed = (row for batch in suspects.to_batches(max_chunksize=MAX_LOOKS) for row in batch.to_pylist())
+    rows = (row for row in listed if row["reason"] != MISSING or ending(image_path(row)) in _ENDINGS)
+    for row in islice(rows, MAX_LOOKS):
         if _is_readable(source.folder, row):
             host = None if host_of is None else f"host {host_of(row['key'])}"
             raise _refused(source, row["key"], row["message"], host, len(suspects))

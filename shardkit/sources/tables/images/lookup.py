@@ -42,6 +42,7 @@ class NameResolver:
         found = files.get(name.casefold(), [])
         if name in found:
             return key
+        found = [one for one in found if ending(one) in {*IMAGE_ENDINGS, ending("")}]  # not the table itself
         if not found and ending(name) not in IMAGE_ENDINGS:
             with_endings = files.get(f"{name.casefold()}/", [])
             # Stems that differ only in case: prefer the exact one.
