@@ -83,7 +83,10 @@ def place_images(
     _refuse_drives(source, table_folder, options, first)
     _refuse_copies(source, table_folder, options, first)
     folder, keys = build_keys(source, table_folder, options, first, all_paths)
-    paths = list(dict.fromkeys(_good_keys(keys, first)))[: _NUM_COUNTED if counting else NUM_LOOKED_UP]
+    good = [
+        key for key in dict.fromkeys(_good_keys(keys, first)) if f"{folder.url}/{key}" != source
+    ]  # the table is none
+    paths = good[: _NUM_COUNTED if counting else NUM_LOOKED_UP]
 
     def placed(location: ImageLocation, files: Iterable[str], tried: int, base: Folder = folder) -> Placement:
         there = root_of(base) if base is not folder else keys.root
