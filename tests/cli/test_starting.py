@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -23,9 +24,18 @@ except KeyboardInterrupt:
 ASCII = {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
 
 
+@pytest.fixture
+def own_ctrl_c():
+    """The processes started here answer Ctrl-C; in the background of a shell they would inherit that it is ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 # The first is loaded before the command line is read, the last in the middle of the command.
 @pytest.mark.parametrize("module", ["click", "pydantic", "pyarrow"])
 @pytest.mark.parametrize("log_format", ["text", "json"])
+@pytest.mark.usefixtures("own_ctrl_c")
 def test_ctrl_c_while_a_module_is_loaded_ends_with_130_and_no_traceback(tmp_path, module, log_format):
     (tmp_path / f"{module}.py").write_text(INTERRUPTED_MODULE)
     env = environment()
