@@ -258,3 +258,14 @@ def test_a_nightly_append_with_nothing_new_is_done(check, raw, tmp_path):
     write_tree(source, {"bee/p0_0.png": picture(88, width=9)})
     said = call("append", tmp_path / "D", source, "--skip-existing")
     assert (said.exit_code, "1 key of SOURCE with other bytes, such as 'bee/p0_0.png'" in said.stderr) == (1, True)
+
+
+def test_a_nightly_append_with_new_images_of_one_split_does_not_report_the_others(tmp_path):
+    source = write_class_folders(tmp_path / "source", {"train/ant": 3, "train/bee": 3, "test/ant": 2, "test/bee": 2})
+    convert(source, tmp_path / "D")
+    write_tree(source, {"train/bee/new.png": picture(90)})
+    said = call("append", tmp_path / "D", source, "--skip-existing")
+    assert (said.exit_code, "Check these" in said.stderr) == (0, False), said.stderr
+    write_tree(source, {"train/bee/newer.png": picture(91), "validation/bee/bad.png": b""})
+    said = call("append", tmp_path / "D", source, "--skip-existing", "--max-rejected", "1")
+    assert "the only image of the split 'validation' was rejected" in said.stderr
