@@ -135,6 +135,20 @@ def test_several_datasets_need_one_rule_and_every_command_that_says_so_runs(old,
         for name in ("group_by", "resize", "size", "seed", "splits"):
             assert shown.get(name) == options_of(rules).get(name)
         shutil.rmtree(tmp_path / "new")
+    # A default that overrules the rule of both is in the commands, too.
+    refused = call("convert", old, tmp_path / "b", tmp_path / "new", "--seed", "0")
+    assert call(*commands_in(refused.stderr, tmp_path / "OUT")[0]).exit_code == 0
+    assert options_of(tmp_path / "new")["seed"] == 0
+
+
+def test_a_printed_command_repeats_the_defaults_that_overrule_the_rules(old, tmp_path):
+    defaults = ["--seed", "0", "--group-by", "none", "--resize", "none", "--keep-metadata"]
+    refused = call("convert", old, tmp_path / "new", "--splits", "93/7", *defaults)
+    (command,) = commands_in(refused.stderr, tmp_path / "OUT")
+    convert(*command[1:])
+    made = options_of(tmp_path / "new")
+    assert (made["split_by"], made["seed"], made["group_by"], made["resize"]) == ("stratified", 0, None, None)
+    assert "strip_metadata" not in made
 
 
 def test_an_append_accepts_the_rules_of_the_dataset_and_refuses_others_with_commands(old, new, tmp_path):
