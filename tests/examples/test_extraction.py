@@ -134,6 +134,11 @@ def test_a_part_comes_back_as_that_part_and_an_edited_table_as_the_corrected_dat
     assert shardkit.open("NEW", "held")["new"].label_names[0] == "square"
 
 
+def test_no_command_is_printed_for_a_part_without_images(sample, tmp_path):
+    result = call("extract", sample("shapes"), tmp_path / "none", "--where", "height < 0")
+    assert (result.exit_code, result.stdout) == (0, f"{tmp_path / 'none'}: 0 images\n")
+
+
 BAD_VALUES = {
     "key": (None, "bad_name", "the column 'key' holds None, not a text"),
     "file": ("../../x.png", "bad_path", "the path '../../x.png' may not be followed"),
