@@ -39,5 +39,6 @@ def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | Non
         verb = "has a folder with another name" if len(renamed) == 1 else "have folders with other names"
         example = f"such as {extraction.safe_name(renamed[0])} for {printable(renamed[0])!r}"
         lines.append(f"{counted(len(renamed), 'class')} {verb}, {example}; examples.jsonl has the names of the dataset")
-    lines += ["", "To convert it again:", f"  {extraction.command_to_convert(folder)}"]
+    if num_images:  # a source without images is refused
+        lines += ["", "To convert it again:", f"  {extraction.command_to_convert(folder)}"]
     click.echo(escape_controls("\n".join(lines)))

@@ -25,6 +25,7 @@ import numpy as np
 from shardkit.dataset import extracted_table as table
 from shardkit.dataset import features as names
 from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.pinning import refuse_pinned
 from shardkit.errors import CallError
 from shardkit.examples.example import Example
 from shardkit.examples.sequence import Examples
@@ -57,6 +58,7 @@ def extract(dataset: str, folder: str, splits: Sequence[str], where: str | None)
     if "://" in folder:
         msg = f"{folder}: images are extracted to a local folder; copy it to the store afterwards"
         raise CallError(msg)
+    refuse_pinned("FOLDER", folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
         msg = f"{folder}: this already exists and is not empty; name a new folder"
         raise CallError(msg)

@@ -73,6 +73,7 @@ class ConvertOptions:
         max_file_bytes: Size above which an image file is rejected before it is read.
         appended_to: Digest of the manifest of the dataset that the examples are appended to; None for a new dataset.
         inherited: Names of the fields that are rules of the dataset that is converted; commands do not repeat them.
+        overruled: Names of rules of that dataset for which the user gave the default; commands repeat them.
         kept_splits: Whether the examples keep the splits that their dataset has, so that `splits` is only the rule for
             what is appended later: ``made`` if `--splits` made all of them, ``own`` if some are a source's own. None if
             `splits` divides the source.
@@ -105,6 +106,7 @@ class ConvertOptions:
     max_file_bytes: int = MAX_FILE_BYTES
     appended_to: str | None = None
     inherited: frozenset[str] = frozenset()
+    overruled: frozenset[str] = frozenset()
     kept_splits: KeptSplits | None = None
 
     def __post_init__(self) -> None:

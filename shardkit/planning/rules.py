@@ -90,8 +90,14 @@ def inherit(
     inherited = frozenset(kept)
     if kept.get("splits") is not None:
         made["kept_splits"] = "made" if all(map(may_be_divided, manifests)) else "own"
-    options = ConvertOptions(**made, inherited=inherited)
+    options = ConvertOptions(**made, inherited=inherited, overruled=_overruled(given, every))
     return InheritedOptions(options, _sentence(options, every, manifests))
+
+
+def _overruled(given: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> frozenset[str]:
+    """Return the rules that a command has to name although their values are the defaults; a dataset has others."""
+    names = [name for name in RULES if name in given and given[name] == _DEFAULTS[name]]
+    return frozenset(name for name in names if name != "splits_of" and any(one[name] != given[name] for one in every))
 
 
 def _replaced(given: Mapping[str, Any]) -> set[str]:
@@ -124,7 +130,9 @@ def _different_rules(
         f"the datasets have different rules, and the new one needs one value of each ({'; '.join(shown[:_SHOWN])}"
         f"{'; …' if len(shown) > _SHOWN else ''})"
     )
-    call = UserCall.of(source, source_options, ConvertOptions(**_of_one(given, every[0])))
+    call = UserCall.of(
+        source, source_options, ConvertOptions(**_of_one(given, every[0]), overruled=_overruled(given, every))
+    )
     can_divide = all(map(may_be_divided, manifests))
     commands: dict[tuple[str, ...], Command] = {}
     for url, rules in zip(urls, every, strict=True):

@@ -10,7 +10,7 @@ from shardkit.errors import CallError
 from shardkit.images.stored.options import size_text
 from shardkit.naming import DATASET_LAYOUT, EXTRACTED_LAYOUT, printable
 from shardkit.planning.options import ClassesOfFile, ConvertOptions
-from shardkit.planning.options_text import FLAGS
+from shardkit.planning.options_text import FLAGS, option_words
 from shardkit.planning.sizing import size_as_option
 from shardkit.planning.splits.splitting import shares_text
 from shardkit.sources.commands import OUT, Command, with_options
@@ -18,7 +18,7 @@ from shardkit.sources.options import SourceOptions
 
 # Fields whose option has another name.
 _FLAGS = {"label_columns": "--label-column", **FLAGS}
-_NO_OPTIONS = ("inherited", "kept_splits")  # nobody gives them
+_NO_OPTIONS = ("inherited", "overruled", "kept_splits")  # nobody gives them
 _CLASSES_FILE = "FILE"  # for names that were not read from a file
 # The values of `--layout` by the names of layouts in manifests; a table's name continues with its format.
 _LAYOUT_OPTIONS = {
@@ -170,14 +170,19 @@ def completed_commands(call: UserCall) -> Iterator[None]:
 
 
 def _given(options: SourceOptions | ConvertOptions) -> dict[str, list[tuple[str, ...]]]:
-    """Return the option and value of every field that differs from its default; several for a repeated option."""
+    """Return the option and value of every field that differs from its default, or overrules a dataset's rule with it.
+
+    There are several for a repeated option.
+    """
     given = {}
-    inherited = getattr(options, "inherited", ())
+    inherited, overruled = getattr(options, "inherited", ()), getattr(options, "overruled", ())
     for one in fields(options):
         value = getattr(options, one.name)
         if value != _default(one) and one.name not in inherited and one.name not in _NO_OPTIONS:
             flag = _FLAGS.get(one.name, "--" + one.name.replace("_", "-"))
             given[one.name] = _pairs(flag, value)
+        elif one.name in overruled:
+            given[one.name] = [option_words(one.name, value)]
     return given
 
 

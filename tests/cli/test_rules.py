@@ -135,6 +135,20 @@ def test_several_datasets_need_one_rule_and_every_command_that_says_so_runs(old,
         for name in ("group_by", "resize", "size", "seed", "splits"):
             assert shown.get(name) == options_of(rules).get(name)
         shutil.rmtree(tmp_path / "new")
+    # A default that overrules the rule of both is in the commands, too.
+    refused = call("convert", old, tmp_path / "b", tmp_path / "new", "--seed", "0")
+    assert call(*commands_in(refused.stderr, tmp_path / "OUT")[0]).exit_code == 0
+    assert options_of(tmp_path / "new")["seed"] == 0
+
+
+def test_a_printed_command_repeats_the_defaults_that_overrule_the_rules(old, tmp_path):
+    defaults = ["--seed", "0", "--group-by", "none", "--resize", "none", "--keep-metadata"]
+    refused = call("convert", old, tmp_path / "new", "--splits", "93/7", *defaults)
+    (command,) = commands_in(refused.stderr, tmp_path / "OUT")
+    convert(*command[1:])
+    made = options_of(tmp_path / "new")
+    assert (made["split_by"], made["seed"], made["group_by"], made["resize"]) == ("stratified", 0, None, None)
+    assert "strip_metadata" not in made
 
 
 def test_an_append_accepts_the_rules_of_the_dataset_and_refuses_others_with_commands(old, new, tmp_path):
@@ -258,3 +272,14 @@ def test_a_nightly_append_with_nothing_new_is_done(check, raw, tmp_path):
     write_tree(source, {"bee/p0_0.png": picture(88, width=9)})
     said = call("append", tmp_path / "D", source, "--skip-existing")
     assert (said.exit_code, "1 key of SOURCE with other bytes, such as 'bee/p0_0.png'" in said.stderr) == (1, True)
+
+
+def test_a_nightly_append_with_new_images_of_one_split_does_not_report_the_others(tmp_path):
+    source = write_class_folders(tmp_path / "source", {"train/ant": 3, "train/bee": 3, "test/ant": 2, "test/bee": 2})
+    convert(source, tmp_path / "D")
+    write_tree(source, {"train/bee/new.png": picture(90)})
+    said = call("append", tmp_path / "D", source, "--skip-existing")
+    assert (said.exit_code, "Check these" in said.stderr) == (0, False), said.stderr
+    write_tree(source, {"train/bee/newer.png": picture(91), "validation/bee/bad.png": b""})
+    said = call("append", tmp_path / "D", source, "--skip-existing", "--max-rejected", "1")
+    assert "the only image of the split 'validation' was rejected" in said.stderr

@@ -46,7 +46,8 @@ def assert_equal(before, after, num_examples):
 
 
 @pytest.mark.parametrize(
-    ("source", "num_examples"), [("shapes", 240), ("coco", 24), ("masks", 12), ("multilabel.jsonl", 240), ("hf", 12)]
+    ("source", "num_examples"),
+    [("shapes", 240), ("coco", 24), ("yolo", 24), ("masks", 12), ("multilabel.jsonl", 240), ("hf", 12)],
 )
 def test_the_printed_command_gives_the_same_dataset_again(source, num_examples, sample, tmp_path, monkeypatch):
     before = read_manifest(sample(source))
@@ -131,6 +132,11 @@ def test_a_part_comes_back_as_that_part_and_an_edited_table_as_the_corrected_dat
     (tmp_path / "my folder" / "examples.jsonl").write_text(text)
     convert("my folder", "NEW")
     assert shardkit.open("NEW", "held")["new"].label_names[0] == "square"
+
+
+def test_no_command_is_printed_for_a_part_without_images(sample, tmp_path):
+    result = call("extract", sample("shapes"), tmp_path / "none", "--where", "height < 0")
+    assert (result.exit_code, result.stdout) == (0, f"{tmp_path / 'none'}: 0 images\n")
 
 
 BAD_VALUES = {

@@ -101,8 +101,8 @@ def test_an_option_that_came_later_is_in_the_json_if_it_is_used(name):
 
 def test_no_option_is_forgotten_in_the_json():
     # The name and the classes stand in the manifest by themselves; splits_of is there only if it is used. What was
-    # inherited follows from the source.
+    # inherited or overruled follows from the source.
     used = ConvertOptions(splits=CHANGED["splits"], splits_of=("train",)).as_json()
-    assert {*used, *ADDED} == set(ConvertOptions.__slots__) - {"name", "classes", "inherited"}
+    assert {*used, *ADDED} == set(ConvertOptions.__slots__) - {"name", "classes", "inherited", "overruled"}
     assert set(ConvertOptions().as_json()) == set(used) - {"splits_of"} == set(CHANGED)
     assert used["splits_of"] == ["train"]

@@ -55,7 +55,7 @@ def collect_findings(
         *check_unread(rejected, len(table), inventory.skipped),
         *check_positions(good, options),
         *check_turned(good, call),
-        *check_own_splits(table, splits, len(good), options, call),
+        *check_own_splits(table, rejected, splits, len(good), options, call),
     )
 
 

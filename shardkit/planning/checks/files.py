@@ -60,12 +60,18 @@ def _without_image(split: str, num_images: int) -> str:
 
 
 def check_own_splits(
-    inventory: pa.Table, names: Sequence[str], num_examples: int, options: ConvertOptions, call: UserCall
+    inventory: pa.Table,
+    rejected: pa.Table,
+    names: Sequence[str],
+    num_examples: int,
+    options: ConvertOptions,
+    call: UserCall,
 ) -> Iterator[Finding]:
     """Yield findings about the source's own splits that are not written, and about a missing validation split.
 
     Args:
         inventory: The whole inventory, with the source's splits.
+        rejected: The rejected rows, without those that an append leaves out.
         names: Names of the splits that are written.
         num_examples: Number of examples of all splits.
         options: Options of the conversion.
@@ -74,11 +80,9 @@ def check_own_splits(
     listed = pc.value_counts(inventory["split"]).to_pylist()
     counts = {one["values"]: one["counts"] for one in listed if one["values"] is not None}
     for name in split_order(set(counts).difference(names, options.splits_of)):
-        yield Finding(
-            "split_without_image",
-            "warns",
-            _without_image(name, counts[name]),
-        )
+        keys = inventory.filter(pc.equal(inventory["split"], name))["key"]
+        if pc.all(pc.is_in(keys, rejected["key"])).as_py():  # else the dataset has images of the split
+            yield Finding("split_without_image", "warns", _without_image(name, counts[name]))
     if options.splits is None and "train" in names and "validation" not in names and num_examples > 1:
         own = {"--splits-of": "train"} if counts else {}
         added = {**own, "--splits": shares_text(USUAL_SHARES)}

@@ -6,8 +6,7 @@ from typing import Any
 
 from shardkit.dataset.manifest import Manifest
 from shardkit.planning.options import ConvertOptions
-from shardkit.planning.options_text import option_words
-from shardkit.planning.rules import rules_of
+from shardkit.planning.rules import RULES, rules_of
 from shardkit.planning.user_call import UserCall
 from shardkit.planning.written_options import reads_written_options
 from shardkit.sources import SourceOptions
@@ -60,11 +59,9 @@ def append_call(
         changed: See generation_options.
         flags: Options of the append itself.
     """
-    call = UserCall.of(source, source_options, ConvertOptions(**changed))
-    # None is the default of a conversion, but not of an addition, which has the dataset's rule.
-    own = (
-        *((flag,) for flag in flags),
-        *(option_words(name, None) for name in ("splits", "group_by") if changed.get(name, ()) is None),
-    )
+    # The default of a conversion is not that of an addition, which has the dataset's rule.
+    overruled = frozenset(changed).intersection(RULES).difference(["splits_of"])
+    call = UserCall.of(source, source_options, ConvertOptions(**changed, overruled=overruled))
+    own = tuple((flag,) for flag in flags)
     options, of_conversion = (*call.options, *own), (*call.of_conversion, *own)
     return replace(call, dataset=dataset, options=options, of_conversion=of_conversion)

@@ -5,6 +5,7 @@ import pytest
 import shardkit
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError
+from shardkit.examples.extraction import extract
 from shardkit.examples.sequence import Examples
 from shardkit.testing import append_without_beam, picture, write_class_folders, write_tree
 
@@ -114,4 +115,6 @@ def test_a_pin_is_no_output(tmp_path):
         convert(tmp_path / "in", pin)
     with pytest.raises(CallError, match=r"--into is .*, and a pin is for reading"):
         shardkit.adopt(tmp_path / "out", into=pin)
+    with pytest.raises(CallError, match=r"FOLDER is .*, and a pin is for reading"):
+        list(extract(str(tmp_path / "out"), pin, (), None))  # its printed command would read the dataset instead
     assert sorted(tmp_path.iterdir()) == before
