@@ -46,7 +46,8 @@ def assert_equal(before, after, num_examples):
 
 
 @pytest.mark.parametrize(
-    ("source", "num_examples"), [("shapes", 240), ("coco", 24), ("masks", 12), ("multilabel.jsonl", 240), ("hf", 12)]
+    ("source", "num_examples"),
+    [("shapes", 240), ("coco", 24), ("yolo", 24), ("masks", 12), ("multilabel.jsonl", 240), ("hf", 12)],
 )
 def test_the_printed_command_gives_the_same_dataset_again(source, num_examples, sample, tmp_path, monkeypatch):
     before = read_manifest(sample(source))

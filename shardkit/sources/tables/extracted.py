@@ -231,7 +231,7 @@ def _label(column: str, found: Any, reason: str) -> str:
 
 
 def _text(column: str, found: Any, reason: str) -> str:
-    if not isinstance(found, str) or (not found and reason != BAD_VALUE):
+    if not isinstance(found, str) or (not found and reason in {BAD_NAME, BAD_PATH}):
         msg = f"the column {column!r} holds {shown(found)}, not a text"
         raise BadRecord(reason, msg)
     return found
