@@ -117,8 +117,20 @@ MANIFESTS = {
         "features.depth.shape",
     ),
     "boxes of bytes": (put("features", "box", {"dtype": "bytes", "role": "bbox", "shape": []}), "has the role bbox"),
+    "boxes of one side": (
+        put("features", "box", {"dtype": "float32", "role": "bbox", "shape": [None]}),
+        "features.box has the role bbox and the shape [null]",
+    ),
+    "classes with two sides": (put("features", "label", "shape", [None, None]), "the shape [null, null]"),
+    "lists of lists": (
+        put("features", "depth", {"dtype": "float32", "role": "scalar", "shape": [None, None]}),
+        "features.depth has the role scalar and the shape [null, null]",
+    ),
     "rejected": (put("rejected", "num_examples", 99), "rejected.num_examples is 99, its parts make"),
     "a map as an option": (put("options", "group_by", {"a": 1}), "options.group_by is a map"),
+    "a list of lists as an option": (put("options", "dedupe", [[]]), "options.dedupe is not a text"),
+    "no check": (put("options", "check", None), "options.check is not a text"),
+    "groups by a number": (put("options", "group_by", 0), "options.group_by is not a text"),
     "options of a list": (put("options", []), "not valid at options"),
 }
 # The same for a dataset with two generations.
