@@ -50,12 +50,13 @@ def _problems(manifest: "Manifest") -> Iterator[str]:
             yield f"splits: {problem}"
         yield from (f"splits.{name}{problem}" for problem in _split_problems(manifest, split))
     yield from _rejected_problems("rejected", manifest.rejected)
-    for one in manifest.history if not manifest.is_adopted else ():
+    all_options = [manifest.options, *(one.options for one in manifest.generations)]
+    for options in all_options if not manifest.is_adopted else ():
         # Those that interpret an option check its value; none but these is a map.
-        maps = [name for name, value in one.options.items() if isinstance(value, dict)]
+        maps = [name for name, value in options.items() if isinstance(value, dict)]
         yield from (f"options.{naming.printable(name)} is a map" for name in maps if name not in _MAPS)
-        for name in sorted(one.options.keys() & (_TEXTS | _NULL_OR_TEXTS)):
-            value = one.options[name]
+        for name in sorted(options.keys() & (_TEXTS | _NULL_OR_TEXTS)):
+            value = options[name]
             if not isinstance(value, str) and (value is not None or name in _TEXTS):
                 yield f"options.{name} is not a text"
     yield from _generation_problems(manifest)

@@ -138,6 +138,7 @@ GENERATIONS = {
     "split of another dataset": (renamed("../../mine/train"), "a split's name is a letter"),
     "generation elsewhere": (put("generations", 1, "folder", "../mine"), "may not be used"),
     "another folder": (put("generations", 1, "folder", "x"), "generations.1.folder is 'x'"),
+    "groups by a list": (put("options", "group_by", [None]), "options.group_by is not a text"),
     "no previous": (put("generations", 1, "previous", None), "generations.1.previous is None"),
     "many classes": (put("generations", 0, "num_classes", 10**9), "generations.0.num_classes is 1,000,000,000"),
     "fewer shards": (put("generations", 1, "splits", "train", "num_shards", 7), "num_shards is 7, its parts make"),
