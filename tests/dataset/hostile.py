@@ -220,6 +220,10 @@ INDEXES = {
         "none of the manifest's",
     ),
     "several without number": (column("labels", lambda values: [[None], *values[1:]]), "a list with a missing label"),
+    "a class without name": (
+        column("label_name", lambda values: [None, *values[1:]]),
+        "the columns 'label' and 'label_name' do not lack the same values",
+    ),
     "huge sources": (column("source_bytes", lambda values: [2**63 - 1] * len(values)), "the source_bytes of a record"),
     "offsets as text": (typed("offset", pa.string()), "the column 'offset' has the type string"),
     "wide heights": (typed("height", pa.int64()), "the column 'height' has the type int64"),
