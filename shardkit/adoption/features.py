@@ -8,6 +8,7 @@ from shardkit.dataset import features as own
 from shardkit.dataset.features import Feature
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.errors import DataError
+from shardkit.inventory.columns import stored_name
 from shardkit.naming import printable
 
 _DTYPES: dict[str, Literal["bytes", "int64", "float32"]] = {"bytes": "bytes", "int64": "int64", "float": "float32"}
@@ -115,10 +116,11 @@ def adopted_features(
         elif count.num_records < num_records:
             missing = num_records - count.num_records
             left_out.append((column.name, f"{missing:,} of {num_records:,} records lack it"))
-        elif column.name in features:
+        elif column.name in features or stored_name(column.name) in features:
             left_out.append((column.name, "the dataset's own feature of this name takes its place"))
-        else:
-            features[column.name] = _column(count, is_list=not count.fewest == count.most == 1)
+        else:  # "labels" or "objects/camera" would be taken for labels or for a field of objects
+            name = stored_name(column.name)
+            features[name], stored[name] = _column(count, is_list=not count.fewest == count.most == 1), (column.name,)
     kept = {name: names for name, names in stored.items() if names != (name,)}
     return AdoptedFeatures(dict(sorted(features.items())), dict(sorted(kept.items())), tuple(left_out))
 

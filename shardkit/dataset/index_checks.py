@@ -72,6 +72,8 @@ def _label_problems(columns: Mapping[str, pa.ChunkedArray], num_classes: int | N
     highest = np.iinfo(np.int32).max if num_classes is None else num_classes - 1
     why = "" if num_classes is None else f", which is none of the manifest's {num_classes:,} classes"
     found = [columns["label"]] if "label" in columns else []
+    if found and "label_name" in columns and columns["label_name"].null_count != found[0].null_count:
+        yield "the columns 'label' and 'label_name' do not lack the same values"
     if "labels" in columns:
         several = pc.list_flatten(columns["labels"])
         if several.null_count:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from shardkit import naming
 from shardkit.dataset import features as names
+from shardkit.dataset.features import Feature
 from shardkit.dataset.manifest_parts import Balance, Generation, Rejected, Shard, Split
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 _MAX_VALUES = 1 << 20  # of a feature with a fixed shape
 _DTYPES = {"image": {"bytes"}, "mask": {"bytes"}, "text": {"bytes"}, "bbox": {"float32"}, "class_label": {"int64"}}
 _MAPS = {"splits", "shards"}  # options with a value for each split
+_TEXTS = {"split_by", "dedupe", "check"}  # options that are texts
+_NULL_OR_TEXTS = {"group_by", "size", "subsampling"}
 _ROUNDING = 1e-5  # of bytes_spread, which is stored with six digits
 
 
@@ -47,10 +50,15 @@ def _problems(manifest: "Manifest") -> Iterator[str]:
             yield f"splits: {problem}"
         yield from (f"splits.{name}{problem}" for problem in _split_problems(manifest, split))
     yield from _rejected_problems("rejected", manifest.rejected)
-    for one in manifest.history if not manifest.is_adopted else ():
+    all_options = [manifest.options, *(one.options for one in manifest.generations)]
+    for options in all_options if not manifest.is_adopted else ():
         # Those that interpret an option check its value; none but these is a map.
-        maps = [name for name, value in one.options.items() if isinstance(value, dict)]
+        maps = [name for name, value in options.items() if isinstance(value, dict)]
         yield from (f"options.{naming.printable(name)} is a map" for name in maps if name not in _MAPS)
+        for name in sorted(options.keys() & (_TEXTS | _NULL_OR_TEXTS)):
+            value = options[name]
+            if not isinstance(value, str) and (value is not None or name in _TEXTS):
+                yield f"options.{name} is not a text"
     yield from _generation_problems(manifest)
     yield from _path_problems(manifest)
 
@@ -65,6 +73,18 @@ def _feature_problems(manifest: "Manifest") -> Iterator[str]:
         sizes = [size for size in feature.shape if size is not None]
         if not all(1 <= size <= _MAX_VALUES for size in sizes) or math.prod(sizes) > _MAX_VALUES:
             yield f"features.{naming.printable(name)}.shape is {list(feature.shape)}"
+        elif not _fits_shape(name, feature, manifest.features):
+            shape = str([*feature.shape]).replace("None", "null")
+            yield f"features.{naming.printable(name)} has the role {feature.role} and the shape {shape}"
+
+
+def _fits_shape(name: str, feature: Feature, features: Mapping[str, Feature]) -> bool:
+    """Return whether an example can have values of a feature's shape; those of objects are one for each object."""
+    if feature.role == "bbox":
+        return feature == names.BOXES
+    if feature.role == "class_label" or name in {names.OBJECT_LABELS, names.MASK}:
+        return feature.shape in {(), (None,)}
+    return None not in feature.shape[1:]
 
 
 def _split_problems(manifest: "Manifest", split: Split) -> Iterator[str]:

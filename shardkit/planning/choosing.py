@@ -26,6 +26,8 @@ from shardkit.planning.splits.unsplit import reject_unsplit
 from shardkit.planning.user_call import UserCall
 from shardkit.reject_reasons import DUPLICATE
 
+_KINDS_SHOWN = 12  # of skipped files in a message; each class folder without an image is a kind
+
 
 @dataclass(frozen=True, slots=True)
 class ChosenExamples:
@@ -145,6 +147,8 @@ def nothing_left(rejected: pa.Table, skipped: Mapping[str, int]) -> DataError:
         first = rejected.slice(0, 1).to_pylist()[0]
         return DataError(f"none of the {len(rejected)} images is good; the first, {first['key']}: {first['message']}")
     if skipped:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in skipped.items())
-        return DataError(f"there are no images to convert in the source; skipped: {kinds}")
+        kinds = [f"{count} {kind}" for kind, count in skipped.items()]
+        more = f" and {len(kinds) - _KINDS_SHOWN:,} more kinds" if len(kinds) > _KINDS_SHOWN else ""
+        shown = ", ".join(kinds[:_KINDS_SHOWN])
+        return DataError(f"there are no images to convert in the source; skipped: {shown}{more}")
     return DataError("there are no images in the source; its folders are empty")

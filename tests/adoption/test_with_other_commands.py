@@ -125,6 +125,26 @@ def test_equal_files_read_by_other_names_are_compared(tmp_path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("columns", "options"),
+    [
+        ({"labels": [1, 5]}, {"label_feature": "label"}),
+        ({"objects/camera": 7, "objects/heights": [0.5, 1.5]}, {}),
+        ({"segmentation_mask": "none"}, {"label_feature": "label"}),
+    ],
+    ids=["labels", "objects", "mask"],
+)
+def test_features_with_names_of_ours_are_neither_labels_nor_objects(columns, options, tmp_path):
+    write(tmp_path / "old" / FILE, [{"image": jpeg(i), "label": i % 2, **columns} for i in range(4)])
+    before = shardkit.adopt(tmp_path / "old", into=tmp_path / "into", **options)
+    assert {f"source/{name}" for name in columns} < before.features.keys()
+    assert call("verify", tmp_path / "into", "--deep", "--leaks").exit_code == 0
+    assert call("extract", tmp_path / "into", tmp_path / "ex").exit_code == 0
+    for source in ("ex", "into"):
+        assert call("convert", tmp_path / source, tmp_path / f"{source} OUT").exit_code == 0
+        assert diff_datasets(before, read_manifest(str(tmp_path / f"{source} OUT"))).equal
+
+
 def test_images_are_appended_to_what_the_printed_command_converts(tmp_path, monkeypatch):
     adopted(tmp_path / "my old", into=tmp_path / "into")
     write_class_folders(tmp_path / "in", {"ant": 2, "bee": 2})

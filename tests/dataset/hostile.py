@@ -117,8 +117,20 @@ MANIFESTS = {
         "features.depth.shape",
     ),
     "boxes of bytes": (put("features", "box", {"dtype": "bytes", "role": "bbox", "shape": []}), "has the role bbox"),
+    "boxes of one side": (
+        put("features", "box", {"dtype": "float32", "role": "bbox", "shape": [None]}),
+        "features.box has the role bbox and the shape [null]",
+    ),
+    "classes with two sides": (put("features", "label", "shape", [None, None]), "the shape [null, null]"),
+    "lists of lists": (
+        put("features", "depth", {"dtype": "float32", "role": "scalar", "shape": [None, None]}),
+        "features.depth has the role scalar and the shape [null, null]",
+    ),
     "rejected": (put("rejected", "num_examples", 99), "rejected.num_examples is 99, its parts make"),
     "a map as an option": (put("options", "group_by", {"a": 1}), "options.group_by is a map"),
+    "a list of lists as an option": (put("options", "dedupe", [[]]), "options.dedupe is not a text"),
+    "no check": (put("options", "check", None), "options.check is not a text"),
+    "groups by a number": (put("options", "group_by", 0), "options.group_by is not a text"),
     "options of a list": (put("options", []), "not valid at options"),
 }
 # The same for a dataset with two generations.
@@ -126,6 +138,7 @@ GENERATIONS = {
     "split of another dataset": (renamed("../../mine/train"), "a split's name is a letter"),
     "generation elsewhere": (put("generations", 1, "folder", "../mine"), "may not be used"),
     "another folder": (put("generations", 1, "folder", "x"), "generations.1.folder is 'x'"),
+    "groups by a list": (put("options", "group_by", [None]), "options.group_by is not a text"),
     "no previous": (put("generations", 1, "previous", None), "generations.1.previous is None"),
     "many classes": (put("generations", 0, "num_classes", 10**9), "generations.0.num_classes is 1,000,000,000"),
     "fewer shards": (put("generations", 1, "splits", "train", "num_shards", 7), "num_shards is 7, its parts make"),
@@ -207,6 +220,10 @@ INDEXES = {
         "none of the manifest's",
     ),
     "several without number": (column("labels", lambda values: [[None], *values[1:]]), "a list with a missing label"),
+    "a class without name": (
+        column("label_name", lambda values: [None, *values[1:]]),
+        "the columns 'label' and 'label_name' do not lack the same values",
+    ),
     "huge sources": (column("source_bytes", lambda values: [2**63 - 1] * len(values)), "the source_bytes of a record"),
     "offsets as text": (typed("offset", pa.string()), "the column 'offset' has the type string"),
     "wide heights": (typed("height", pa.int64()), "the column 'height' has the type int64"),

@@ -295,6 +295,7 @@ def test_more_shards_than_examples_are_refused():
     ("table", "skipped", "sentence"),
     [
         (inventory_table([]), {}, "there are no images in the source; its folders are empty"),
+        (inventory_table([]), {f"label folder {n}/": 1 for n in range(90)}, r"1 label folder 11/ and 78 more kinds$"),
         (inventory_table([]), {".txt": 2, ".csv": 1}, r"no images to convert in the source; skipped: 2 \.txt, 1 \.csv"),
         (
             inventory_table(["cat", "cat"], reasons=["empty", "truncated"]),

@@ -87,6 +87,17 @@ def test_a_label_file_without_image_is_reported(tmp_path):
     assert problems(listed(opened(write_tree(tmp_path / "s", files)))[0]) == [("label_2/1.txt", "missing")]
 
 
+@pytest.mark.parametrize(("label", "kept"), [(LINE.encode(), ["image_2/1.png"]), (None, [])])
+def test_of_two_images_of_one_stem_none_is_lost_silently(label, kept, tmp_path):
+    files = {"image_2/0.png": b"x", "label_2/0.txt": LINE.encode(), "image_2/1.jpg": b"x", "image_2/1.png": b"x"}
+    if label is not None:
+        files["label_2/1.txt"] = label
+    rows, _ = listed(opened(write_tree(tmp_path / "s", files)))
+    assert sorted(boxes(rows)) == ["image_2/0.png", *kept]
+    rejected = [path for path in ("image_2/1.jpg", "image_2/1.png") if path not in kept]
+    assert problems(rows) == [(path, "no_label") for path in rejected]
+
+
 def test_labels_of_yolo_are_not_of_kitti(tmp_path):
     assert is_label_line(LINE)
     assert is_label_line(f"{LINE} 0.9")

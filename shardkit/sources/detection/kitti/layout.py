@@ -77,24 +77,28 @@ class Kitti(PairedFiles[FolderPair, str]):
         files.add_entries(self.folder, ".txt")
         files.pairs = sorted(files.images.keys() | files.annotations.keys())
         files.num_parsed = len(files.images)
-        files.num_files = len(files.images) + len(files.annotations)
+        files.num_files = len(files.annotations) + sum(map(len, files.images.values()))
         return files
 
     def pair_rows(self, files: StemFiles[FolderPair], pair: str) -> Iterator[ListingRow]:
-        """See PairedFiles; of several images of one stem, the last by its ending counts."""
-        group, images, label = files.group, files.images.get(pair), files.annotations.get(pair)
+        """See PairedFiles; of several images of one stem, the label file belongs to the last one by its ending."""
+        group, images, label = files.group, files.images.get(pair, []), files.annotations.get(pair)
         label_path = join(group.annotations, label.name) if label else ""
-        if images is None:
+        if not images:
             message = f"there is no image of this name in {printable(group.images)}; restore it, or remove the file"
             yield rejected_file(label_path, group.split, message)
-            return
-        path = join(group.images, images[-1].name)
-        if label is None:
-            where = printable(group.annotations)
-            message = f"there is no label file of this name in {where}; add it, empty for background"
-            yield rejected_image(path, group.split, images[-1], NO_LABEL, message)
-        else:
-            yield from self.image_rows(files, path, group.split, images[-1], self.read(label_path, label))
+        for image in images:
+            path = join(group.images, image.name)
+            if label is None:
+                where = printable(group.annotations)
+                message = f"there is no label file of this name in {where}; add it, empty for background"
+                yield rejected_image(path, group.split, image, NO_LABEL, message)
+            elif image is not images[-1]:
+                last = printable(images[-1].name)
+                message = f"{printable(label_path)} belongs to {last!r}; rename or remove one image"
+                yield rejected_image(path, group.split, image, NO_LABEL, message)
+            else:
+                yield from self.image_rows(files, path, group.split, image, self.read(label_path, label))
 
     def parse(self, data: bytes) -> Annotation | str:
         """See PairedFiles."""
