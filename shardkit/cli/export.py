@@ -54,10 +54,11 @@ def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: 
             f"first write that to a folder of its own: shardkit convert {shlex.quote(dataset)} NEW"
         )
         raise CallError(msg)
-    done = export_dataset(manifest, target, manifest.root if output is None else open_folder(output), given)
+    terminal = Terminal(quiet=quiet)
+    with terminal.phase("exporting", None):
+        done = export_dataset(manifest, target, manifest.root if output is None else open_folder(output), given)
     if quiet:
         return
-    terminal = Terminal()
     paths: tuple[Any, ...] = done.written or done.unchanged
     names = ", ".join(printable(path) for path in paths[:SHOWN])
     more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""

@@ -14,10 +14,12 @@ import click
 @click.option("--rejected", is_flag=True, help="List the rejected images: key, reason and message.")
 def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 - click's flags
     """Show the contents of a dataset: splits, classes, counts, bytes, balance, image sizes."""
-    from shardkit.cli.terminal import echo_json
+    from shardkit.cli.terminal import Terminal, echo_json
     from shardkit.dataset.manifest import read_manifest
 
-    manifest = read_manifest(dataset)
+    terminal = Terminal()
+    with terminal.phase("reading", None):
+        manifest = read_manifest(dataset)
     if rejected:
         from shardkit.cli.printing.dataset_summary import earlier_rejects_note, rejected_line_of, rejected_rows
 
@@ -38,6 +40,7 @@ def info(dataset: str, as_json: bool, rejected: bool) -> None:  # noqa: FBT001 -
         echo_json(everything)
         return
     from shardkit.cli.printing.dataset_summary import info_summary
-    from shardkit.cli.terminal import print_parts
 
-    print_parts(info_summary(manifest, dataset))
+    with terminal.phase("reading", None):  # the indexes
+        summary = info_summary(manifest, dataset)
+    terminal.show(summary)

@@ -21,13 +21,15 @@ _PICTURE_SIDE = 1600  # pixels
 )
 def show(dataset: str, key: str, split: str | None, output: Path | None) -> None:
     """Show one example: its features, the place of its record, and its picture."""
-    from shardkit.cli.terminal import print_parts
+    from shardkit.cli.terminal import Terminal
     from shardkit.examples.drawing import annotations_of, draw
     from shardkit.examples.finding import find_example
     from shardkit.examples.html import described
     from shardkit.examples.pictures import save_picture
 
-    example, found_in = find_example(dataset, key, split)
+    terminal = Terminal()
+    with terminal.phase("reading", None):  # all indexes, to find the key
+        example, found_in = find_example(dataset, key, split)
     location = example.location
     rows = [
         ("key", example.key),
@@ -38,6 +40,6 @@ def show(dataset: str, key: str, split: str | None, output: Path | None) -> None
     ]
     from shardkit.cli.printing.tables import feature_rows
 
-    print_parts(feature_rows(rows))
+    terminal.show(feature_rows(rows))
     if output is not None:
         save_picture(draw(example.image(), annotations_of(example), _PICTURE_SIDE), output)

@@ -1,14 +1,17 @@
 import code
 import os
+import pkgutil
 import pty
 import re
 import shlex
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
+import shardkit
 from shardkit.cli.progress import displays
 from shardkit.testing import write_class_folders
 from shardkit.writing import progress
@@ -140,6 +143,27 @@ def test_without_a_terminal_a_long_phase_says_a_plain_line_now_and_then(slow_sou
     result = call("convert", slow_source, tmp_path / "out", "--shards", "20", "--resize", "200", "--workers", "1")
     assert re.search(r"^checking: (100 images found so far|\d+ of 100 images.*)$", result.stderr, re.MULTILINE)
     assert re.search(r"^writing: \d+ of 100 images", result.stderr, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("slow", "words", "line"),
+    [
+        ("shardkit.cli.printing.dataset_summary.info_summary", ["info", "OUT"], "reading"),
+        ("shardkit.examples.finding.find_example", ["show", "OUT", "KEY"], "reading"),
+        ("shardkit.exporting.export_dataset", ["export", "OUT", "--to", "dataset-card"], "exporting"),
+    ],
+    ids=["info", "show", "export"],
+)
+def test_a_command_that_reads_large_indexes_says_so(slow_source, tmp_path, monkeypatch, slow, words, line):
+    out = tmp_path / "out"
+    key = call("convert", slow_source, out, "--check", "header") and next(iter(shardkit.open(out, "train"))).key
+    monkeypatch.setattr(displays, "LOG_SECONDS", 0.02)
+    function = pkgutil.resolve_name(slow)
+    monkeypatch.setattr(slow, lambda *given: time.sleep(0.2) or function(*given))
+    result = call(*[{"OUT": out, "KEY": key}.get(word, word) for word in words])
+    assert result.exit_code == 0, result.stderr
+    assert line in result.stderr.splitlines()
+    assert line not in result.stdout.splitlines()
 
 
 def next_steps(stdout):
