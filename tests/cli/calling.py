@@ -1,6 +1,8 @@
 """Call shardkit as a user does: in this process where that is the real thing, else as a process of its own."""
 
+import contextlib
 import hashlib
+import logging
 import os
 import subprocess
 import sys
@@ -20,10 +22,20 @@ TIMEOUT_SECONDS = 120  # no conversion here takes a tenth of it: what runs longe
 
 def call(*arguments):
     """The result of `shardkit …` in this process; an exception that would reach a user is raised."""
-    result = CliRunner().invoke(main, [str(argument) for argument in arguments])
+    with own_logging():
+        result = CliRunner().invoke(main, [str(argument) for argument in arguments])
     if result.exception is not None and not isinstance(result.exception, SystemExit):
         raise result.exception
     return result
+
+
+@contextlib.contextmanager
+def own_logging():
+    """Take back what `--log-format json` changes in its process, for the tests that follow in this one."""
+    handlers, hook = logging.getLogger().handlers[:], sys.excepthook
+    yield
+    logging.captureWarnings(capture=False)
+    logging.getLogger().handlers[:], sys.excepthook = handlers, hook
 
 
 def convert(*arguments, exit_code=0):
