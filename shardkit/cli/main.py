@@ -21,6 +21,7 @@ from shardkit.cli.progress.json_log import JSON, capture_other_output, log_forma
 from shardkit.cli.terminal import escape_controls, fitted
 from shardkit.errors import CallError, MachineError, ShardkitError
 from shardkit.extras import missing_extra
+from shardkit.options.words import written_as
 from shardkit.software import __version__
 from shardkit.spelling import closest
 
@@ -46,6 +47,10 @@ _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"  # the file that frames of an i
 
 
 class _Commands(click.Group):
+    def main(self, *args: Any, **kwargs: Any) -> Any:
+        with written_as("command"):  # messages name options by their flags
+            return super().main(*args, **kwargs)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
 
