@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 
 from shardkit.sources.listing import LISTING_SCHEMA, UNMEASURED
 from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.layout import open_table
+from shardkit.sources.tables.layout import open_table_in
+from shardkit.storage import open_folder
 
 
 def write(folder, content, name="labels.csv"):
@@ -26,7 +27,7 @@ def write_parquet(folder, columns, name="labels.parquet", **options):
 
 
 def opened(path, **options):
-    return open_table(str(path), SourceOptions(**options))
+    return open_table_in(open_folder(str(path.parent)), path.name, SourceOptions(**options))
 
 
 def listed(source, batch_rows=1000):

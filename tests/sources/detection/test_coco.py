@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from shardkit.errors import DataError
 from shardkit.sources import json_stream
+from shardkit.sources.context import Opening
 from shardkit.sources.detection.coco import layout as coco
 from shardkit.sources.detection.coco.layout import is_coco, open_coco
 from shardkit.sources.detection.image_paths import split_of
 from shardkit.sources.json_stream import array_items
-from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
+
+from ..openings import opening_of
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 CATEGORIES = [{"id": 7, "name": "dog"}, {"id": 2, "name": "cat"}]
@@ -30,7 +32,7 @@ def document(images=(IMAGE,), annotations=(BOX,), categories=CATEGORIES):
 
 
 def opened(path, json_path=None, **options):
-    return open_coco(open_folder(str(path)), SourceOptions(**options), json_path)
+    return open_coco(opening_of(path, json_path, **options))
 
 
 def listed(source, batch_rows=1000):
@@ -494,8 +496,8 @@ def test_an_object_store_is_read_the_same(s3_bucket):
         with folder.atomic_write(path) as file:
             file.write(data)
     for source in (
-        open_coco(folder, SourceOptions()),
-        open_coco(open_folder(f"{folder.url}/annotations"), SourceOptions(), "instances_train.json"),
+        open_coco(Opening(folder)),
+        open_coco(Opening(open_folder(f"{folder.url}/annotations"), paths=("instances_train.json",))),
     ):
         rows, _, _ = listed(source)
         assert [(row["key"], row["reason"]) for row in rows] == [("train/a.jpg", None), ("train/b.jpg", "no_label")]

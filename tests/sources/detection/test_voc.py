@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 from shardkit.errors import DataError
 from shardkit.sources import walking
 from shardkit.sources.detection.voc.layout import is_voc, open_voc
-from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
+
+from ..openings import opening_of
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 
@@ -32,7 +33,7 @@ def xml(*objects, filename="x.jpg", size=(100, 50)):
 
 
 def opened(root):
-    return open_voc(open_folder(str(root)), SourceOptions())
+    return open_voc(opening_of(root))
 
 
 def listed(source, batch_rows=1000):

@@ -11,9 +11,10 @@ from shardkit.sources import walking
 from shardkit.sources.detection.yolo.image_folders import label_folder
 from shardkit.sources.detection.yolo.labels import parse_labels
 from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
-from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
+
+from ..openings import opening_of
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 NAMES = "names: [cat, dog]\n"
@@ -22,7 +23,7 @@ BOX_PLACED = [0.1875, 0.25, 0.3125, 0.75]
 
 
 def opened(path, yaml_path=None, **options):
-    return open_yolo(open_folder(str(path)), SourceOptions(**options), yaml_path)
+    return open_yolo(opening_of(path, yaml_path, **options))
 
 
 def listed(source, batch_rows=1000):

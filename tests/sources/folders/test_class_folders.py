@@ -9,6 +9,8 @@ from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
+from ..openings import opening_of
+
 
 def listed(source, batch_rows=1000):
     """(key, split, label name, reason) of every file, sorted, and what was skipped."""
@@ -25,7 +27,7 @@ def listed(source, batch_rows=1000):
 
 
 def read(root, excluded=None):
-    source = open_class_folders(open_folder(str(root)), excluded)
+    source = open_class_folders(opening_of(root, excluded=excluded))
     return source, *listed(source)
 
 
@@ -169,7 +171,7 @@ def test_other_files_are_skipped_and_counted_by_ending(tmp_path):
 def test_sizes_and_times_are_the_files_own(tmp_path):
     root = write_tree(tmp_path, {"cat/1.jpg": b"12345"})
     os.utime(root / "cat/1.jpg", ns=(7, 1234567890))
-    source = open_class_folders(open_folder(str(root)), None)
+    source = open_class_folders(opening_of(root))
     listing = next(source.list_part(source.parts()[0], 10))
     assert [(row["source_bytes"], row["mtime_ns"]) for row in listing.table().to_pylist()] == [(5, 1234567890)]
 
@@ -177,7 +179,7 @@ def test_sizes_and_times_are_the_files_own(tmp_path):
 @pytest.mark.parametrize("batch_rows", [1, 2, 3, 100])
 def test_batches_are_the_same_on_every_call_and_no_larger_than_asked(batch_rows, tmp_path):
     root = tree(tmp_path, *[f"cat/{i}.jpg" for i in range(7)], *[f"dog/{i}/x.png" for i in range(3)], "dog/a.txt")
-    source = open_class_folders(open_folder(str(root)), None)
+    source = open_class_folders(opening_of(root))
     runs = [
         [listing.table().to_pydict() for part in source.parts() for listing in source.list_part(part, batch_rows)]
         for _ in range(2)

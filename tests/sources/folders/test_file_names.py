@@ -7,17 +7,16 @@ from hypothesis import strategies as st
 
 from shardkit.errors import CallError
 from shardkit.sources.folders.file_names import open_file_names
-from shardkit.sources.options import SourceOptions
-from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
+from ..openings import opening_of
 from ..table_reading import listed
 
 NAME = r"^([a-z]+)_\d+"
 
 
 def opened(root, pattern=NAME, excluded=None):
-    return open_file_names(open_folder(str(root)), excluded, SourceOptions(label_pattern=pattern))
+    return open_file_names(opening_of(root, excluded=excluded, label_pattern=pattern))
 
 
 def tree(tmp_path, *paths):

@@ -2,15 +2,15 @@ import pytest
 
 from shardkit.errors import DataError
 from shardkit.sources.folders.masks import is_masks, open_masks
-from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
+from ..openings import opening_of
 from ..table_reading import listed
 
 
 def opened(root, excluded=None):
-    return open_masks(open_folder(str(root)), excluded, SourceOptions())
+    return open_masks(opening_of(root, excluded=excluded))
 
 
 def tree(tmp_path, *paths):

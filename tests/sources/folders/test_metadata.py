@@ -5,12 +5,13 @@ import pyarrow as pa
 import pytest
 
 from shardkit.errors import CallError, DataError, UnknownNameError
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.listing import UNMEASURED
-from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
+from ..openings import opening_of
 from ..table_reading import listed, write_parquet
 
 
@@ -28,7 +29,7 @@ def tree(root, files):
 
 
 def metadata(root, excluded=None, **options):
-    return open_metadata(open_folder(str(root)), SourceOptions(**options), excluded)
+    return open_metadata(opening_of(root, excluded=excluded, **options))
 
 
 def skipped(source):
@@ -294,7 +295,7 @@ def test_an_object_store_is_read_the_same(s3_bucket):
         with folder.atomic_write(path) as file:
             file.write(data)
     assert has_metadata(folder)
-    assert summary(open_metadata(folder, SourceOptions())) == [
+    assert summary(open_metadata(Opening(folder))) == [
         ("train/a.png", "train", "x", 1),
         ("train/b.png", "train", "missing", UNMEASURED),
         ("train/c.png", "train", "no_label", 3),

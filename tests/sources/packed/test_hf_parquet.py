@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError, UnknownNameError
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
+from ..openings import opening_of
 from ..table_reading import listed
 
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -42,7 +42,7 @@ def source_of(tmp_path, row_group_size=2, **tables):
 
 def opened(root, name=None, **options):
     spool = open_folder(str(root.parent / "work"))
-    return open_hf_parquet(open_folder(str(root)), SourceOptions(**options), spool, name)
+    return open_hf_parquet(opening_of(root, name, work=spool, **options))
 
 
 def rows(source, batch_rows=1000):

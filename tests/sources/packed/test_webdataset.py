@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError, DataError
+from shardkit.sources.context import Opening
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
@@ -14,6 +15,7 @@ from shardkit.sources.path_splits import split_of_path
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
+from ..openings import opening_of
 from ..table_reading import listed
 
 
@@ -39,7 +41,7 @@ def source_of(tmp_path, **tars):
 
 
 def opened(root, excluded=None, name=None, **options):
-    return open_webdataset(open_folder(str(root)), excluded, SourceOptions(**options), name)
+    return open_webdataset(opening_of(root, name, excluded=excluded, **options))
 
 
 def rows(source, batch_rows=1000):
@@ -340,7 +342,7 @@ def test_tars_in_an_object_store_are_read(s3_bucket):
     with folder.atomic_write("train-0.tar") as file:
         file.write(tarred([("cat/1.jpg", IMAGE), ("cat/2.jpg", IMAGE)]))
     assert is_webdataset(folder)
-    source = open_webdataset(folder, None, SourceOptions())
+    source = open_webdataset(Opening(folder))
     assert rows(source) == [("train-0/cat/1.jpg", "cat"), ("train-0/cat/2.jpg", "cat")]
 
 

@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.errors import CallError
+from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
-from shardkit.sources.tables.layout import open_table, open_table_in
+from shardkit.sources.tables.layout import open_table_in
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
 
@@ -213,7 +214,7 @@ def test_folders_near_a_table_in_a_bucket_are_searched_the_same(s3_bucket):
     for path, data in {"labels/train.csv": b"id,label\n0,x\n1,y\n", "images/0.jpg": b"0", "images/1.png": b"1"}.items():
         with folder.atomic_write(path) as file:
             file.write(data)
-    source = open_table(f"{s3_bucket}/comp/labels/train.csv", SourceOptions())
+    source = open_source(f"{s3_bucket}/comp/labels/train.csv")
     assert source.folder.url == f"{s3_bucket}/comp"
     assert listed(source)["key"].to_pylist() == ["images/0.jpg", "images/1.png"]
 
