@@ -22,10 +22,10 @@ _PICTURE_SIDE = 1600  # pixels
 def show(dataset: str, key: str, split: str | None, output: Path | None) -> None:
     """Show one example: its features, the place of its record, and its picture."""
     from shardkit.cli.terminal import Terminal
-    from shardkit.examples.drawing import annotations_of, draw
-    from shardkit.examples.finding import find_example
-    from shardkit.examples.html import described
-    from shardkit.examples.pictures import save_picture
+    from shardkit.records.drawing import annotations_of, draw
+    from shardkit.records.finding import find_example
+    from shardkit.records.html import described
+    from shardkit.records.pictures import save_picture
 
     terminal = Terminal()
     with terminal.phase("reading", None):  # all indexes, to find the key

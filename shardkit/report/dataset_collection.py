@@ -14,12 +14,12 @@ from shardkit.dataset.rejected_list import read_rejected
 from shardkit.dataset.shard_indexes import parse_columns, read_columns, read_indexes
 from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
 from shardkit.errors import DataError
-from shardkit.examples.drawing import annotations_of, draw
-from shardkit.examples.example import Example
-from shardkit.examples.reading import read_example
 from shardkit.naming import printable
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
+from shardkit.records.drawing import annotations_of, draw
+from shardkit.records.example import Example
+from shardkit.records.reading import read_example
 from shardkit.report.collection import (
     HEADER_BYTES,
     Batch,

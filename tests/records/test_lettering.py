@@ -3,8 +3,8 @@
 import pytest
 from PIL import ImageFont
 
-from shardkit.examples import lettering
-from shardkit.examples.lettering import lettering as letter
+from shardkit.records import lettering
+from shardkit.records.lettering import lettering as letter
 
 
 @pytest.fixture(autouse=True)

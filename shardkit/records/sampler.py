@@ -15,8 +15,6 @@ from shardkit.arguments.checks import one_of, optional, text, weights, whole_num
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, DataError
-from shardkit.examples.grain_sampler import GrainSampler
-from shardkit.examples.sequence import Examples
 from shardkit.hashing import MAX_SEED
 from shardkit.order.batches import MAX_BATCH, MAX_STEP, BatchLayout, check_enough, check_worker_index, steps_per_epoch
 from shardkit.order.sampling import sampling_by_name
@@ -30,6 +28,8 @@ from shardkit.order.training import (
     no_class_to_sample,
     sampling_in_blocks,
 )
+from shardkit.records.grain_sampler import GrainSampler
+from shardkit.records.sequence import Examples
 
 OrderName: TypeAlias = Literal["full", "block"] | BlockOrder
 Sampling: TypeAlias = Literal["natural", "class_balanced"] | Mapping[str, float]

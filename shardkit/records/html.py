@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from shardkit.errors import DataError, MissingExtraError
-from shardkit.examples.drawing import annotations_of, draw
-from shardkit.examples.example import Example
+from shardkit.records.drawing import annotations_of, draw
+from shardkit.records.example import Example
 
 if TYPE_CHECKING:
-    from shardkit.examples.sequence import Examples
+    from shardkit.records.sequence import Examples
 
 _THUMBNAIL, _SMALL_THUMBNAIL = 256, 128  # pixels
 _EXAMPLES_SHOWN = 6

@@ -3,9 +3,9 @@ import pytest
 from PIL import Image
 
 import shardkit
-from shardkit.examples.contact_sheet import TILE, Tile, contact_sheet, tile_of
-from shardkit.examples.drawing import annotations_of, class_colour, draw
-from shardkit.examples.selection import open_chosen
+from shardkit.records.contact_sheet import TILE, Tile, contact_sheet, tile_of
+from shardkit.records.drawing import annotations_of, class_colour, draw
+from shardkit.records.selection import open_chosen
 
 from ..cli.calling import SAMPLE_DATA, convert
 

@@ -7,7 +7,7 @@ from shardkit.dataset.manifest import Manifest, Shard
 from shardkit.dataset.readopting import made_again
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import DataError, RecordError
-from shardkit.examples.example import Example, Schema
+from shardkit.records.example import Example, Schema
 from shardkit.storage import open_folder, unreadable
 
 

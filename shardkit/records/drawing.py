@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.dataset.features import MASK
-from shardkit.examples.example import Example
-from shardkit.examples.lettering import lettering
+from shardkit.records.example import Example
+from shardkit.records.lettering import lettering
 
 if TYPE_CHECKING:
     from PIL.Image import Image

@@ -5,16 +5,16 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from shardkit.examples.drawing import Colour, annotations_of, draw
-from shardkit.examples.example import Example
-from shardkit.examples.lettering import lettering
 from shardkit.naming import printable
+from shardkit.records.drawing import Colour, annotations_of, draw
+from shardkit.records.example import Example
+from shardkit.records.lettering import lettering
 
 if TYPE_CHECKING:
     from PIL.Image import Image
     from PIL.ImageDraw import ImageDraw
 
-    from shardkit.examples.lettering import Font
+    from shardkit.records.lettering import Font
 
 TILE = 192  # pixels: the longer side of a picture
 _GAP, _TEXT, _CAPTION_LINES = 12, 13, 2

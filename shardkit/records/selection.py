@@ -7,7 +7,7 @@ import numpy as np
 from shardkit.dataset.features import LABEL, label_feature
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, UnknownNameError
-from shardkit.examples.sequence import Examples
+from shardkit.records.sequence import Examples
 
 _CLASSES_SHOWN = 5  # in a message
 _KEY_HASH = "key_hash"

@@ -2,8 +2,8 @@
 
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import UnknownNameError
-from shardkit.examples.example import Example
-from shardkit.examples.sequence import Examples
+from shardkit.records.example import Example
+from shardkit.records.sequence import Examples
 
 
 def find_example(dataset: str, key: str, split: str | None = None) -> tuple[Example, str]:

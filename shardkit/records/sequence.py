@@ -27,10 +27,10 @@ from shardkit.dataset.readopting import made_again
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import CallError, ManifestError, RecordError, ShardkitError, UnknownNameError
-from shardkit.examples.example import Example, Schema
-from shardkit.examples.key_lookup import KeyLookup, similar_keys
-from shardkit.examples.reading import named_errors
-from shardkit.examples.runs import LOCAL, REMOTE, runs
+from shardkit.records.example import Example, Schema
+from shardkit.records.key_lookup import KeyLookup, similar_keys
+from shardkit.records.reading import named_errors
+from shardkit.records.runs import LOCAL, REMOTE, runs
 from shardkit.storage import OpenFiles
 from shardkit.storage.open_files import MAX_OPEN_FILES
 
@@ -161,7 +161,7 @@ class Examples(Sequence[Example]):
         return self._is_chosen(self._lookup.row(key))
 
     def _repr_html_(self) -> str:
-        from shardkit.examples.html import examples_html
+        from shardkit.records.html import examples_html
 
         return examples_html(self)
 

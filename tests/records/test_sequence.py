@@ -15,7 +15,7 @@ import shardkit
 from shardkit.dataset import example as example_format
 from shardkit.dataset.feature_spans import find_features
 from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
-from shardkit.examples import Example
+from shardkit.records import Example
 from shardkit.storage import RemoteFolder, open_folder
 from shardkit.storage.open_files import MAX_OPEN_FILES
 from shardkit.testing import append_without_beam, convert_without_beam, write_class_folders

@@ -10,7 +10,7 @@ import shardkit
 from shardkit.comparison import diff_datasets
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, RecordError
-from shardkit.examples import extraction
+from shardkit.records import extraction
 from shardkit.testing import picture, write_tree
 
 from ..cli.calling import call, convert

@@ -27,9 +27,9 @@ from shardkit.dataset import features as names
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.pinning import refuse_pinned
 from shardkit.errors import CallError
-from shardkit.examples.example import Example
-from shardkit.examples.sequence import Examples
 from shardkit.naming import printable, split_of_folder
+from shardkit.records.example import Example
+from shardkit.records.sequence import Examples
 
 COLUMNS = ("format", "group")  # of the index, with which examples are opened
 _UNSAFE = re.compile(r'[\x00-\x1f<>:"/\\|?*\x7f%]|^\.+|[. ]+$')  # also of Windows and of archives

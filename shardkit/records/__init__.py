@@ -14,8 +14,8 @@
 Training input belongs in `reader`, the bytes of records and indexes in `dataset`.
 """
 
-from shardkit.examples.example import Example
-from shardkit.examples.sampler import Sampler
-from shardkit.examples.sequence import Examples
+from shardkit.records.example import Example
+from shardkit.records.sampler import Sampler
+from shardkit.records.sequence import Examples
 
 __all__ = ["Example", "Examples", "Sampler"]

@@ -170,7 +170,7 @@ class Example(Mapping[str, Any]):
         values = example_format.decode(self._data)
         if not self._schema.stored_as:
             return values
-        from shardkit.examples.adopted import adopted_values
+        from shardkit.records.adopted import adopted_values
 
         return adopted_values(
             values, self._schema.stored_as, self._schema.features, self._given_key or "", self.location
@@ -201,7 +201,7 @@ class Example(Mapping[str, Any]):
         return f"<Example {self.key!r}: {size}{f', {labels}' if labels else ''}>"
 
     def _repr_html_(self) -> str:
-        from shardkit.examples.html import example_html
+        from shardkit.records.html import example_html
 
         return example_html(self)
 

@@ -7,7 +7,7 @@ from shardkit import images
 from shardkit.dataset.features import IMAGE, Feature
 from shardkit.dataset.stored_names import StoredAs, with_own_names
 from shardkit.errors import DataError
-from shardkit.examples.example import Location
+from shardkit.records.example import Location
 
 
 def adopted_values(

@@ -8,7 +8,7 @@ import numpy as np
 from shardkit.errors import CallError, MissingExtraError
 
 if TYPE_CHECKING:
-    from shardkit.examples.sampler import Sampler
+    from shardkit.records.sampler import Sampler
 
 
 class GrainSampler:

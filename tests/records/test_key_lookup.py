@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.examples import key_lookup
-from shardkit.examples.key_lookup import KeyLookup, similar_keys
+from shardkit.records import key_lookup
+from shardkit.records.key_lookup import KeyLookup, similar_keys
 
 
 @given(
