@@ -6,7 +6,7 @@ language is in gettext: Python's, unless the command line is running.
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, Literal, overload
+from typing import Any, Literal
 
 Style = Literal["command", "python"]
 
@@ -28,16 +28,12 @@ def written_as(style: Style) -> Iterator[None]:
         _style = before
 
 
-@overload
-def named(option: str) -> str: ...
-@overload
-def named(option: str, value: Any) -> str: ...
 def named(option: str, *value: Any) -> str:
     """Return an option, with its value if one is given, as the user writes it.
 
     Args:
         option: Name of the option, such as ``max_side``.
-        *value: Its value; True for an option that is only given or not.
+        *value: At most one: its value, or True for an option that is only given or not.
 
     Returns:
         ``--max-side 256`` on the command line, ``max_side=256`` in Python.
