@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from shardkit.comparison import DatasetDiff
     from shardkit.dataset.manifest import Manifest
     from shardkit.records import Examples, Sampler
-    from shardkit.records.sampler import OrderName, Sampling
+    from shardkit.records.sampler_call import OrderName, Sampling
 
 from shardkit.adoption_api import adopt
 from shardkit.api import convert, plan
@@ -134,7 +134,7 @@ def sampler(
         shardkit.errors.UnknownNameError: There is no such split or class.
         shardkit.errors.CallError: An argument is wrong, arguments do not go together, or the split cannot fill a batch.
     """
-    from shardkit.records.sampler import make_sampler
+    from shardkit.records.sampler_call import make_sampler
 
     return make_sampler(
         str(dataset),

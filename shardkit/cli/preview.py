@@ -43,7 +43,7 @@ def preview(
     """
     from shardkit.cli.terminal import Terminal, escape_controls
     from shardkit.records.contact_sheet import contact_sheet, tile_of
-    from shardkit.records.pictures import save_picture
+    from shardkit.records.drawing import save_picture
     from shardkit.records.selection import open_chosen
 
     chosen, num_all = open_chosen(dataset, split, num_examples, label=label, where=where)

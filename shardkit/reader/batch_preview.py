@@ -16,8 +16,7 @@ from shardkit.errors import CallError
 from shardkit.extras import require_extra
 from shardkit.reader.dataset_fn import DatasetFn, input_function
 from shardkit.records.contact_sheet import BLACK, TILE, Tile, contact_sheet
-from shardkit.records.drawing import Annotations, draw
-from shardkit.records.pictures import save_picture
+from shardkit.records.drawing import Annotations, draw, save_picture
 
 if TYPE_CHECKING:
     from PIL.Image import Image

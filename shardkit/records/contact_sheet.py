@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from shardkit.naming import printable
-from shardkit.records.drawing import Colour, annotations_of, draw
+from shardkit.records.drawing import Colour, draw
 from shardkit.records.example import Example
 from shardkit.records.lettering import lettering
 
@@ -33,7 +33,7 @@ class Tile(NamedTuple):
 
 def tile_of(example: Example) -> Tile:
     """Return the tile of an example: its classes above its key."""
-    annotations = annotations_of(example)
+    annotations = example.annotations()
     words = example.label_names or [f"{value:.6g}" for value in example.targets]
     title = [*annotations.colours.items()] or [(word, BLACK) for word in dict.fromkeys(words)]
     return Tile(draw(example.image(), annotations, TILE), title, example.key)

@@ -1,22 +1,24 @@
-"""Draw boxes and masks on a picture."""
+"""Draw boxes and masks on a picture, and save it."""
 
 import colorsys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.dataset.features import MASK
-from shardkit.records.example import Example
+from shardkit.errors import CallError
 from shardkit.records.lettering import lettering
+from shardkit.storage.whole_file import whole_file
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 Colour = tuple[int, int, int]  # red, green, blue, 0 to 255
 
+_FORMATS = {".png": "PNG", ".jpg": "JPEG", ".jpeg": "JPEG", ".webp": "WEBP"}
 _MASK_OPACITY = 0.55
 _UNDRAWN = (0, 255)  # of masks: the background, and the usual value of pixels without a class (VOC, Cityscapes)
 _GOLDEN_ANGLE = 0.38196601125  # of a full turn: hues of consecutive labels are far apart
@@ -58,12 +60,6 @@ class Annotations:
     def name(self, label: int) -> str:
         """Return the name of a class; its number if it has none."""
         return self.classes[label] if 0 <= label < len(self.classes) else str(label)
-
-
-def annotations_of(example: Example) -> Annotations:
-    """Return the boxes and the mask of an example."""
-    mask = example.mask() if MASK in example else None
-    return Annotations(example.class_names, example.boxes, example.labels if example.boxes is not None else (), mask)
 
 
 def draw(picture: "Image", annotations: Annotations, side: int) -> "Image":
@@ -129,3 +125,18 @@ def _draw_boxes(picture: "Image", annotations: Annotations, boxes: npt.NDArray[n
 def _readable_on(colour: Colour) -> str:
     red, green, blue = colour
     return "black" if 0.299 * red + 0.587 * green + 0.114 * blue > 110 else "white"  # ITU-R BT.601 luma
+
+
+def save_picture(picture: "Image", path: Path) -> None:
+    """Write a picture in the format of the file's ending, under a temporary name until it is whole.
+
+    Raises:
+        CallError: The ending is not that of a picture.
+        MachineError: The file cannot be written.
+    """
+    kind = _FORMATS.get(path.suffix.lower())
+    if kind is None:
+        msg = f"{path}: pictures are written as {', '.join(_FORMATS)}; name a file with one of these endings"
+        raise CallError(msg)
+    with whole_file(path, "the picture") as temporary:
+        picture.save(temporary, kind)

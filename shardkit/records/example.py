@@ -1,7 +1,6 @@
 """One example of a dataset: its features with their types, and its picture."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,78 +9,21 @@ import numpy.typing as npt
 from shardkit.dataset import example as example_format
 from shardkit.dataset import features as names
 from shardkit.dataset.feature_spans import Span, feature_values, find_features
-from shardkit.dataset.features import Feature
-from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.stored_names import StoredAs
-from shardkit.dataset.tfrecord import OVERHEAD_BYTES
+from shardkit.dataset.manifest import Manifest, Shard
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import CallError, DataError, RecordError, UnknownNameError
 from shardkit.extras import require_extra
 from shardkit.images import BadImage
 from shardkit.images.pillow import decoding, detect_format, open_image
+from shardkit.records.drawing import Annotations, draw
+from shardkit.records.html import figure, table, thumbnail
+from shardkit.records.record import Location, Schema, adopted_values, damaged, named_errors
 
 if TYPE_CHECKING:
     from PIL.Image import Image
 
 _RECORD_DTYPES = {"int64": np.int64, "float32": np.float32}
 _VERIFY = "run `shardkit verify` on the dataset"
-
-
-@dataclass(frozen=True, slots=True)
-class Location:
-    """The place of a record.
-
-    Attributes:
-        dataset: URL of the dataset's folder.
-        shard: Path of the TFRecord file in it.
-        record: Number of the record in the shard, from 0.
-        offset: Offset of the record's frame in the shard, in bytes.
-        num_bytes: Length of the record's data in bytes, without the frame.
-    """
-
-    dataset: str
-    shard: str
-    record: int
-    offset: int
-    num_bytes: int
-
-    @property
-    def end(self) -> int:
-        """Offset of the first byte after the record's frame."""
-        return self.offset + self.num_bytes + OVERHEAD_BYTES
-
-    def __str__(self) -> str:
-        return f"{self.dataset}/{self.shard}, record {self.record}"
-
-
-@dataclass(frozen=True, slots=True)
-class Schema:
-    """What all examples of a dataset share.
-
-    Attributes:
-        dataset: URL of the dataset's folder.
-        features: The manifest's features.
-        class_names: The manifest's class names, in label order.
-        stored_as: Names of features in records that others wrote; see `dataset.stored_names`. Empty for shardkit's own.
-        encoded_names: The names of the features as records have them.
-        required: The same, as a set.
-    """
-
-    dataset: str
-    features: Mapping[str, Feature]
-    class_names: Sequence[str]
-    stored_as: StoredAs
-    encoded_names: Mapping[str, bytes] = field(init=False)
-    required: frozenset[bytes] = field(init=False)
-
-    def __post_init__(self) -> None:
-        encoded = {name: name.encode() for name in self.features}
-        object.__setattr__(self, "encoded_names", encoded)
-        object.__setattr__(self, "required", frozenset(encoded.values()))
-
-    @classmethod
-    def of(cls, manifest: Manifest) -> "Schema":
-        """Return the schema of a dataset."""
-        return cls(manifest.root.url, manifest.features, manifest.classes, manifest.stored_as)
 
 
 class Example(Mapping[str, Any]):
@@ -170,8 +112,6 @@ class Example(Mapping[str, Any]):
         values = example_format.decode(self._data)
         if not self._schema.stored_as:
             return values
-        from shardkit.records.adopted import adopted_values
-
         return adopted_values(
             values, self._schema.stored_as, self._schema.features, self._given_key or "", self.location
         )
@@ -201,9 +141,8 @@ class Example(Mapping[str, Any]):
         return f"<Example {self.key!r}: {size}{f', {labels}' if labels else ''}>"
 
     def _repr_html_(self) -> str:
-        from shardkit.records.html import example_html
-
-        return example_html(self)
+        values = {"classes": ", ".join(dict.fromkeys(self.label_names)) or "none", **self}
+        return f"{thumbnail(self.key, self.drawn)}{table(values)}"
 
     @property
     def class_names(self) -> Sequence[str]:
@@ -277,6 +216,23 @@ class Example(Mapping[str, Any]):
             raise CallError(msg)
         return np.asarray(self._decoded(names.MASK)).astype(np.int32)
 
+    def annotations(self) -> Annotations:
+        """Return the boxes and the mask, with what is needed to draw them.
+
+        Raises:
+            DataError: The stored mask does not decode.
+        """
+        mask = self.mask() if names.MASK in self else None
+        return Annotations(self.class_names, self.boxes, self.labels if self.boxes is not None else (), mask)
+
+    def drawn(self, side: int) -> "Image":
+        """Return the picture with its boxes and its mask drawn in, at most `side` pixels a side.
+
+        Raises:
+            DataError: The stored image or mask does not decode.
+        """
+        return draw(self.image(), self.annotations(), side)
+
     def _decoded(self, feature: str) -> "Image":
         require_extra("convert", "decoding images", "PIL")
         data = self[feature]
@@ -295,3 +251,34 @@ class Example(Mapping[str, Any]):
             msg = f"{self.location} ({self.key}): {feature}: {error}"
             raise DataError(msg) from error
         return image
+
+
+def example_figure(example: Example) -> str:
+    """Return an HTML fragment with a small picture and its classes."""
+    return figure(example.key, example.drawn, ", ".join(dict.fromkeys(example.label_names)))
+
+
+def read_example(manifest: Manifest, shard: Shard, record: int, offset: int, length: int, key: str) -> Example:
+    """Read one record of a shard.
+
+    Args:
+        manifest: The dataset's manifest, read from its folder.
+        shard: The shard.
+        record: Number of the record in the shard.
+        offset: Offset of the record's frame in the shard, in bytes.
+        length: Length of the record's data in bytes.
+        key: Key of the example, for errors.
+
+    Raises:
+        RecordError: The record is damaged.
+        DataError: The shard is missing.
+        MachineError: The shard cannot be read.
+    """
+    root = manifest.root
+    with named_errors(root.url, shard.path):
+        framed = root.read_range(shard.path, offset, length + OVERHEAD_BYTES)
+    try:
+        data = unframe(framed, length)
+    except RecordError as error:
+        raise damaged(root, shard.path, record, key, error) from None
+    return Example(data, Schema.of(manifest), shard.path, record, offset, key)

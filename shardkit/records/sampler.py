@@ -5,47 +5,20 @@ from one integer.
 """
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from shardkit.arguments.checks import one_of, optional, text, weights, whole_number
-from shardkit.dataset.features import CLASS_LABEL, LABEL
-from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.errors import CallError, DataError
-from shardkit.hashing import MAX_SEED
-from shardkit.order.batches import MAX_BATCH, MAX_STEP, BatchLayout, check_enough, check_worker_index, steps_per_epoch
-from shardkit.order.sampling import sampling_by_name
-from shardkit.order.training import (
-    BlockOrder,
-    BlockwiseOrder,
-    FullOrder,
-    Order,
-    SampledOrder,
-    check_blocks,
-    no_class_to_sample,
-    sampling_in_blocks,
-)
-from shardkit.records.grain_sampler import GrainSampler
-from shardkit.records.sequence import Examples
-
-OrderName: TypeAlias = Literal["full", "block"] | BlockOrder
-Sampling: TypeAlias = Literal["natural", "class_balanced"] | Mapping[str, float]
+from shardkit.arguments.checks import whole_number
+from shardkit.errors import CallError, MissingExtraError
+from shardkit.order.batches import MAX_STEP, BatchLayout, steps_per_epoch
+from shardkit.order.training import Order
 
 _COMPUTED_TOGETHER = 1 << 13  # positions: NumPy's cost for a call is then below a microsecond for each
-_CHECKS = {
-    "split": text,
-    "global_batch_size": whole_number(1, MAX_BATCH),
-    "num_workers": whole_number(),
-    "worker_index": optional(whole_number()),
-    "seed": whole_number(0, MAX_SEED),
-    "start_step": whole_number(0, MAX_STEP - 1),
-    "num_steps": optional(whole_number(1, MAX_STEP)),
-    "sampling": weights("'natural', 'class_balanced' or weights by class", "natural", "class_balanced"),
-    "where": optional(text),
-}
+check_step = whole_number(0, MAX_STEP - 1)
 
 
 class Sampler(Iterable[int]):
@@ -83,7 +56,7 @@ class Sampler(Iterable[int]):
 
     @start_step.setter
     def start_step(self, step: int) -> None:
-        self._call["start_step"] = _CHECKS["start_step"]("start_step", step)
+        self._call["start_step"] = check_step("start_step", step)
 
     @property
     def seed(self) -> int:
@@ -122,7 +95,7 @@ class Sampler(Iterable[int]):
         Raises:
             CallError: The step is negative or no whole number.
         """
-        step = whole_number(0, MAX_STEP - 1)("step", step)
+        step = check_step("step", step)
         at = step % self._steps_together * self.batch_size
         found: list[int] = self._ids_from(step // self._steps_together)[at : at + self.batch_size].tolist()
         return found
@@ -141,7 +114,7 @@ class Sampler(Iterable[int]):
         at = step % self._steps_together * self.batch_size + within
         return self._ids_from(step // self._steps_together).item(at)
 
-    def grain(self, worker_count: int = 1) -> GrainSampler:
+    def grain(self, worker_count: int = 1) -> "GrainSampler":
         """Return a sampler for Grain: elements are ``grain.python.RecordMetadata`` with index, record_key and rng.
 
         Args:
@@ -204,59 +177,57 @@ class Batches(Iterable[list[int]]):
         return self._sampler.num_steps
 
 
-def make_sampler(dataset: str, **given: Any) -> Sampler:
-    """Make the sampler of one worker; see `shardkit.sampler`."""
-    call = {name: check(name, given[name]) for name, check in _CHECKS.items()}
-    call["worker_index"] = check_worker_index(call["num_workers"], call["worker_index"])
-    blocks = _block_order(given["order"])
-    manifest = read_manifest(dataset)
-    call = {
-        "dataset": f"{manifest.root.url}@sha256:{manifest.digest}",
-        "split": manifest.split_name(call.pop("split")),
-        **call,
-        "order": given["order"],
-    }
-    return Sampler(_make_order(dataset, manifest, call, blocks), call)
+class GrainSampler:
+    """The indices of a sampler for ``grain.python.DataLoader(sampler=…)`` or ``grain.MapDataset.source(…)``.
 
+    Grain gives worker w of W the indices w, w + W, …, and its batch operation makes batches of the examples of one
+    worker. With the plain order, a batch would hold examples of W different batches. So index j * W + w is the j-th
+    example of the batches w, w + W, …, and Grain returns the batches in their order.
 
-def _block_order(found: Any) -> BlockOrder | None:
-    if isinstance(found, BlockOrder):
-        return found
-    return BlockOrder() if one_of("full", "block")("order", found) == "block" else None
+        index          0  1  2  3  4  5  6  7  8  9 …         W = 2, batches of 3
+        worker         0  1  0  1  0  1  0  1  0  1 …
+        example      0.0 1.0 0.1 1.1 0.2 1.2 2.0 3.0 …        batch.number
+    """
 
+    def __init__(self, sampler: Sampler, worker_count: int) -> None:
+        """Show a sampler to Grain; see `Sampler.grain`."""
+        try:
+            from grain.python import RecordMetadata
+        except ModuleNotFoundError as error:
+            if error.name not in {"grain", "grain.python"}:
+                raise
+            msg = "Sampler.grain() needs grain, which is not installed: pip install grain"
+            raise MissingExtraError(msg) from None
+        steps = sampler.num_steps
+        if steps is not None and steps % worker_count:
+            below = steps // worker_count * worker_count
+            nearest = f"{below} or {below + worker_count}" if below else str(worker_count)
+            msg = f"num_steps {steps} cannot be divided evenly among worker_count={worker_count}; use {nearest}"
+            raise CallError(msg)
+        self._sampler, self._worker_count, self._metadata = sampler, worker_count, RecordMetadata
 
-def _make_order(dataset: str, manifest: Manifest, call: Mapping[str, Any], blocks: BlockOrder | None) -> Order:
-    sampling, seed, global_batch_size = call["sampling"], call["seed"], call["global_batch_size"]
-    has_class = manifest.features.get(LABEL) == CLASS_LABEL
-    if sampling != "natural" and not has_class:
-        raise no_class_to_sample()
-    if sampling != "natural" and blocks is not None:
-        raise sampling_in_blocks()
-    counts = [shard.num_examples for shard in manifest.split(call["split"]).shards]
-    examples = None
-    # The order of all examples follows from the manifest, and no index is read.
-    if call["where"] is not None or sampling != "natural":
-        examples = Examples(dataset, call["split"], call["where"], columns=["label"])
-        counts = examples.shard_counts
-    num_examples = sum(counts)
-    if not num_examples:
-        if call["where"] is None:
-            msg = f"{manifest.root.url}: split {call['split']!r} has no examples"
-            raise DataError(msg)
-        msg = f"where={call['where']!r} is met by none of the examples of the split"
-        raise CallError(msg)
-    order: Order
-    if examples is not None and sampling != "natural":
-        labels = examples.index["label"].fill_null(-1).to_numpy()
-        order = SampledOrder(sampling_by_name(labels, manifest.classes, sampling, seed), seed)
-    elif blocks is not None:
-        check_blocks(global_batch_size, blocks)
-        starts = np.concatenate(([0], np.cumsum([count for count in counts if count]))).astype(np.int64)
-        order = BlockwiseOrder(blocks.layout(starts), seed, global_batch_size)
-    else:
-        order = FullOrder(num_examples, seed)
-    source = "the split has" if call["where"] is None else "the part of the split that is selected has"
-    if order.num_examples < num_examples:
-        source = "the classes that sampling draws have"
-    check_enough(order.num_examples, global_batch_size, source=source)
-    return order
+    def __len__(self) -> int:
+        steps = self._sampler.num_steps
+        return sys.maxsize if steps is None else steps * self._sampler.batch_size
+
+    def __getitem__(self, index: int) -> Any:
+        """Return the metadata of the record at an index.
+
+        Its generator depends on the seed and the position in training alone, not on the number of workers.
+        """
+        if not 0 <= index < len(self):
+            msg = f"there are {len(self):,} indices; found {index}"
+            raise IndexError(msg)
+        size = self._sampler.batch_size
+        of_worker, worker = divmod(index, self._worker_count)
+        batch, within = divmod(of_worker, size)
+        steps = batch * self._worker_count + worker
+        position = (
+            self._sampler.start_step + steps
+        ) * self._sampler.layout.global_batch_size + self._sampler.layout.slots[within]
+        generator = np.random.Generator(np.random.Philox(key=[self._sampler.seed, position]))
+        return self._metadata(index=index, record_key=self._sampler[steps * size + within], rng=generator)
+
+    def __repr__(self) -> str:
+        """Return what determines the indices: Grain compares it with that of a checkpoint."""
+        return f"{self._sampler!r}.grain(worker_count={self._worker_count})"

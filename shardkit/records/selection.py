@@ -1,4 +1,4 @@
-"""Choose examples for people to look at: always the same ones of a dataset, as if drawn at random."""
+"""Choose examples for people to look at: one by its key, or a few as if drawn at random but always the same ones."""
 
 import difflib
 
@@ -7,6 +7,7 @@ import numpy as np
 from shardkit.dataset.features import LABEL, label_feature
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.errors import CallError, UnknownNameError
+from shardkit.records.example import Example
 from shardkit.records.sequence import Examples
 
 _CLASSES_SHOWN = 5  # in a message
@@ -74,3 +75,26 @@ def _choose(examples: Examples, num_examples: int) -> Examples:
     hashes = examples.index[_KEY_HASH].to_numpy()
     smallest = np.argsort(hashes, kind="stable")[:num_examples]
     return examples.select(smallest)
+
+
+def find_example(dataset: str, key: str, split: str | None = None) -> tuple[Example, str]:
+    """Return the example with a key, and its split.
+
+    Args:
+        dataset: The dataset's folder.
+        key: The key.
+        split: Name of the split; None to search all.
+
+    Raises:
+        UnknownNameError: There is none; the message suggests similar keys.
+    """
+    manifest = read_manifest(dataset)
+    searched = [Examples(dataset, name) for name in ([split] if split is not None else manifest.splits)]
+    for examples in searched:
+        if examples.has_key(key):
+            return examples[key], examples.split
+    close = [similar for examples in searched for similar in examples.similar_keys(key)]
+    hint = f"; did you mean {' or '.join(map(repr, close[:3]))}?" if close else ""
+    where = f" in the split {split!r}" if split is not None else ""
+    msg = f"{manifest.root.url}: there is no example with the key {key!r}{where}{hint}"
+    raise UnknownNameError(msg)

@@ -23,13 +23,13 @@ from shardkit.dataset.conditions import Condition
 from shardkit.dataset.index import SCHEMA
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.pinning import pinned
-from shardkit.dataset.readopting import made_again
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import CallError, ManifestError, RecordError, ShardkitError, UnknownNameError
-from shardkit.records.example import Example, Schema
+from shardkit.records.example import Example, example_figure
+from shardkit.records.html import figures
 from shardkit.records.key_lookup import KeyLookup, similar_keys
-from shardkit.records.reading import named_errors
+from shardkit.records.record import Schema, damaged, named_errors
 from shardkit.records.runs import LOCAL, REMOTE, runs
 from shardkit.storage import OpenFiles
 from shardkit.storage.open_files import MAX_OPEN_FILES
@@ -161,9 +161,7 @@ class Examples(Sequence[Example]):
         return self._is_chosen(self._lookup.row(key))
 
     def _repr_html_(self) -> str:
-        from shardkit.records.html import examples_html
-
-        return examples_html(self)
+        return figures(repr(self), len(self), lambda number: example_figure(self[number]))
 
     def __repr__(self) -> str:
         url, classes = self._schema.dataset, len(self.class_names)
@@ -265,9 +263,7 @@ class Examples(Sequence[Example]):
         try:
             data = unframe(block, length, start)
         except RecordError as error:
-            where = f"{self._schema.dataset}/{path}, record {record} ({self._table['key'][row].as_py()})"
-            msg = f"{where}: {error}; restore the shard or {made_again(self.manifest.root)}"
-            raise RecordError(msg) from None
+            raise damaged(self.manifest.root, path, record, self._table["key"][row].as_py(), error) from None
         key = self._table["key"][row].as_py() if self._schema.stored_as else None
         return Example(data, self._schema, path, record, offset, key)
 

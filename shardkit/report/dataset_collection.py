@@ -17,9 +17,7 @@ from shardkit.errors import DataError
 from shardkit.naming import printable
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
-from shardkit.records.drawing import annotations_of, draw
-from shardkit.records.example import Example
-from shardkit.records.reading import read_example
+from shardkit.records.example import Example, read_example
 from shardkit.report.collection import (
     HEADER_BYTES,
     Batch,
@@ -120,7 +118,7 @@ class DatasetCollection:
         def picture(row: _Row) -> Picture:
             try:
                 found = read_example(self._manifest, row.shard, row.record, row.offset, row.length, row.key)
-                drawn = draw(found.image(), annotations_of(found), side)
+                drawn = found.drawn(side)
             except DataError as error:
                 return Picture(row.key, row.split, "", (row.width, row.height), None, str(error))
             return Picture(row.key, row.split, _labels_text(found), (row.width, row.height), drawn)

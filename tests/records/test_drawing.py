@@ -4,7 +4,7 @@ from PIL import Image
 
 import shardkit
 from shardkit.records.contact_sheet import TILE, Tile, contact_sheet, tile_of
-from shardkit.records.drawing import annotations_of, class_colour, draw
+from shardkit.records.drawing import class_colour
 from shardkit.records.selection import open_chosen
 
 from ..cli.calling import SAMPLE_DATA, convert
@@ -14,21 +14,21 @@ def test_a_box_is_drawn_at_its_corners_in_the_colour_of_its_class(sample):
     example = shardkit.open(sample("coco"), "train")["train2017/train_14.jpg"]
     [(ymin, xmin, ymax, xmax)], [label] = example.boxes.tolist(), example.labels
     plain = np.asarray(example.image().convert("RGB"), int)
-    drawn = np.asarray(draw(example.image(), annotations_of(example), max(plain.shape)), int)
+    drawn = np.asarray(example.drawn(max(plain.shape)), int)
     assert drawn.shape == plain.shape
     height, width = plain.shape[:2]
     middle = int((ymin + ymax) / 2 * height), int((xmin + xmax) / 2 * width)
     for y, x in [(middle[0], int(xmin * width) + 1), (middle[0], int(xmax * width) - 2)]:
         assert tuple(drawn[y, x]) == class_colour(label)
     np.testing.assert_array_equal(drawn[middle], plain[middle])
-    assert annotations_of(example).colours == {example.label_names[0]: class_colour(label)}
+    assert example.annotations().colours == {example.label_names[0]: class_colour(label)}
 
 
 def test_a_mask_is_drawn_over_its_pixels_and_not_over_the_background(sample):
     example = shardkit.open(sample("masks"), "train")["train/images/006.jpg"]
     mask = example.mask()
     plain = np.asarray(example.image().convert("RGB"), int)
-    drawn = np.asarray(draw(example.image(), annotations_of(example), max(plain.shape)), int)
+    drawn = np.asarray(example.drawn(max(plain.shape)), int)
     background = (mask == 0) | (mask == 255)
     np.testing.assert_array_equal(drawn[background], plain[background])
     colour = np.array(class_colour(2))
@@ -38,12 +38,10 @@ def test_a_mask_is_drawn_over_its_pixels_and_not_over_the_background(sample):
 
 
 def test_small_pictures_are_enlarged_and_large_ones_reduced(sample):
-    sizes = [
-        draw(example.image(), annotations_of(example), TILE).size for example in shardkit.open(sample("masks"), "train")
-    ]
+    sizes = [example.drawn(TILE).size for example in shardkit.open(sample("masks"), "train")]
     assert all(TILE / 2 < max(size) <= TILE for size in sizes)
     example = shardkit.open(sample("shapes"), "train")[0]
-    assert max(draw(example.image(), annotations_of(example), 40).size) == 40
+    assert max(example.drawn(40).size) == 40
 
 
 @pytest.mark.parametrize("num_tiles", [1, 2, 7, 36])
