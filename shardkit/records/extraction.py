@@ -25,7 +25,7 @@ import numpy as np
 from shardkit.dataset import extracted_table as table
 from shardkit.dataset import features as names
 from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.dataset.pinning import refuse_pinned
+from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError
 from shardkit.naming import printable, split_of_folder
 from shardkit.records.example import Example

@@ -8,7 +8,7 @@ from typing import Any
 from shardkit import images
 from shardkit.dataset.features import IMAGE, Feature
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.readopting import made_again
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.stored_names import StoredAs, with_own_names
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import DataError, RecordError

@@ -22,7 +22,7 @@ from shardkit.arguments.checks import optional, text
 from shardkit.dataset.conditions import Condition
 from shardkit.dataset.index import SCHEMA
 from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.dataset.pinning import pinned
+from shardkit.dataset.manifest.pinning import pinned
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
 from shardkit.errors import CallError, ManifestError, RecordError, ShardkitError, UnknownNameError

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from shardkit.dataset.manifest import Manifest, Shard
-from shardkit.dataset.readopting import made_again
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.rejected_list import read_rejected
 from shardkit.dataset.shard_indexes import parse_columns, read_columns, read_indexes
 from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES

@@ -1,4 +1,4 @@
-"""Split the text of a condition into tokens, and quote it in errors; `conditions` has the syntax."""
+"""Split the text of a condition into tokens, and quote it in errors; the package describes the syntax."""
 
 import re
 from typing import NamedTuple

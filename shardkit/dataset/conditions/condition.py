@@ -1,23 +1,10 @@
-"""Conditions on the columns of one example, written as text: ``label_name in ('cat', 'dog') and height >= 64``.
-
-A condition is evaluated for each row separately, so every worker selects the same examples whatever shards it reads.
-To keep that so, the syntax is small, without functions and subqueries, and no SQL engine evaluates it.
-
-    condition:   condition or condition | condition and condition | not condition | (condition) | comparison
-    comparison:  value (= | == | != | <> | < | <= | > | >=) value
-                 value [not] in (literal, ...) | literal [not] in column     the second: a column of lists
-                 value [not] between value and value | value [not] like 'a%_z' | column is [not] null
-    value:       column | number | 'text' | true | false | value (+ | - | * | /) value | -value | (value)
-
-Keywords are not case-sensitive. As in SQL, a comparison with a missing value (null) is neither true nor false, and an
-example is selected only if its condition is true.
-"""
+"""A parsed condition, and the columns of the index that it may name; the package describes the syntax."""
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.dataset.condition_parser import MAX_INTEGER, Parser
-from shardkit.dataset.condition_tokens import quoted
+from shardkit.dataset.conditions.parser import MAX_INTEGER, Parser
+from shardkit.dataset.conditions.tokens import quoted
 from shardkit.errors import CallError
 
 # Columns of the index that a condition may name.

@@ -9,16 +9,13 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING
 
 from shardkit import naming
 from shardkit.dataset import features as names
 from shardkit.dataset.features import Feature
-from shardkit.dataset.manifest_parts import Balance, Generation, Rejected, Shard, Split
+from shardkit.dataset.manifest.model import Manifest
+from shardkit.dataset.manifest.parts import Balance, Generation, Rejected, Shard, Split
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
-
-if TYPE_CHECKING:
-    from shardkit.dataset.manifest import Manifest
 
 _MAX_VALUES = 1 << 20  # of a feature with a fixed shape
 _DTYPES = {"image": {"bytes"}, "mask": {"bytes"}, "text": {"bytes"}, "bbox": {"float32"}, "class_label": {"int64"}}
@@ -28,7 +25,7 @@ _NULL_OR_TEXTS = {"group_by", "size", "subsampling"}
 _ROUNDING = 1e-5  # of bytes_spread, which is stored with six digits
 
 
-def manifest_problem(manifest: "Manifest") -> str | None:
+def manifest_problem(manifest: Manifest) -> str | None:
     """Return the first contradiction in a manifest, with the name of the field; None if there is none.
 
     Args:
@@ -37,7 +34,7 @@ def manifest_problem(manifest: "Manifest") -> str | None:
     return next(_problems(manifest), None)
 
 
-def _problems(manifest: "Manifest") -> Iterator[str]:
+def _problems(manifest: Manifest) -> Iterator[str]:
     if manifest.records_root is not None and not manifest.is_adopted:
         yield f"records_root is for adopted TFRecords, and source.layout is {manifest.source.layout!r}"
     yield from _feature_problems(manifest)
@@ -63,7 +60,7 @@ def _problems(manifest: "Manifest") -> Iterator[str]:
     yield from _path_problems(manifest)
 
 
-def _feature_problems(manifest: "Manifest") -> Iterator[str]:
+def _feature_problems(manifest: Manifest) -> Iterator[str]:
     for name, always in names.ALWAYS.items():
         if manifest.features.get(name) != always:
             yield f"features.{name} is not that of an image dataset"
@@ -87,7 +84,7 @@ def _fits_shape(name: str, feature: Feature, features: Mapping[str, Feature]) ->
     return None not in feature.shape[1:]
 
 
-def _split_problems(manifest: "Manifest", split: Split) -> Iterator[str]:
+def _split_problems(manifest: Manifest, split: Split) -> Iterator[str]:
     if not split.shards:
         yield ".shards is empty"
     sums = {
@@ -121,7 +118,7 @@ def _sum(what: str, said: float, found: float) -> str:
     return f"{what} is {said}, its parts make {found}"
 
 
-def _generation_problems(manifest: "Manifest") -> Iterator[str]:
+def _generation_problems(manifest: Manifest) -> Iterator[str]:
     listed: dict[str, dict[str, list[Shard]]] = {}  # by folder and split
     for name, shard in manifest.shards() if manifest.generations else ():
         listed.setdefault(_folder(shard.path), {}).setdefault(name, []).append(shard)
@@ -165,7 +162,7 @@ def _folder(path: str) -> str:
     return path.rpartition("/")[0]
 
 
-def _path_problems(manifest: "Manifest") -> Iterator[str]:
+def _path_problems(manifest: Manifest) -> Iterator[str]:
     """Yield the paths that no conversion, append or adoption gives a file, and those that occur twice."""
     folders = {one.folder or "" for one in manifest.history}
     for name, split in manifest.splits.items():
@@ -193,7 +190,7 @@ def _own_paths(name: str, split: Split, folders: AbstractSet[str]) -> Iterator[s
                 yield f"{where}.{what} is {path!r}; the file at this place is {expected!r}"
 
 
-def _adopted_paths(manifest: "Manifest", name: str) -> Iterator[str]:
+def _adopted_paths(manifest: Manifest, name: str) -> Iterator[str]:
     for number, shard in enumerate(manifest.splits[name].shards):
         if not shard.index.path.startswith(f"{naming.INDEXES}/"):
             where = f"splits.{name}.shards.{number}.index.path"

@@ -1,4 +1,4 @@
-"""Parse a condition into a function that evaluates it on a table; `conditions` has the syntax."""
+"""Parse a condition into a function that evaluates it on a table; the package describes the syntax."""
 
 import re
 from collections.abc import Callable, Sequence
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from shardkit.dataset.condition_tokens import Token, quoted, tokenize, unreadable_condition
+from shardkit.dataset.conditions.tokens import Token, quoted, tokenize, unreadable_condition
 from shardkit.dataset.features import LABEL
 from shardkit.errors import CallError
 
