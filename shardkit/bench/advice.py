@@ -5,7 +5,7 @@ import statistics
 from dataclasses import dataclass
 from typing import Literal
 
-from shardkit.bench.host import Host
+from shardkit.host import Host
 from shardkit.bench.measurements import Measurement, round_ratios
 from shardkit.bench.trials import Kind
 

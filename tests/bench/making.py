@@ -1,6 +1,6 @@
 """Measurements with the figures that a test needs."""
 
-from shardkit.bench.host import Host
+from shardkit.host import Host
 from shardkit.bench.measurements import Measurement, Slice
 
 HOST = Host(cores=4, memory_bytes=16 << 30)
