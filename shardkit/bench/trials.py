@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from shardkit.bench.dataset_part import DatasetPart
-from shardkit.host import Host
 from shardkit.bench.sample import Sample
 from shardkit.bench.settings import BenchSettings
+from shardkit.host import Host
 from shardkit.order.blocks import LANES
 
 LOWER_QUALITY = 85  # Pillow's scale; files of about half the size of the converter's default, 95
