@@ -21,7 +21,7 @@ from shardkit.adoption.scan_files import RecordsFile, read_scan
 from shardkit.adoption.scanning import Scan
 from shardkit.dataset.index import SCHEMA, ShardSummary, indexed_labels, key_hashes, serialize_index
 from shardkit.dataset.manifest import ADOPTED, Balance, Index, Rejected, Shard, Source, Split, seal_manifest
-from shardkit.dataset.readopting import ADOPT
+from shardkit.dataset.manifest.readopting import ADOPT
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.storage.folder import remove_temporaries
