@@ -77,7 +77,7 @@ _ROWS = (
         "extracted",
         (EXTRACTED_LAYOUT,),
         "What `shardkit extract` writes: `examples.jsonl` with `classes.txt` and `extracted.json`; keys, splits and "
-        "all features; see [Back to folders](../examples/README.md#back-to-folders)",
+        "all features; see [Back to folders](../records/README.md#back-to-folders)",
         open="tables.extracted:open_extracted",
         recognise="tables.extracted:is_extracted",
     ),
