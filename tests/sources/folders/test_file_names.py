@@ -9,9 +9,7 @@ from shardkit.errors import CallError
 from shardkit.sources.folders.file_names import open_file_names
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
-
-from ..table_reading import listed
+from shardkit.testing import listed, write_tree
 
 NAME = r"^([a-z]+)_\d+"
 
@@ -26,7 +24,7 @@ def tree(tmp_path, *paths):
 
 def rows(source, batch_rows=1000):
     """(key, split, label or reason) of all rows, sorted."""
-    found = listed(source, batch_rows).to_pylist()
+    found = listed(source, batch_rows).table.to_pylist()
     assert all((row["label_name"] is None) == (row["reason"] is not None) for row in found)
     return sorted((row["key"], row["split"], row["reason"] or row["label_name"]) for row in found)
 
@@ -120,7 +118,7 @@ def test_labels_in_the_names_of_a_tree(tmp_path, name):
 
 def test_groups_in_names_are_listed(tmp_path):
     root = tree(tmp_path, "cat_p7_1.jpg", "cat_1.jpg", "x.jpg")
-    found = listed(opened(root, r"^([a-z]+)_(?:p(?P<group>\d+)_)?\d")).to_pylist()
+    found = listed(opened(root, r"^([a-z]+)_(?:p(?P<group>\d+)_)?\d")).table.to_pylist()
     assert [(row["key"], row["label_name"], row["group"]) for row in found] == [
         ("cat_1.jpg", "cat", None),
         ("cat_p7_1.jpg", "cat", "7"),

@@ -4,9 +4,7 @@ from shardkit.errors import DataError
 from shardkit.sources.folders.masks import is_masks, open_masks
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
-
-from ..table_reading import listed
+from shardkit.testing import listed, write_tree
 
 
 def opened(root, excluded=None):
@@ -19,7 +17,7 @@ def tree(tmp_path, *paths):
 
 def rows(source, batch_rows=1000):
     """(key, split, mask or reason) of all rows, sorted."""
-    found = listed(source, batch_rows).to_pylist()
+    found = listed(source, batch_rows).table.to_pylist()
     assert all(row["label_name"] is None for row in found)
     assert all((row["mask_path"] is None) == (row["reason"] is not None) for row in found)
     return sorted((row["key"], row["split"], row["reason"] or row["mask_path"]) for row in found)

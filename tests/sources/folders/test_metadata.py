@@ -9,9 +9,9 @@ from shardkit.sources.folders.metadata import has_metadata, open_metadata
 from shardkit.sources.listing import UNMEASURED
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
+from shardkit.testing import listed, write_tree
 
-from ..table_reading import listed, write_parquet
+from ..table_reading import write_parquet
 
 
 def tree(root, files):
@@ -140,7 +140,7 @@ TREES = {
 def summary(source):
     return [
         (row["key"], row["split"], row["reason"] or row["label_name"], row["source_bytes"])
-        for row in listed(source).to_pylist()
+        for row in listed(source).table.to_pylist()
     ]
 
 
@@ -162,7 +162,7 @@ def test_the_output_inside_the_source_is_left_out(tmp_path):
 
 def test_messages_name_the_table_and_the_line(tmp_path):
     source = metadata(tree(tmp_path, {"train/metadata.jsonl": [A, B], "train/b.png": 1, "train/c.png": 1, "d.png": 1}))
-    assert [row["message"] for row in listed(source).to_pylist()] == [
+    assert [row["message"] for row in listed(source).table.to_pylist()] == [
         "train/metadata.jsonl, line 1: the image that it names is not there; correct the name or add the image",
         None,
         "train/metadata.jsonl does not name it; add a record for it, or move it away",
@@ -216,7 +216,8 @@ def test_parquet_metadata_may_differ_in_the_order_of_columns(tmp_path):
         table = pa.table({"file_name": ["a.png"], "label": [1], "age": [7]}).select(order)
         table = table.replace_schema_metadata({b"huggingface": json.dumps(names).encode()})
         write_parquet(root / split, table, "metadata.parquet")
-    assert [(row["key"], row["label_name"], row["feature:age"]) for row in listed(metadata(root)).to_pylist()] == [
+    rows = listed(metadata(root)).rows
+    assert [(row["key"], row["label_name"], row["feature:age"]) for row in rows] == [
         ("test/a.png", "dog", 7),
         ("train/a.png", "dog", 7),
     ]
@@ -275,7 +276,7 @@ def test_batches_are_the_same_on_every_call_and_after_the_trip_to_a_worker(batch
     files = {"metadata.csv": CSV, "a.png": 1, "b.png": 1} | {f"{i}.png": 1 for i in range(5)}
     source = metadata(tree(tmp_path, files))
     there = pickle.loads(pickle.dumps(source))  # noqa: S301 - our own
-    assert listed(source, batch_rows) == listed(there, batch_rows) == listed(source)
+    assert listed(source, batch_rows).table == listed(there, batch_rows).table == listed(source).table
 
 
 def test_the_source_says_how_it_was_read(tmp_path):

@@ -8,9 +8,9 @@ from shardkit.errors import MachineError
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.layout import open_table
 from shardkit.storage import LocalFolder, open_folder
-from shardkit.testing import write_tree
+from shardkit.testing import opened, write_tree
 
-from ..table_reading import opened, rows, write
+from ..table_reading import rows, write
 
 
 def table(tmp_path, names, files, **options):
