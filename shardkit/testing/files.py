@@ -1,17 +1,17 @@
 """Write small images, folders and archives, and read folders back."""
 
-import hashlib
 import io
 import json
 import tarfile
 import zipfile
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from shardkit.storage import Folder
+from shardkit.hashing import sha256_hex
+from shardkit.storage import Folder, open_folder
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -87,6 +87,21 @@ def write_archive(path: Path, files: Mapping[str, Content] | Iterable[str]) -> P
     return path
 
 
+def upload(url: str, files: Mapping[str, Content] | Iterable[str] | Path) -> Folder:
+    """Write files below a folder of any storage and return the folder.
+
+    Args:
+        url: The folder: s3://, gs:// or local.
+        files: As for `write_tree`; or a local folder, all files of which are copied.
+    """
+    folder = open_folder(url)
+    contents = files_of(files) if isinstance(files, Path) else _with_contents(files)
+    for path, content in contents.items():
+        with folder.atomic_write(path) as file:
+            file.write(_as_bytes(content))
+    return folder
+
+
 def _with_contents(files: Mapping[str, Content] | Iterable[str]) -> Mapping[str, Content]:
     return files if isinstance(files, Mapping) else dict.fromkeys(files, b"content")
 
@@ -103,24 +118,26 @@ def write_class_folders(root: Path, counts: Mapping[str, int], **picture_options
     return write_tree(root, {name: picture(seed, **picture_options) for seed, name in enumerate(names)})
 
 
-def files_of(folder: Folder, path: str = "") -> dict[str, bytes]:
-    """Return the bytes of every file below a folder, by path."""
-    found = {}
+def files_of(folder: Folder | Path | str) -> dict[str, bytes]:
+    """Return the bytes of every file below a folder, local or in an object store, by path."""
+    opened = folder if isinstance(folder, Folder) else open_folder(str(folder))
+    return dict(_files_below(opened, ""))
+
+
+def _files_below(folder: Folder, path: str) -> Iterator[tuple[str, bytes]]:
     for entry in folder.scan(path):
         below = f"{path}/{entry.name}" if path else entry.name
-        found.update(files_of(folder, below) if entry.is_folder else {below: folder.read(below)})
-    return found
+        if entry.is_folder:
+            yield from _files_below(folder, below)
+        else:
+            yield below, folder.read(below)
 
 
-def digests_of(folder: Path | str, *, but: Collection[str] = ("run-log.jsonl",)) -> dict[str, str]:
-    """Return the sha256 of every file below a local folder, by path.
-
-    Two conversions of the same source give equal ones.
+def digests_of(folder: Folder | Path | str, *, but: Collection[str] = ("run-log.jsonl",)) -> dict[str, str]:
+    """Return the sha256 of every file below a folder, by path: equal for two conversions of the same source.
 
     Args:
-        folder: The folder.
+        folder: The folder, local or in an object store.
         but: Paths that are left out; by default the log, which tells times.
     """
-    paths = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-    found = {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-    return {path: digest for path, digest in found.items() if path not in but}
+    return {path: sha256_hex(data) for path, data in files_of(folder).items() if path not in but}

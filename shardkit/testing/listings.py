@@ -73,7 +73,8 @@ class Listed:
 
 
 def _label(row: dict[str, Any]) -> Any:
-    return row.get("mask_path") or row.get("label_names") or row.get("target") or row["label_name"]
+    others = (row[name] for name in ("mask_path", "label_names", "target") if row.get(name) is not None)
+    return next(others, row["label_name"])
 
 
 def opened(path: _Path, /, *, output: _Path | None = None, work: _Path | None = None, **options: Any) -> Source:

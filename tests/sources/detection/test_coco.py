@@ -16,7 +16,7 @@ from shardkit.sources.detection.coco.layout import is_coco
 from shardkit.sources.detection.image_paths import split_of
 from shardkit.sources.json_stream import array_items
 from shardkit.storage import open_folder
-from shardkit.testing import listed, opened, read_source, write_tree
+from shardkit.testing import listed, opened, read_source, upload, write_tree
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 CATEGORIES = [{"id": 7, "name": "dog"}, {"id": 2, "name": "cat"}]
@@ -468,11 +468,8 @@ def test_the_samples_are_what_their_script_makes():
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):
-    folder = open_folder(f"{s3_bucket}/source")
     files = {"annotations/instances_train.json": document(), "train/a.jpg": b"x", "train/b.jpg": b"x"}
-    for path, data in files.items():
-        with folder.atomic_write(path) as file:
-            file.write(data)
+    folder = upload(f"{s3_bucket}/source", files)
     for url in (folder.url, f"{folder.url}/annotations/instances_train.json"):
         rows = read_source(url).rows
         assert [(row["key"], row["reason"]) for row in rows] == [("train/a.jpg", None), ("train/b.jpg", "no_label")]

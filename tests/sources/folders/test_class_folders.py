@@ -3,8 +3,7 @@ import os
 import pytest
 
 from shardkit.errors import DataError, MachineError
-from shardkit.storage import open_folder
-from shardkit.testing import listed, opened, read_source, write_tree
+from shardkit.testing import listed, opened, read_source, upload, write_tree
 
 
 def read(root, excluded=None):
@@ -298,10 +297,10 @@ def test_a_source_survives_the_trip_to_a_worker(tmp_path):
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):
-    folder = open_folder(f"{s3_bucket}/source")
-    for path in ["train/cat/1.jpg", "train/cat/deep/2.jpg", "test/\u732b/3 .png", "train/4.jpg", "train/cat/.5.jpg"]:
-        with folder.atomic_write(path) as file:
-            file.write(b"x")
+    upload(
+        f"{s3_bucket}/source",
+        ["train/cat/1.jpg", "train/cat/deep/2.jpg", "test/\u732b/3 .png", "train/4.jpg", "train/cat/.5.jpg"],
+    )
     source = opened(f"{s3_bucket}/source", output=f"{s3_bucket}/source/train/out")
     assert source.with_splits
     assert source.excluded == "train/out"

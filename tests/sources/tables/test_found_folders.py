@@ -12,8 +12,7 @@ from shardkit.errors import CallError
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
 from shardkit.sources.tables.layout import open_table, open_table_in
-from shardkit.storage import open_folder
-from shardkit.testing import listed, opened, read_source, write_tree
+from shardkit.testing import listed, opened, read_source, upload, write_tree
 
 from ..table_reading import write
 
@@ -209,10 +208,9 @@ def test_a_local_replacement_starts_at_the_working_directory(tmp_path, monkeypat
 
 
 def test_folders_near_a_table_in_a_bucket_are_searched_the_same(s3_bucket):
-    folder = open_folder(f"{s3_bucket}/comp")
-    for path, data in {"labels/train.csv": b"id,label\n0,x\n1,y\n", "images/0.jpg": b"0", "images/1.png": b"1"}.items():
-        with folder.atomic_write(path) as file:
-            file.write(data)
+    upload(
+        f"{s3_bucket}/comp", {"labels/train.csv": b"id,label\n0,x\n1,y\n", "images/0.jpg": b"0", "images/1.png": b"1"}
+    )
     source = open_table(f"{s3_bucket}/comp/labels/train.csv", SourceOptions())
     assert source.folder.url == f"{s3_bucket}/comp"
     assert listed(source).table["key"].to_pylist() == ["images/0.jpg", "images/1.png"]
