@@ -57,8 +57,7 @@ class ShardName:
 
     def __post_init__(self) -> None:
         if not 0 <= self.shard_index < self.num_shards:
-            msg = f"shard_index must be in [0, {self.num_shards}), found {self.shard_index}"
-            raise CallError(msg)
+            raise CallError(f"shard_index must be in [0, {self.num_shards}), found {self.shard_index}")
 
     @property
     def stem(self) -> str:
@@ -87,8 +86,7 @@ class ShardName:
             name = cls(match["split"], int(match["index"]), int(match["of"]))
             if name.records == file_name:  # no superfluous zeros
                 return name
-        msg = f"{file_name!r} is not a shard's name such as 'train-00003-of-00064.tfrecord'"
-        raise ManifestError(msg)
+        raise ManifestError(f"{file_name!r} is not a shard's name such as 'train-00003-of-00064.tfrecord'")
 
 
 def generation_folder(number: int) -> str:

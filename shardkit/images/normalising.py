@@ -2,11 +2,11 @@
 
 import io
 import math
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from shardkit.images.boxes import upright_size
+from shardkit.images.gps import webp_chunks
 from shardkit.images.info import ImageInfo
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.images.pillow import decoding, open_image
@@ -19,7 +19,6 @@ from shardkit.images.stored.stripping import strip_jpeg, strip_png
 if TYPE_CHECKING:
     from PIL.Image import Image
 
-_RIFF_CHUNK = struct.Struct("<4sI")  # type, length of the payload
 _CONVERTED = {
     "1": "L",
     "CMYK": "RGB",
@@ -189,13 +188,7 @@ def transpose(image: "Image", orientation: int) -> "Image":
 
 def _is_lossy_webp(data: bytes) -> bool:
     """Return whether a still WebP has a lossy frame ("VP8 ") and not a lossless one ("VP8L")."""
-    position = 12  # RIFF, size, WEBP
-    while position + 8 <= len(data):
-        kind, length = _RIFF_CHUNK.unpack_from(data, position)
-        if kind == b"VP8 ":
-            return True
-        position += 8 + length + length % 2
-    return False
+    return any(kind == b"VP8 " for kind, _ in webp_chunks(data))
 
 
 def _encode(image: "Image", kind: str, form: StoredForm) -> bytes:
