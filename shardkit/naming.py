@@ -3,7 +3,7 @@
 import json
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -188,6 +188,12 @@ def counted(number: int, noun: str) -> str:
     """Return a number with its noun: ``1 shard``, ``2 shards``, ``1,024 classes``."""
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{number:,} {noun if number == 1 else plural}"
+
+
+def first_of(texts: Sequence[str], most: int, *, more: str = "more") -> str:
+    """Return texts for a message, or the first ones and how many others there are: ``a, b and 1,024 more``."""
+    others = f" and {len(texts) - most:,} {more}" if len(texts) > most else ""
+    return ", ".join(texts[:most]) + others
 
 
 def printable(name: str) -> str:

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shardkit.errors import CallError
-from shardkit.images.info import BadImage, ImageInfo, MaskInfo
+from shardkit.images.info import FIRST_TRANSPOSED, BadImage, ImageInfo, MaskInfo
 from shardkit.images.inspection import inspect
-from shardkit.images.normalising import FIRST_TRANSPOSED, transpose
+from shardkit.images.normalising import transpose
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import check_png_stream, without_large_texts
 from shardkit.images.stored.options import StoredForm

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from shardkit.images.boxes import upright_size
 from shardkit.images.gps import webp_chunks
-from shardkit.images.info import ImageInfo
+from shardkit.images.info import FIRST_TRANSPOSED, ImageInfo
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.images.pillow import decoding, open_image
 from shardkit.images.png import without_large_texts
@@ -31,7 +31,6 @@ _CONVERTED = {
 # An image larger than its target size by more than this factor is first reduced by a whole factor: Pillow's documented
 # compromise between speed and quality (Image.resize, reducing_gap).
 _REDUCING_GAP = 2.0
-FIRST_TRANSPOSED = 5  # orientations 5..8 swap width and height
 
 
 @dataclass(frozen=True, slots=True)
