@@ -35,9 +35,8 @@ from shardkit.sources.lists.opening_lists import is_lists, is_well_known, open_l
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
-from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, is_tfrecord_folder
+from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, is_tfrecord_folder, place_together
 from shardkit.sources.packed.tfrecord.opening import open_tfrecord
-from shardkit.sources.packed.tfrecord.several import place_together
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.sources.recognising.unmarked_folders import open_only_table, open_unmarked_folder
