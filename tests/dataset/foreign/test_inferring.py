@@ -81,7 +81,7 @@ def test_doubt_is_an_error_that_lists_the_features(
 ) -> None:
     with pytest.raises(error, match=message) as raised:
         infer_layout(sampled(records), LayoutOverrides(**overrides))
-    if "--label-type" not in message and message not in {"holds text", "classes, or a quantity"}:
+    if "label_type" not in message and message not in {"holds text", "classes, or a quantity"}:
         assert _FOUND in str(raised.value)
 
 

@@ -18,6 +18,7 @@ from shardkit.archives.member_tree import archive_root
 from shardkit.archives.zip_folder import ZipFolder
 from shardkit.images.masks import check_mask, normalise_mask
 from shardkit.images.stored.options import StoredForm
+from shardkit.sources.context import Opening
 from shardkit.sources.folders.file_names import open_file_names
 from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.folders.masks import is_masks, open_masks
@@ -25,8 +26,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.webdataset import is_webdataset, open_webdataset
 from shardkit.storage import open_folder
-
-from ..table_reading import listed
+from shardkit.testing import listed
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 CLASSES = ["circle", "square", "triangle"]
@@ -46,7 +46,7 @@ def remade(tmp_path_factory):
 def image_rows(source):
     """Split, class and bytes by key."""
     found = {}
-    for row in listed(source).to_pylist():
+    for row in listed(source).table.to_pylist():
         assert row["reason"] is None, row
         path = row.get("path") or row["key"]
         read = source.folder
@@ -61,21 +61,21 @@ def folder_of(root, name):
 
 
 def read_names(root, spool):
-    return image_rows(open_file_names(folder_of(root, "names"), None, SourceOptions(label_pattern="^([a-z]+)_")))
+    return image_rows(open_file_names(Opening(folder_of(root, "names"), SourceOptions(label_pattern="^([a-z]+)_"))))
 
 
 def read_webdataset(root, spool):
     assert is_webdataset(folder_of(root, "webdataset"))
-    return image_rows(open_webdataset(folder_of(root, "webdataset"), None, SourceOptions()))
+    return image_rows(open_webdataset(Opening(folder_of(root, "webdataset"))))
 
 
 def read_zip(root, spool):
-    return image_rows(open_class_folders(archive_root(ZipFolder(str(root / "folders.zip"))), None))
+    return image_rows(open_class_folders(Opening(archive_root(ZipFolder(str(root / "folders.zip"))))))
 
 
 def read_parquet(root, spool):
     assert is_hf_parquet(folder_of(root, "hf"))
-    return image_rows(open_hf_parquet(folder_of(root, "hf"), SourceOptions(), open_folder(str(spool))))
+    return image_rows(open_hf_parquet(Opening(folder_of(root, "hf"), work=open_folder(str(spool)))))
 
 
 READERS = [read_names, read_webdataset, read_zip, read_parquet]
@@ -143,7 +143,7 @@ def test_the_parquet_file_holds_what_pyarrow_reads(tmp_path):
 def test_masks_are_paired_and_fit_their_upright_images_with_the_numbers_that_pillow_reads():
     folder = folder_of(SAMPLES, "masks")
     assert is_masks(folder)
-    rows = listed(open_masks(folder, None, SourceOptions())).to_pylist()
+    rows = listed(open_masks(Opening(folder))).table.to_pylist()
     seen = set()
     for row in rows:
         assert row["reason"] is None, row

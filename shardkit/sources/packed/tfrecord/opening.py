@@ -1,6 +1,6 @@
 """Open TFRecord files: decide what their records mean, and where the names of their classes come from."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from shardkit.dataset.foreign.files import WHOLE_FILES, ForeignFiles
@@ -11,37 +11,25 @@ from shardkit.dataset.foreign.record_layout import LabelFeature, RecordLayout
 from shardkit.errors import DataError
 from shardkit.naming import counted, printable
 from shardkit.options.words import named
+from shardkit.sources.context import Opening
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.tfrecord.files import find_files
 from shardkit.sources.packed.tfrecord.layout import Tfrecords
-from shardkit.storage import Folder
 
 _FIRST_RECORDS = 64  # of the first file, which decide what the features mean
 _FILES_NAMED = 3
 
 
-def open_tfrecord(
-    folder: Folder,
-    excluded: str | None,
-    options: SourceOptions,
-    work: Callable[[], Folder],
-    paths: Sequence[str] = (),
-) -> Tfrecords:
+def open_tfrecord(opening: Opening) -> Tfrecords:
     """Find TFRecord files, and decide from the first records what their features mean.
-
-    Args:
-        folder: The source, or the folder that the files and folders of the source are in.
-        excluded: Path below it that is not listed; None for none.
-        options: Options of the source: features of the image and the label, the label's type, names of classes.
-        work: Returns the folder that images are unpacked into, if they have to be.
-        paths: Paths below it of the files and folders that are the source; () for the folder itself.
 
     Raises:
         CallError: Several features may be the image or the label, or the classes cannot name the numbers.
         UnknownNameError: A feature that the options name does not exist.
         DataError: There is no such file, one is something else, or the records have no image or no label.
     """
-    found, skipped = find_files(folder, excluded, paths)
+    folder, options, paths = opening.folder, opening.options, opening.paths
+    found, skipped = find_files(folder, opening.excluded, paths)
     samples = found.sample(found.files, _FIRST_RECORDS, 1)
     find_features([one for several in samples.values() for one in several])  # refuses a feature of two kinds
     sampled = [one for file in found.files[:WHOLE_FILES] for one in samples[file.path]]
@@ -54,7 +42,7 @@ def open_tfrecord(
     group = next((one.name for one in layout.columns if one.name == options.group_by and not one.is_list), None)
     is_spooled = layout.image.form != "encoded" or any(file.compression for file in found.files)
     return Tfrecords(
-        work() if is_spooled else folder,
+        opening.work_folder() if is_spooled else folder,
         folder,
         found.files,
         layout,
