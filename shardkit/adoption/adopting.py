@@ -1,33 +1,36 @@
 """Adopt TFRecord files: scan each once, decide features, keys and classes, write the indexes, then the manifest."""
 
-import dataclasses
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from shardkit.adoption.class_names import ClassNames, name_classes
+from shardkit.adoption.convert_command import convert_command
 from shardkit.adoption.dataset_folder import (
     adopted_before,
+    dataset_place,
     own_datasets,
     refuse_own,
     refuse_read_only,
-    without_unfinished,
+    unfinished,
 )
-from shardkit.adoption.files import assign_splits, check_heads, dataset_place, find_files, records_files
-from shardkit.adoption.first_records import adoptable_layout, read_if_there, read_tfds, sample_records
+from shardkit.adoption.files import assign_splits, find_files, records_files, refuse_compressed
 from shardkit.adoption.merging import merge_scans
 from shardkit.adoption.messages import Merged, found_lines, layout_lines
 from shardkit.adoption.options import AdoptOptions
 from shardkit.adoption.publishing import Adoption, publish
 from shardkit.adoption.repeating import refuse_changed, refuse_other
 from shardkit.adoption.scan_files import ScanJob, Scanner, scan_names
-from shardkit.dataset.foreign.file_names import missing_shards
+from shardkit.dataset.foreign.files import ForeignFiles
+from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
 from shardkit.dataset.foreign.record_layout import RecordLayout
-from shardkit.dataset.foreign.tfds_folder import labels_file, read_labels
 from shardkit.dataset.manifest import Manifest
-from shardkit.errors import CallError
+from shardkit.errors import CallError, DataError
 from shardkit.naming import counted, printable
+from shardkit.options.words import named
 from shardkit.storage import Folder, os_errors_as
 
+_FILES, _RECORDS = 8, 16  # files, spread over all, and records of each, from which the layout is inferred
 _LABELLED = {"class", "classes", "objects"}
 _VERSION = re.compile(r"[0-9]+\.[0-9]+\.[0-9]+")
 
@@ -52,29 +55,29 @@ def adopt_files(
         DataError: A file cannot be adopted.
         MachineError: The disk, the network or the runner failed.
     """
-    found = find_files(given)
-    own = own_datasets(found)
+    records, entries = find_files(given)
+    own = own_datasets(records, entries)
     refuse_own(own, is_elsewhere=options.into is not None)
-    found = without_unfinished(found, own)
-    root, records_root = dataset_place(found.records, options.into)
+    others = unfinished(records, [*entries], own)
+    entries = {path: entry for path, entry in entries.items() if path not in others} or entries
+    root, records_root = dataset_place(records, options.into)
     refuse_read_only(root)
     before = adopted_before(root)
     options = options.after(before)
     recorded = options.recorded(given, root)
     if before is not None and not options.overwrite:
-        refuse_other(before, recorded, found.sizes)
-    check_heads(found)
-    splits, split_line = assign_splits([*found.sizes], options.splits)
+        refuse_other(before, recorded, {path: entry.num_bytes for path, entry in entries.items()})
+    found = ForeignFiles.of(records, entries.items(), "leave it out")
+    refuse_compressed(found)
+    splits, split_line = assign_splits([*entries], options.splits)
     files = records_files(found, splits)
-    tfds = read_tfds(found.records)
-    layout = adoptable_layout(sample_records(found.records, files), options.overrides, tfds, found)
-    layout = dataclasses.replace(layout, key=options.key_feature or layout.key)
+    layout = _adoptable_layout(found, options)
     lines = layout_lines(layout, split_line)
-    say("\n".join([*lines, *(f"warning   there are only {missing}" for missing in missing_shards(found.sizes))]))
-    scanner.scan_files(ScanJob(found.records, work, layout), files)
+    say("\n".join([*lines, *(f"warning   there are only {missing}" for missing in found.missing_shards())]))
+    scanner.scan_files(ScanJob(records, work, layout), files)
     scans = scan_names(work, len(files))
-    merged = merge_scans(found.records, files, work, scans, layout, options.key_feature)
-    classes = _classes(found.records, layout, merged, options, own)
+    merged = merge_scans(records, files, work, scans, layout, options.key_feature)
+    classes = _classes(found, layout, merged, options, own)
     say("\n".join(found_lines(merged, classes, layout)))
     adoption = Adoption(
         root=root,
@@ -102,8 +105,31 @@ def _name_of(url: str) -> str:
     return parts[-1] if parts else "dataset"
 
 
+def _adoptable_layout(files: ForeignFiles, options: AdoptOptions) -> RecordLayout:
+    """Return the layout of the records, from the first ones of some files, if the reader can read them as they are.
+
+    Raises:
+        CallError: Several features may be the image or the label.
+        DataError: None is, or the records need to be converted.
+    """
+    num = len(files.files)
+    chosen = [files.files[at * num // _FILES] for at in range(_FILES)] if num > _FILES else files.files
+    samples = files.sample(chosen, _RECORDS, _RECORDS)
+    layout = files.infer_layout([one for some in samples.values() for one in some], options.overrides)
+    problem = None
+    if layout.image.form != "encoded":
+        problem = f"the image in {printable(layout.image.name)!r} is stored as pixels, not as a JPEG or PNG"
+    elif layout.label.is_text:
+        problem = f"the labels in {printable(layout.label.name)!r} are texts, not numbers"
+    if problem is not None:
+        command = convert_command(files.folder, [file.path for file in files.every])
+        msg = f"{printable(files.folder.url)}: {problem}, and records are adopted as they are; convert them: {command}"
+        raise DataError(msg)
+    return replace(layout, key=options.key_feature or layout.key)
+
+
 def _classes(
-    records: Folder, layout: RecordLayout, merged: Merged, options: AdoptOptions, own: Sequence[Manifest]
+    files: ForeignFiles, layout: RecordLayout, merged: Merged, options: AdoptOptions, own: Sequence[Manifest]
 ) -> ClassNames:
     label = layout.label
     # Files that TFDS reads have the first classes only of a dataset that grew.
@@ -111,22 +137,19 @@ def _classes(
     if label.kind == "masks":
         names = list(options.classes or of_own)
         return ClassNames(
-            names, f"{counted(len(names), 'name')} from {'--classes' if options.classes else 'the dataset'}"
+            names, f"{counted(len(names), 'name')} from {named('classes') if options.classes else 'the dataset'}"
         )
     if label.kind not in _LABELLED:
         if options.classes is not None:
             what = "the records have no labels" if label.kind == "none" else f"{printable(label.name)!r} holds numbers"
-            msg = f"--classes names classes, and {what}{' for regression' if label.kind == 'numbers' else ''}"
+            msg = f"{named('classes')} names classes, and {what}{' for regression' if label.kind == 'numbers' else ''}"
             raise CallError(msg)
         return ClassNames([], "")
-    name = labels_file(label.name)
-    raw = read_if_there(records, name)
-    in_file = None if raw is None else read_labels(raw, f"{records.url}/{name}")
-    return name_classes(
-        merged.labels,
-        lines=options.classes,
-        first_line=label.first_line,
-        tfds_names=tuple(of_own) or in_file,
-        texts=merged.found.class_texts,
-        texts_origin=f"from {printable(label.names or '')} in the records",
-    )
+    if options.classes is not None:
+        listed: LabelNames | None = lines_as_names(options.classes, label.first_line)
+    elif of_own:
+        listed = LabelNames(tuple(of_own), 0, "the dataset")
+    else:
+        listed = files.label_names(label, merged.adopted.features)
+    origin = f"from {printable(label.names or '')} in the records"
+    return name_classes(merged.labels, listed, merged.found.class_texts, origin)

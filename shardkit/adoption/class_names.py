@@ -4,9 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from shardkit.dataset.foreign.label_names import LabelNames, lines_as_names
+from shardkit.dataset.foreign.label_names import LabelNames
 from shardkit.errors import DataError
 from shardkit.naming import counted, printable
+from shardkit.options.words import named
 
 MAX_CLASSES = 1_000_000  # a number above is an id, and every class has a name and counts in the manifest
 
@@ -38,44 +39,33 @@ class ClassNames(NamedTuple):
 
 
 def name_classes(
-    labels: Labels,
-    *,
-    lines: Sequence[str] | None,
-    first_line: int,
-    tfds_names: tuple[str, ...] | None,
-    texts: Mapping[int, str],
-    texts_origin: str = "",
+    labels: Labels, listed: LabelNames | None, texts: Mapping[int, str], texts_origin: str = ""
 ) -> ClassNames:
     """Return the classes.
 
     Args:
         labels: The labels of all records.
-        lines: Lines of the user's file; None for none.
-        first_line: Number that its first line stands for.
-        tfds_names: Names in the files of a TFDS dataset; None if there are none.
+        listed: Names from a list, which count before those in the records; None if there is none.
         texts: Names that the records give to numbers; an empty one if they differ, none if they give none.
         texts_origin: Feature with these names, for messages.
 
     Raises:
-        CallError: Two lines of the user's file are equal.
         DataError: A label has no name or is no number of a class; the message names a record that has it.
     """
     if labels.highest >= MAX_CLASSES:
         msg = (
             f"{labels.where_highest} has the label {labels.highest:,}, and class numbers are below {MAX_CLASSES:,}; "
-            "name another feature with --label-feature"
+            f"name another feature with {named('label_feature')}"
         )
         raise DataError(msg)
-    if lines is not None:
-        return _listed(lines_as_names(lines, first_line), labels)
-    if tfds_names:
-        return _listed(LabelNames(tfds_names, 0, "TFDS's labels file"), labels)
+    if listed is not None:
+        return _listed(listed, labels)
     numbers = range(labels.highest + 1)
     if not all(texts.values()):
         return ClassNames([str(number) for number in numbers], "numbers, because the records name some in several ways")
     if texts:
         return ClassNames(_different({number: texts.get(number, str(number)) for number in numbers}), texts_origin)
-    return ClassNames([str(number) for number in numbers], "numbers; --classes FILE names them")
+    return ClassNames([str(number) for number in numbers], f"numbers; {named('classes')} names them")
 
 
 def _listed(listed: LabelNames, labels: Labels) -> ClassNames:

@@ -1,15 +1,44 @@
-"""Check the folder that an adoption is written into, and the datasets that its files belong to already."""
+"""Find and check the folder that an adoption is written into, and the datasets that its files belong to already."""
 
 import os
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from shardkit import naming
-from shardkit.adoption.files import Found
 from shardkit.dataset.manifest import Manifest, find_dataset
+from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError
 from shardkit.naming import printable
-from shardkit.storage import TEMPORARY, Folder, LocalFolder
+from shardkit.options.words import named
+from shardkit.storage import TEMPORARY, Folder, LocalFolder, open_folder
+
+
+def dataset_place(records: Folder, into: str | None) -> tuple[Folder, str | None]:
+    """Return the dataset's folder, and the path from it to the records; None if they are in it.
+
+    Args:
+        records: The folder of the records.
+        into: The dataset's folder as the user gives it; None for the records' own.
+
+    Raises:
+        CallError: No relative path leads to the records.
+    """
+    if into is None:
+        return records, None
+    refuse_pinned(named("into"), into)
+    root = open_folder(into)
+    if not (isinstance(root, LocalFolder) and isinstance(records, LocalFolder)):
+        if root.url == records.url:
+            return records, None
+        msg = (
+            f"{named('into', printable(into))}: a dataset points to records elsewhere by a relative path, which works "
+            f"for local folders only; leave out {named('into')} to write the manifest next to the records in "
+            f"{records.url}"
+        )
+        raise CallError(msg)
+    # The system resolves `..` after links, so the climb starts from the folder itself. The way down may have links.
+    climb = os.path.relpath(os.path.abspath(records.path), os.path.realpath(root.path))
+    return (records, None) if climb == "." else (root, climb)
 
 
 def refuse_read_only(root: Folder) -> None:
@@ -24,29 +53,32 @@ def refuse_read_only(root: Folder) -> None:
     while not os.path.exists(path):  # --into may name a new folder in new folders
         path = os.path.dirname(path)
     if not os.access(path, os.W_OK):
-        msg = f"{path} is read-only; add --into DATASET to write the manifest and the indexes elsewhere"
+        msg = f"{path} is read-only; {_elsewhere()}"
         raise CallError(msg)
 
 
-def own_datasets(found: Found) -> list[Manifest]:
+def _elsewhere() -> str:
+    return f"add {named('into', 'DATASET')} to write the manifest and the indexes elsewhere"
+
+
+def own_datasets(records: Folder, paths: Iterable[str]) -> list[Manifest]:
     """Return the datasets that shardkit wrote and that some of the files are in; not the generations of one."""
-    folders = sorted({"", *(posixpath.dirname(path) for path in found.sizes)})
-    urls = [f"{found.records.url.rstrip('/')}/{folder}".rstrip("/") for folder in folders]
+    folders = sorted({"", *(posixpath.dirname(path) for path in paths)})
+    urls = [f"{records.url.rstrip('/')}/{folder}".rstrip("/") for folder in folders]
     manifests = [one for one in map(find_dataset, urls) if one is not None and not one.is_adopted]
     whole = [one for one in manifests if "appended_to" not in one.options]
     return whole or manifests
 
 
-def without_unfinished(found: Found, own: Sequence[Manifest]) -> Found:
-    """Return the files without those in folders of shardkit's datasets that are not theirs, as of a killed append."""
-    sizes = dict(found.sizes)
-    above = found.records.url.rstrip("/") + "/"
+def unfinished(records: Folder, paths: Sequence[str], own: Sequence[Manifest]) -> set[str]:
+    """Return the files in folders of shardkit's datasets that are not theirs, as of a killed append."""
+    others = set[str]()
+    above = records.url.rstrip("/") + "/"
     for manifest in own:
         root = manifest.root.url.rstrip("/") + "/"
         known = {root + shard.path for _, shard in manifest.shards()}
-        others = {path for path in sizes if _is_of_generation(above + path, root) and above + path not in known}
-        sizes = {path: size for path, size in sizes.items() if path not in others}
-    return Found(found.records, sizes or dict(found.sizes))
+        others |= {path for path in paths if _is_of_generation(above + path, root) and above + path not in known}
+    return others
 
 
 def _is_of_generation(url: str, root: str) -> bool:
@@ -81,16 +113,13 @@ def adopted_before(root: Folder) -> Manifest | None:
         msg = f"{root.url} is a dataset that shardkit wrote, and its manifest is not replaced; choose another folder"
         raise CallError(msg)
     if manifest is None and root.stat(naming.MANIFEST) is not None:
-        msg = (
-            f"{root.url}/{naming.MANIFEST} is not shardkit's, and it is not replaced; add --into DATASET to write the "
-            "manifest and the indexes elsewhere"
-        )
+        msg = f"{root.url}/{naming.MANIFEST} is not shardkit's, and it is not replaced; {_elsewhere()}"
         raise CallError(msg)
     others = [entry.name for entry in root.scan(naming.INDEXES) if not _is_ours(root, entry.name)]
     if others:
         msg = (
             f"{root.url}/{naming.INDEXES} holds files that shardkit did not write, such as {printable(others[0])}; "
-            "add --into DATASET to write the manifest and the indexes elsewhere"
+            f"{_elsewhere()}"
         )
         raise CallError(msg)
     return manifest

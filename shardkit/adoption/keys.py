@@ -10,6 +10,7 @@ from shardkit.dataset.stored_names import record_key
 from shardkit.errors import DataError
 from shardkit.hashing import hash64
 from shardkit.naming import printable
+from shardkit.options.words import named
 
 
 class KeyChoice(NamedTuple):
@@ -46,7 +47,7 @@ def choose_keys(feature: str | None, files: Iterable[tuple[str, pa.ChunkedArray]
     if problem is None:
         return KeyChoice(feature)
     if is_required:
-        msg = f"{problem}; name another feature with --key-feature, or leave it out to number the records"
+        msg = f"{problem}; name another feature with {named('key_feature')}, or leave it out to number the records"
         raise DataError(msg)
     return KeyChoice(None, problem)
 

@@ -6,17 +6,16 @@ import numpy as np
 
 from shardkit.adoption.class_names import Labels
 from shardkit.adoption.features import adopted_features, merge_counts
-from shardkit.adoption.first_records import read_if_there
 from shardkit.adoption.keys import choose_keys
 from shardkit.adoption.messages import Merged, records_refused
 from shardkit.adoption.records import Found, needed_features
 from shardkit.adoption.scan_files import RecordsFile, read_scan
 from shardkit.adoption.scanning import Scan, ScanProblem
+from shardkit.dataset.foreign.files import number_problem
 from shardkit.dataset.foreign.record_layout import RecordLayout
-from shardkit.dataset.foreign.tfds_folder import DATASET_INFO, shard_lengths
 from shardkit.dataset.index import indexed_labels
 from shardkit.errors import DataError
-from shardkit.naming import counted, printable
+from shardkit.naming import printable
 from shardkit.storage import Folder
 
 
@@ -45,13 +44,11 @@ def merge_scans(
     num_problems = num_records = num_zero = 0
     counts, found, sha256 = [], Found(), []
     lowest, highest, where = 1 << 31, -1, ""
-    info = read_if_there(records, DATASET_INFO)
-    announced = {} if info is None else shard_lengths(info, records.url)
     for file, name in zip(files, scans, strict=True):
         scan = read_scan(work, name)
         num_problems += len(scan.problems)
         problems += [(file.path, problem) for problem in scan.problems]
-        _check_whole(records, file, scan, announced.get(file.path))
+        _check_whole(records, file, scan)
         counts.append((file.path, scan.found.features))
         found.add(scan.found)
         sha256.append(scan.sha256)
@@ -72,18 +69,15 @@ def merge_scans(
     return Merged(adopted, choice, Labels(lowest, highest, where), num_zero, found, sha256)
 
 
-def _check_whole(records: Folder, file: RecordsFile, scan: Scan, announced: int | None) -> None:
+def _check_whole(records: Folder, file: RecordsFile, scan: Scan) -> None:
     if scan.problems:
         return
-    if announced is not None and announced != len(scan.rows):
-        msg = (
-            f"{records.url}/{printable(file.path)}: the file has {counted(len(scan.rows), 'record')}, and "
-            f"{DATASET_INFO} announces {announced:,}; restore the file, or move {DATASET_INFO} away to adopt it anyway"
-        )
-        raise DataError(msg)
+    url = f"{records.url}/{printable(file.path)}"
+    if problem := number_problem(url, len(scan.rows), file.num_records):
+        raise DataError(problem)
     if scan.num_bytes != file.num_bytes:
         msg = (
-            f"{records.url}/{printable(file.path)}: the file had {file.num_bytes} bytes and now has {scan.num_bytes}; "
+            f"{url}: the file had {file.num_bytes} bytes and now has {scan.num_bytes}; "
             "somebody is writing it: adopt it when it is finished"
         )
         raise DataError(msg)

@@ -12,6 +12,7 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.manifest.readopting import ADOPT, adopt_command
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
+from shardkit.options.words import named
 
 
 def refuse_other(before: Manifest, recorded: Mapping[str, Any], sizes: Mapping[str, int]) -> None:
@@ -29,8 +30,9 @@ def refuse_other(before: Manifest, recorded: Mapping[str, Any], sizes: Mapping[s
     others = sorted(name for name in {*earlier, *recorded} if earlier.get(name) != recorded.get(name))
     if others:
         msg = (
-            f"{url}: the files were adopted before, with other {' and '.join(map(_called, others))}; add --overwrite "
-            "to adopt them again, or --into DATASET to write another manifest elsewhere"
+            f"{url}: the files were adopted before, with other {' and '.join(map(_called, others))}; add "
+            f"{named('overwrite', True)} to adopt them again, or {named('into', 'DATASET')} to write another manifest "
+            "elsewhere"
         )
         raise CallError(msg)
     known = {before.path_in_records(shard): shard.num_bytes for _, shard in before.shards()}

@@ -31,12 +31,14 @@ class RecordsFile:
         path: Its path in the folder of the records.
         num_bytes: Its size.
         split: Name of its split.
+        num_records: Number of records that the dataset's own files announce; None if they do not.
     """
 
     number: int
     path: str
     num_bytes: int
     split: str
+    num_records: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,7 @@ from shardkit.sources.ignoring.ignoring_source import IgnoringSource
 from shardkit.sources.listing import IMAGE_ENDINGS, Source, ending
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
-from shardkit.sources.packed.tfrecord.files import is_tfrecord_file
-from shardkit.sources.packed.tfrecord.several import place_together
+from shardkit.sources.packed.tfrecord.files import is_tfrecord_file, place_together
 from shardkit.sources.packed.webdataset import holds_samples
 from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.sources.recognising.unmarked_folders import open_unmarked_folder

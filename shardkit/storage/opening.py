@@ -1,6 +1,8 @@
 """Open the folder that a path or URL names."""
 
 import os
+import posixpath
+from collections.abc import Sequence
 
 from shardkit.errors import CallError
 from shardkit.storage.folder import Folder
@@ -23,3 +25,18 @@ def open_folder(url: str) -> Folder:
         return RemoteFolder(url.rstrip("/"))
     msg = f"{url!r}: shardkit reads and writes local folders, s3:// and gs://, not {scheme}://"
     raise CallError(msg)
+
+
+def shared_folder(urls: Sequence[str]) -> str:
+    """Return the deepest folder that all of several absolute paths or URLs are in, or that they are.
+
+    Raises:
+        CallError: They are in different stores or buckets.
+    """
+    schemes = {url.rpartition("://")[0] for url in urls}
+    shared = posixpath.commonpath([url.rpartition("://")[2] for url in urls]) if len(schemes) == 1 else ""
+    if not shared:
+        msg = f"{' and '.join(sorted(set(urls)))} are in different stores; copy one of them next to the other"
+        raise CallError(msg)
+    scheme = schemes.pop()
+    return f"{scheme}://{shared}" if scheme else shared

@@ -83,7 +83,7 @@ def test_a_byte_that_changes_after_the_adoption_is_found(old):
 
 def test_a_folder_that_cannot_be_written_is_refused_before_records_are_read(old, monkeypatch):
     monkeypatch.setattr(os, "access", lambda path, mode: path != str(old))  # root may write everywhere
-    with pytest.raises(CallError, match="is read-only; add --into DATASET"):
+    with pytest.raises(CallError, match="is read-only; add into='DATASET'"):
         shardkit.adopt(old)
     assert shardkit.adopt(old, into=old.parent / "new" / "er").records_root == "../../old"
 

@@ -133,7 +133,7 @@ def test_masks_and_images_without_labels_are_adopted_and_converted(tmp_path):
     write(tmp_path / "masks" / "train-0.tfrecord", masks)
     with_masks = shardkit.adopt(tmp_path / "masks", classes=["sky", "road"])
     write(tmp_path / "plain" / "test-0.tfrecord", [{"x": jpeg(i), "place": f"room {i}"} for i in range(3)])
-    with pytest.raises(DataError, match="usual name for labels; name one with --label-feature, or add --unlabelled"):
+    with pytest.raises(DataError, match="usual name for labels; name one with label_feature, or add unlabelled=True"):
         shardkit.adopt(tmp_path / "plain")
     plain = shardkit.adopt(tmp_path / "plain", unlabelled=True)
     for name, before in (("masks", with_masks), ("plain", plain)):

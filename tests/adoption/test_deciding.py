@@ -8,6 +8,7 @@ from shardkit.adoption.features import adopted_features, merge_counts
 from shardkit.adoption.keys import KeyChoice, choose_keys, keys_of
 from shardkit.adoption.records import FeatureCount
 from shardkit.dataset.foreign.inferring import infer_layout
+from shardkit.dataset.foreign.label_names import lines_as_names
 from shardkit.errors import CallError, DataError
 
 from ..dataset.foreign.records import coco, melanoma, sampled
@@ -85,12 +86,17 @@ def test_other_texts_are_no_keys_and_records_are_numbered(last, why):
     assert choice.feature is None
     assert choice.why_numbered.startswith(why)
     assert keys_of(choice, "x/a", files[0][1]) == ["x/a/00000000", "x/a/00000001"]
-    with pytest.raises(DataError, match="--key-feature"):
+    with pytest.raises(DataError, match="key_feature"):
         choose_keys("name", files, is_required=True)
 
 
 def named(labels, **given):
-    return name_classes(labels, **{"lines": None, "first_line": 0, "tfds_names": None, "texts": {}, **given}).names
+    return name_classes(labels, **{"listed": None, "texts": {}, **given}).names
+
+
+def listed(*lines, first=0):
+    """The names in the lines of the user's file."""
+    return lines_as_names(lines, first)
 
 
 ZERO, ONE = Labels(0, 2, "a, record 7"), Labels(1, 2, "a, record 7")
@@ -100,12 +106,11 @@ ZERO, ONE = Labels(0, 2, "a, record 7"), Labels(1, 2, "a, record 7")
     ("labels", "given", "names"),
     [
         (ZERO, {}, ["0", "1", "2"]),
-        (ZERO, {"lines": ["x", "y", "z", "w"]}, ["x", "y", "z", "w"]),  # classes without examples stay
-        (ZERO, {"tfds_names": ("x", "y", "z")}, ["x", "y", "z"]),
-        (ZERO, {"tfds_names": ("x", "y", "z"), "lines": ["a", "b", "c"]}, ["a", "b", "c"]),
+        (ZERO, {"listed": listed("x", "y", "z", "w")}, ["x", "y", "z", "w"]),  # classes without examples stay
+        (ZERO, {"listed": listed("x", "y", "z"), "texts": {0: "a"}}, ["x", "y", "z"]),
         (ZERO, {"texts": {0: "crane", 2: "crane"}}, ["crane (0)", "1", "crane (2)"]),  # as in ImageNet's words
         (ZERO, {"texts": {0: "crane", 1: "", 2: "heron"}}, ["0", "1", "2"]),  # 1 has two names
-        (ONE, {"lines": ["x", "y"], "first_line": 1}, ["0", "x", "y"]),  # labels stay those in the records
+        (ONE, {"listed": listed("x", "y", first=1)}, ["0", "x", "y"]),  # labels stay those in the records
     ],
 )
 def test_classes_are_named_by_the_number_in_the_records(labels, given, names):
@@ -113,16 +118,16 @@ def test_classes_are_named_by_the_number_in_the_records(labels, given, names):
 
 
 @pytest.mark.parametrize(
-    ("given", "error", "sentence"),
+    ("lines", "error", "sentence"),
     [
-        ({"lines": ["x", "y"]}, DataError, "a, record 7 has the label 2"),  # from 1, or another list: not guessed
-        ({"tfds_names": ("x",)}, DataError, "TFDS's labels file names only 0"),
-        ({"lines": ["x", "x", "y"]}, CallError, "lines 1 and 2 are both 'x'"),
+        (["x", "y"], DataError, "a, record 7 has the label 2"),  # from 1, or another list: not guessed
+        (["x"], DataError, "classes names only 0"),
+        (["x", "x", "y"], CallError, "lines 1 and 2 are both 'x'"),
     ],
 )
-def test_names_that_do_not_fit_are_refused(given, error, sentence):
+def test_names_that_do_not_fit_are_refused(lines, error, sentence):
     with pytest.raises(error, match=sentence):
-        named(ONE, **given)
+        named(ONE, listed=listed(*lines))
 
 
 def test_ids_are_no_class_numbers():

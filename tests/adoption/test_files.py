@@ -8,7 +8,9 @@ import zlib
 import pytest
 
 from shardkit.adoption.convert_command import convert_command
-from shardkit.adoption.files import assign_splits, check_heads, dataset_place, find_files
+from shardkit.adoption.dataset_folder import dataset_place
+from shardkit.adoption.files import assign_splits, find_files, refuse_compressed
+from shardkit.dataset.foreign.files import ForeignFiles
 from shardkit.errors import CallError, DataError
 from shardkit.storage import open_folder
 
@@ -43,8 +45,9 @@ def folder(tmp_path, monkeypatch):
 )
 def test_files_folders_and_patterns_are_found(given, below, paths, folder):
     found = find_files(given)
-    assert (found.records.url, [*found.sizes]) == (f"{folder}/{below}", paths)
-    assert set(found.sizes.values()) == {len(RECORD)}
+    records, entries = found
+    assert (records.url, [*entries]) == (f"{folder}/{below}", paths)
+    assert {entry.num_bytes for entry in entries.values()} == {len(RECORD)}
 
 
 @pytest.mark.parametrize(
@@ -121,16 +124,16 @@ def test_unclear_splits_are_refused(paths, given, sentence):
     [
         (gzip.compress(RECORD, mtime=0), r"compressed with GZIP.*: shardkit convert \S+ OUT --layout tfrecord$"),
         (zlib.compress(RECORD), "compressed with ZLIB"),
-        (b"\x89PNG" * 9, "not a TFRecord file"),
-        (RECORD[:5], "not a TFRecord file"),
-        (b"\x00" * 64, "not a TFRecord file"),  # as a crash leaves it on some file systems
+        (b"\x89PNG" * 9, "this is no TFRecord file"),
+        (RECORD[:5], "this is no TFRecord file"),
+        (b"\x00" * 64, "this is no TFRecord file"),  # as a crash leaves it on some file systems
     ],
 )
 def test_other_files_are_refused_by_their_first_bytes(content, sentence, tmp_path):
     (tmp_path / "train.tfrecord").write_bytes(content)
-    found = find_files([str(tmp_path)])
+    records, entries = find_files([str(tmp_path)])
     with pytest.raises(DataError, match=sentence):
-        check_heads(found)
+        refuse_compressed(ForeignFiles.of(records, entries.items(), "leave it out"))
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,6 @@ def _is_dataset(path: str) -> bool:
 
 
 def _is_tfrecords(path: str) -> bool:
-    from shardkit.sources.packed.tfrecord.several import is_tfrecords
+    from shardkit.sources.packed.tfrecord.files import is_tfrecords
 
     return bool(path) and is_tfrecords(path)

@@ -42,18 +42,19 @@ def compression_of(head: bytes) -> Compression | None:
     return None
 
 
-def is_empty(content: bytes) -> bool:
-    """Return whether a whole file has no records: no bytes, or a compressed stream of none."""
+def empty_compression(content: bytes) -> Compression | None:
+    """Return how a whole file without records is compressed; None if it is not empty."""
     if not content:
-        return True
-    for window in (16 + zlib.MAX_WBITS, zlib.MAX_WBITS):
+        return ""
+    windows: dict[Compression, int] = {"GZIP": 16 + zlib.MAX_WBITS, "ZLIB": zlib.MAX_WBITS}
+    for kind, window in windows.items():
         inflater = zlib.decompressobj(window)
         try:
             if not inflater.decompress(content, 1) and inflater.eof:
-                return True
+                return kind
         except zlib.error:
             continue
-    return False
+    return None
 
 
 def _inflated(head: bytes, window: int) -> bytes:

@@ -13,6 +13,7 @@ from shardkit.dataset.foreign.record_layout import ImageFeature
 from shardkit.dataset.foreign.values import Features, from_base64
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import printable
+from shardkit.options.words import named
 
 # In this order: if several features hold images, the first of these is the picture and the others are annotations,
 # provided that their names say so.
@@ -41,7 +42,7 @@ def find_image(
         CallError: Several may be the image.
     """
     if wanted is not None and wanted not in found:
-        msg = f"--image-feature {wanted}: there is no such feature in the records; found:{listed(found)}"
+        msg = f"{named('image_feature', wanted)}: there is no such feature in the records; found:{listed(found)}"
         raise UnknownNameError(msg)
     chosen = wanted or usual
     if chosen is not None and chosen in found:
@@ -52,28 +53,28 @@ def find_image(
         others = [one for one in holding if one is not first]
         if first.name not in _USUAL or not all(any(word in one.name for word in _ANNOTATIONS) for one in others):
             names = " and ".join(printable(one.name) for one in holding)
-            msg = f"{names} hold images; name one with --image-feature; found:{listed(found)}"
+            msg = f"{names} hold images; name one with {named('image_feature')}; found:{listed(found)}"
             raise CallError(msg)
         holding = [first]
     if holding:
         return ImageFeature(holding[0].name)
-    named = [found[name] for name in _USUAL if name in found and found[name].kind == "bytes"]
-    if named:
-        return _stored(named[0], found, sampled)
-    msg = f"no feature of the records holds an image; name one with --image-feature; found:{listed(found)}"
+    of_bytes = [found[name] for name in _USUAL if name in found and found[name].kind == "bytes"]
+    if of_bytes:
+        return _stored(of_bytes[0], found, sampled)
+    msg = f"no feature of the records holds an image; name one with {named('image_feature')}; found:{listed(found)}"
     raise DataError(msg)
 
 
 def _stored(feature: FoundFeature, found: FoundFeatures, sampled: Sequence[Sampled]) -> ImageFeature:
     name = printable(feature.name)
     if feature.kind != "bytes":
-        remedy = "write the image's bytes, or name another feature with --image-feature"
+        remedy = f"write the image's bytes, or name another feature with {named('image_feature')}"
         msg = f"the feature {name!r} holds {feature.kind} values, and an image is bytes; {remedy}; found:"
         raise DataError(msg + listed(found))
     if feature.most > 1:
         msg = (
             f"the feature {name!r} holds up to {feature.most} values in a record, and a record is one image; write a "
-            f"record for each image, or name another feature with --image-feature; found:{listed(found)}"
+            f"record for each image, or name another feature with {named('image_feature')}; found:{listed(found)}"
         )
         raise DataError(msg)
     if feature.holds_images:
@@ -82,7 +83,9 @@ def _stored(feature: FoundFeature, found: FoundFeatures, sampled: Sequence[Sampl
     raw = ImageFeature(feature.name, "pixels", *sizes)
     if raw.height is None or raw.width is None:
         missing = "is not an image file, and no features give its height and width in pixels"
-        msg = f"the feature {name!r} {missing}; name another feature with --image-feature; found:{listed(found)}"
+        msg = (
+            f"the feature {name!r} {missing}; name another feature with {named('image_feature')}; found:{listed(found)}"
+        )
         raise DataError(msg)
     present = [(where, features) for where, features in sampled if features.get(feature.name)]
     for form in ("pixels", "base64 pixels"):

@@ -11,6 +11,7 @@ from shardkit.dataset.foreign.record_layout import BoxFeatures, Column, Family, 
 from shardkit.dataset.foreign.tfds_folder import TfdsFeatures
 from shardkit.naming import split_of_folder
 from shardkit.option_values import LabelType
+from shardkit.options.words import named
 
 # The first of these with one text or number in each record becomes a part of the key.
 _KEYS = (
@@ -160,5 +161,5 @@ def _others(
 
 def _boxes_remedy(others: FoundFeatures) -> str:
     of_objects = object_labels(others)
-    how = f"; --label-feature {of_objects[0]} reads the boxes and their classes" if of_objects else ""
+    how = f"; {named('label_feature', of_objects[0])} reads the boxes and their classes" if of_objects else ""
     return f"of boxes, and the label is one for the whole image{how}"

@@ -19,6 +19,7 @@ from shardkit.dataset.foreign.tfds_folder import TfdsFeatures
 from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.naming import printable
 from shardkit.option_values import LabelType
+from shardkit.options.words import named
 
 _MODELS_CLASS = "image/class/label"
 _MASKS = ("segment", "mask")
@@ -61,7 +62,7 @@ def find_label(
         DataError: No feature is, or the wanted one holds something else.
     """
     if wanted is not None and wanted not in found:
-        msg = f"--label-feature {wanted}: there is no such feature in the records; found:{listed(found)}"
+        msg = f"{named('label_feature', wanted)}: there is no such feature in the records; found:{listed(found)}"
         raise UnknownNameError(msg)
     of_objects = object_labels(found)
     candidates = [wanted] if wanted else _candidates(found, sampled, of_objects, tfds)
@@ -95,12 +96,12 @@ def _candidates(
 def _only(candidates: Sequence[str], found: FoundFeatures, *, takes_masks: bool) -> str:
     if len(candidates) == 1:
         return candidates[0]
-    how = "name one with --label-feature"
+    how = f"name one with {named('label_feature')}"
     if candidates:
         msg = f"{' and '.join(map(printable, candidates))} may be the labels; {how}; found:{listed(found)}"
         raise CallError(msg)
     if takes_masks:
-        how = f"{how}, or add --unlabelled"
+        how = f"{how}, or add {named('unlabelled', True)}"
     elif masks := _masks(found):
         how = (
             f"{printable(masks[0])!r} holds masks, as those of DeepLab's build_data.py: write the images and the masks "
@@ -154,7 +155,7 @@ def _described(
         msg = f"the feature {shown!r} has no values in the first {len(sampled)} records; found:{listed(found)}"
         raise DataError(msg)
     if feature.kind == "bytes" and not feature.is_text:
-        msg = f"the feature {shown!r} holds bytes that are no text; name another with --label-feature; found:"
+        msg = f"the feature {shown!r} holds bytes that are no text; name another with {named('label_feature')}; found:"
         raise DataError(msg + listed(found))
     if is_of_object:
         if feature.kind == "float":
@@ -165,14 +166,14 @@ def _described(
     if label_type == "number" or (feature.kind == "float" and label_type == "auto"):
         return _targets(feature, sampled, label_type)
     if feature.kind == "float" and not _are_whole(name, sampled):
-        msg = f"the feature {shown!r} holds fractions, which are no classes; leave out --label-type class"
+        msg = f"the feature {shown!r} holds fractions, which are no classes; leave out {named('label_type', 'class')}"
         raise CallError(msg)
     kind: LabelKind = "class" if feature.most <= 1 and not is_list else "classes"
     if kind == "classes" and not is_list and feature.fewest == feature.most > 1 and _are_indicators(name, sampled):
         msg = (
             f"the feature {shown!r} holds {feature.most} zeros and ones in each record: an indicator of each class, "
             "or a list of their numbers. Write the numbers of the classes that apply, or name another feature with "
-            f"--label-feature; found:{listed(found)}"
+            f"{named('label_feature')}; found:{listed(found)}"
         )
         raise CallError(msg)
     return LabelFeature(
@@ -198,15 +199,15 @@ def _first_line(name: str, sampled: Sequence[Sampled], found: FoundFeatures) -> 
 def _targets(feature: FoundFeature, sampled: Sequence[Sampled], label_type: LabelType) -> LabelFeature:
     shown = printable(feature.name)
     if feature.kind == "bytes":
-        msg = f"the feature {shown!r} holds text, and --label-type number is for numbers"
+        msg = f"the feature {shown!r} holds text, and {named('label_type', 'number')} is for numbers"
         raise CallError(msg)
     most = max(1, feature.most)
     if label_type == "auto" and most > 1:
         msg = f"the feature {shown!r} holds {feature.fewest} to {most} fractions in a record"
-        raise CallError(f"{msg}; if they are numbers for regression, add --label-type number")
+        raise CallError(f"{msg}; if they are numbers for regression, add {named('label_type', 'number')}")
     if label_type == "auto" and _are_whole(feature.name, sampled):
         msg = f"the feature {shown!r} holds whole numbers as float32, such as {feature.sample}: classes, or a quantity"
-        raise CallError(f"{msg} for regression; add --label-type class or --label-type number")
+        raise CallError(f"{msg} for regression; add {named('label_type', 'class')} or {named('label_type', 'number')}")
     return LabelFeature(feature.name, "numbers", is_text=False, num_targets=most)
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from shardkit.errors import CallError, DataError
 from shardkit.naming import counted, printable
+from shardkit.options.words import named
 
 NO_LABEL_NUMBER = -1  # TFDS's test sets, and words outside of TensorFlow Transform's vocabulary
 _IMAGENET_CLASSES = 1000
@@ -51,10 +52,10 @@ class LabelNames:
         if number == last + 1 and self.first == 0:
             remedy = (
                 "add the name that is missing; if the labels count from 1, put a line for 0 above the first name (a "
-                "class without images). --classes takes the list"
+                f"class without images). {named('classes')} takes the list"
             )
         else:
-            remedy = "give the list of these records with --classes, or leave it out to keep the numbers as names"
+            remedy = f"give the list of these records with {named('classes')}, or leave it out to keep the numbers"
         raise DataError(f"{msg}; {remedy}")
 
 
@@ -90,7 +91,10 @@ def lines_as_names(classes: Sequence[str], first_line: int) -> LabelNames:
     if len(set(names)) < len(names):
         twice = next(name for i, name in enumerate(names) if name in names[:i])
         first, second = [i + 1 for i, name in enumerate(names) if name == twice][:2]
-        msg = f"--classes: lines {first} and {second} are both {printable(twice)!r}, and they name different numbers"
-        raise CallError(f"{msg}; give each number a name of its own")
+        msg = (
+            f"{named('classes')}: lines {first} and {second} are both {printable(twice)!r}, and they name different "
+            "numbers; give each number a name of its own"
+        )
+        raise CallError(msg)
     first = 0 if len(names) == _IMAGENET_CLASSES + 1 else first_line
-    return LabelNames(names, first, "--classes")
+    return LabelNames(names, first, named("classes"))

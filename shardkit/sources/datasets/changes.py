@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from shardkit.errors import CallError
+from shardkit.options.words import named
 from shardkit.sources.datasets.key_files import Corrections, DropList
 
 _SHOWN = 3  # unknown keys or classes in a message
@@ -90,12 +91,12 @@ def find_changes(
             )
         )
     for option, given, wanted, found in (
-        ("--drop", drop, dropped, is_found[0]),
-        ("--labels", corrections, corrected, is_found[1]),
+        ("drop", drop, dropped, is_found[0]),
+        ("labels", corrections, corrected, is_found[1]),
     ):
         if not found.all():
             unknown = wanted.filter(pa.array(~found)).to_pylist()
-            msg = f"{option} {given}: {_counted(unknown, len(wanted))} in {where}: {some(unknown)}"
+            msg = f"{named(option, str(given))}: {_counted(unknown, len(wanted))} in {where}: {some(unknown)}"
             raise CallError(f"{msg}; correct or remove these lines (a key is the path of the example in its source)")
     return changes
 
@@ -115,14 +116,12 @@ def refuse_unknown_classes(corrections: Corrections, classes: Sequence[str], *, 
     if not unknown:
         return
     first = next(key for key, label in corrections.labels if label == unknown[0])
-    whose = "--classes does not name" if are_given else "the dataset does not have"
+    whose = f"{named('classes')} does not name" if are_given else "the dataset does not have"
     what = "a class" if len(unknown) == 1 else f"{len(unknown)} classes"
-    msg = (
-        f"--labels {corrections}: it names {what} that {whose}: {some(unknown)} (for {first!r}); correct the name, or "
-    )
-    remedy = (
-        "add it to the file of --classes" if are_given else "name all classes, the new one included, with --classes"
-    )
+    option = named("classes")
+    msg = f"{named('labels', str(corrections))}: it names {what} that {whose}: {some(unknown)} (for {first!r}); "
+    remedy = "correct the name, or "
+    remedy += f"add it to {option}" if are_given else f"name all classes, the new one included, with {option}"
     raise CallError(msg + remedy)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from shardkit.errors import CallError, MachineError
 from shardkit.hashing import canonical_json
 from shardkit.naming import counted
+from shardkit.options.words import named
 from shardkit.storage import open_folder
 
 _HEADER = ("key", "label")
@@ -48,7 +49,7 @@ class DropList:
         """
         if isinstance(given, (str, os.PathLike)):
             name = os.fspath(given)
-            lines = _read_text("--drop", name).replace("\r\n", "\n").split("\n")  # a key may have other separators
+            lines = _read_text("drop", name).replace("\r\n", "\n").split("\n")  # a key may have other separators
             keys = {line for line in lines if line.strip()}
         else:
             name, keys = "FILE", set(given)
@@ -56,7 +57,7 @@ class DropList:
                 msg = f"drop must be a path or a list of keys; found {bad!r} in it"
                 raise CallError(msg)
         if not keys:
-            msg = f"--drop {name}: there is no key; write one key a line, as in the column key of the indexes"
+            msg = f"{named('drop', name)}: there is no key; write one key a line, as in the column key of the indexes"
             raise CallError(msg)
         return cls(name, tuple(sorted(keys)))
 
@@ -97,7 +98,7 @@ class Corrections:
         else:
             name, labels = "FILE", dict(given)
         if not labels:
-            msg = f"--labels {name}: there is no label; write the header key,label and a line for each example"
+            msg = f"{named('labels', name)}: there is no label; write the header key,label and a line for each example"
             raise CallError(msg)
         return cls(name, tuple(sorted(labels.items())))
 
@@ -115,8 +116,8 @@ def described(what: str, value: Any, secret: str) -> str:
 
 
 def _read_labels(name: str) -> dict[str, str]:
-    where = f"--labels {name}"
-    reader = csv.reader(io.StringIO(_read_text("--labels", name), newline=""))
+    where = named("labels", name)
+    reader = csv.reader(io.StringIO(_read_text("labels", name), newline=""))
     labels: dict[str, str] = {}
     try:
         header = [column.strip() for column in next(reader, [])]
@@ -149,9 +150,9 @@ def _read_labels(name: str) -> dict[str, str]:
 
 def _read_text(option: str, name: str) -> str:
     folder, slash, last = name.rpartition("/")
-    where = f"{option} {name}"
+    where = named(option, name)
     if not last:
-        msg = f"{option} is {name!r}, which is no file"  # for example an undefined variable of a shell
+        msg = f"{named(option)} is {name!r}, which is no file"  # for example an undefined variable of a shell
         raise CallError(msg)
     try:
         return open_folder(folder + slash or ".").read(last).decode("utf-8-sig")

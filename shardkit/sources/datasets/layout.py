@@ -25,6 +25,7 @@ from shardkit.dataset.tfrecord import OVERHEAD_BYTES, record_data
 from shardkit.errors import CONVERT_AGAIN, RecordError, SourceChangedError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.layouts import LAYOUTS
+from shardkit.options.words import named
 from shardkit.reject_reasons import BAD_ANNOTATION, DAMAGED
 from shardkit.sources.checked_columns import CONTENT_SHA256, FORMAT, HAS_GPS
 from shardkit.sources.datasets import columns
@@ -37,7 +38,7 @@ _INDEX_COLUMNS = [
     *("offset", "length", "key", "label", "label_name", "labels", "height", "width", "format", "image_start"),
     *("image_bytes", "group", "source_bytes", "content_sha256", "changes"),
 ]
-# Kinds of skipped examples.
+# Kinds of skipped examples; they are stored in the manifest, so they are the same however the user calls.
 REMOVED, LEFT_OUT = "removed by --drop", "left out by --where"
 REMOVED_BEFORE = "removed from one of the datasets before"
 
@@ -151,7 +152,11 @@ class ShardkitDataset(Source):
         urls = ", ".join(member.url for member in self.members)
         what = "a shardkit dataset" if len(self.members) == 1 else f"{len(self.members)} shardkit datasets"
         unchecked = [one.url for one in self.members if not (one.has_decoded or one.is_adopted)]
-        note = f"; images of {', '.join(unchecked)} are not decoded yet (made with --check header)" if unchecked else ""
+        note = (
+            f"; images of {', '.join(unchecked)} are not decoded yet (made with {named('check', 'header')})"
+            if unchecked
+            else ""
+        )
         adopted = [one.url for one in self.members if one.is_adopted]
         note += f"; records of {', '.join(adopted)} are adopted TFRecords" if adopted else ""
         return f"{urls}: read as {what} ({splits}){note}"

@@ -14,6 +14,7 @@ from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.errors import CallError, DataError
 from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, records_of_index
+from shardkit.options.words import named
 from shardkit.sources.context import Opening
 from shardkit.sources.datasets.changes import find_changes, label_names, refuse_unknown_classes
 from shardkit.sources.datasets.layout import DatasetPart, Member, ShardkitDataset
@@ -45,10 +46,11 @@ def open_dataset(opening: Opening) -> ShardkitDataset:
     for manifest in manifests:
         _refuse_output(manifest.root, opening.output)
     if options.layout not in {None, "shardkit"}:
-        msg = f"--layout {options.layout} reads one source, and {len(manifests)} datasets were given; leave it out"
+        layout = named("layout", options.layout)
+        msg = f"{layout} reads one source, and {len(manifests)} datasets were given; leave it out"
         raise CallError(msg)
     if options.ignore:
-        msg = "--ignore leaves out files, and a dataset has records; use --where or --drop"
+        msg = f"{named('ignore')} leaves out files, and a dataset has records; use {named('where')} or {named('drop')}"
         raise CallError(msg)
     if options.where is not None:
         Condition(options.where)
@@ -57,8 +59,8 @@ def open_dataset(opening: Opening) -> ShardkitDataset:
     refuse_other_features(manifests)
     if options.labels is not None and manifests[0].features.get(LABEL) != CLASS_LABEL:
         msg = (
-            f"--labels corrects the class of images that have exactly one, and {manifests[0].root.url} is a dataset of "
-            "other annotations; correct them in its source, and convert that again"
+            f"{named('labels')} corrects the class of images that have exactly one, and {manifests[0].root.url} is a "
+            "dataset of other annotations; correct them in its source, and convert that again"
         )
         raise CallError(msg)
     parts: Sequence[DatasetPart] = [

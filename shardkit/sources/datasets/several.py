@@ -13,9 +13,11 @@ from shardkit.dataset.manifest import Manifest
 from shardkit.dataset.shard_indexes import parse_columns, read_indexes
 from shardkit.errors import CallError
 from shardkit.naming import counted
+from shardkit.options.words import named
 from shardkit.sources.datasets.changes import some
 from shardkit.sources.datasets.layout import DatasetPart, Member
 from shardkit.storage import Folder, open_folder
+from shardkit.storage.opening import shared_folder
 
 _PIN_DIGITS = 12  # of a digest in a key
 
@@ -40,15 +42,9 @@ def common_folder(manifests: Sequence[Manifest]) -> tuple[Folder, list[str]]:
     # The system resolves `..` after links, so the way to records elsewhere starts at the folder itself.
     urls = [roots[at].resolve("") if at in elsewhere else url for at, url in enumerate(urls)]
     places = urls + [posixpath.normpath(posixpath.join(urls[at], path)) for at, path in elsewhere.items()]
-    schemes = {url.rpartition("://")[0] for url in places}
-    paths = [url.rpartition("://")[2] for url in places]
-    shared = posixpath.commonpath(paths) if len(schemes) == 1 else ""
-    if not shared:
-        msg = f"{' and '.join(urls)} are in different stores; copy one of them next to the other"
-        raise CallError(msg)
-    scheme = next(iter(schemes))
-    below = [posixpath.relpath(path, shared) for path in paths[: len(roots)]]
-    return open_folder(f"{scheme}://{shared}" if scheme else shared), ["" if path == "." else path for path in below]
+    shared = shared_folder(places)
+    below = [posixpath.relpath(url, shared) for url in places[: len(roots)]]
+    return open_folder(shared), ["" if path == "." else path for path in below]
 
 
 def members_of(manifests: Sequence[Manifest], *, with_prefix: bool) -> tuple[Member, ...]:
@@ -67,7 +63,7 @@ def members_of(manifests: Sequence[Manifest], *, with_prefix: bool) -> tuple[Mem
     pairs = zip(names, manifests, urls, strict=True)
     names = [name if urls.count(url) == 1 else f"{name}@{one.digest[:_PIN_DIGITS]}" for name, one, url in pairs]
     if with_prefix and (repeated := next((name for name in names if names.count(name) > 1), None)):
-        msg = f"--key-prefix: two folders are called {repeated!r}; rename one, so that their keys differ"
+        msg = f"{named('key_prefix', True)}: two folders are called {repeated!r}; rename one, so that their keys differ"
         raise CallError(msg)
     return tuple(
         Member(
@@ -127,7 +123,9 @@ def refuse_repeated_keys(folder: Folder, parts: Sequence[DatasetPart], members: 
     msg = (
         f"{counted(len(repeated), 'key')} {'is' if len(repeated) == 1 else 'are'} in several datasets: {some(found)}; "
     )
-    raise CallError(msg + "add --key-prefix, which puts the name of its dataset's folder before each key")
+    raise CallError(
+        msg + f"add {named('key_prefix', True)}, which puts the name of its dataset's folder before each key"
+    )
 
 
 def _keys_with(keys_of_shards: Iterable[pa.ChunkedArray], hashes: npt.NDArray[np.int64]) -> Iterator[str]:

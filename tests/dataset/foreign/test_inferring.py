@@ -67,10 +67,10 @@ _FOUND = "found:\n  "
         ([{"image": [jpeg(), jpeg()], "label": 0}], {}, DataError, "holds up to 2 values in a record"),
         ([{"image": jpeg(), "label": b"\x01"}], {}, DataError, "bytes that are no text"),
         ([{"image": jpeg(), "label": [0, 1, 0]}], {}, CallError, "an indicator of each class"),
-        ([{"image": jpeg(), "label": [0.5, 1.5]}], {}, CallError, "add --label-type number"),
+        ([{"image": jpeg(), "label": [0.5, 1.5]}], {}, CallError, "add label_type=.number"),
         ([{"image": jpeg(), "label": 1.0}], {}, CallError, "classes, or a quantity"),
         ([{"image": jpeg(), "label": []}], {}, DataError, "no feature has a usual name"),
-        ([{"image": jpeg(), "label": 0}], {"label_feature": "lable"}, UnknownNameError, "--label-feature lable"),
+        ([{"image": jpeg(), "label": 0}], {"label_feature": "lable"}, UnknownNameError, "label_feature=.lable"),
         ([{"image": jpeg(), "label": 0}], {"image_feature": "label"}, DataError, "holds int64 values"),
         ([{"image": jpeg(), "label": "a"}], {"label_type": "number"}, CallError, "holds text"),
         ([{"image": b"\0" * 96, "height": 4, "width": 6, "label": 0}], {}, DataError, "may be pixels of type float32"),
@@ -81,7 +81,7 @@ def test_doubt_is_an_error_that_lists_the_features(
 ) -> None:
     with pytest.raises(error, match=message) as raised:
         infer_layout(sampled(records), LayoutOverrides(**overrides))
-    if "--label-type" not in message and message not in {"holds text", "classes, or a quantity"}:
+    if "label_type" not in message and message not in {"holds text", "classes, or a quantity"}:
         assert _FOUND in str(raised.value)
 
 

@@ -27,14 +27,14 @@ def test_every_shard_gets_its_rows():
 def test_an_unknown_key_is_an_error_with_the_first_ones():
     with pytest.raises(CallError, match=r"4 of its 6 keys are not in OLD: 'v', 'w', 'x', …; correct"):
         found(["x", "a", "b", "w", "y", "v"])
-    with pytest.raises(CallError, match="--labels FILE: its only key is not in OLD: 'x'"):
+    with pytest.raises(CallError, match="labels='FILE': its only key is not in OLD: 'x'"):
         found(labels={"x": "cat"})
 
 
 def test_a_new_class_needs_a_list_of_all_classes():
     corrections = Corrections.of({"a": "cat", "b": "bird"})
     refuse_unknown_classes(corrections, ["bird", "cat"], are_given=True)
-    with pytest.raises(CallError, match=r"a class that the dataset does not have: 'bird' .for 'b'.; .*--classes"):
+    with pytest.raises(CallError, match=r"a class that the dataset does not have: 'bird' .for 'b'.; .*classes"):
         refuse_unknown_classes(corrections, ["cat"], are_given=False)
-    with pytest.raises(CallError, match="--classes does not name: 'bird'"):
+    with pytest.raises(CallError, match="classes does not name: 'bird'"):
         refuse_unknown_classes(corrections, ["cat"], are_given=True)

@@ -60,5 +60,5 @@ def test_a_field_that_is_too_long(tmp_path):
 @pytest.mark.parametrize("given", ["", "missing.txt", "missing/keys.txt", ".", []])
 def test_no_keys(tmp_path, given, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(CallError, match="--drop"):
+    with pytest.raises(CallError, match="drop"):
         DropList.of(given)

@@ -73,9 +73,9 @@ def test_boxes_and_several_labels_are_matched_by_name_too(tmp_path):
 
 def test_datasets_that_do_not_fit_are_refused(two, tmp_path):
     a, b = str(two / "A"), str(two / "B")
-    with pytest.raises(CallError, match=r"4 keys are in several datasets: 'cat/000.png', .*--key-prefix"):
+    with pytest.raises(CallError, match=r"4 keys are in several datasets: 'cat/000.png', .*key_prefix=True"):
         convert(a, tmp_path / "new", also=[b])
-    with pytest.raises(CallError, match="--layout coco reads one source"):
+    with pytest.raises(CallError, match="layout='coco' reads one source"):
         convert(a, tmp_path / "new", also=[b], key_prefix=True, layout="coco")
     with pytest.raises(CallError, match="given twice"):
         convert(a, tmp_path / "new", also=[a], key_prefix=True)
@@ -96,7 +96,7 @@ def test_pins_of_one_dataset_are_merged_with_a_prefix_each(tmp_path):
     first = convert(tmp_path / "in", tmp_path / "out")
     grown = append_without_beam(str(tmp_path / "out"), str(tmp_path / "more")).manifest
     old, new = f"{tmp_path}/out@sha256:{first.digest}", str(tmp_path / "out")
-    with pytest.raises(CallError, match=r"4 keys are in several datasets.*add --key-prefix"):
+    with pytest.raises(CallError, match=r"4 keys are in several datasets.*add key_prefix=True"):
         convert(old, tmp_path / "both", also=[new])
     with pytest.raises(CallError, match="given twice"):
         convert(old, tmp_path / "both", also=[old])
@@ -113,7 +113,7 @@ def test_a_pin_is_no_output(tmp_path):
     before = sorted(tmp_path.iterdir())
     with pytest.raises(CallError, match=f"OUTPUT is {pin}, and a pin is .*; write into {tmp_path}/out or a new"):
         convert(tmp_path / "in", pin)
-    with pytest.raises(CallError, match=r"--into is .*, and a pin is for reading"):
+    with pytest.raises(CallError, match=r"into is .*, and a pin is for reading"):
         shardkit.adopt(tmp_path / "out", into=pin)
     with pytest.raises(CallError, match=r"FOLDER is .*, and a pin is for reading"):
         list(extract(str(tmp_path / "out"), pin, (), None))  # its printed command would read the dataset instead

@@ -119,7 +119,7 @@ def test_boxes_of_a_picture_on_its_side_are_turned_with_it(tmp_path):
 
 def test_the_boxes_of_imagenet_are_read_if_the_user_asks(tmp_path):
     write(tmp_path / "src/train-00000-of-00001", [imagenet(0), imagenet(1)])
-    assert "--label-feature image/object/bbox/label reads the boxes" in opened(tmp_path / "src").describe()
+    assert "label_feature='image/object/bbox/label' reads the boxes" in opened(tmp_path / "src").describe()
     found = rows(opened(tmp_path / "src", label_feature="image/object/bbox/label"))
     assert [[one["label_name"] for one in row["objects"]] for row in found] == [[], ["1"]]
 
@@ -162,7 +162,7 @@ def test_a_file_that_cannot_be_read_to_its_end_fails_unless_the_user_accepts_it(
     with pytest.raises(
         DataError,
         match=rf"train\.tfrecord: record (2|3): .*{problem}.*only (2|3) records of the file can be read, and it is "
-        r"unknown how many are lost.* with --ignore train\.tfrecord, or add --keep-truncated",
+        r"unknown how many are lost.* with ignore='train\.tfrecord', or add keep_truncated=True",
     ):
         rows(opened(tmp_path / "src"))
     *kept, last = rows(opened(tmp_path / "src", keep_truncated=True))
@@ -174,12 +174,12 @@ def test_a_file_that_cannot_be_read_to_its_end_fails_unless_the_user_accepts_it(
 def test_classes_name_the_numbers_and_a_number_without_line_fails(tmp_path):
     write(tmp_path / "src/a.tfrecord", [image_record(i, label=i) for i in range(3)])
     source = opened(tmp_path / "src", classes=("ant", "bee", "cat"))
-    assert "3 names from --classes: 0 is 'ant', 2 is 'cat'" in source.describe()
+    assert "3 names from classes: 0 is 'ant', 2 is 'cat'" in source.describe()
     assert (source.classes, [row["label_name"] for row in rows(source)]) == (
         ("ant", "bee", "cat"),
         ["ant", "bee", "cat"],
     )
-    with pytest.raises(DataError, match=r"a\.tfrecord, record 2 has the label 2, and --classes names 0 to 1; .*if the"):
+    with pytest.raises(DataError, match=r"a\.tfrecord, record 2 has the label 2, and classes names 0 to 1; .*if the"):
         rows(opened(tmp_path / "src", classes=("ant", "bee")))
 
 
@@ -197,7 +197,7 @@ def test_classes_of_tensorflow_models_count_from_one(tmp_path):
 def test_names_that_contradict_their_numbers_fail(tmp_path):
     records = [imagenet(i, 1 + i % 2, f"n{i % 2}") for i in range(70)]
     write(tmp_path / "src/train-00000-of-00001", [*records, imagenet(70, 9, "n0")])
-    with pytest.raises(DataError, match=r"record 70: the label 9 is 'n0', and so is 1.*--classes"):
+    with pytest.raises(DataError, match=r"record 70: the label 9 is 'n0', and so is 1.*classes"):
         rows(opened(tmp_path / "src"))
     write(tmp_path / "src/train-00000-of-00001", [*records, imagenet(70, 1, "n7")])
     with pytest.raises(DataError, match=r"record 70: the label 1 is 'n0' and 'n7'"):
@@ -235,7 +235,7 @@ def test_bytes_that_are_no_example_are_rejected(tmp_path):
 def test_files_without_label_are_refused_by_name_with_the_remedy(tmp_path):
     write(tmp_path / "src/train00-2.tfrec", [image_record(i) for i in range(2)])
     write(tmp_path / "src/test00-2.tfrec", [{"image": jpeg(i), "id": str(i)} for i in range(2)])
-    with pytest.raises(DataError, match=r"test00-2\.tfrec have no feature 'label'.*--ignore 'test00-2\.tfrec'"):
+    with pytest.raises(DataError, match=r"test00-2\.tfrec have no feature 'label'.*ignore='test00-2\.tfrec'"):
         opened(tmp_path / "src")
     assert len(rows(opened(tmp_path / "src", ignore=("test*",)))) == 2
 
@@ -267,7 +267,7 @@ def test_other_files_under_such_names_are_refused(tmp_path):
 
 def test_a_single_file_is_a_source_and_options_overrule(tmp_path):
     path = write(tmp_path / "src/plain", [image_record(i, other=jpeg(9), grade=i) for i in range(2)])
-    with pytest.raises(CallError, match="image and other hold images; name one with --image-feature"):
+    with pytest.raises(CallError, match="image and other hold images; name one with image_feature"):
         opened(path)
     source = opened(path, image_feature="other", label_feature="grade")
     assert [(row["label_name"], row["image"]) for row in rows(source)] == [("0", jpeg(9)), ("1", jpeg(9))]

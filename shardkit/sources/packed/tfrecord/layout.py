@@ -10,7 +10,6 @@ the work folder. While the conversion runs, this takes the disk space of the ima
 """
 
 import hashlib
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import BinaryIO, cast
@@ -18,6 +17,7 @@ from typing import BinaryIO, cast
 import pyarrow as pa
 
 from shardkit.dataset.foreign.compression import inflating
+from shardkit.dataset.foreign.files import ForeignFile, number_problem
 from shardkit.dataset.foreign.frames import Frame, frames
 from shardkit.dataset.foreign.label_names import LabelNames
 from shardkit.dataset.foreign.record_layout import RecordLayout
@@ -25,6 +25,7 @@ from shardkit.dataset.foreign.values import Record, read_record
 from shardkit.errors import DataError, RecordError
 from shardkit.layouts import LAYOUTS
 from shardkit.naming import WORK_FOLDER, printable
+from shardkit.options.words import named
 from shardkit.reject_reasons import DAMAGED, TRUNCATED
 from shardkit.sources.detection.rows import counted
 from shardkit.sources.listing import (
@@ -39,7 +40,6 @@ from shardkit.sources.listing import (
     batched,
     rejected_row,
 )
-from shardkit.sources.packed.tfrecord.files import TfrecordFile
 from shardkit.sources.packed.tfrecord.records import RecordReader, image_bytes, record_fields
 from shardkit.storage import Folder, os_errors_as
 
@@ -69,7 +69,7 @@ class Tfrecords(Source):
 
     folder: Folder
     files_folder: Folder
-    files: tuple[TfrecordFile, ...]
+    files: tuple[ForeignFile, ...]
     record_layout: RecordLayout
     names: LabelNames | None
     group: str | None
@@ -122,15 +122,15 @@ class Tfrecords(Source):
                 label = self.record_layout.label
                 msg = (
                     f"{self.files_folder.url}: the labels {number_of[name]} and {number} are both {name!r} in "
-                    f"{label.names!r}; give a name for each number with --classes"
+                    f"{label.names!r}; give a name for each number with {named('classes')}"
                 )
                 raise DataError(msg)
 
-    def parts(self) -> list[TfrecordFile]:
+    def parts(self) -> list[ForeignFile]:
         """Return one part for each file."""
         return list(self.files)
 
-    def list_part(self, part: TfrecordFile, batch_rows: int) -> Iterator[Listing]:
+    def list_part(self, part: ForeignFile, batch_rows: int) -> Iterator[Listing]:
         """See Source; records in the file's order. Checks the CRCs of every record.
 
         Raises:
@@ -154,7 +154,7 @@ class Tfrecords(Source):
         yield from listings
 
     def _batches(
-        self, part: TfrecordFile, reader: RecordReader, place: _Place, batch_rows: int, skipped: dict[str, int]
+        self, part: ForeignFile, reader: RecordReader, place: _Place, batch_rows: int, skipped: dict[str, int]
     ) -> Iterator[Listing]:
         given: dict[int, str] = {}
         for listing in batched(self.schema, self._rows(part, reader, place), batch_rows, skipped):
@@ -162,7 +162,7 @@ class Tfrecords(Source):
             given |= listing.classes
             yield listing
 
-    def _rows(self, part: TfrecordFile, reader: RecordReader, place: _Place) -> Iterator[ListingRow]:
+    def _rows(self, part: ForeignFile, reader: RecordReader, place: _Place) -> Iterator[ListingRow]:
         url = f"{self.files_folder.url}/{part.path}"
         num, is_whole = 0, True
         with os_errors_as("read the file", url), self.files_folder.open(part.path) as opened:
@@ -173,14 +173,10 @@ class Tfrecords(Source):
                     break
                 yield _row(frame, part, reader, place)
                 num += 1
-        if is_whole and part.num_records is not None and num != part.num_records:
-            msg = (
-                f"{url}: the file has {num:,} records, and dataset_info.json announces {part.num_records:,}; copy the "
-                "file again, or move dataset_info.json away to read what is there"
-            )
-            raise DataError(msg)
+        if is_whole and (problem := number_problem(url, num, part.num_records)):
+            raise DataError(problem)
 
-    def _unread(self, frame: Frame, part: TfrecordFile, url: str) -> ListingRow:
+    def _unread(self, frame: Frame, part: ForeignFile, url: str) -> ListingRow:
         """Return the row for the rest of a file that cannot be read.
 
         The rest may be any number of records, so it is not one image among `--max-rejected`: the user has to accept it.
@@ -193,19 +189,19 @@ class Tfrecords(Source):
         if self.keeps_truncated:
             message = f"{found}; {before} of the file could be read, and it is unknown how many are lost"
             return rejected_row(RecordProblem(_where(frame, part), TRUNCATED, message), part.split)
-        leaving = "" if self.is_file else f"leave it out with --ignore {shlex.quote(printable(part.path))}, "
+        leaving = "" if self.is_file else f"leave it out with {named('ignore', printable(part.path))}, "
         msg = (
             f"{url}: {found}; {before} of the file can be read, and it is unknown how many are lost. Copy or write the "
-            f"file again, {leaving}or add --keep-truncated to convert what can be read"
+            f"file again, {leaving}or add {named('keep_truncated', True)} to convert what can be read"
         )
         raise DataError(msg)
 
 
-def _where(frame: Frame, part: TfrecordFile) -> str:
+def _where(frame: Frame, part: ForeignFile) -> str:
     return f"{part.path}, record {frame.number}"
 
 
-def _row(frame: Frame, part: TfrecordFile, reader: RecordReader, place: _Place) -> ListingRow:
+def _row(frame: Frame, part: ForeignFile, reader: RecordReader, place: _Place) -> ListingRow:
     key = _where(frame, part)
     if frame.problem:
         return rejected_row(RecordProblem(key, DAMAGED, f"{frame.problem}; copy or write the file again"), part.split)
@@ -227,7 +223,7 @@ def _row(frame: Frame, part: TfrecordFile, reader: RecordReader, place: _Place) 
     return row._replace(label_name=label_name, source_bytes=len(image), extra=(path, offset, *more))
 
 
-def _in_place(part: TfrecordFile, layout: RecordLayout) -> _Place:
+def _in_place(part: ForeignFile, layout: RecordLayout) -> _Place:
     def place(frame: Frame, record: Record, image: bytes) -> tuple[str, int]:
         start, length = record.locate(layout.image.name)
         if frame.data[start : start + length] != image:

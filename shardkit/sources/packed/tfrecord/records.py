@@ -12,6 +12,7 @@ from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.foreign.values import Features
 from shardkit.errors import DataError
 from shardkit.naming import printable
+from shardkit.options.words import named
 from shardkit.reject_reasons import (
     BAD_LABEL,
     BAD_SPLIT,
@@ -146,7 +147,9 @@ class RecordReader:
             return self.split
         text = text_of(name, only_value(name, features, BAD_SPLIT), BAD_SPLIT)
         if is_discard(text):
-            raise BadRecord(BAD_SPLIT, f"the feature {name!r} says {text}; --ignore leaves out files only")
+            raise BadRecord(
+                BAD_SPLIT, f"the feature {name!r} says {text}; patterns of what to ignore leave out files only"
+            )
         return split_of_text(text)
 
     def annotation(self, number: int, features: Features, image: bytes) -> tuple[str | None, list[Any]]:
@@ -211,6 +214,6 @@ class RecordReader:
             what += f", and so is {self._number_of[text]}"
         msg = (
             f"{where}: {what}, so {label.names!r} does not name the numbers in {label.name!r}; give a name for each "
-            "number with --classes"
+            f"number with {named('classes')}"
         )
         raise DataError(msg)
