@@ -35,6 +35,7 @@ _COMMANDS = {
     "doctor": "Check a runner and its workers before a long job.",
     "export": "Write metadata files that other tools read: Croissant, DALI, Hugging Face.",
     "extract": "Write a dataset back to folders of images.",
+    "help": "Print a page of the documentation.",
     "info": "Show the contents of a dataset.",
     "plan": "Show what a conversion would write, and why; write nothing.",
     "preview": "Draw a contact sheet of a dataset.",
