@@ -1,9 +1,9 @@
 """The permitted values of the conversion's options that are words, for type checkers and for messages."""
 
-import os
 from typing import Any, Final, Literal, get_args
 
 from shardkit.errors import CallError
+from shardkit.host import this_host
 from shardkit.spelling import closest
 
 Layout = Literal[
@@ -97,7 +97,7 @@ def number_of_workers(workers: int | None) -> int:
         CallError: It is below 1.
     """
     if workers is None:
-        return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return this_host().threads
     if workers < 1:
         msg = f"--workers must be at least 1; found {workers}"
         raise CallError(msg)

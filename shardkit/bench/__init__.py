@@ -7,7 +7,6 @@
 | `workers` | processes that run one stage each, a slice at a time |
 | `stages` | what a worker runs, as a value that travels as JSON |
 | `page_cache` | read files into the page cache, drop them, and see what is in it |
-| `host` | cores, memory, and the load of other programs |
 | `dataset_part` | the first shards of a split |
 | `sample` | a small copy of the dataset, converted again with other options |
 | `trials` | the options that are tried |

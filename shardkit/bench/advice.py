@@ -5,9 +5,9 @@ import statistics
 from dataclasses import dataclass
 from typing import Literal
 
-from shardkit.bench.host import Host
 from shardkit.bench.measurements import Measurement, round_ratios
 from shardkit.bench.trials import Kind
+from shardkit.host import Host
 
 # What a gain is computed from: the CPU time of an image, if the CPU binds, or images a second.
 Figure = Literal["cpu", "rate"]

@@ -10,7 +10,6 @@ from pathlib import Path
 
 from shardkit.bench import page_cache
 from shardkit.bench.dataset_part import DatasetPart, choose_part
-from shardkit.bench.host import Host, this_host
 from shardkit.bench.sample import Sample, convert_sample, take_sample
 from shardkit.bench.settings import BenchSettings
 from shardkit.bench.stages import MAX_MEMORY_BYTES, MAX_MEMORY_IMAGES, StageSpec
@@ -19,6 +18,7 @@ from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.dataset.shard_indexes import read_indexes
 from shardkit.errors import CallError, MissingExtraError
 from shardkit.extras import require_extra
+from shardkit.host import Host, this_host
 from shardkit.naming import counted
 from shardkit.planning.sizing import format_size
 
@@ -127,7 +127,7 @@ def _prepare(settings: BenchSettings, part: DatasetPart, folder: Path, show: Sho
     for number, options in enumerate([{}, *(trial.options for trial in conversions)] if conversions else []):
         show("converting a sample", number / (len(conversions) + 1))
         output = folder / f"sample-{number}"
-        num_bytes = convert_sample(sample, output, options, max(1, round(host.cores)))
+        num_bytes = convert_sample(sample, output, options, host.threads)
         copies.append(SampleCopy(_sample_spec(base, output, sample), num_bytes))
     return Prepared(
         settings,

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
 from shardkit.bench.dataset_part import DatasetPart
-from shardkit.bench.host import Host
 from shardkit.bench.sample import Sample
 from shardkit.bench.settings import BenchSettings
+from shardkit.host import Host
 from shardkit.order.blocks import LANES
 
 LOWER_QUALITY = 85  # Pillow's scale; files of about half the size of the converter's default, 95
@@ -88,7 +88,7 @@ def reader_trials(
         host: This host.
         cache_folder: Folder for copies of the shards.
     """
-    threads = 2 * max(1, round(host.cores))
+    threads = 2 * host.threads
     scaled = 'images=reader.Images(…, scaled_decoding=True, resize_method="antialias")'
     return [
         ReaderTrial("scaled decoding", scaled, {"scaled_decoding": True}, _useless_scaling(settings, sample)),

@@ -17,10 +17,10 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from typing import IO, Any, TypeVar
 
-from shardkit.bench.host import busy_seconds
 from shardkit.bench.measurements import Measurement, Slice
 from shardkit.bench.stages import StageSpec
 from shardkit.errors import CallError, DataError, MachineError, ShardkitError
+from shardkit.host import busy_seconds
 
 Name = TypeVar("Name")
 

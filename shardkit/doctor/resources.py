@@ -12,6 +12,7 @@ from shardkit.doctor.check import Check
 from shardkit.doctor.paths import is_local
 from shardkit.errors import MissingExtraError, ShardkitError
 from shardkit.extras import require_extra
+from shardkit.host import available_memory
 from shardkit.storage import Folder, LocalFolder, open_folder
 
 LOOK_SECONDS = 5.0
@@ -133,16 +134,6 @@ def check_memory(available: int, size: SourceSize) -> Check:
     if available >= needed:
         return Check("memory", "ok", found)
     return Check("memory", "warning", found, "plan on a host with more memory")
-
-
-def available_memory() -> int | None:
-    """Return the free memory of this host in bytes; None where the system does not tell."""
-    try:
-        with open("/proc/meminfo", encoding="ascii") as file:
-            fields = dict(line.split(":", 1) for line in file)
-        return int(fields["MemAvailable"].split()[0]) << 10
-    except (OSError, KeyError, ValueError):
-        return None
 
 
 def _check_extras(endings: Counter[str]) -> Iterator[Check]:

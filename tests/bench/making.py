@@ -1,7 +1,7 @@
 """Measurements with the figures that a test needs."""
 
-from shardkit.bench.host import Host
 from shardkit.bench.measurements import Measurement, Slice
+from shardkit.host import Host
 
 HOST = Host(cores=4, memory_bytes=16 << 30)
 

@@ -8,7 +8,6 @@ from rich.console import Console
 
 from shardkit.bench.advice import Advice, gain, prices
 from shardkit.bench.dataset_part import DatasetPart
-from shardkit.bench.host import Host
 from shardkit.bench.measurements import Measurement, Slice
 from shardkit.bench.preparing import Prepared
 from shardkit.bench.result import BenchResult, Cold
@@ -16,6 +15,7 @@ from shardkit.bench.settings import BenchSettings
 from shardkit.bench.stages import StageSpec
 from shardkit.cli.printing.bench_result import bench_parts
 from shardkit.dataset.manifest import Index, Shard
+from shardkit.host import Host
 
 SHA = "0" * 64
 SHARD = Shard(path="s", num_examples=1000, num_bytes=100 << 20, sha256=SHA, index=Index(path="i", sha256=SHA))

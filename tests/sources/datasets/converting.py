@@ -8,7 +8,7 @@ from shardkit import api
 from shardkit.call_arguments import conversion_values
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import read_manifest
-from shardkit.examples.sequence import Examples
+from shardkit.records.sequence import Examples
 from shardkit.storage import open_folder
 from shardkit.testing import convert_without_beam, files_of
 

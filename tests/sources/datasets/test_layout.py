@@ -12,10 +12,10 @@ from PIL import Image
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError, MachineError, SourceChangedError
-from shardkit.examples.sequence import Examples
 from shardkit.images import inspection, pillow
 from shardkit.inventory.columns import features_of
 from shardkit.planning.options import ConvertOptions
+from shardkit.records.sequence import Examples
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
