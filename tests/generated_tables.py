@@ -12,7 +12,10 @@ import re
 from pathlib import Path
 
 CHECKOUT = Path(__file__).resolve().parent.parent
-_TABLE = re.compile(r"(?<=^<!-- generated: )(?P<name>[\w-]+)( -->\n)(?P<text>.*?)(?=^<!-- end -->$)", re.MULTILINE | re.DOTALL)
+MOST_CHOICES = 6  # that are written out
+_TABLE = re.compile(
+    r"(?<=^<!-- generated: )(?P<name>[\w-]+)( -->\n)(?P<text>.*?)(?=^<!-- end -->$)", re.MULTILINE | re.DOTALL
+)
 
 
 def reader_arguments():
@@ -29,7 +32,55 @@ def reader_images():
     return table_of_arguments(reader.Images, "Attributes")
 
 
-TABLES = {"reader-arguments": reader_arguments, "reader-images": reader_images}
+def options():
+    """The options of a conversion, under their headings."""
+    from shardkit.options import groups
+    from shardkit.options.definition import HEADINGS, OPTIONS
+
+    assert groups  # defines them
+    rows = []
+    for heading in HEADINGS:
+        rows.append((f"**{heading}**", "", "", ""))
+        rows += [
+            (f"`{call_of(one)}`", flags_in(one.help), shown_default(one), "yes" if one.rule else "")
+            for one in OPTIONS.values()
+            if one.heading == heading
+        ]
+    return table(("option", "meaning", "default", "rule"), rows)
+
+
+def call_of(one):
+    """An option as a user writes it, with a placeholder or the choices of its value."""
+    choices = getattr(one.form, "choices", ())
+    value = one.metavar or ("NAME" if len(choices) > MOST_CHOICES else "|".join(choices))
+    return " ".join([one.flag, value.replace("|", r"\|")] if value else [one.flag])
+
+
+def flags_in(help_text):
+    """A help text in which options are flags: `` `fit=pad` `` is `--fit pad`."""
+    from shardkit.options.words import flag_of
+
+    def flag(found):
+        return f"`{flag_of(found[1])}`" if found[2] is None else f"`{flag_of(found[1])} {found[2]}`"
+
+    return re.sub(r"`(\w+)(?:=(\w+))?`", flag, help_text).replace("<", r"\<")
+
+
+def shown_default(one):
+    """What the table says about an option's default."""
+    if one.default_text:
+        return one.default_text
+    is_nothing = one.default is None or one.default == () or one.default is False
+    return "" if is_nothing else f"`{one.form.text(one.default)}`"
+
+
+TABLES = {"options": options, "reader-arguments": reader_arguments, "reader-images": reader_images}
+
+
+def table(header, rows):
+    """A table in Markdown."""
+    lines = (f"| {' | '.join(row)} |\n" for row in [header, ("---",) * len(header), *rows])
+    return "".join(re.sub(" {2,}", " ", line) for line in lines)
 
 
 def table_of_arguments(of, section, without=()):
@@ -37,7 +88,7 @@ def table_of_arguments(of, section, without=()):
     said = described(inspect.getdoc(of), section)
     parameters = inspect.signature(of).parameters.values()
     rows = [(f"`{one.name}`", said[one.name], default_of(one)) for one in parameters if one.name not in without]
-    return "".join(f"| {' | '.join(row)} |\n" for row in [("argument", "meaning", "default"), ("---",) * 3, *rows])
+    return table(("argument", "meaning", "default"), rows)
 
 
 def described(docstring, section):

@@ -21,9 +21,7 @@ FOLDERS = ("shardkit", "pipelines", "tests", "sample_data")
 PIPELINES = CHECKOUT / "shardkit" / "pipelines"  # a link to pipelines/, in a source distribution a copy
 PAGES = [
     CHECKOUT / "README.md",
-    *sorted(
-        page for name in FOLDERS for page in (CHECKOUT / name).rglob("*.md") if not page.is_relative_to(PIPELINES)
-    ),
+    *sorted(page for name in FOLDERS for page in (CHECKOUT / name).rglob("*.md") if not page.is_relative_to(PIPELINES)),
 ]
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<marker>[^\n]*) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL

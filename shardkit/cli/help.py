@@ -4,6 +4,7 @@ import posixpath
 import re
 import sys
 from pathlib import Path
+from typing import ClassVar
 
 import click
 
@@ -92,11 +93,10 @@ def _readable(file: Path, pages: dict[str, Path]) -> str:
 
 
 def _rendered(text: str) -> str:
-    """Return Markdown as plain text for a terminal: every pager shows it, and headings and tables stay readable."""
-    import io
-
+    """Return Markdown as plain text for a terminal, which every pager shows."""
     from rich.console import Console, ConsoleOptions, RenderResult
-    from rich.markdown import Heading, Markdown
+    from rich.markdown import Heading, Markdown, TableElement
+    from rich.table import Table
     from rich.text import Text
 
     from shardkit.cli.progress import displays
@@ -106,11 +106,18 @@ def _rendered(text: str) -> str:
             heading = self.text.plain
             yield Text(f"\n{heading}\n{('═' if self.tag == 'h1' else '─') * len(heading)}")
 
-    class PlainMarkdown(Markdown):
-        elements = {**Markdown.elements, "heading_open": PlainHeading}
+    class WholeTable(TableElement):
+        def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+            for made in super().__rich_console__(console, options):
+                if isinstance(made, Table):
+                    for column in made.columns:
+                        column.overflow = "fold"  # long paths are divided, not cut
+                yield made
 
-    console = Console(file=io.StringIO(), width=min(displays.width(), _MAX_COLUMNS), color_system=None)
-    console.print(PlainMarkdown(text, hyperlinks=False))
-    file = console.file
-    assert isinstance(file, io.StringIO)
-    return file.getvalue()
+    class PlainMarkdown(Markdown):
+        elements: ClassVar = {**Markdown.elements, "heading_open": PlainHeading, "table_open": WholeTable}
+
+    console = Console(width=min(displays.width(), _MAX_COLUMNS), color_system=None)
+    with console.capture() as captured:
+        console.print(PlainMarkdown(text, hyperlinks=False))
+    return "\n".join(line.rstrip() for line in captured.get().split("\n")).strip("\n")
