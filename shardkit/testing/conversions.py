@@ -1,16 +1,9 @@
-"""Helpers for tests of shardkit and of programs that use it: small images, sources, and a conversion without Beam.
+"""Make inventories, plans and small datasets in the calling process, without Beam."""
 
-They need Pillow and hypothesis, which `shardkit[test]` installs. Equal arguments give equal results.
-"""
-
-import io
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
-from hypothesis import strategies as st
 
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
@@ -18,7 +11,6 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import Source, SourceOptions
-from shardkit.storage import Folder
 from shardkit.writing import shard
 from shardkit.writing.appending.append import Append, AppendOutcome
 from shardkit.writing.appending.options import append_call, as_in_dataset, generation_options
@@ -31,41 +23,6 @@ from shardkit.writing.source_plan import plan_inventory, take_inventory
 from shardkit.writing.threads import ThreadExecutor
 
 _EXPLICIT = UserCall(is_explicit=True)
-
-
-def picture(seed: int, *, width: int = 8, height: int = 8, kind: str = "PNG") -> bytes:
-    """Return an image file of coloured noise.
-
-    Args:
-        seed: Another seed gives another image.
-        width: Width in pixels.
-        height: Height in pixels.
-        kind: Pillow's name of the format.
-    """
-    from PIL import Image
-
-    pixels = np.random.default_rng(seed).integers(0, 256, (height, width, 3), np.uint8)
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, kind)
-    return out.getvalue()
-
-
-def write_tree(root: Path, files: Mapping[str, bytes]) -> Path:
-    """Write files by their POSIX paths below root and create their folders; a path with a final ``/`` is a folder."""
-    for path, data in files.items():
-        target = root / path
-        if path.endswith("/"):
-            target.mkdir(parents=True, exist_ok=True)
-            continue
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_bytes(data)
-    return root
-
-
-def write_class_folders(root: Path, counts: Mapping[str, int], **picture_options: Any) -> Path:
-    """Write a source with the given number of different images for each folder, such as ``cat`` or ``train/cat``."""
-    names = [f"{folder}/{i:03d}.png" for folder, count in counts.items() for i in range(count)]
-    return write_tree(root, {name: picture(seed, **picture_options) for seed, name in enumerate(names)})
 
 
 def inventory_table(
@@ -194,26 +151,3 @@ def append_without_beam(
         overwrite=overwrite,
         call=append_call(dataset_url, source_url, source_options, changed),
     ).run()
-
-
-def files_of(folder: Folder, path: str = "") -> dict[str, bytes]:
-    """Return the bytes of every file below a folder, by path."""
-    found = {}
-    for entry in folder.scan(path):
-        below = f"{path}/{entry.name}" if path else entry.name
-        found.update(files_of(folder, below) if entry.is_folder else {below: folder.read(below)})
-    return found
-
-
-def features() -> st.SearchStrategy[dict[str, tuple[str, list[Any]]]]:
-    """Return a strategy for features of an example, name to (kind, values); names are often prefixes of others."""
-    # Few letters make prefixes likely: one of each length in UTF-8, and some that UTF-16 orders differently.
-    prefixes = st.text("ab\0/é\uffee\U0001f600", max_size=5)
-    names = prefixes | st.text(st.characters(exclude_categories=["Cs"]), max_size=8)
-    integers = st.integers(-(2**63), 2**63 - 1) | st.integers(-300, 300)
-    values = st.one_of(
-        st.tuples(st.just("bytes"), st.lists(st.binary(max_size=20), max_size=4)),
-        st.tuples(st.just("int64"), st.lists(integers, max_size=40)),
-        st.tuples(st.just("float"), st.lists(st.floats(width=32), max_size=40)),
-    )
-    return st.dictionaries(names, values, min_size=1, max_size=6)
