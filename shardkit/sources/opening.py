@@ -201,7 +201,7 @@ def _open_file(
         msg = (
             f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder, a table "
             f"({', '.join(TABLE_ENDINGS)}), a list (.txt), a label file (COCO or Label Studio .json, CVAT .xml, YOLO "
-            ".yaml), a TFRecord file or an archive (.tar, .zip); shardkit/sources/README.md describes all layouts"
+            ".yaml), a TFRecord file or an archive (.tar, .zip); `shardkit help layouts` describes all layouts"
         )
         raise DataError(msg)
     if layout not in openers:

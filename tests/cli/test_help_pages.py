@@ -3,9 +3,13 @@
 .ci/run installs shardkit as users do, so these tests also prove that the pages are in the wheel.
 """
 
+import re
+
 import pytest
 
-from ..pages import PAGES, name_of
+from shardkit.cli.main import main
+
+from ..pages import CHECKOUT, PAGES, name_of
 from .calling import call
 from .test_terminal import run_on_terminal
 
@@ -68,3 +72,23 @@ def test_a_terminal_gets_plain_text_of_its_width(columns, monkeypatch):
     assert max(map(len, lines)) <= int(columns)
     assert not [line for line in lines if line.startswith("|") or "\x1b" in line]
     assert "wider_face_train_bbx_gt.txt" in "".join("".join(lines).split())  # folded, not cut
+
+
+@pytest.mark.parametrize("command", main.list_commands(None))
+def test_the_help_of_a_command_names_its_page(command):
+    if command == "help":
+        return
+    shown = " ".join(call(command, "--help").stdout.split())
+    assert call("help", re.search(r"`shardkit help ([\w/-]+)` prints the page about it\.", shown)[1]).exit_code == 0
+
+
+def test_every_page_that_is_named_anywhere_in_the_code_exists():
+    files = [path for folder in ("shardkit", "pipelines") for path in (CHECKOUT / folder).rglob("*.py")]
+    named = {
+        name
+        for path in files
+        for name in re.findall(r"`shardkit\s+help\s+([\w/-]+)`", path.read_text(encoding="utf-8"))
+    }
+    assert "layouts" in named
+    for name in named - {"PAGE"}:
+        assert call("help", name).exit_code == 0, name
