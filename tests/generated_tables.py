@@ -74,7 +74,18 @@ def shown_default(one):
     return "" if is_nothing else f"`{one.form.text(one.default)}`"
 
 
-TABLES = {"options": options, "reader-arguments": reader_arguments, "reader-images": reader_images}
+def reasons():
+    """The reasons to reject an image."""
+    from shardkit.reject_reasons import REJECT_REASONS
+
+    rows = [
+        (f"`{code}`", re.sub(r"--[\w-]+", r"`\g<0>`", found.removesuffix(".")))
+        for code, found in REJECT_REASONS.items()
+    ]
+    return table(("reason", "found"), rows)
+
+
+TABLES = {"options": options, "reasons": reasons, "reader-arguments": reader_arguments, "reader-images": reader_images}
 
 
 def table(header, rows):

@@ -83,11 +83,6 @@ def test_a_generated_table_is_what_the_code_says(page):
     assert text == written(text), "write it again: python tests/generated_tables.py"
 
 
-def test_the_table_of_reasons_is_the_registry():
-    named = [cell.strip("`") for cell in table("shardkit/sources/troubleshooting.md", "Why an image was rejected")]
-    assert named == list(REJECT_REASONS)
-
-
 def test_every_reason_in_the_code_comes_from_the_registry():
     # A code that is written out would not be missed by the table of reasons.
     written_out = [
