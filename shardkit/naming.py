@@ -21,8 +21,6 @@ RECORDS_ENDING = ".tfrecord"
 INDEX_ENDING = ".index.parquet"
 EARLIER_MANIFESTS = "manifests"  # folder of the manifests from before each append, named by their digests
 
-EXTRACTED_LAYOUT = "extracted dataset"  # the layout of what `extract` writes
-DATASET_LAYOUT = "shardkit dataset"  # the layout in the manifest of a dataset that was made from another one
 
 # With five digits, up to 100,000 shards of a split sort by name; larger numbers get more digits.
 _SHARD = re.compile(r"(?P<split>[A-Za-z0-9_.]+)-(?P<index>[0-9]{5,})-of-(?P<of>[0-9]{5,})\.tfrecord")

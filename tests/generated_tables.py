@@ -74,6 +74,20 @@ def shown_default(one):
     return "" if is_nothing else f"`{one.form.text(one.default)}`"
 
 
+def layouts():
+    """The layouts, in the order of the help."""
+    from typing import get_args
+
+    from shardkit.layouts import LAYOUTS, Layout
+    from shardkit.options.words import flag_of
+
+    rows = []
+    for name in get_args(Layout):
+        flags = [flag_of(option) for option in LAYOUTS[name].options if option != "also"]  # an argument
+        rows.append((f"`{name}`", LAYOUTS[name].title, LAYOUTS[name].reads, ", ".join(f"`{flag}`" for flag in flags)))
+    return table(("`--layout`", "name", "what is read", "options"), rows)
+
+
 def reasons():
     """The reasons to reject an image."""
     from shardkit.reject_reasons import REJECT_REASONS
@@ -85,7 +99,13 @@ def reasons():
     return table(("reason", "found"), rows)
 
 
-TABLES = {"options": options, "reasons": reasons, "reader-arguments": reader_arguments, "reader-images": reader_images}
+TABLES = {
+    "layouts": layouts,
+    "options": options,
+    "reasons": reasons,
+    "reader-arguments": reader_arguments,
+    "reader-images": reader_images,
+}
 
 
 def table(header, rows):

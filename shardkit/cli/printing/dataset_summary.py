@@ -17,7 +17,8 @@ from shardkit.dataset.rejected_list import read_rejected
 from shardkit.errors import DataError, MissingExtraError
 from shardkit.extras import require_extra
 from shardkit.images import BadImage
-from shardkit.naming import DATASET_LAYOUT, counted, printable
+from shardkit.layouts import DATASET_LAYOUT
+from shardkit.naming import counted, printable
 from shardkit.statistics.annotations import QUANTILES, box_statistics, mask_statistics, number_quantiles
 from shardkit.statistics.indexes import IndexStatistics, Span, index_statistics
 from shardkit.statistics.sample import read_annotations
