@@ -82,8 +82,8 @@ def convert(
     subsampling, overrule a rule of the dataset.
 
     Args:
-        source: A folder, table, list, label file, archive or dataset; local, s3:// or gs://. shardkit/sources/README.md
-            has all layouts. Several datasets become one, and so do several TFRecord files or folders.
+        source: A folder, table, list, label file, archive or dataset; local, s3:// or gs://. `shardkit help layouts`
+            describes all layouts. Several datasets become one, and so do several TFRecord files or folders.
         output: A new or empty folder; local, s3:// or gs://.
         overwrite: Whether to replace a different dataset in the output.
         layout: Layout of the source; None to detect it.

@@ -76,15 +76,15 @@ _ROWS = (
     LayoutSpec(
         "extracted",
         (EXTRACTED_LAYOUT,),
-        "What `shardkit extract` writes: `examples.jsonl` with `classes.txt` and `extracted.json`; keys, splits and "
-        "all features; see [Back to folders](../records/README.md#back-to-folders)",
+        "what `shardkit extract` writes: `examples.jsonl` with `classes.txt` and `extracted.json`; see [Back to "
+        "folders](../records/README.md#back-to-folders)",
         open="tables.extracted:open_extracted",
         recognise="tables.extracted:is_extracted",
     ),
     LayoutSpec(
         "list",
         ("lists", "numbered lists"),
-        "`train.txt`, `val.txt`, … that name images, with or without labels; see [Lists](#lists)",
+        "`train.txt`, `val.txt`, … that name images, with or without labels; see [Lists](tables.md#lists)",
         open="lists.opening_lists:open_lists",
         recognise="lists.opening_lists:is_well_known",
         recognise_last="lists.opening_lists:is_lists",
@@ -94,8 +94,7 @@ _ROWS = (
     LayoutSpec(
         "metadata",
         ("Hugging Face metadata",),
-        "Image folders of Hugging Face: `metadata.csv`, `.jsonl` or `.parquet` with the column `file_name`, in the "
-        "folder or in each split folder",
+        "`metadata.csv`, `.jsonl` or `.parquet` with the column `file_name`, in the folder or in each split folder",
         open="folders.metadata:open_metadata",
         recognise="folders.metadata:has_metadata",
         options=_OF_TABLES,
@@ -104,16 +103,15 @@ _ROWS = (
     LayoutSpec(
         "kitti",
         ("KITTI",),
-        "`training/label_2/*.txt` with `training/image_2/`, or `labels/` with `images/` in KITTI's format; DontCare "
-        "regions and 3D values are left out",
+        "`training/label_2/*.txt` with `training/image_2/`, or `labels/` with `images/`; without DontCare regions and "
+        "3D values",
         open="detection.kitti.layout:open_kitti",
         recognise="detection.kitti.layout:is_kitti",
     ),
     LayoutSpec(
         "yolo",
         ("YOLO",),
-        "`data.yaml`, or `images/` and `labels/` with `classes.txt`, or Darknet's `obj.data`: boxes and polygons; "
-        "classes by index",
+        "`data.yaml`, or `images/` and `labels/` with `classes.txt`, or Darknet's `obj.data`: boxes and polygons",
         open="detection.yolo.layout:open_yolo",
         recognise="detection.yolo.image_folders:is_yolo",
         options=("root",),
@@ -123,8 +121,7 @@ _ROWS = (
         "coco",
         ("COCO", "COCO without boxes"),
         "`annotations/instances_*.json` or `_annotations.coco.json`, or the `.json` itself: boxes, crowds, areas, "
-        "polygons and RLE; classes in the order of category ids. LVIS: `lvis_v1_train.json` next to `train2017/`, "
-        "names from `coco_url`. iNaturalist: each annotation is the class of an image, without boxes",
+        "polygons and RLE; classes in the order of category ids; also LVIS, and iNaturalist without boxes",
         open="detection.coco.layout:open_coco",
         recognise="detection.coco.files:is_coco",
         options=("root",),
@@ -140,8 +137,7 @@ _ROWS = (
     LayoutSpec(
         "cvat",
         ("CVAT for images",),
-        "CVAT for images 1.1, `annotations.xml` with `images/`: boxes around boxes, polygons, ellipses and masks; "
-        "subsets are splits. `CVAT for video` is refused: export `COCO 1.0`",
+        "version 1.1: `annotations.xml` with `images/`: boxes around all shapes; subsets are splits",
         open="detection.cvat.layout:open_cvat",
         recognise="detection.cvat.layout:is_cvat",
         options=("root",),
@@ -150,16 +146,15 @@ _ROWS = (
     LayoutSpec(
         "labelme",
         ("Labelme",),
-        "A `.json` for each image, next to it or in a folder of its own: boxes around rectangles, polygons, circles "
-        "and masks; an image without `.json` is counted, not read as background",
+        "a `.json` for each image, next to it or in another folder: boxes around all shapes; images without `.json` "
+        "are skipped",
         open="detection.labelme.layout:open_labelme",
         recognise="detection.labelme.files:has_labelme",
     ),
     LayoutSpec(
         "label-studio",
         ("Label Studio",),
-        "The exports JSON and JSON-MIN: boxes around rectangles, polygons and ellipses, or choices as classes "
-        "(`--label-column` names the control); images are found by the end of their URL",
+        "exports JSON and JSON-MIN: boxes around shapes, or choices as classes (`--label-column` names the control)",
         open="detection.label_studio.layout:open_label_studio",
         recognise="detection.label_studio.layout:has_label_studio",
         options=("root", "label_columns"),
@@ -175,7 +170,7 @@ _ROWS = (
     LayoutSpec(
         "box-table",
         ("box table",),
-        "Tables with one row per box: see [Tables of boxes](#tables-of-boxes)",
+        "one row for each box; see [Tables of boxes](tables.md#tables-of-boxes)",
         open="detection.box_tables.layout:open_box_tables",
         recognise="detection.box_tables.layout:is_box_tables",
         options=("root", "image_column", "label_columns", "split_column"),
@@ -184,8 +179,8 @@ _ROWS = (
     LayoutSpec(
         "masks",
         ("images and masks",),
-        "Segmentation: `images/` and `masks/` paired by name, VOC's `JPEGImages/` and `SegmentationClass/`, `train/` "
-        "and `train_labels/`, Cityscapes, CamVid, ADE20K; see [Boxes and masks](#boxes-and-masks)",
+        "segmentation: `images/` and `masks/` paired by name, VOC's `SegmentationClass/`, `train_labels/`, Cityscapes, "
+        "CamVid, ADE20K; see [Masks](#masks)",
         open="folders.masks.layout:open_masks",
         recognise="folders.masks.layout:is_masks",
     ),
@@ -201,9 +196,8 @@ _ROWS = (
     LayoutSpec(
         "hf-parquet",
         ("Hugging Face Parquet",),
-        "`data/train-00000-of-00002.parquet`, or the same in a configuration's folder, with a column of `image{bytes, "
-        "path}`, or of plain bytes called `image`, `img`, `bytes`, … or given by `--image-column`; lists of images "
-        "are refused. Listing unpacks the images once, into a temporary folder",
+        "`data/train-00000-of-00002.parquet`, also in a configuration's folder, with a column of `image{bytes, path}` "
+        "or of bytes; images are unpacked once into a temporary folder",
         open="packed.hf_parquet:open_hf_parquet",
         recognise="packed.hf_parquet:is_hf_parquet",
         options=_OF_TABLES,
@@ -212,8 +206,7 @@ _ROWS = (
     LayoutSpec(
         "tfrecord",
         ("TFRecord",),
-        "Files of TFDS, TFRecorder, tensorflow/models, Kaggle, … with an image and a label in each record; see "
-        "[TFRecords of others](#tfrecords-of-others)",
+        "files of TFDS, tensorflow/models, Kaggle, …; see [TFRecords](tfrecords.md)",
         open="packed.tfrecord.opening:open_tfrecord",
         recognise="packed.tfrecord.files:is_tfrecord_folder",
         options=("image_feature", "label_feature", "label_type", "keep_truncated", "also"),
@@ -223,8 +216,8 @@ _ROWS = (
         "table",
         ("table",),
         "CSV, TSV, JSON, JSON Lines, Parquet or Excel with one record for each image, also next to image folders "
-        "(Kaggle's `train.csv`, Roboflow's `_classes.csv` in each split folder), TFRecorder's and AutoML's "
-        "`split,image_uri,label` without a header; see [Tables](#tables)",
+        "(Kaggle's `train.csv`, Roboflow's `_classes.csv`), TFRecorder's and AutoML's CSV without a header; see "
+        "[Tables](tables.md#tables)",
         open="recognising.unmarked_folders:open_table",
         options=("root", "path_prefix", *_OF_TABLES),
         endings=(".csv", ".tsv", ".jsonl", ".ndjson", ".parquet", ".xlsx", ".xlsm"),
@@ -232,29 +225,28 @@ _ROWS = (
     LayoutSpec(
         "class-folders",
         ("class folders", "split and class folders"),
-        "`<label>/**/image`, also in split folders: `<split>/<label>/**/image` or `<label>/<split>/**/image`; see "
-        "[Class folders](#class-folders)",
+        "`<label>/**/image`, `<split>/<label>/**/image` or `<label>/<split>/**/image`; see [Class "
+        "folders](#class-folders)",
         open="folders.given_class_folders:open_class_folders",
         options=("class_level",),
     ),
     LayoutSpec(
         "file-names",
         ("file names",),
-        "Labels in file names: `--label-pattern` is searched in the name; its first group is the label, or its groups "
-        "named `label`, `split` and `group`",
+        "labels in file names, which `--label-pattern` finds",
         open="folders.file_names:open_file_names",
         options=("label_pattern",),
     ),
     LayoutSpec(
         "unlabelled",
         ("unlabelled images",),
-        "`--unlabelled`: any tree of folders; see [Images without labels](#images-without-labels)",
+        "any tree of folders, with `--unlabelled`; see [Images without labels](#images-without-labels)",
         open="folders.unlabelled:open_unlabelled",
     ),
     LayoutSpec(
         "shardkit",
         (DATASET_LAYOUT,),
-        "A folder with its `manifest.json`: the records are read in place; see [Datasets](#datasets)",
+        "a folder with its `manifest.json`; see [Datasets](datasets.md)",
         open="datasets.opening:open_dataset",
         options=("where", "drop", "labels", "also", "key_prefix", "readmit"),
     ),

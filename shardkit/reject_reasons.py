@@ -1,7 +1,7 @@
 """The registry of reject reasons: the code of every reason and one sentence that explains it.
 
 `rejected.parquet` stores these codes in its column `reason`, and scripts of users compare them: do not change
-a released code. `shardkit/sources/README.md` has the remedies; a test compares its table with this registry.
+a released code. `sources/troubleshooting.md` explains them; a test compares its table with this registry.
 """
 
 from typing import Final

@@ -1,4 +1,4 @@
-"""The pages of the checkout, README.md in any folder, and the fenced blocks that are printed on them.
+"""The pages of the checkout, all Markdown below its folders, and the fenced blocks that are printed on them.
 
 A comment before a block says how it is tested:
 
@@ -18,7 +18,11 @@ from pathlib import Path
 
 CHECKOUT = Path(__file__).parent.parent
 FOLDERS = ("shardkit", "pipelines", "tests", "sample_data")
-PAGES = [CHECKOUT / "README.md", *sorted(page for name in FOLDERS for page in (CHECKOUT / name).rglob("README.md"))]
+PIPELINES = CHECKOUT / "shardkit" / "pipelines"  # a link to pipelines/, in a source distribution a copy
+PAGES = [
+    CHECKOUT / "README.md",
+    *sorted(page for name in FOLDERS for page in (CHECKOUT / name).rglob("*.md") if not page.is_relative_to(PIPELINES)),
+]
 _BLOCK = re.compile(
     r"(?:^<!-- (?P<marker>[^\n]*) -->\n)?^```(?P<language>\w*)\n(?P<code>.*?)^```$", re.MULTILINE | re.DOTALL
 )

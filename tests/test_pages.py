@@ -2,7 +2,6 @@
 
 import ast
 import importlib
-import inspect
 import re
 
 import pytest
@@ -11,6 +10,7 @@ from shardkit.cli.convert import convert as convert_command
 from shardkit.pipelines.options import refuse_unknown
 from shardkit.reject_reasons import REJECT_REASONS
 
+from .generated_tables import pages_with_tables, written
 from .pages import BLOCKS, CHECKOUT, PAGES, marked, name_of, plain, with_torch_and_grain
 
 MARKERS = {"the test command", "in .ci/run", "options", "benchmark"}
@@ -66,35 +66,21 @@ def test_the_first_page_is_short():
     assert len(PAGES[0].read_text(encoding="utf-8").splitlines()) <= 150
 
 
-def test_the_table_of_options_has_every_option_of_convert():
-    command = importlib.import_module("shardkit.cli.convert").convert
-    params = [param for param in command.params if param.param_type_name == "option"]
-    options = {name for param in params for name in (param.opts[0], *param.secondary_opts)}
-    named = re.findall(r"`(--[\w-]+)", "\n".join(table("shardkit/sources/README.md", "Options")))
-    assert sorted(set(named) - {"--runner", "--flink_master"}) == sorted(options)
+@pytest.mark.parametrize("command", ["append", "convert", "plan"])
+def test_the_page_of_options_has_every_option(command):
+    params = getattr(importlib.import_module(f"shardkit.cli.{command}"), command).params
+    options = {param.opts[0] for param in params if param.param_type_name == "option"}
+    first_cells = [
+        *table("shardkit/sources/options.md", "All options"),
+        *table("shardkit/sources/options.md", "Other options"),
+    ]
+    assert options <= set(re.findall(r"--[\w-]+", "\n".join(first_cells)))
 
 
-def test_the_table_of_arguments_has_every_argument_of_make_dataset_fn():
-    from shardkit.reader import make_dataset_fn
-
-    arguments = inspect.signature(make_dataset_fn).parameters.keys() - {"dataset", "split"}
-    assert sorted(first_words("Arguments")) == sorted(arguments)
-
-
-def test_the_table_of_images_has_every_argument_of_images():
-    from shardkit.reader import Images
-
-    assert first_words("Images") == list(inspect.signature(Images).parameters)
-
-
-def first_words(heading):
-    """Words in backticks in the first column of a table of the reader's page."""
-    return re.findall(r"`(\w+)`", "\n".join(table("shardkit/reader/README.md", heading)))
-
-
-def test_the_table_of_reasons_is_the_registry():
-    named = [cell.strip("`") for cell in table("shardkit/sources/README.md", "Why an image was rejected")]
-    assert named == list(REJECT_REASONS)
+@pytest.mark.parametrize("page", pages_with_tables(), ids=name_of)
+def test_a_generated_table_is_what_the_code_says(page):
+    text = page.read_text(encoding="utf-8")
+    assert text == written(text), "write it again: python tests/generated_tables.py"
 
 
 def test_every_reason_in_the_code_comes_from_the_registry():

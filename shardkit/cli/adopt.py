@@ -66,7 +66,8 @@ def adopt(ctx: click.Context, /, files: tuple[str, ...], quiet: bool, log_format
 
     FILES are TFRecord files of tf.train.Example, or their folders; local, s3:// or gs://. They are read once and never
     changed. The manifest and the folder "indexes" are written into the folder that they have in common, or into a
-    local folder DATASET that points to them by relative paths. shardkit/dataset/README.md says what is detected.
+    local folder DATASET that points to them by relative paths. `shardkit help dataset` says what is
+    detected.
 
     To use a runner of Apache Beam, add --runner and its options at the end.
     """

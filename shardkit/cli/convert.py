@@ -19,9 +19,9 @@ def convert(source: str, output: str, quiet: bool, log_format: str, **given: Any
 
     SOURCE is a folder of class folders (SOURCE/<label>/**/image or SOURCE/<split>/<label>/**/image), a table, a list,
     detection or segmentation data (COCO, Pascal VOC, YOLO, masks and others), packed data (WebDataset, Hugging Face
-    Parquet, .tar, .zip), TFRecords that others wrote, or one or several datasets that shardkit wrote;
-    shardkit/sources/README.md describes all layouts. OUTPUT is a new or empty folder. Both may be local, s3:// or
-    gs://. To resume an interrupted conversion, run the same command again.
+    Parquet, .tar, .zip), TFRecords that others wrote, or one or several datasets that shardkit wrote; `shardkit help
+    layouts` describes all layouts. OUTPUT is a new or empty folder. Both may be local, s3:// or gs://. To resume an
+    interrupted conversion, run the same command again.
 
     To use a runner of Apache Beam, add --runner and its options after SOURCE and OUTPUT.
     """

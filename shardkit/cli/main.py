@@ -35,12 +35,30 @@ _COMMANDS = {
     "doctor": "Check a runner and its workers before a long job.",
     "export": "Write metadata files that other tools read: Croissant, DALI, Hugging Face.",
     "extract": "Write a dataset back to folders of images.",
+    "help": "Print a page of the documentation.",
     "info": "Show the contents of a dataset.",
     "plan": "Show what a conversion would write, and why; write nothing.",
     "preview": "Draw a contact sheet of a dataset.",
     "report": "Write one HTML page about a dataset or a source.",
     "show": "Show one example.",
     "verify": "Check every byte of a dataset; exit with 1 on any problem.",
+}
+# The page about each command, which its help names.
+_PAGES = {
+    "adopt": "dataset",
+    "append": "sources/datasets",
+    "bench": "reader/performance",
+    "convert": "sources",
+    "diff": "dataset",
+    "doctor": "pipelines",
+    "export": "dataset",
+    "extract": "records",
+    "info": "dataset",
+    "plan": "sources",
+    "preview": "records",
+    "report": "report",
+    "show": "records",
+    "verify": "dataset",
 }
 _IS_JSON = "shardkit.is_json"  # key in click's `meta`, which all contexts of a call share
 _IMPORT_SYSTEM = "<frozen importlib._bootstrap>"  # the file that frames of an import name
@@ -58,6 +76,8 @@ class _Commands(click.Group):
         if name not in _COMMANDS:
             return None
         command: click.Command = getattr(importlib.import_module(f"shardkit.cli.{name}"), name)
+        if name in _PAGES:
+            command.epilog = f"`shardkit help {_PAGES[name]}` prints the page about it."
         return command
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
@@ -195,6 +215,8 @@ def _say_interrupted(ctx: click.Context) -> None:
 @click.version_option(__version__)
 def main() -> None:
     """Convert folders of labelled images into balanced TFRecord shards, and check the result.
+
+    `shardkit COMMAND --help` lists the options of a command; `shardkit help` lists the pages of the documentation.
 
     Exit codes: 0 success; 1 the data is faulty or differs; 2 the call is wrong; 3 the machine, disk or network failed;
     130 interrupted.

@@ -80,23 +80,22 @@ def make_dataset_fn(
             stored features with encoded images, in evaluation with `weight`.
         training: True for the endless order with random crops, False for one pass. True warns if the split is called
             validation or test.
-        last_batch: Last batch of an evaluation. "padded" fills it with rows of weight 0, so that all shapes are static.
-            "short" leaves them out: everything that Keras prints is exact, also `val_loss` and unweighted metrics, and
-            `predict` returns one row for each example, in the order of `DatasetFn.keys`. For one process with any
-            number of replicas, which divide the last batch evenly; several workers, a tf.data service and TPUs need
-            padding.
+        last_batch: Last batch of an evaluation: "padded" with rows of weight 0, so that all shapes are static, or
+            "short", without padding, for exact results of Keras in one process. With "short", `val_loss` and unweighted
+            metrics are exact too, and `predict` returns one row for each example, in the order of `DatasetFn.keys`; any
+            number of replicas divide the last batch evenly. Several workers, a tf.data service and TPUs need padding.
         seed: Seed of order and augmentation, 0 to 2**63 - 1.
         start_step: Global step to start at; costs the same at 0 and at 10,000,000. In evaluation the steps before it
             are skipped, with a warning. `train_fn.start_step = 5` moves it later; an iterator starts at the value that
             it has when `iter()` is called.
-        order: Order of training. "full" is a permutation of all examples, a new one each epoch. "block", or a
-            `BlockOrder`, permutes blocks of consecutive records and shuffles a bounded number of them together, so that
-            reads stay close to each other.
-        sampling: Sampling of training. "natural" returns every example once per epoch, "class_balanced" every class
-            equally often. With weights by class name, classes without one are left out, and `num_examples` does not
-            count them. Shares are exact to within one over any 1,000 positions. A class returns all its examples before
-            any of them again; where its share of a batch is larger than the class (3 examples, half of 64 positions), a
-            batch repeats some.
+        order: Order of training: "full" is a permutation of all examples, a new one each epoch; "block", or a
+            `BlockOrder`, permutes blocks of consecutive records and shuffles a bounded number of them together. Blocks
+            keep reads close to each other.
+        sampling: Sampling of training: "natural" returns every example once per epoch, "class_balanced" every class
+            equally often; weights by class name leave out the other classes. `num_examples` does not count these.
+            Shares are exact to within one over any 1,000 positions. A class returns all its examples before any of them
+            again; where its share of a batch is larger than the class (3 examples, half of 64 positions), a batch
+            repeats some.
         where: Condition on the index, such as "label_name in ('cat', 'dog') and height >= 64", or a pyarrow.compute
             expression. Only examples that meet it are read.
         fold: (index, count) for cross-validation: evaluation reads that fold, training all others. Folds are stratified
@@ -112,10 +111,10 @@ def make_dataset_fn(
         sample_weight: A third part of each training element, for losses that take weights: "balanced" is N / (number of
             classes * examples of the class), or a weight by class name. (Keras refuses `class_weight` for distributed
             datasets.)
-        on_corrupt: "error" stops at a damaged record and names it. "skip", or `Skip(max_records)`, replaces it by
-            another example of the same class and dataset, always the same one, so that no position moves; in evaluation
-            with weight 0. `DatasetFn.damaged_records` lists them. A file that cannot be read, and a dataset that is
-            converted again meanwhile, stop the reader in both cases.
+        on_corrupt: "error" stops at a damaged record or image and names it; "skip", or `Skip(max_records)`, replaces up
+            to 100 of them by other examples of the same class and dataset, in evaluation with weight 0. The replacement
+            is always the same one, so that no position moves. `DatasetFn.damaged_records` lists them. A file that
+            cannot be read, and a dataset that is converted again meanwhile, stop the reader in both cases.
         cache: Local folder that shards are copied to before they are read, or `Cache(folder, max_bytes)`; for storage
             that is slow at random access, and for s3://, which TensorFlow does not read.
         service: Address of a tf.data service's dispatcher, "grpc://host:port", or `Service(address, job)`; its workers

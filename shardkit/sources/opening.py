@@ -139,8 +139,8 @@ def _layout_of_file(opening: Opening, name: str) -> Layout:
         msg = (
             f"{folder.url}/{name}: shardkit does not know how to read this file; SOURCE is a folder, a table "
             f"({', '.join(LAYOUTS['table'].endings or ())}), a list (.txt), a label file (COCO or Label Studio .json, "
-            "CVAT .xml, YOLO .yaml), a TFRecord file or an archive (.tar, .zip); shardkit/sources/README.md describes "
-            "all layouts"
+            "CVAT .xml, YOLO .yaml), a TFRecord file or an archive (.tar, .zip); `shardkit help layouts` describes all "
+            "layouts"
         )
         raise DataError(msg)
     if LAYOUTS[layout].endings is None:

@@ -1,18 +1,14 @@
 import importlib
-import re
 from dataclasses import fields
 from typing import get_args, get_type_hints
 
 import pytest
 
 from shardkit.layouts import LAYOUTS, Layout, layout_of_title
-from shardkit.options.words import flag_of
 from shardkit.sources.context import Opening
 from shardkit.sources.listing import Source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import Folder
-
-from ..pages import CHECKOUT
 
 
 def function(name):
@@ -56,14 +52,3 @@ def test_an_ending_belongs_to_one_layout():
 )
 def test_the_name_in_a_manifest_tells_the_layout(title, layout):
     assert layout_of_title(title) == layout
-
-
-def test_the_table_of_the_page_is_made_from_the_rows():
-    page = (CHECKOUT / "shardkit/sources/README.md").read_text()
-    table = re.search(r"^<!-- layouts -->\n((?:\|.*\n)+)", page, re.MULTILINE)[1]
-    rows = ["| `--layout` | name | what is read | options |", "| --- | --- | --- | --- |"]
-    for name in get_args(Layout):
-        flags = [flag_of(option) for option in LAYOUTS[name].options if option != "also"]  # an argument
-        options = ", ".join(f"`{flag}`" for flag in flags)
-        rows.append(f"| `{name}` | {LAYOUTS[name].title} | {LAYOUTS[name].reads} | {options} |")
-    assert table.splitlines() == rows

@@ -100,7 +100,7 @@ class Images:
         mean: A number, or one for each channel, of values 0 to 255; the result is (value - mean) / std. For -1 to 1,
             mean=127.5, std=127.5; for 0 to 1, mean=0, std=255; for ImageNet's statistics mean=(123.675, 116.28,
             103.53), std=(58.395, 57.12, 57.375). Statistics of values 0 to 1 are refused.
-        std: See `mean`.
+        std: A number above 0, or one for each channel; given together with `mean`.
         grayscale: Return one channel instead of three, with the luma weights of JPEG.
         resize_method: "bilinear", or "antialias", which is smoother for large reductions and slower.
         scaled_decoding: Decode a JPEG whose crop is at least 2, 4 or 8 times `size` at 1/2, 1/4 or 1/8 of its size.
@@ -108,18 +108,18 @@ class Images:
             with resize_method="antialias", 25 dB with "bilinear". A small network was as accurate with as without,
             93 to 94 %; with "bilinear" it lost 4 to 8 points where training and evaluation differed in this
             (`bench_scaled_decoding.py`).
-        crop_scale: Training: the share of the image's area that a random crop covers, 0 < least <= greatest <= 1.
-            (1, 1) is the whole image, whatever `crop_ratio` is: with flip=False, the pixels of eval_fit="stretch". None
-            is (0.08, 1), and (1, 1) for a dataset with boxes: of the 1.94 boxes an image of `sample_data/coco`, crops
-            of (0.08, 1) keep 1.43, of (0.3, 1) 1.67 and of (0.5, 1) 1.85.
+        crop_scale: Training: (least, greatest) share of the image's area that a random crop covers; None is (0.08, 1),
+            and (1, 1) for a dataset with boxes. (1, 1) is the whole image, whatever `crop_ratio` is: with flip=False,
+            the pixels of eval_fit="stretch". Of the 1.94 boxes an image of `sample_data/coco`, crops of (0.08, 1) keep
+            1.43, of (0.3, 1) 1.67 and of (0.5, 1) 1.85.
         crop_ratio: Training: width / height of a random crop.
         flip: Training: mirror half of the images left to right.
-        eval_fit: Evaluation: "crop" the centre, "stretch" the whole image, or "pad" it with black. None is "crop", and
+        eval_fit: Evaluation: "crop" the centre, "stretch" the whole image, or "pad" it with black; None is "crop", and
             "stretch" for a dataset with boxes, which loses none.
         eval_crop_fraction: Evaluation: the share of the largest centred window's sides that "crop" keeps.
-        max_boxes: Boxes of an example in a detection dataset, whose labels are {"boxes": float32[max_boxes, 4],
-            "labels": int32[max_boxes]}, padded with 0 and -1. Boxes are (ymin, xmin, ymax, xmax) as shares, from 0 to
-            1, of the resulting image's height and width, as in TFDS. Further boxes are dropped.
+        max_boxes: Maximum number of boxes of an image; further ones are dropped. Labels of a detection dataset are
+            {"boxes": float32[max_boxes, 4], "labels": int32[max_boxes]}, padded with 0 and -1. Boxes are (ymin, xmin,
+            ymax, xmax) as shares, from 0 to 1, of the resulting image's height and width, as in TFDS.
         min_visible: Share of a box's area that must remain in the image; a box with less is dropped.
         mask_padding: Class number of the border that eval_fit="pad" adds to a mask, whose labels are
             int32[height, width].

@@ -258,7 +258,7 @@ def _refuse_annotated(
             "(annotations/*.json), Pascal VOC (Annotations/*.xml next to JPEGImages/), YOLO (images/ next to labels/ "
             "and classes.txt) or masks (masks/ next to images/)"
         )
-        remedy = "arrange the files like a layout in shardkit/sources/README.md"
+        remedy = "arrange the files like one of the layouts in `shardkit help layouts`"
         raise refusal(problem, [_forced(place)], remedy=remedy)
     for path in [join(name, inner[0]) for name, inner in labels if inner] or names[:_NUM_SAMPLED]:
         if found := adjacent_masks([one.name for one in children(folder, path) if ending(one.name) in IMAGE_ENDINGS]):

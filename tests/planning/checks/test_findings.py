@@ -261,7 +261,7 @@ def test_the_page_has_every_code_with_its_effect():
         text = path.read_text(encoding="utf-8")
         found |= dict(re.findall(r'Finding\(\s*"(\w+)",\s*"(\w+)"', text))
         found |= dict.fromkeys(re.findall(r'\("(class_named_\w+)"', text), "warns")
-    page = (CHECKOUT / "shardkit/sources/README.md").read_text(encoding="utf-8")
+    page = (CHECKOUT / "shardkit/sources/troubleshooting.md").read_text(encoding="utf-8")
     rows = re.findall(
         r"^\| (`\w+`(?:, `\w+`)*) \| .* \| (.+) \|$", page.partition("\n## Check these\n")[2], re.MULTILINE
     )

@@ -140,7 +140,7 @@ def test_no_box_is_lost_unless_crops_are_asked_for(detection, training):
 
 
 def test_the_page_says_how_many_boxes_crops_keep(tmp_path):
-    page = (SAMPLES.parent / "shardkit/reader/README.md").read_text(encoding="utf-8")
+    page = (SAMPLES.parent / "shardkit/reader/arguments.md").read_text(encoding="utf-8")
     scales = re.search(r"^\| `crop_scale` \| (\(0.08, 1\) \|.*)", page, re.MULTILINE)[1].split("|")
     counts = re.search(r"^\| boxes an image \| (.*)", page, re.MULTILINE)[1].split("|")
     convert_without_beam(str(SAMPLES / "coco"), str(tmp_path / "out"))

@@ -1,0 +1,94 @@
+"""`shardkit help`: the installed pages, for a terminal and for a pipe.
+
+.ci/run installs shardkit as users do, so these tests also prove that the pages are in the wheel.
+"""
+
+import re
+
+import pytest
+
+from shardkit.cli.main import main
+
+from ..pages import CHECKOUT, PAGES, name_of
+from .calling import call
+from .test_terminal import run_on_terminal
+
+INSTALLED = [page for page in PAGES if page.parent.parent.name == "shardkit" or page.parent.name == "pipelines"]
+
+
+def test_help_lists_every_page_with_its_title():
+    lines = call("help").stdout.splitlines()
+    assert len(lines) - 2 == len(INSTALLED)
+    for page in INSTALLED:
+        name = page.parent.name if page.name == "README.md" else f"{page.parent.name}/{page.stem}"
+        title = page.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
+        assert [line for line in lines if line.split() == [name, *title.split()]], name
+
+
+@pytest.mark.parametrize("name", ["sources", "sources/", "sources/README.md"])
+def test_a_pipe_gets_the_page_as_markdown(name):
+    text = call("help", name).stdout
+    assert text.startswith("# Sources: what `shardkit convert` reads\n")
+    assert "| Which options are there? | `shardkit help sources/options` |\n" in text
+    assert "```sh\nshardkit plan photos" in text
+
+
+def test_the_folder_may_be_left_out():
+    assert call("help", "layouts").stdout == call("help", "sources/layouts").stdout
+
+
+@pytest.mark.parametrize("page", INSTALLED, ids=name_of)
+def test_a_page_has_no_link_into_the_checkout(page):
+    name = page.parent.name if page.name == "README.md" else f"{page.parent.name}/{page.stem}"
+    text = call("help", name).stdout
+    assert "](" not in text.replace("](http", "")
+    assert "<!--" not in text
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("suorces", "did you mean sources?"),
+        ("layuots", "did you mean sources/layouts?"),
+        ("sources/layuots", "did you mean sources/layouts?"),
+        ("troubleshooting", "choose reader/troubleshooting or sources/troubleshooting"),
+        ("convert", "`shardkit convert --help` describes the command"),
+        ("quite-another-thing", "the pages are dataset, "),
+    ],
+)
+def test_an_unknown_page_is_refused_with_the_one_that_was_probably_meant(name, hint):
+    result = call("help", name)
+    assert result.exit_code == 2
+    assert hint in result.stderr
+
+
+@pytest.mark.parametrize("columns", ["80", "100"])
+def test_a_terminal_gets_plain_text_of_its_width(columns, monkeypatch):
+    monkeypatch.setenv("PAGER", "cat")
+    code, _, sent = run_on_terminal("help", "sources/layouts", stdout_too=True, columns=columns)
+    lines = sent.decode().replace("\r", "").split("\n")
+    assert code == 0
+    assert lines[:2] == ["Layouts: which folders and label files are read", "═" * 47]
+    assert max(map(len, lines)) <= int(columns)
+    assert not [line for line in lines if line.startswith("|") or "\x1b" in line]
+    assert "wider_face_train_bbx_gt.txt" in "".join("".join(lines).split())  # folded, not cut
+
+
+@pytest.mark.parametrize("command", main.list_commands(None))
+def test_the_help_of_a_command_names_its_page(command):
+    if command == "help":
+        return
+    shown = " ".join(call(command, "--help").stdout.split())
+    assert call("help", re.search(r"`shardkit help ([\w/-]+)` prints the page about it\.", shown)[1]).exit_code == 0
+
+
+def test_every_page_that_is_named_anywhere_in_the_code_exists():
+    files = [path for folder in ("shardkit", "pipelines") for path in (CHECKOUT / folder).rglob("*.py")]
+    named = {
+        name
+        for path in files
+        for name in re.findall(r"`shardkit\s+help\s+([\w/-]+)`", path.read_text(encoding="utf-8"))
+    }
+    assert "layouts" in named
+    for name in named - {"PAGE"}:
+        assert call("help", name).exit_code == 0, name
