@@ -15,9 +15,8 @@ from shardkit.exporting import export_dataset
 from shardkit.exporting.dataset_card import dataset_card
 from shardkit.exporting.facts import Facts
 from shardkit.planning.options import ConvertOptions
-from shardkit.report.dataset_collection import DatasetCollection
+from shardkit.report.dataset_collection import DatasetCollection, commands
 from shardkit.report.facts.gathering import ReportOptions
-from shardkit.report.generations import commands
 from shardkit.report.page.html import make_page
 from shardkit.sources import SourceOptions
 from shardkit.storage import LocalFolder
