@@ -1,7 +1,7 @@
 """Open a source and read all that it lists, checked to be as the conversion requires."""
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
@@ -60,10 +60,13 @@ class Listed:
         """(class, ymin, xmin, ymax, xmax) of the objects of each good row, by key."""
         return {row["key"]: [(one["label_name"], *one["bbox"]) for one in row["objects"]] for row in self.good}
 
+    def measured(self) -> "Listed":
+        """Return the listing with the sizes and times of files that listing leaves to the check."""
+        return replace(self, table=measure_files(self.source.folder, self.table))
+
     def images(self) -> dict[str, bytes]:
         """Return the bytes of the good rows' images by key, read as the conversion reads them."""
-        rows = measure_files(self.source.folder, self.table).to_pylist()
-        return {row["key"]: self._image(row) for row in rows if row["reason"] is None}
+        return {row["key"]: self._image(row) for row in self.measured().good}
 
     def _image(self, row: dict[str, Any]) -> bytes:
         path = row.get("path") or row["key"]

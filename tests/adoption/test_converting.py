@@ -10,7 +10,7 @@ from shardkit.comparison import diff_datasets
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError
 from shardkit.storage import LocalFolder
-from shardkit.testing import append_without_beam
+from shardkit.testing import append_without_beam, encoded
 from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.threads import ThreadChecker
 from shardkit.writing.progress import Silent
@@ -167,6 +167,4 @@ def test_a_mask_whose_numbers_the_reader_would_not_get_is_refused(mask, sentence
 
 def grey(number, mode, size=(12, 8)):
     """A mask of one class."""
-    file = io.BytesIO()
-    Image.new(mode, size, number).save(file, "PNG")
-    return file.getvalue()
+    return encoded(Image.new(mode, size, number), "PNG")

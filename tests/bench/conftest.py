@@ -1,9 +1,10 @@
-import io
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+from shardkit.testing import encoded
 
 
 def photograph(seed, *, width=500, height=375, **options):
@@ -13,9 +14,7 @@ def photograph(seed, *, width=500, height=375, **options):
     rng = np.random.default_rng(seed)
     coarse = Image.fromarray(rng.integers(0, 256, (12, 16, 3), np.uint8)).resize((width, height), Image.BICUBIC)
     noise = Image.fromarray(rng.integers(0, 256, (height, width, 3), np.uint8)).filter(ImageFilter.GaussianBlur(1.2))
-    out = io.BytesIO()
-    Image.blend(coarse, noise, 0.4).save(out, "JPEG", **{"quality": 92, **options})
-    return out.getvalue()
+    return encoded(Image.blend(coarse, noise, 0.4), "JPEG", **{"quality": 92, **options})
 
 
 @pytest.fixture(scope="session")

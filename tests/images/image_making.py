@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
+from shardkit.testing import encoded
+
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
@@ -40,9 +42,7 @@ def picture(mode: str = "RGB", width: int = 37, height: int = 23, seed: int = 0)
 
 def encode(image: Image.Image, kind: str, **options: Any) -> bytes:
     """The file that Pillow writes."""
-    buffer = io.BytesIO()
-    image.save(buffer, kind, **options)
-    return buffer.getvalue()
+    return encoded(image, kind, **options)
 
 
 def exif(orientation: int, *, order: str = "<", thumbnail: bytes = b"", value_type: int = 3) -> bytes:

@@ -5,6 +5,7 @@ import pytest
 from PIL import Image
 
 from shardkit import images
+from shardkit.testing import encoded
 
 COLOURS = "404080c00080000000"  # three classes
 
@@ -13,9 +14,7 @@ def mask(pixels, mode=None, palette=None):
     image = Image.fromarray(np.array(pixels, np.uint8), mode)
     if palette:
         image.putpalette(palette)
-    out = io.BytesIO()
-    image.save(out, "PNG")
-    return out.getvalue()
+    return encoded(image, "PNG")
 
 
 def numbers(data, colours=COLOURS):

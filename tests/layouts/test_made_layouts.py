@@ -15,7 +15,7 @@ from shardkit.dataset.features import MASK
 from shardkit.reject_reasons import REJECT_REASONS
 from shardkit.sources import SourceOptions
 from shardkit.sources.listing import IMAGE_ENDINGS, ending
-from shardkit.testing import convert_without_beam, picture
+from shardkit.testing import convert_without_beam, encoded, picture
 
 from ..cli.calling import call
 from ..sources.folders import test_class_trees as trees
@@ -27,9 +27,7 @@ KINDS = {".bmp": "BMP", ".gif": "GIF", ".png": "PNG", ".tif": "TIFF", ".tiff": "
 
 def grey(number):
     """A mask: a class number in all pixels."""
-    out = io.BytesIO()
-    Image.fromarray(np.full((8, 8), number % 3, np.uint8)).save(out, "PNG")
-    return out.getvalue()
+    return encoded(Image.fromarray(np.full((8, 8), number % 3, np.uint8)), "PNG")
 
 
 def pictured(files, masks=()):

@@ -15,6 +15,7 @@ from PIL import Image
 
 from shardkit import read_manifest
 from shardkit.naming import split_of_folder
+from shardkit.testing import encoded
 
 from ..cli.calling import call, convert
 from .reading_back import ORIENTATION, assert_same_images, examples
@@ -130,9 +131,7 @@ def test_a_plan_of_a_parquet_file_leaves_no_images_behind(tmp_path, monkeypatch)
 
 def picture(name):
     """A PNG of a grey of its own."""
-    data = io.BytesIO()
-    Image.new("L", (4, 4), hash_of(name)).save(data, "PNG")
-    return data.getvalue()
+    return encoded(Image.new("L", (4, 4), hash_of(name)), "PNG")
 
 
 def hash_of(name):

@@ -1,4 +1,3 @@
-import io
 import shutil
 
 import numpy as np
@@ -6,7 +5,7 @@ import pytest
 import tensorflow as tf
 from PIL import Image
 
-from shardkit.testing import convert_without_beam, write_class_folders, write_tree
+from shardkit.testing import convert_without_beam, encoded, write_class_folders, write_tree
 
 from ..cli.calling import convert
 
@@ -39,9 +38,7 @@ def smooth(width, height, seed=0):
 
 
 def encode(image, kind, **options):
-    out = io.BytesIO()
-    image.save(out, kind, **options)
-    return out.getvalue()
+    return encoded(image, kind, **options)
 
 
 def _mixed():

@@ -1,13 +1,10 @@
-import io
-import tarfile
-
 import pytest
 
 from shardkit.errors import CallError, DataError
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
+from shardkit.testing import read_source, write_archive, write_tree
 
 
 @pytest.mark.parametrize(
@@ -54,13 +51,8 @@ def test_root_is_taken_for_yolo_and_the_label_key_for_webdataset(tmp_path):
     root = write_tree(tmp_path, {"yaml/data.yaml": yaml, **{f"data/{path}": data for path, data in images.items()}})
     source = open_source(str(root / "yaml"), SourceOptions(root=str(root / "data")))
     assert source.folder.url == str(root / "data")
-    with tarfile.open(root / "train.tar", "w") as tar:
-        for name, data in (("1.jpg", b"x"), ("1.json", b'{"kind": "cat"}')):
-            info = tarfile.TarInfo(name)
-            info.size = len(data)
-            tar.addfile(info, io.BytesIO(data))
-    source = open_source(str(root / "train.tar"), SourceOptions(label_columns=("kind",)))
-    rows = [row for part in source.parts() for one in source.list_part(part, 9) for row in one.table().to_pylist()]
+    write_archive(root / "train.tar", {"1.jpg": b"x", "1.json": b'{"kind": "cat"}'})
+    rows = read_source(root / "train.tar", label_columns=("kind",)).rows
     assert [row["label_name"] for row in rows] == ["cat"]
 
 

@@ -9,17 +9,15 @@ import numpy as np
 import pytest
 
 from shardkit.errors import CallError, ShardkitError
-from shardkit.inventory.measuring import measure_files
 from shardkit.sources.opening import open_source
-from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
-from shardkit.testing import convert_without_beam, picture, write_tree
+from shardkit.testing import convert_without_beam, picture, read_source, write_tree
 
 
 def write(root, files):
     """Write files by path: the lines of text files, and some bytes for each path of a list."""
     texts = {
-        path: lines if isinstance(lines, bytes) else "".join(f"{one}\n" for one in lines).encode()
+        path: lines if isinstance(lines, bytes) else "".join(f"{one}\n" for one in lines)
         for path, lines in files.items()
     }
     return write_tree(root, texts)
@@ -31,16 +29,8 @@ def images(*paths):
 
 def read(url, **options):
     """(key, split, labels or reason) of every row, sorted, and what was skipped."""
-    source = open_source(str(url), SourceOptions(**options))
-    rows, skipped = [], {}
-    for part in source.parts():
-        for listing in source.list_part(part, 1000):
-            for row in measure_files(source.folder, listing.table()).to_pylist():
-                labels = row["mask_path"] if "mask_path" in row else row.get("label_names") or row["label_name"]
-                rows.append((row["key"], row["split"], row["reason"] or labels))
-            for kind, count in listing.skipped.items():
-                skipped[kind] = skipped.get(kind, 0) + count
-    return source, sorted(rows), skipped
+    found = read_source(url, **options).measured()
+    return found.source, found.labels, found.skipped
 
 
 ILSVRC = "ILSVRC/Data/CLS-LOC"
@@ -270,7 +260,7 @@ READ = {
         {},
         [
             ("img_align_celeba/000001.jpg", "train", ["Male", "Smiling"]),
-            ("img_align_celeba/000002.jpg", "validation", None),
+            ("img_align_celeba/000002.jpg", "validation", []),
         ],
         {},
     ),

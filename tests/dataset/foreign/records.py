@@ -1,6 +1,5 @@
 """Records as other programs write them, encoded without TensorFlow; one test compares them with TensorFlow's."""
 
-import io
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -9,6 +8,7 @@ from shardkit.dataset.example import bytes_feature, encode, float_feature, int64
 from shardkit.dataset.foreign.found_features import Sampled
 from shardkit.dataset.foreign.values import Features, read_features
 from shardkit.dataset.tfrecord import frame
+from shardkit.testing import encoded
 
 
 def jpeg(shade: int = 0, height: int = 8, width: int = 12) -> bytes:
@@ -20,9 +20,7 @@ def picture(kind: str, shade: int = 0, height: int = 8, width: int = 12) -> byte
     """Return a small image file."""
     from PIL import Image
 
-    file = io.BytesIO()
-    Image.new("RGB", (width, height), (shade * 23 % 256, 128, 255 - shade * 23 % 256)).save(file, kind)
-    return file.getvalue()
+    return encoded(Image.new("RGB", (width, height), (shade * 23 % 256, 128, 255 - shade * 23 % 256)), kind)
 
 
 def example(features: Mapping[str, Any]) -> bytes:

@@ -11,16 +11,14 @@ from shardkit.errors import CallError
 from shardkit.planning.checks.finding import findings_text
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources.opening import open_source
-from shardkit.testing import plan_without_beam, write_tree
+from shardkit.testing import encoded, plan_without_beam, write_tree
 
 
 def jpeg(orientation, size, seed):
     exif = Image.Exif()
     exif[0x0112] = orientation
-    out = io.BytesIO()
     pixels = np.random.default_rng(seed).integers(0, 256, (*size[::-1], 3), np.uint8)
-    Image.fromarray(pixels).save(out, "JPEG", exif=exif)
-    return out.getvalue()
+    return encoded(Image.fromarray(pixels), "JPEG", exif=exif)
 
 
 def coco(root, pictures, num_boxes=1):

@@ -1,7 +1,6 @@
 """Boxes and masks follow their images: compared with the pixels of pictures in which every object has its colour."""
 
 import ast
-import io
 import json
 import re
 from pathlib import Path
@@ -12,7 +11,7 @@ import tensorflow as tf
 from PIL import Image
 
 from shardkit import reader
-from shardkit.testing import convert_without_beam, write_tree
+from shardkit.testing import convert_without_beam, encoded, write_tree
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 SIZE = (64, 48)
@@ -21,9 +20,7 @@ COLOURS = np.array([[255, 0, 0], [0, 255, 0], [0, 0, 255]], np.uint8)
 
 
 def png(pixels):
-    out = io.BytesIO()
-    Image.fromarray(pixels).save(out, "PNG")
-    return out.getvalue()
+    return encoded(Image.fromarray(pixels), "PNG")
 
 
 def scenes():

@@ -1,4 +1,3 @@
-import io
 import json
 
 import numpy as np
@@ -7,13 +6,11 @@ from PIL import Image
 
 from shardkit import reader
 from shardkit.sources import SourceOptions
-from shardkit.testing import convert_without_beam, write_tree
+from shardkit.testing import convert_without_beam, encoded, write_tree
 
 
 def jpeg(number):
-    data = io.BytesIO()
-    Image.fromarray(np.full((8, 8, 3), number * 9, np.uint8)).save(data, "JPEG")
-    return data.getvalue()
+    return encoded(Image.fromarray(np.full((8, 8, 3), number * 9, np.uint8)), "JPEG")
 
 
 def tagged(root, labels):

@@ -18,7 +18,7 @@ from shardkit.planning.options import ConvertOptions
 from shardkit.records.sequence import Examples
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
-from shardkit.testing import files_of, picture, plan_without_beam, write_class_folders, write_tree
+from shardkit.testing import encoded, files_of, picture, plan_without_beam, write_class_folders, write_tree
 
 from .converting import convert, examples, index_rows, shards
 
@@ -166,9 +166,7 @@ def test_other_options_are_another_conversion(old, tmp_path):
 
 
 def image(mode, size):
-    out = io.BytesIO()
-    Image.new(mode, size, 3).save(out, "PNG")
-    return out.getvalue()
+    return encoded(Image.new(mode, size, 3), "PNG")
 
 
 def sources_with_annotations(root):

@@ -7,10 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardkit import testing
 from shardkit.errors import CallError, DataError, UnknownNameError
-from shardkit.sources.context import Opening
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
+from shardkit.sources.packed.hf_parquet import is_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.storage import open_folder
 from shardkit.testing import listed, write_tree
@@ -39,24 +38,17 @@ def source_of(tmp_path, row_group_size=2, **tables):
     return tmp_path / "source"
 
 
-def opened(root, name=None, **options):
-    spool = open_folder(str(root.parent / "work"))
-    paths = () if name is None else (name,)
-    return open_hf_parquet(Opening(open_folder(str(root)), SourceOptions(**options), paths=paths, work=spool))
+def opened(path, **options):
+    root = path if path.is_dir() else path.parent
+    return testing.opened(path, layout="hf-parquet", work=root.parent / "work", **options)
 
 
 def rows(source, batch_rows=1000):
-    """(key, split, label or reason, bytes of a good image) in the order listed; bytes are read as the pipeline does."""
-    found = []
-    for row in listed(source, batch_rows).table.to_pylist():
-        data = None
-        if row["reason"] is None:
-            data = source.folder.read_range(row["path"], row["offset"], row["source_bytes"])
-            assert len(data) == row["source_bytes"]
-        else:
-            assert row["path"] is row["offset"] is row["label_name"] is None
-        found.append((row["key"], row["split"], row["reason"] or row["label_name"], data))
-    return found
+    """(key, split, label or reason, bytes of a good image) in the order of the keys."""
+    found = listed(source, batch_rows)
+    assert all(row["path"] is row["offset"] is row["label_name"] is None for row in found.rows if row["reason"])
+    images = found.images()
+    return [(*one, images.get(one[0])) for one in found.labels]
 
 
 def picture(i, path="default"):
@@ -171,7 +163,7 @@ def test_columns_can_be_named(tmp_path):
     data = data.append_column("breed", [["pug"]]).append_column("photo", pa.array([picture(7)], IMAGE))
     root = source_of(tmp_path, a=data)
     assert rows(opened(root, label_columns=("label",)))[0][2:] == ("wrong", b"image 0")
-    with pytest.raises(CallError, match=rf"(?s)'label' or 'breed'.*convert {root} OUT --label-column breed"):
+    with pytest.raises(CallError, match=rf"(?s)'label' or 'breed'.*convert {root} OUT .*--label-column breed"):
         opened(root)
     assert rows(opened(root, image_column="photo", label_columns=("breed",)))[0][2:] == ("pug", b"image 7")
     with pytest.raises(UnknownNameError, match=r"'label' is not a column of image.*there is 'image', 'photo'"):
@@ -212,8 +204,8 @@ def test_one_file_can_be_the_source(tmp_path):
     data = table([picture(0)], ["x"])
     root = source_of(tmp_path, a=data, train_b=data)
     assert has_embedded_images(open_folder(str(root)), "train-b.parquet")
-    assert [row[:3] for row in rows(opened(root, "train-b.parquet"))] == [("train-b/00000000-0.png", "train", "x")]
-    assert opened(root, "a.parquet").describe() == (
+    assert [row[:3] for row in rows(opened(root / "train-b.parquet"))] == [("train-b/00000000-0.png", "train", "x")]
+    assert opened(root / "a.parquet").describe() == (
         f"{root}/a.parquet read as Hugging Face Parquet: the image from column 'image'; the class from column 'label'"
     )
 

@@ -7,31 +7,25 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from shardkit import testing
 from shardkit.errors import CallError, DataError
 from shardkit.inventory.inventory import Inventory
 from shardkit.inventory.parts import ListingTotals
-from shardkit.sources.opening import open_source
-from shardkit.sources.options import SourceOptions
 from shardkit.sources.several_sources import pattern_refusal
-from shardkit.storage import open_folder
 from shardkit.testing import listed, write_tree
 
 from ...dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, tfrecorder, write
 
 
 def opened(root, **options):
-    work = Path(root).parent / "work"
-    work.mkdir(exist_ok=True)
-    return open_source(str(root), SourceOptions(**options), work=open_folder(str(work)))
+    return testing.opened(root, work=Path(root).parent / "work", **options)
 
 
 def rows(source, batch_rows=1000):
-    """The rows as dicts; a good one has its image's bytes, read as the pipeline does."""
-    found = listed(source, batch_rows).table.to_pylist()
-    for row in found:
-        if row["reason"] is None:
-            row["image"] = source.folder.read_range(row["path"], row["offset"], row["source_bytes"])
-    return found
+    """The rows in the order listed; a good one has its image's bytes, read as the pipeline does."""
+    found = listed(source, batch_rows)
+    images = found.images()
+    return [row | ({"image": images[row["key"]]} if row["key"] in images else {}) for row in found.table.to_pylist()]
 
 
 def image_record(i, **features):

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from shardkit import testing
 from shardkit.errors import CallError, DataError
 from shardkit.sources.context import Opening
 from shardkit.sources.opening import open_source
@@ -37,24 +38,18 @@ def source_of(tmp_path, **tars):
     return write_tree(tmp_path / "source", {f"{name}.tar": data for name, data in tars.items()})
 
 
-def opened(root, excluded=None, name=None, **options):
-    output = None if excluded is None else open_folder(f"{root}/{excluded}")
-    paths = () if name is None else (name,)
-    return open_webdataset(Opening(open_folder(str(root)), SourceOptions(**options), paths=paths, output=output))
+def opened(path, **options):
+    return testing.opened(path, layout="webdataset", **options)
 
 
 def rows(source, batch_rows=1000):
     """(key, label or reason) in the order listed; where the image lies is checked by reading it."""
-    found = []
-    for row in listed(source, batch_rows).table.to_pylist():
-        if row["reason"] is None:
-            content = source.folder.read_range(row["path"], row["offset"], row["source_bytes"])
-            assert content.startswith(b"image")
-            assert len(content) == row["source_bytes"]
-        else:
-            assert row["label_name"] is row["path"] is row["offset"] is row.get("label_names") is None
-        found.append((row["key"], row["reason"] or row["label_name"] or row["label_names"]))
-    return found
+    found = listed(source, batch_rows)
+    assert all(content.startswith(b"image") for content in found.images().values())
+    columns = ("label_name", "path", "offset", "label_names")
+    assert all(row.get(name) is None for row in found.rows if row["reason"] for name in columns)
+    labels = {key: label for key, _, label in found.labels}
+    return [(key, labels[key]) for key in found.table["key"].to_pylist()]
 
 
 IMAGE = b"image 1"
@@ -193,7 +188,7 @@ def test_samples_of_a_tar(tmp_path, name, form):
     assert is_webdataset(open_folder(str(root)))
     assert rows(opened(root)) == expected
     assert rows(opened(root), batch_rows=1) == expected
-    assert rows(opened(root, name="a.tar")) == expected
+    assert rows(opened(root / "a.tar")) == expected
 
 
 def test_what_is_listed_of_an_image(tmp_path):
@@ -286,7 +281,7 @@ def test_tars_in_split_folders_are_parts_of_those_splits(tmp_path):
     }
     assert len(source.parts()) == 3
     assert source.describe() == f"{root}: read as WebDataset, 3 tar files (1 of test, 1 of train, 1 of validation)"
-    assert len(opened(root, excluded="val").parts()) == 2
+    assert len(opened(root, output=root / "val").parts()) == 2
 
 
 @pytest.mark.parametrize(
@@ -309,9 +304,9 @@ def test_other_layouts_are_not_taken_for_tars(tmp_path, paths):
 def test_compressed_tars_are_refused_with_the_remedy(tmp_path, name):
     root = write_tree(tmp_path / "source", {name: b"", "b.tar": tarred([])})
     assert is_webdataset(open_folder(str(root)))
-    for chosen in (None, name):
+    for path in (root, root / name):
         with pytest.raises(DataError, match=rf"{name}: .*; unpack it with gzip -d"):
-            opened(root, name=chosen)
+            opened(path)
 
 
 def test_a_source_without_tars_is_refused(tmp_path):
@@ -385,15 +380,11 @@ def test_files_beside_the_shards_are_counted_once(tmp_path):
     data = tarred([("cat/1.jpg", IMAGE)])
     shards = {"a-train.tar": data, "b-train.tar": data, "val/c.tar": data}
     beside = {"l0.jpg": b"", "l1.jpg": b"", "val/l2.JPG": b"", "val/sizes.json": b"", ".DS_Store": b"", "README": b""}
-    source = opened(write_tree(tmp_path / "source", shards | beside))
-    assert skipped(source) == [{"(none)": 1, ".jpg": 3, ".json": 1}, {}, {}]
-    assert skipped(opened(tmp_path / "source", excluded="val")) == [{"(none)": 1, ".jpg": 2}, {}]
+    root = write_tree(tmp_path / "source", shards | beside)
+    assert listed(opened(root)).skipped == {"(none)": 1, ".jpg": 3, ".json": 1}
+    assert listed(opened(root, output=root / "val")).skipped == {"(none)": 1, ".jpg": 2}
     # What lies beside a file that is the source is not in it.
-    assert skipped(opened(tmp_path / "source", name="a-train.tar")) == [{}]
-
-
-def skipped(source):
-    return [listing.skipped for part in source.parts() for listing in source.list_part(part, 10)]
+    assert listed(opened(root / "a-train.tar")).skipped == {}
 
 
 @pytest.mark.parametrize(
@@ -407,7 +398,7 @@ def skipped(source):
 )
 def test_what_the_user_called_the_source_is_announced(tmp_path, tars, name, said):
     root = source_of(tmp_path, **dict.fromkeys(tars, tarred([("1.jpg", IMAGE), ("1.cls", b"x")])))
-    assert opened(root, name=name).describe() == f"{root}{said}"
+    assert opened(root / (name or "")).describe() == f"{root}{said}"
 
 
 def test_several_classes_a_sample_are_announced(tmp_path):
@@ -440,8 +431,8 @@ def test_samples_are_told_from_trees_by_labels_beside_images(tmp_path, members, 
 
 def test_shards_that_are_trees_are_refused_with_the_remedy(tmp_path):
     root = source_of(tmp_path, a=tarred(DEEP))
-    for name in (None, "a.tar"):
+    for path in (root, root / "a.tar"):
         with pytest.raises(
             DataError, match=r"a\.tar: its images lie in folders in folders.*; give the \.tar itself as"
         ):
-            opened(root, name=name)
+            opened(path)

@@ -1,6 +1,5 @@
 """Entries of an archive that no folder can hold, in sources of every layout."""
 
-import io
 import json
 import zipfile
 
@@ -21,13 +20,11 @@ from shardkit.sources.folders.metadata import open_metadata
 from shardkit.sources.lists.opening_lists import open_lists
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.archive_problems import with_archive_problems
-from shardkit.testing import listed, plan_without_beam
+from shardkit.testing import encoded, listed, plan_without_beam
 
 
 def image():
-    out = io.BytesIO()
-    Image.new("RGB", (8, 8)).save(out, "PNG")
-    return out.getvalue()
+    return encoded(Image.new("RGB", (8, 8)), "PNG")
 
 
 IMAGE = image()

@@ -5,9 +5,8 @@ import pickle
 import pytest
 
 from shardkit.errors import MachineError
-from shardkit.sources.opening import open_source
 from shardkit.storage import LocalFolder
-from shardkit.testing import opened, upload, write_tree
+from shardkit.testing import listed, opened, read_source, upload, write_tree
 
 from ..table_reading import rows, write
 
@@ -56,13 +55,10 @@ def test_a_name_without_ending_or_in_another_case_means_the_one_file(names, file
 
 def test_a_name_that_may_be_two_files_is_told_with_both(tmp_path):
     path = table(tmp_path, ["1", "0"], ["0.jpg", "0.png", "1.jpg"])
-    source = opened(path)
-    messages = [message for part in source.parts() for one in source.list_part(part, 9) for message in column(one)]
-    assert messages == [None, "'0' may be 0.jpg or 0.png; write the file's whole name"]
-
-
-def column(listing):
-    return listing.table()["message"].to_pylist()
+    assert read_source(path).table["message"].to_pylist() == [
+        None,
+        "'0' may be 0.jpg or 0.png; write the file's whole name",
+    ]
 
 
 def test_images_one_folder_down_are_found_and_their_folder_is_named(tmp_path):
@@ -81,10 +77,6 @@ def test_one_image_that_is_there_is_enough(tmp_path, monkeypatch):
     assert opened(path).describe().endswith("the class from column 'label'")
 
 
-def skipped(source):
-    return [one.skipped for part in source.parts() for one in source.list_part(part, 9) if one.skipped]
-
-
 # name: what the table names, the files, and how many of these are counted
 UNNAMED = {
     "beside a named one": (["0.jpg"], ["0.jpg", "1.jpg", "2.PNG"], 2),
@@ -99,13 +91,13 @@ UNNAMED = {
 @pytest.mark.parametrize(("names", "files", "count"), UNNAMED.values(), ids=UNNAMED.keys())
 def test_images_that_a_table_does_not_name_are_counted(names, files, count, tmp_path):
     expected = {f"image{'s' * (count > 1)} that labels.csv does not name": count}
-    assert skipped(opened(table(tmp_path, names, files))) == ([expected] if count else [])
+    assert read_source(table(tmp_path, names, files)).skipped == (expected if count else {})
 
 
 def test_the_image_of_a_record_without_a_label_is_named_all_the_same(tmp_path):
     write_tree(tmp_path, {"a.jpg": b"", "b.jpg": b"", "c.jpg": b""})
     path = write(tmp_path, "image,label,split\na.jpg,,train\nb.jpg,x,DISCARD\nc.jpg,x,test\n")
-    assert skipped(opened(path)) == [{"records of the split DISCARD": 1}]
+    assert read_source(path).skipped == {"records of the split DISCARD": 1}
 
 
 def test_a_folder_that_may_not_be_listed_counts_no_images_and_one_that_fails_is_told(tmp_path, monkeypatch):
@@ -116,19 +108,16 @@ def test_a_folder_that_may_not_be_listed_counts_no_images_and_one_that_fails_is_
 
     monkeypatch.setattr(LocalFolder, "scan", refusing)
     error = PermissionError(13, "Permission denied")
-    assert skipped(source) == []
+    assert listed(source).skipped == {}
     error = OSError(5, "Input/output error")
     with pytest.raises(MachineError, match="cannot list the folder: Input/output error"):
-        skipped(source)
+        listed(source)
 
 
 def test_an_object_store_is_looked_into_the_same(s3_bucket):
     upload(
         f"{s3_bucket}/kaggle", {"train.csv": b"image,label\n0,x\n1,y\n", "0.jpg": b"0", "1.png": b"1", "2.png": b"2"}
     )
-    source = open_source(f"{s3_bucket}/kaggle/train.csv")
-    found = [
-        row["key"] for part in source.parts() for one in source.list_part(part, 9) for row in one.table().to_pylist()
-    ]
-    assert found == ["0.jpg", "1.png"]
-    assert skipped(source) == [{"image that train.csv does not name": 1}]
+    found = read_source(f"{s3_bucket}/kaggle/train.csv")
+    assert found.table["key"].to_pylist() == ["0.jpg", "1.png"]
+    assert found.skipped == {"image that train.csv does not name": 1}
