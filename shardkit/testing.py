@@ -14,6 +14,10 @@ from hypothesis import strategies as st
 
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.reports import work_folder
+from shardkit.parallel.run_token import claimed
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
 from shardkit.planning.user_call import UserCall
@@ -23,12 +27,8 @@ from shardkit.writing import shard
 from shardkit.writing.appending.append import Append, AppendOutcome
 from shardkit.writing.appending.options import append_call, as_in_dataset, generation_options
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.output.run_token import claimed
-from shardkit.writing.output.work_folder import work_folder
-from shardkit.writing.progress import Silent
 from shardkit.writing.reject_limit import RejectLimit
 from shardkit.writing.source_plan import plan_inventory, take_inventory
-from shardkit.writing.threads import ThreadExecutor
 
 _EXPLICIT = UserCall(is_explicit=True)
 

@@ -12,12 +12,12 @@ from shardkit.errors import MachineError
 from shardkit.examples.extraction import COLUMNS, write_examples
 from shardkit.examples.sequence import Examples
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
 from shardkit.sources import SourceOptions
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.reject_limit import RejectLimit
-from shardkit.writing.threads import ThreadExecutor
 
 MAX_BYTES = 200 << 20  # 200 MiB
 MAX_PIXELS = 300 * 10**6  # about 6 seconds of decoding and encoding on one core

@@ -8,14 +8,14 @@ import shutil
 
 import numpy as np
 import pytest
+from shardkit.verification.threads import ThreadChecker
 
 import shardkit
 from shardkit.dataset.manifest import digest_of
 from shardkit.errors import CallError, DataError, ManifestError
+from shardkit.parallel.progress import Silent
 from shardkit.storage import LocalFolder, open_folder
 from shardkit.verification.dataset import verify_dataset
-from shardkit.verification.threads import ThreadChecker
-from shardkit.writing.progress import Silent
 
 from ..dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, picture, write
 

@@ -4,16 +4,16 @@ import io
 
 import pytest
 from PIL import Image
+from shardkit.verification.threads import ThreadChecker
 
 import shardkit
 from shardkit.comparison import diff_datasets
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError
+from shardkit.parallel.progress import Silent
 from shardkit.storage import LocalFolder
 from shardkit.testing import append_without_beam
 from shardkit.verification.dataset import verify_dataset
-from shardkit.verification.threads import ThreadChecker
-from shardkit.writing.progress import Silent
 
 from ..dataset.foreign.records import coco, imagenet, jpeg, melanoma, picture, write
 from ..sources.datasets.converting import convert

@@ -8,13 +8,13 @@ import subprocess
 import sys
 
 import pytest
+from shardkit.verification.threads import ThreadChecker
 
 import shardkit
 from shardkit.errors import CallError, ManifestError
+from shardkit.parallel.progress import Silent
 from shardkit.storage import TEMPORARY, LocalFolder
 from shardkit.verification.dataset import verify_dataset
-from shardkit.verification.threads import ThreadChecker
-from shardkit.writing.progress import Silent
 
 from ..cli.calling import call, digests, environment
 from ..dataset.foreign.records import imagenet, write

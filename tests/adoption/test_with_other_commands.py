@@ -5,6 +5,7 @@ import shlex
 import shutil
 
 import pytest
+from shardkit.verification.threads import ThreadChecker
 
 import shardkit
 from shardkit.comparison import diff_datasets
@@ -13,12 +14,11 @@ from shardkit.dataset.manifest import read_manifest
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.errors import CallError, DataError, RecordError
 from shardkit.exporting.export import export_dataset
+from shardkit.parallel.progress import Silent
 from shardkit.sources import SourceOptions
 from shardkit.storage import LocalFolder
 from shardkit.testing import append_without_beam, convert_without_beam, files_of, write_class_folders
 from shardkit.verification.dataset import verify_dataset
-from shardkit.verification.threads import ThreadChecker
-from shardkit.writing.progress import Silent
 
 from ..cli.calling import call
 from ..dataset.foreign.records import coco, jpeg, write

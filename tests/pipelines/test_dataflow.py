@@ -1,8 +1,12 @@
 """Jobs are submitted as Beam submits them, to a stand-in for Dataflow's API: nobody here has run one on Dataflow."""
 
 import pytest
+from shardkit.parallel.executor import WriteJob
+from shardkit.writing.part_groups import part_groups
 
 from shardkit.inventory.inventory import Inventory
+from shardkit.parallel.progress import Phase, Silent
+from shardkit.parallel.run_token import RunToken
 from shardkit.pipelines.executor import BeamExecutor
 from shardkit.pipelines.options import runner_config
 from shardkit.planning import plan_file
@@ -11,11 +15,7 @@ from shardkit.planning.plan import make_plan
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import inventory_table, write_options
-from shardkit.writing.executor import WriteJob
 from shardkit.writing.inventory_tasks import InventoryJob
-from shardkit.writing.output.run_token import RunToken
-from shardkit.writing.part_groups import part_groups
-from shardkit.writing.progress import Phase, Silent
 
 from ..cli.calling import call
 from .dataflow_server import BUCKET, JOB_ID, DataflowServer

@@ -4,11 +4,11 @@ import json
 
 import pytest
 
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.pipelines.executor import BeamExecutor
 from shardkit.sources.packed import webdataset_pieces
 from shardkit.sources.tables.formats import text_pieces
 from shardkit.testing import picture, write_tree
-from shardkit.writing.threads import ThreadExecutor
 
 from ..cli.calling import convert, digests
 from ..sources.packed.test_webdataset import tarred

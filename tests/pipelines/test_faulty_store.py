@@ -7,7 +7,7 @@ import pytest
 
 from shardkit.storage import amazon, open_folder, retry
 from shardkit.testing import files_of, write_class_folders
-from shardkit.writing.output import run_token
+from shardkit.parallel import run_token
 
 from ..cli.calling import call, convert, is_one_sentence, run
 from .crashing import start_until

@@ -2,11 +2,11 @@ import pickle
 from functools import partial
 
 import pytest
+from shardkit.pipelines.first_failure import UntilFirstFailure
 
 from shardkit.errors import MachineError
-from shardkit.pipelines.first_failure import UntilFirstFailure
+from shardkit.parallel.driver_view import DriverView
 from shardkit.storage import open_folder
-from shardkit.writing.worker_checks.driver_view import DriverView
 
 OTHER_PILLOW = DriverView((("pillow", "0.1"),), ())
 

@@ -13,6 +13,12 @@ import pytest
 from apache_beam.runners.portability.fn_api_runner import FnApiRunner
 from apache_beam.runners.portability.fn_api_runner.execution import GroupingBuffer
 from apache_beam.testing.util import assert_that
+from shardkit.parallel.executor import WriteJob
+from shardkit.pipelines.first_failure import UntilFirstFailure
+from shardkit.pipelines.for_each import ForEach
+from shardkit.pipelines.inventory import TakeInventory
+from shardkit.pipelines.verify import check_and_report
+from shardkit.writing.part_groups import part_groups
 
 from shardkit import images
 from shardkit.dataset.manifest import read_manifest
@@ -20,10 +26,8 @@ from shardkit.errors import DataError
 from shardkit.images import StoredForm
 from shardkit.inventory.inventory import Inventory
 from shardkit.naming import ShardName
-from shardkit.pipelines.first_failure import UntilFirstFailure
-from shardkit.pipelines.for_each import ForEach
-from shardkit.pipelines.inventory import TakeInventory
-from shardkit.pipelines.verify import check_and_report
+from shardkit.parallel.driver_view import DriverView
+from shardkit.parallel.run_token import Run, RunToken
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import make_plan
@@ -33,12 +37,8 @@ from shardkit.testing import inventory_table, picture, plan_without_beam, write_
 from shardkit.verification.dataset import CheckJob, largest_first
 from shardkit.verification.examples import ExampleSpec
 from shardkit.writing import shard as writing
-from shardkit.writing.executor import WriteJob
 from shardkit.writing.inventory_tasks import DECODE_BATCH_ROWS, InventoryJob
-from shardkit.writing.output.run_token import Run, RunToken
-from shardkit.writing.part_groups import part_groups
 from shardkit.writing.shard import WriteOptions
-from shardkit.writing.worker_checks.driver_view import DriverView
 
 from ..cli.calling import IN_PROCESS_RUNNER, call
 

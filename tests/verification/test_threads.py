@@ -3,9 +3,9 @@ import threading
 from types import SimpleNamespace
 
 import pytest
-
 from shardkit.verification.threads import ThreadChecker
-from shardkit.writing.progress import Silent
+
+from shardkit.parallel.progress import Silent
 
 pytestmark = pytest.mark.usefixtures("frequent_progress")
 

@@ -7,13 +7,13 @@ import pytest
 
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory.parts import count_rejected, read_parts
+from shardkit.parallel.run_token import claimed
 from shardkit.sources import SourceOptions, visibility
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import picture, write_tree
 from shardkit.writing import inventory_tasks, part_groups
 from shardkit.writing.inventory_tasks import InventoryJob
-from shardkit.writing.output.run_token import claimed
 
 IMAGE = picture(1)
 XML = b"<annotation><filename>a.png</filename><size><width>8</width><height>8</height></size></annotation>"

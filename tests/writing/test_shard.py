@@ -13,6 +13,7 @@ from shardkit.dataset import example, tfrecord
 from shardkit.dataset.index import key_hashes, parse_index
 from shardkit.errors import DataError, MachineError
 from shardkit.inventory.schema import Reject
+from shardkit.parallel.run_token import Run, RunToken
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
@@ -20,8 +21,8 @@ from shardkit.sources.opening import open_source
 from shardkit.storage import TEMPORARY, open_folder, retry
 from shardkit.testing import files_of, picture, plan_without_beam, write_options, write_tree
 from shardkit.writing import shard as writing
-from shardkit.writing.output import finished_shards, run_token, shard_reports
-from shardkit.writing.output.run_token import Run, RunToken
+from shardkit.parallel import run_token
+from shardkit.writing.output import finished_shards, shard_reports
 from shardkit.writing.output.shard_reports import ShardReport, error_path, rejects_path
 from shardkit.writing.record_blocks import RecordBlocks
 

@@ -11,6 +11,7 @@ from shardkit.dataset.example import decode
 from shardkit.dataset.features import MASK
 from shardkit.dataset.index import parse_index
 from shardkit.images.masks import mask_values
+from shardkit.parallel.run_token import Run
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
@@ -19,7 +20,6 @@ from shardkit.storage import open_folder
 from shardkit.testing import plan_without_beam, write_options, write_tree
 from shardkit.writing import shard as writing
 from shardkit.writing.output import shard_reports
-from shardkit.writing.output.run_token import Run
 
 from ..images.gps_making import exif_with_gps
 from ..images.image_making import encode, picture

@@ -14,6 +14,7 @@ from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.exporting import export_dataset
 from shardkit.exporting.dataset_card import dataset_card
 from shardkit.exporting.facts import Facts
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.report.dataset_collection import DatasetCollection
 from shardkit.report.facts.gathering import ReportOptions
@@ -32,7 +33,6 @@ from shardkit.verification.dataset import verify_dataset
 from shardkit.verification.folder_contents import other_names, unfinished_appends
 from shardkit.verification.leaks import leak_problems
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.threads import ThreadExecutor
 
 from ...cli.calling import call, digests
 

@@ -5,10 +5,10 @@ import platform
 import pytest
 
 from shardkit.errors import MachineError
+from shardkit.parallel.driver_view import DriverView
+from shardkit.parallel.run_token import Fence, claimed
 from shardkit.storage import open_folder
-from shardkit.writing.output.run_token import Fence, claimed
 from shardkit.writing.worker_checks import failures
-from shardkit.writing.worker_checks.driver_view import DriverView
 
 HOST = f"host {platform.node()}"
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 import pytest
 
 from shardkit.errors import MachineError
+from shardkit.parallel.driver_view import DriverView, check_worker
 from shardkit.sources import visibility
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
-from shardkit.writing.worker_checks import driver_view
-from shardkit.writing.worker_checks.driver_view import DriverView, check_worker
+from shardkit.parallel import driver_view
 
 HOST = f"host {platform.node()}"
 

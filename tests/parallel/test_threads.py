@@ -6,12 +6,12 @@ import threading
 import pytest
 
 from shardkit.errors import MachineError
+from shardkit.parallel.progress import Phase, Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.testing import write_class_folders
 from shardkit.writing import inventory_tasks
 from shardkit.writing.conversion import Conversion
-from shardkit.writing.progress import Phase, Silent
-from shardkit.writing.threads import ThreadExecutor
 
 pytestmark = pytest.mark.usefixtures("frequent_progress")
 WAIT_SECONDS = 30
