@@ -4,7 +4,7 @@ They need Pillow and hypothesis, which `shardkit[test]` installs. Equal argument
 """
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from shardkit.dataset.manifest import Manifest, read_manifest
 from shardkit.inventory.schema import INVENTORY_SCHEMA
+from shardkit.parallel.for_each import Guard, GuardedWork
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.reports import work_folder
-from shardkit.parallel.run_token import claimed
+from shardkit.parallel.run_token import RunToken, claimed
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.plan import Plan
@@ -116,6 +117,11 @@ def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
     with work_folder(None) as work, claimed(work) as run:
         inventory = take_inventory(source, work, run, options, executor, listener, call=_EXPLICIT)
     return plan_inventory(inventory, options, listener, _EXPLICIT)
+
+
+def work_on(work: Callable[..., Any], item: Any, folder: Folder, token: RunToken) -> list[Any]:
+    """Return what some work gives for an item as a worker does it: silent if the run has ended, failures as files."""
+    return list(GuardedWork(work, Guard(folder, token))(item))
 
 
 def write_options(plan: Plan) -> shard.WriteOptions:

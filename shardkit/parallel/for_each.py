@@ -119,21 +119,29 @@ def for_each(
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """What each call of a worker begins and ends with; small and pickled into the job."""
+    """What each call of a worker begins and ends with; small and pickled into the job.
+
+    Attributes:
+        folder: The folder that receives results and failures.
+        run: The run that the workers belong to.
+        driver: What the driver runs and sees; None if workers are threads of the driver.
+    """
 
     folder: Folder
     run: RunToken
-    driver: DriverView | None
+    driver: DriverView | None = None
 
-    @contextlib.contextmanager
-    def __call__(self) -> Iterator[Fence]:
-        """Stop silently if the run has ended; write an error of the data or of this host to a file."""
+    def call(self, function: Callable[..., Iterable[Any] | None], item: Any) -> Iterator[Any]:
+        """Yield what a function of an item and a Fence gives.
+
+        Nothing is done, silently, if the run has ended. An error of the data or of this host is written to a file.
+        """
         fence = Fence(self.folder, self.run, is_remote=self.driver is not None)
         with contextlib.suppress(StaleRunError):
             try:
                 fence.check()
                 check_worker(self.driver)
-                yield fence
+                yield from function(item, fence) or ()
             except StaleRunError:
                 raise
             except (ShardkitError, OSError) as error:
@@ -141,13 +149,15 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
-class _Guarded:
+class GuardedWork:
+    """A function of an item and a Fence, as a function of the item."""
+
     function: Callable[..., Iterable[Any] | None]
     guard: Guard
 
     def __call__(self, item: Any) -> Iterator[Any]:
-        with self.guard() as fence:
-            yield from self.function(item, fence) or ()
+        """Yield the function's results."""
+        return self.guard.call(self.function, item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,16 +166,16 @@ class _GuardedGather:
     guard: Guard
 
     def __call__(self, summaries: Iterable[Any]) -> bool:
-        with self.guard() as fence:
-            self.function(summaries, fence)
+        deque(self.guard.call(self.function, summaries), maxlen=0)
         return not has_failed(self.guard.folder)
 
 
 def guarded(work: Work, guard: Guard) -> Work:
+    """Return work for an executor, whose functions take an item only; see Guard."""
     if not isinstance(work, Divided):
-        return _Guarded(work, guard)
+        return GuardedWork(work, guard)
     return Divided(
-        divide=_Guarded(work.divide, guard),
+        divide=GuardedWork(work.divide, guard),
         then=None if work.then is None else guarded(work.then, guard),
         summary=work.summary,
         gather=None if work.gather is None else _GuardedGather(work.gather, guard),

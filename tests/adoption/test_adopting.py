@@ -8,12 +8,12 @@ import shutil
 
 import numpy as np
 import pytest
-from shardkit.verification.threads import ThreadChecker
 
 import shardkit
 from shardkit.dataset.manifest import digest_of
 from shardkit.errors import CallError, DataError, ManifestError
 from shardkit.parallel.progress import Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.storage import LocalFolder, open_folder
 from shardkit.verification.dataset import verify_dataset
 
@@ -35,8 +35,8 @@ def digests(folder):
 
 
 def problems(dataset, *, deep=True):
-    checker = ThreadChecker(2, Silent())
-    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), checker, deep=deep)[1]]
+    checker = ThreadExecutor(2), Silent()
+    return [str(one) for one in verify_dataset(LocalFolder(str(dataset)), *checker, deep=deep)[1]]
 
 
 def test_records_become_a_dataset_and_no_byte_of_them_changes(old):

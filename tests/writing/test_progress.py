@@ -1,9 +1,9 @@
 """The number of images written so far, from the files in the output."""
 
 from shardkit.naming import ShardName
-from shardkit.writing.output.finished_shards import count_written
 from shardkit.storage import open_folder
 from shardkit.testing import write_tree
+from shardkit.writing.output.finished_shards import count_written
 
 NAMES = [ShardName("train", index, 3) for index in range(3)]
 COUNTS = dict.fromkeys(NAMES, 100)
