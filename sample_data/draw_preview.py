@@ -1,4 +1,4 @@
-"""Draw the contact sheet in shardkit/examples/README.md from the COCO samples.
+"""Draw the contact sheet in shardkit/records/README.md from the COCO samples.
 
 Run `python sample_data/draw_preview.py` after a change of the drawing.
 """

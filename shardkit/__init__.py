@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from shardkit.comparison import DatasetDiff
     from shardkit.dataset.manifest import Manifest
-    from shardkit.examples import Examples, Sampler
-    from shardkit.examples.sampler import OrderName, Sampling
+    from shardkit.records import Examples, Sampler
+    from shardkit.records.sampler_call import OrderName, Sampling
 
 from shardkit.adoption_api import adopt
 from shardkit.api import convert, plan
@@ -75,7 +75,7 @@ def open(dataset: str, split: str, *, where: str | None = None) -> "Examples":  
         shardkit.errors.UnknownNameError: There is no such split.
         shardkit.errors.CallError: The condition is wrong.
     """
-    from shardkit.examples import Examples
+    from shardkit.records import Examples
 
     return Examples(str(dataset), split, where)
 
@@ -134,7 +134,7 @@ def sampler(
         shardkit.errors.UnknownNameError: There is no such split or class.
         shardkit.errors.CallError: An argument is wrong, arguments do not go together, or the split cannot fill a batch.
     """
-    from shardkit.examples.sampler import make_sampler
+    from shardkit.records.sampler_call import make_sampler
 
     return make_sampler(
         str(dataset),

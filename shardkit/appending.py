@@ -136,7 +136,7 @@ def append(
     given = dict(locals())
     require_extra("convert", "appending")
     from shardkit.dataset.manifest import read_manifest
-    from shardkit.dataset.pinning import pinned
+    from shardkit.dataset.manifest.pinning import pinned
 
     dataset_url, source_url = location("DATASET", dataset), source_location(source)
     if pinned(dataset_url)[1] is not None:

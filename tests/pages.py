@@ -7,7 +7,7 @@ A comment before a block says how it is tested:
     <!-- run: NAME, workers=2 -->   run in two processes, each with its TF_CONFIG
     <!-- the test command -->       run by .ci/run, word for word
     <!-- in .ci/run -->             run by .ci/run, line by line
-    <!-- torch and grain: NAME -->  run by tests/examples/test_torch_and_grain.py, which is slow: needs both packages
+    <!-- torch and grain: NAME -->  run by tests/records/test_torch_and_grain.py, which is slow: needs both packages
     <!-- options -->                not run: the options are parsed by Beam
     <!-- benchmark -->              not run: the scripts must be there and have these options
 """

@@ -19,10 +19,10 @@ from shardkit.option_values import DEFAULT_RULES, RULE_ARGUMENTS
 from shardkit.parallel.progress import Silent
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources import SourceOptions
-from shardkit.testing import convert_without_beam, write_class_folders
+from shardkit.testing import convert_without_beam, digests_of, write_class_folders
 from shardkit.writing.reject_limit import DEFAULT_MAX_REJECTED
 
-from .cli.calling import call, digests
+from .cli.calling import call
 
 OPTIONS = {"splits": {"train": 0.8, "test": 0.2}, "shards": {"train": 3, "test": 2}, "seed": 5, "name": "pets"}
 WORDS = ["--splits", "train=0.8,test=0.2", "--shards", "train=3,test=2", "--seed", "5", "--name", "pets"]
@@ -67,7 +67,7 @@ def test_appending_in_python_is_the_command(source, tmp_path):
     said = call("append", tmp_path / "b", new, *words)
     assert said.exit_code == 0, said.output
     logs = ("run-log.jsonl", "append-0001/run-log.jsonl")
-    assert digests(tmp_path / "a", but=logs) == digests(tmp_path / "b", but=logs)
+    assert digests_of(tmp_path / "a", but=logs) == digests_of(tmp_path / "b", but=logs)
     assert (outcome.folder, outcome.unchanged) == ("append-0001", False)
     first, second = outcome.manifest.generations
     assert second.options["seed"] == first.options["seed"] == 5
@@ -93,7 +93,7 @@ def test_the_defaults_are_those_of_the_option_values():
 def test_the_function_writes_the_bytes_of_the_command(source, tmp_path):
     outcome = shardkit.convert(source, tmp_path / "a", **OPTIONS)
     assert call("convert", source, tmp_path / "b", *WORDS).exit_code == 0
-    assert digests(tmp_path / "a") == digests(tmp_path / "b")
+    assert digests_of(tmp_path / "a") == digests_of(tmp_path / "b")
     assert outcome.manifest.digest == shardkit.read_manifest(str(tmp_path / "b")).digest
     assert (outcome.unchanged, outcome.finished_before) == (False, 0)
     again = shardkit.convert(source, tmp_path / "a", **OPTIONS)

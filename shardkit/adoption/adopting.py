@@ -129,6 +129,6 @@ def _classes(
         lines=options.classes,
         first_line=label.first_line,
         tfds_names=tuple(of_own) or in_file,
-        texts=merged.texts,
+        texts=merged.found.class_texts,
         texts_origin=f"from {printable(label.names or '')} in the records",
     )

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Iterable, Mapping
 from typing import Literal, NamedTuple
 
-from shardkit.adoption.scanning import FeatureCount
+from shardkit.adoption.records import FeatureCount
 from shardkit.dataset import features as own
 from shardkit.dataset.features import Feature
 from shardkit.dataset.foreign.record_layout import RecordLayout

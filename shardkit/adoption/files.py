@@ -12,7 +12,7 @@ from shardkit.adoption.convert_command import convert_command
 from shardkit.adoption.scan_files import RecordsFile
 from shardkit.dataset.foreign.compression import compression_of
 from shardkit.dataset.foreign.file_names import is_tfrecord_name, split_of_file
-from shardkit.dataset.pinning import refuse_pinned
+from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 from shardkit.storage import Folder, LocalFolder, open_folder, unreadable

@@ -9,8 +9,9 @@ from shardkit.adoption.features import adopted_features, merge_counts
 from shardkit.adoption.first_records import read_if_there
 from shardkit.adoption.keys import choose_keys
 from shardkit.adoption.messages import Merged, records_refused
+from shardkit.adoption.records import Found, needed_features
 from shardkit.adoption.scan_files import RecordsFile, read_scan
-from shardkit.adoption.scanning import UNCLEAR, Scan, needed_features
+from shardkit.adoption.scanning import Scan, ScanProblem
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.dataset.foreign.tfds_folder import DATASET_INFO, shard_lengths
 from shardkit.dataset.index import indexed_labels
@@ -40,25 +41,21 @@ def merge_scans(
     Raises:
         DataError: Records have problems, or the keys of a named feature are not unique.
     """
-    problems: list[str] = []
-    num_problems = num_records = num_rotated = num_bad_boxes = num_without = num_zero = 0
-    counts, texts, sha256 = [], dict[int, str](), []
-    uneven = set[str]()
+    problems: list[tuple[str, ScanProblem]] = []
+    num_problems = num_records = num_zero = 0
+    counts, found, sha256 = [], Found(), []
     lowest, highest, where = 1 << 31, -1, ""
     info = read_if_there(records, DATASET_INFO)
     announced = {} if info is None else shard_lengths(info, records.url)
     for file, name in zip(files, scans, strict=True):
         scan = read_scan(work, name)
         num_problems += len(scan.problems)
-        problems += [f"{printable(file.path)}, record {at}: {found}" for at, found in scan.problems]
-        uneven |= set(scan.uneven)
+        problems += [(file.path, problem) for problem in scan.problems]
         _check_whole(records, file, scan, announced.get(file.path))
-        counts.append((file.path, scan.features))
-        for label, text in scan.class_texts.items():
-            texts[label] = text if texts.setdefault(label, text) == text else UNCLEAR
+        counts.append((file.path, scan.found.features))
+        found.add(scan.found)
         sha256.append(scan.sha256)
-        num_records, num_rotated = num_records + len(scan.rows), num_rotated + scan.num_rotated
-        num_bad_boxes, num_without = num_bad_boxes + scan.num_bad_boxes, num_without + scan.num_without_labels
+        num_records += len(scan.rows)
         labels = indexed_labels(scan.rows)
         if len(labels):
             lowest, num_zero = min(lowest, int(labels.min())), num_zero + int((labels == 0).sum())
@@ -71,18 +68,8 @@ def merge_scans(
     key = layout.key if layout.key in merged and merged[layout.key].kind == "bytes" else key_feature
     columns = ((file.path, read_scan(work, name).rows["key_text"]) for file, name in zip(files, scans, strict=True))
     choice = choose_keys(key, columns, is_required=key_feature is not None)
-    adopted = adopted_features(layout, merged, num_records, choice.feature, uneven)
-    return Merged(
-        adopted=adopted,
-        keys=choice,
-        labels=Labels(lowest, highest, where),
-        num_zero=num_zero,
-        texts=texts,
-        num_rotated=num_rotated,
-        num_bad_boxes=num_bad_boxes,
-        num_without_labels=num_without,
-        sha256=sha256,
-    )
+    adopted = adopted_features(layout, merged, num_records, choice.feature, found.uneven)
+    return Merged(adopted, choice, Labels(lowest, highest, where), num_zero, found, sha256)
 
 
 def _check_whole(records: Folder, file: RecordsFile, scan: Scan, announced: int | None) -> None:

@@ -1,22 +1,21 @@
 """What the scans of all files found, and the lines that say it to the user."""
 
 import dataclasses
-import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from shardkit.adoption.class_names import ClassNames, Labels, range_line
 from shardkit.adoption.convert_command import convert_command
 from shardkit.adoption.features import AdoptedFeatures
 from shardkit.adoption.keys import KeyChoice
+from shardkit.adoption.records import Found
+from shardkit.adoption.scanning import ScanProblem
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.errors import DataError
 from shardkit.naming import counted, printable
 from shardkit.storage import Folder
 
 _PROBLEMS_SHOWN = 5
-# Sentences of dataset/tfrecord.py about a file that cannot be read to its end.
-_ENDS_EARLY = re.compile(r"the file ends inside|the rest of the file cannot be read")
 
 
 class Merged(NamedTuple):
@@ -26,10 +25,7 @@ class Merged(NamedTuple):
     keys: KeyChoice
     labels: Labels
     num_zero: int
-    texts: Mapping[int, str]
-    num_rotated: int
-    num_bad_boxes: int
-    num_without_labels: int
+    found: Found
     sha256: Sequence[str]
 
 
@@ -41,7 +37,7 @@ def layout_lines(layout: RecordLayout, split_line: str) -> list[str]:
 
 def found_lines(merged: Merged, classes: ClassNames, layout: RecordLayout) -> list[str]:
     """Return lines about what all records say: labels, classes, keys, features, and facts to know before training."""
-    lines = []
+    lines, found = [], merged.found
     if classes.names:
         lines += [
             f"labels    {range_line(merged.labels, classes.names, merged.num_zero)}",
@@ -58,39 +54,44 @@ def found_lines(merged: Merged, classes: ClassNames, layout: RecordLayout) -> li
     for why in dict.fromkeys(why for _, why in merged.adopted.left_out):
         names = ", ".join(printable(name) for name, reason in merged.adopted.left_out if reason == why)
         lines.append(f"left out  {names}: {why}")
-    if merged.num_rotated:
+    if found.num_rotated:
         lines.append(
-            f"note      {counted(merged.num_rotated, 'image')} with an EXIF orientation: pixels are given as "
+            f"note      {counted(found.num_rotated, 'image')} with an EXIF orientation: pixels are given as "
             "stored, as tf.io.decode_image does"
         )
-    if merged.num_without_labels:
+    if found.num_without_labels:
         what = "objects" if layout.label.kind == "objects" else "classes"
         lines.append(
-            f"note      {counted(merged.num_without_labels, 'record')} without {printable(layout.label.name)}: images "
+            f"note      {counted(found.num_without_labels, 'record')} without {printable(layout.label.name)}: images "
             f"without {what}, as for the reader"
         )
-    if merged.num_bad_boxes:
-        lines.append(f"note      {counted(merged.num_bad_boxes, 'box')} without area or beyond the image's edges")
+    if found.num_bad_boxes:
+        lines.append(f"note      {counted(found.num_bad_boxes, 'box')} without area or beyond the image's edges")
     return lines
 
 
 def records_refused(
-    records: Folder, paths: Sequence[str], problems: Sequence[str], num_problems: int, layout: RecordLayout
+    records: Folder,
+    paths: Sequence[str],
+    problems: Sequence[tuple[str, ScanProblem]],
+    num_problems: int,
+    layout: RecordLayout,
 ) -> DataError:
     """Return the error for records that cannot be adopted, with the command that converts the others.
 
     Args:
         records: The folder of all files.
         paths: Their paths in it.
-        problems: Sentences about the first bad records of each file.
+        problems: (path of the file, problem) of the first bad records of each file.
         num_problems: The number of bad records that were found.
         layout: Which feature is what.
     """
-    shown = "".join(f"\n  {problem}" for problem in problems[:_PROBLEMS_SHOWN])
-    more = num_problems - min(len(problems), _PROBLEMS_SHOWN)
+    first = problems[:_PROBLEMS_SHOWN]
+    shown = "".join(f"\n  {printable(path)}, record {one.number}: {one.sentence}" for path, one in first)
+    more = num_problems - len(first)
     shown += f"\n  and at least {more:,} more" if more > 0 else ""
     # Without this option a conversion stops at a file that cannot be read to its end.
-    options = ("--keep-truncated",) if any(map(_ENDS_EARLY.search, problems)) else ()
+    options = ("--keep-truncated",) if any(one.is_end for _, one in problems) else ()
     text = f"{records.url}: records are adopted as they are, and the reader cannot read these:{shown}\n"
     if layout.label.kind in {"masks", "none"}:  # which no conversion of others' records reads
         return DataError(f"{text}Restore the files, or write these records again")

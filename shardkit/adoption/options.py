@@ -6,7 +6,7 @@ from typing import Any
 
 from shardkit.dataset.foreign.inferring import LayoutOverrides
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.readopting import ADOPT, relative_to
+from shardkit.dataset.manifest.readopting import ADOPT, relative_to
 from shardkit.storage import Folder
 
 

@@ -21,7 +21,7 @@ from shardkit.adoption.scan_files import RecordsFile, read_scan
 from shardkit.adoption.scanning import Scan
 from shardkit.dataset.index import SCHEMA, ShardSummary, indexed_labels, key_hashes, serialize_index
 from shardkit.dataset.manifest import ADOPTED, Balance, Index, Rejected, Shard, Source, Split, seal_manifest
-from shardkit.dataset.readopting import ADOPT
+from shardkit.dataset.manifest.readopting import ADOPT
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.storage import TEMPORARY, Folder
 from shardkit.storage.folder import remove_temporaries
@@ -164,7 +164,7 @@ def _remove_unknown(root: Folder, folder: str, known: Collection[str]) -> None:
 
 def _write_index(adoption: Adoption, file: RecordsFile, scan: Scan, folder: str, digest: str) -> _Written:
     table = index_of(file, scan, adoption.keys, adoption.classes)
-    summary = ShardSummary(len(table), scan.num_bytes, scan.sha256, digest, num_with_gps=scan.num_with_gps)
+    summary = ShardSummary(len(table), scan.num_bytes, scan.sha256, digest, num_with_gps=scan.found.num_with_gps)
     raw = serialize_index(table, summary)
     path = f"{folder}/{file.path}{naming.INDEX_ENDING}"
     _write_unless_there(adoption.root, path, raw)
@@ -174,7 +174,7 @@ def _write_index(adoption: Adoption, file: RecordsFile, scan: Scan, folder: str,
         num_bytes=scan.num_bytes,
         sha256=scan.sha256,
         index=Index(path=path, sha256=sha256_hex(raw)),
-        num_with_gps=scan.num_with_gps,
+        num_with_gps=scan.found.num_with_gps,
     )
     counts = np.bincount(indexed_labels(table), minlength=len(adoption.classes)).astype(np.int64)
     heads = [value[:8] for value in scan.rows["content_sha256"].to_pylist()]

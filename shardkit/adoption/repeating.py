@@ -9,7 +9,7 @@ from typing import Any
 from shardkit import software
 from shardkit.adoption.publishing import Adoption
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.readopting import ADOPT, adopt_command
+from shardkit.dataset.manifest.readopting import ADOPT, adopt_command
 from shardkit.errors import CallError, DataError
 from shardkit.naming import printable
 

@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit.adoption.scanning import ROWS, FeatureCount, Scan, scan_file
+from shardkit.adoption.records import ROWS, FeatureCount, Found
+from shardkit.adoption.scanning import Scan, ScanProblem, scan_file
 from shardkit.dataset.foreign.record_layout import RecordLayout
 from shardkit.naming import printable
 from shardkit.parallel.for_each import Executor, for_each
@@ -72,18 +73,7 @@ class ScanJob:
 
 def serialize_scan(scan: Scan) -> bytes:
     """Return a scan as a Parquet file."""
-    found = {
-        "num_bytes": scan.num_bytes,
-        "sha256": scan.sha256,
-        "features": {name: asdict(count) for name, count in scan.features.items()},
-        "class_texts": {str(label): text for label, text in scan.class_texts.items()},
-        "num_rotated": scan.num_rotated,
-        "num_bad_boxes": scan.num_bad_boxes,
-        "num_with_gps": scan.num_with_gps,
-        "num_without_labels": scan.num_without_labels,
-        "uneven": scan.uneven,
-        "problems": scan.problems,
-    }
+    found = {"num_bytes": scan.num_bytes, "sha256": scan.sha256, "found": asdict(scan.found), "problems": scan.problems}
     out = io.BytesIO()
     pq.write_table(scan.rows.replace_schema_metadata({_FOUND: json.dumps(found).encode()}), out, compression="zstd")
     return out.getvalue()
@@ -92,11 +82,13 @@ def serialize_scan(scan: Scan) -> bytes:
 def parse_scan(raw: bytes) -> Scan:
     """Return the scan in a Parquet file that `serialize_scan` made."""
     table = pq.read_table(pa.BufferReader(raw))
-    found = json.loads(table.schema.metadata[_FOUND])
-    found["features"] = {name: FeatureCount(**count) for name, count in found["features"].items()}
-    found["class_texts"] = {int(label): text for label, text in found["class_texts"].items()}
-    found["problems"] = [(number, sentence) for number, sentence in found["problems"]]
-    return Scan(rows=table.replace_schema_metadata(None).cast(ROWS), **found)
+    kept = json.loads(table.schema.metadata[_FOUND])
+    found = Found(**kept["found"])
+    found.features = {name: FeatureCount(**count) for name, count in kept["found"]["features"].items()}
+    found.class_texts = {int(label): text for label, text in found.class_texts.items()}  # keys of JSON are texts
+    problems = [ScanProblem(*one) for one in kept["problems"]]
+    rows = table.replace_schema_metadata(None).cast(ROWS)
+    return Scan(rows, kept["num_bytes"], kept["sha256"], found, problems)
 
 
 def scan_files(

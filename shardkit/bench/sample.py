@@ -9,12 +9,12 @@ import numpy as np
 
 from shardkit.bench.dataset_part import DatasetPart
 from shardkit.errors import MachineError
-from shardkit.examples.extraction import COLUMNS, write_examples
-from shardkit.examples.sequence import Examples
 from shardkit.images.jpeg_header import CHROMA_SHARES, read_jpeg_header
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning.options import ConvertOptions
 from shardkit.planning.user_call import UserCall
+from shardkit.records.extraction import COLUMNS, write_examples
+from shardkit.records.sequence import Examples
 from shardkit.sources import SourceOptions
 from shardkit.writing.conversion import Conversion
 from shardkit.writing.reject_limit import RejectLimit

@@ -39,7 +39,7 @@ def export(dataset: str, target: str, output: str | None, quiet: bool, **facts: 
     """  # noqa: D301 - click's mark is the character, not a backslash
     from shardkit.cli.terminal import Terminal
     from shardkit.dataset.manifest import read_manifest
-    from shardkit.dataset.pinning import pinned
+    from shardkit.dataset.manifest.pinning import pinned
     from shardkit.errors import CallError
     from shardkit.exporting import Facts, export_dataset
     from shardkit.exporting.croissant import missing_facts

@@ -22,8 +22,8 @@ def extract(dataset: str, folder: str, splits: tuple[str, ...], where: str | Non
     """
     from shardkit.cli.terminal import Terminal, escape_controls
     from shardkit.dataset.manifest import read_manifest
-    from shardkit.examples import extraction
     from shardkit.naming import counted, printable
+    from shardkit.records import extraction
 
     manifest = read_manifest(dataset)
     total = None if where else sum(manifest.split(name).num_examples for name in splits or manifest.splits)

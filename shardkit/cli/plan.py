@@ -7,7 +7,6 @@ import click
 from shardkit.cli.options.conversion import arguments_from, conversion_options, max_rejected_option
 from shardkit.cli.options.dataset_call import has_conversion_options
 from shardkit.cli.options.several_datasets import SeveralDatasetsCommand, sources_of
-from shardkit.errors import CallError
 
 _OWN = frozenset({"source", "explain", "as_json", "quiet", "log_format", "beam_options"})
 
@@ -65,13 +64,8 @@ def _show_dataset(ctx: click.Context, source: str, terminal: Any, *, explain: bo
     from shardkit.dataset.manifest import find_dataset
 
     manifest = find_dataset(source)
-    if manifest is None:
-        return False
-    if has_conversion_options(ctx, _OWN):
-        return False
-    if manifest.is_adopted:
-        msg = f"{source} holds adopted TFRecords, which no conversion planned; `shardkit info {source}` shows them"
-        raise CallError(msg)
+    if manifest is None or manifest.is_adopted or has_conversion_options(ctx, _OWN):
+        return False  # no conversion planned an adopted dataset, so its own is planned
     if as_json:
         echo_json(dataset_plan_json(manifest))
     else:

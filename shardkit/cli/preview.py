@@ -10,7 +10,7 @@ from shardkit.cli.options.log_format import log_format_option
 from shardkit.cli.options.output_file import OutputFile
 
 if TYPE_CHECKING:
-    from shardkit.examples.contact_sheet import Tile
+    from shardkit.records.contact_sheet import Tile
 
 
 @click.command()
@@ -42,9 +42,9 @@ def preview(
     The examples are a random choice, always the same ones.
     """
     from shardkit.cli.terminal import Terminal, escape_controls
-    from shardkit.examples.contact_sheet import contact_sheet, tile_of
-    from shardkit.examples.pictures import save_picture
-    from shardkit.examples.selection import open_chosen
+    from shardkit.records.contact_sheet import contact_sheet, tile_of
+    from shardkit.records.drawing import save_picture
+    from shardkit.records.selection import open_chosen
 
     chosen, num_all = open_chosen(dataset, split, num_examples, label=label, where=where)
     conditions = "".join(f", {text}" for text in (label, where) if text)

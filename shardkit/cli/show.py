@@ -22,10 +22,9 @@ _PICTURE_SIDE = 1600  # pixels
 def show(dataset: str, key: str, split: str | None, output: Path | None) -> None:
     """Show one example: its features, the place of its record, and its picture."""
     from shardkit.cli.terminal import Terminal
-    from shardkit.examples.drawing import annotations_of, draw
-    from shardkit.examples.finding import find_example
-    from shardkit.examples.html import described
-    from shardkit.examples.pictures import save_picture
+    from shardkit.records.drawing import save_picture
+    from shardkit.records.html import described
+    from shardkit.records.selection import find_example
 
     terminal = Terminal()
     with terminal.phase("reading", None):  # all indexes, to find the key
@@ -42,4 +41,4 @@ def show(dataset: str, key: str, split: str | None, output: Path | None) -> None
 
     terminal.show(feature_rows(rows))
     if output is not None:
-        save_picture(draw(example.image(), annotations_of(example), _PICTURE_SIDE), output)
+        save_picture(example.drawn(_PICTURE_SIDE), output)

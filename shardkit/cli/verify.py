@@ -44,7 +44,7 @@ def verify(ctx: click.Context, /, dataset: str, deep: bool, leaks: bool, as_json
     from shardkit.cli.printing.old_exports import old_exports_lines
     from shardkit.cli.terminal import Terminal, echo_json
     from shardkit.dataset.manifest import dataset_folder, read_manifest
-    from shardkit.dataset.pinning import pinned
+    from shardkit.dataset.manifest.pinning import pinned
     from shardkit.verification.folder_contents import other_names, unfinished_appends
     from shardkit.verification.leaks import leak_problems
 
@@ -125,7 +125,7 @@ def _print_problems(
     leaks: bool,
 ) -> None:
     from shardkit.cli.terminal import escape_controls
-    from shardkit.dataset.readopting import made_again
+    from shardkit.dataset.manifest.readopting import made_again
     from shardkit.errors import CONVERT_AGAIN
     from shardkit.naming import MANIFEST, counted, printable
 

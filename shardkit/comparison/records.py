@@ -18,7 +18,7 @@ from shardkit.comparison.rows import SHARD, Dataset
 from shardkit.dataset import example
 from shardkit.dataset.features import LABEL, LABELS, OBJECT_LABELS
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.readopting import made_again
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.dataset.tfrecord import HEADER_BYTES, OVERHEAD_BYTES, frame_problem
 from shardkit.errors import RecordError

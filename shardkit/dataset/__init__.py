@@ -2,13 +2,13 @@
 
 | module | contents |
 |---|---|
-| `manifest` | ``manifest.json``: read, check, seal; `missing_manifest` explains why there is none |
-| `index` | the index of a shard |
+| `manifest/` | ``manifest.json``: read, check, seal |
+| `index`, `shard_indexes` | the index of a shard; the indexes of many shards |
 | `tfrecord`, `example` | TFRecord frames and ``tf.train.Example``, without TensorFlow |
 | `features` | names, types and roles of features |
 | `tfds_metadata` | the files that TFDS reads |
-| `conditions` | conditions on columns of the index |
-| `foreign` | TFRecord files that other programs wrote |
+| `conditions/` | conditions on columns of the index |
+| `foreign/` | TFRecord files that other programs wrote |
 
 Producing a dataset belongs in `writing`, checking one in `verification`.
 """

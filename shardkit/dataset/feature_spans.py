@@ -42,7 +42,7 @@ def _find_features(data: bytes) -> dict[bytes, Span] | None:
     size = len(data)
     if at + length != size:
         return None
-    spans = {}
+    spans: dict[bytes, Span] = {}
     while at < size:
         length, start = data[at + 1], at + 2
         if length > _ONE_BYTE:
@@ -65,7 +65,10 @@ def _find_features(data: bytes) -> dict[bytes, Span] | None:
         at = start + length
         if value_start + value_length != at:
             return None
-        spans[data[name_start:name_end]] = value_start, at
+        name = data[name_start:name_end]
+        if name in spans:  # protobuf permits it, and the last one counts
+            return None
+        spans[name] = value_start, at
     return spans if at == size else None
 
 
@@ -82,8 +85,8 @@ def feature_values(data: bytes, start: int, end: int) -> Sequence[Any]:
     """
     if end - start <= _MAX_CACHED_BYTES:
         return _cached_values(data[start:end])
-    single = _single_bytes(data, start, end)
-    return decode_feature(data[start:end]) if single is None else (single,)
+    value_start = single_bytes_start(data, start, end)
+    return decode_feature(data[start:end]) if value_start is None else (data[value_start:end],)  # copied once
 
 
 @functools.lru_cache(maxsize=1 << 13)
@@ -91,10 +94,10 @@ def _cached_values(feature: bytes) -> tuple[Any, ...]:
     return tuple(decode_feature(feature))
 
 
-def _single_bytes(data: bytes, start: int, end: int) -> bytes | None:
-    """Return the only value of a BytesList, copied once; None if the feature is anything else."""
+def single_bytes_start(data: bytes, start: int, end: int) -> int | None:
+    """Return where the only value of a BytesList starts; it ends at `end`. None if the feature is anything else."""
     head = _head_of_single_bytes(end - start)
-    return data[start + len(head) : end] if head and data.startswith(head, start) else None
+    return start + len(head) if head and data.startswith(head, start) else None
 
 
 @functools.lru_cache(maxsize=1 << 12)

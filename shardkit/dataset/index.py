@@ -15,9 +15,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit.dataset.index_checks import column_problem
-from shardkit.dataset.manifest_parts import MAX_COUNT
-from shardkit.dataset.parquet_bounds import unpacked_problem
+from shardkit.dataset.index_checks import column_problem, unpacked_problem
+from shardkit.dataset.manifest.parts import MAX_COUNT
 from shardkit.dataset.tfrecord import OVERHEAD_BYTES
 from shardkit.errors import CONVERT_AGAIN, DataError
 from shardkit.hashing import hash64

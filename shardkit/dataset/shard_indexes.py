@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import Shard
-from shardkit.dataset.readopting import made_again
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
 from shardkit.naming import INDEXES

@@ -2,7 +2,7 @@
 
 | module | contents |
 |---|---|
-| `info` | `ImageInfo`, the error `BadImage` |
+| `info` | `ImageInfo`, `MaskInfo`, the error `BadImage` |
 | `inspection` | read a header; decode every byte |
 | `jpeg`, `png`, `orientation` | parsers of headers and metadata |
 | `jpeg_segments`, `jpeg_header` | segments of a JPEG; its process, chroma subsampling and quality |
@@ -17,9 +17,9 @@ Everything works on bytes, without paths, pipelines or TensorFlow. Pillow is imp
 """
 
 from shardkit.image_limits import MAX_PIXELS, MAX_SIDE
-from shardkit.images.info import CHANGES, REASONS, BadImage, ImageInfo
+from shardkit.images.info import CHANGES, REASONS, BadImage, ImageInfo, MaskInfo
 from shardkit.images.inspection import check, inspect
-from shardkit.images.masks import MaskInfo, NormalisedMask, check_mask, mask_values, normalise_mask
+from shardkit.images.masks import NormalisedMask, check_mask, mask_values, normalise_mask
 from shardkit.images.normalising import NormalisedImage, normalise
 from shardkit.images.stored.options import StoredForm
 

@@ -5,14 +5,11 @@ Stored boxes are (ymin, xmin, ymax, xmax) as fractions of the upright image's he
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
-from shardkit.images.info import BadImage, ImageInfo
+from shardkit.images.info import BadImage, ImageInfo, MaskInfo
 from shardkit.images.stored.placement import Placement
 from shardkit.reject_reasons import ANNOTATED_SIZE
-
-if TYPE_CHECKING:
-    from shardkit.images.masks import MaskInfo
 
 Box = tuple[float, float, float, float]
 _FLOAT32 = struct.Struct("<4f")
@@ -66,7 +63,7 @@ def annotated_orientation(width: int, height: int, info: ImageInfo, what: str) -
     )
 
 
-def mask_orientation(mask: "MaskInfo", info: ImageInfo) -> int:
+def mask_orientation(mask: MaskInfo, info: ImageInfo) -> int:
     """Return the EXIF orientation that turns a mask upright together with its image.
 
     Raises:

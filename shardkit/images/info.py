@@ -135,3 +135,18 @@ def truncated(kind: str, num_bytes: int) -> BadImage:
 def damaged(kind: str, found: str, remedy: str = "copy it again from its origin or replace it") -> BadImage:
     """Return the error for an image that cannot be decoded; ``found`` continues "The JPEG ..."."""
     return BadImage(DAMAGED, f"The {kind} {found}; {remedy}.")
+
+
+@dataclass(frozen=True, slots=True)
+class MaskInfo:
+    """The header of a mask.
+
+    Attributes:
+        width: Width in pixels.
+        height: Height in pixels.
+        bits: Bits of a stored class number, 8 or 16.
+    """
+
+    width: int
+    height: int
+    bits: int

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from shardkit.errors import CallError
-from shardkit.images.info import BadImage, ImageInfo
+from shardkit.images.info import BadImage, ImageInfo, MaskInfo
 from shardkit.images.inspection import inspect
 from shardkit.images.mask_colours import is_in_colours, numbers_of_colours
 from shardkit.images.normalising import FIRST_TRANSPOSED, transpose
@@ -47,21 +47,6 @@ _GREY_BMP = frozenset({("1", 1), ("L", 8)})
 _REMEDY = "save it as a PNG, grey or with a palette, whose pixel values are the numbers of the classes"
 
 _COLOUR_REMEDY = f"{_REMEDY}, or name the colours in SOURCE/label_colors.txt, with lines such as '64 128 64 Animal'"
-
-
-@dataclass(frozen=True, slots=True)
-class MaskInfo:
-    """The header of a mask.
-
-    Attributes:
-        width: Width in pixels.
-        height: Height in pixels.
-        bits: Bits of a stored class number, 8 or 16.
-    """
-
-    width: int
-    height: int
-    bits: int
 
 
 @dataclass(frozen=True, slots=True)

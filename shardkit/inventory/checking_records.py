@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 from shardkit import images
 from shardkit.dataset import example
 from shardkit.dataset.features import MASK
-from shardkit.dataset.records import read_record
+from shardkit.dataset.tfrecord import read_record
 from shardkit.errors import RecordError
 from shardkit.images.boxes import mask_orientation
 from shardkit.images.gps import has_gps

@@ -4,13 +4,18 @@ A message is made far below the place where it is printed, so the way of writing
 language is in gettext: Python's, unless the command line is running.
 """
 
-from collections.abc import Iterator
+import re
+import shlex
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from shardkit.options.definition import Option
 
 Style = Literal["command", "python"]
 
-_OTHER_FLAGS = {"label_columns": "--label-column"}  # of options whose flag is not their name
+_QUOTED = re.compile(r"`(\w+)(?:=(\w+))?`")
 _style: Style = "python"
 
 
@@ -38,12 +43,79 @@ def named(option: str, *value: Any) -> str:
     Returns:
         ``--max-side 256`` on the command line, ``max_side=256`` in Python.
     """
-    if _style == "python":
-        return f"{option}={value[0]!r}" if value else option
-    flag = flag_of(option)
-    return f"{flag} {value[0]}" if value and value[0] is not True else flag
+    if not value:
+        return option if _style == "python" else flag_of(option)
+    return keyword(option, value[0]) if _style == "python" else shlex.join(words_of(option, value[0]))
+
+
+def defined(option: str) -> "Option | None":
+    """Return the definition of an option of a conversion; None for options that only other commands have."""
+    from shardkit.options import groups  # noqa: F401 - defines the options; later, because messages of its modules
+    from shardkit.options.definition import OPTIONS  # are made here too
+
+    return OPTIONS.get(option)
 
 
 def flag_of(option: str) -> str:
     """Return the flag of an option: ``--max-side``."""
-    return _OTHER_FLAGS.get(option) or "--" + option.replace("_", "-")
+    found = defined(option)
+    return "--" + option.replace("_", "-") if found is None else found.flag
+
+
+def words_of(option: str, value: Any) -> tuple[str, ...]:
+    """Return an option and its value as words of a command: ``("--max-side", "256")``.
+
+    Args:
+        option: Name of the option.
+        value: Its value, or text that stands for it. A repeatable option is repeated for each value of a list.
+    """
+    found, flag = defined(option), flag_of(option)
+    if isinstance(value, bool):
+        off = None if found is None else found.off_flag
+        return (flag,) if value else () if off is None else (off,)
+    if found is None or isinstance(value, str):
+        return flag, str(value)
+    if found.is_repeatable:
+        return tuple(word for one in value for word in (flag, str(one)))
+    return flag, found.form.text(value)
+
+
+def keyword(option: str, value: Any) -> str:
+    """Return an option and its value as an argument in Python: ``max_side=256``."""
+    found = defined(option)
+    return f"{option}={value if found is None else found.form.in_python(value)!r}"
+
+
+def arguments(values: Mapping[str, Any]) -> str:
+    """Return options with their values as the arguments of a call in Python, each in its group.
+
+    Args:
+        values: Value of each option by name.
+
+    Returns:
+        ``seed=1, stored=Stored(resize=256, fit='pad'), splits={'train': 0.8, 'test': 0.2}``.
+    """
+    of_groups: dict[str, dict[str, Any]] = {}
+    for option, value in values.items():
+        found = defined(option)
+        of_groups.setdefault(option if found is None or not found.group else found.group, {})[option] = value
+    written = []
+    for argument, members in of_groups.items():
+        first = defined(next(iter(members)))
+        if first is None or not first.group or list(members) == [argument]:
+            written.append(keyword(argument, members[argument]))
+            continue
+        inner = ", ".join(keyword(option, value) for option, value in members.items())
+        written.append(f"{argument}={first.group_class}({inner})")
+    return ", ".join(written)
+
+
+def rewritten(text: str, style: Style) -> str:
+    """Return a text with the options that it names in backquotes as flags or as keywords.
+
+    Args:
+        text: Text such as ``with `size`, `fit=pad` adds a border``.
+        style: Where it is printed.
+    """
+    with written_as(style):
+        return _QUOTED.sub(lambda found: named(found[1], found[2]) if found[2] else named(found[1]), text)

@@ -68,21 +68,23 @@ def inherit(
 
     Args:
         given: Fields of ConvertOptions that the user gave.
-        manifests: The datasets; empty if the source is none.
+        manifests: The datasets; empty if the source is none. Adopted ones have no rules: those of the others hold, or
+            the defaults.
         source: SOURCE as the user wrote it.
         source_options: Options of the source.
 
     Raises:
         CallError: The options do not go together, or the datasets have different rules and the user gave none of them.
     """
-    if not manifests:
+    ruling = [one for one in manifests if not one.is_adopted]
+    if not ruling:
         return InheritedOptions(ConvertOptions(**given))
-    every = [rules_of(one.options) for one in manifests]
+    every = [rules_of(one.options) for one in ruling]
     replaced = _replaced(given)
     fixed = {*given, *replaced}
     differing = [name for name in RULES if name not in fixed and any(one[name] != every[0][name] for one in every)]
     if differing:
-        raise _different_rules(differing, every, manifests, given, source, source_options)
+        raise _different_rules(differing, every, ruling, given, source, source_options)
     kept = {name: value for name, value in every[0].items() if name not in fixed}
     if "group_by" in given and all(given["group_by"] == one["group_by"] for one in every):
         kept["group_by"] = given["group_by"]  # the examples keep their groups, also those from a column
@@ -91,7 +93,7 @@ def inherit(
     if kept.get("splits") is not None:
         made["kept_splits"] = "made" if all(map(may_be_divided, manifests)) else "own"
     options = ConvertOptions(**made, inherited=inherited, overruled=_overruled(given, every))
-    return InheritedOptions(options, _sentence(options, every, manifests))
+    return InheritedOptions(options, _sentence(options, every, ruling))
 
 
 def _overruled(given: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> frozenset[str]:

@@ -13,11 +13,10 @@ import numpy.typing as npt
 from shardkit.arguments.checks import whole_number
 from shardkit.arguments.suggestions import suggest_arguments
 from shardkit.errors import CallError
-from shardkit.examples.contact_sheet import BLACK, TILE, Tile, contact_sheet
-from shardkit.examples.drawing import Annotations, draw
-from shardkit.examples.pictures import save_picture
 from shardkit.extras import require_extra
 from shardkit.reader.dataset_fn import DatasetFn, input_function
+from shardkit.records.contact_sheet import BLACK, TILE, Tile, contact_sheet
+from shardkit.records.drawing import Annotations, draw, save_picture
 
 if TYPE_CHECKING:
     from PIL.Image import Image

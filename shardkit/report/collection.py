@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from shardkit.dataset.features import Feature
 from shardkit.dataset.manifest import Balance
-from shardkit.dataset.manifest_parts import GenerationSplit
+from shardkit.dataset.manifest.parts import GenerationSplit
 from shardkit.planning.checks.finding import Finding
 
 if TYPE_CHECKING:

@@ -9,17 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from shardkit.dataset.manifest import Manifest, Shard
-from shardkit.dataset.readopting import made_again
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.rejected_list import read_rejected
 from shardkit.dataset.shard_indexes import parse_columns, read_columns, read_indexes
 from shardkit.dataset.tfrecord import HEADER_BYTES as FRAME_HEADER_BYTES
 from shardkit.errors import DataError
-from shardkit.examples.drawing import annotations_of, draw
-from shardkit.examples.example import Example
-from shardkit.examples.reading import read_example
 from shardkit.naming import printable
 from shardkit.planning.checks.finding import Finding
 from shardkit.planning.options import ConvertOptions
+from shardkit.records.example import Example, read_example
 from shardkit.report.collection import (
     HEADER_BYTES,
     Batch,
@@ -120,7 +118,7 @@ class DatasetCollection:
         def picture(row: _Row) -> Picture:
             try:
                 found = read_example(self._manifest, row.shard, row.record, row.offset, row.length, row.key)
-                drawn = draw(found.image(), annotations_of(found), side)
+                drawn = found.drawn(side)
             except DataError as error:
                 return Picture(row.key, row.split, "", (row.width, row.height), None, str(error))
             return Picture(row.key, row.split, _labels_text(found), (row.width, row.height), drawn)

@@ -1,7 +1,7 @@
 """What a report says about a dataset that was appended to: the balance of its shards, and the commands."""
 
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.manifest_parts import GenerationSplit
+from shardkit.dataset.manifest.parts import GenerationSplit
 from shardkit.planning.options_text import options_text
 
 

@@ -15,7 +15,6 @@ from shardkit import images
 from shardkit.dataset.features import LABEL, MASK, OBJECT_LABELS, OBJECTS
 from shardkit.dataset.index import key_hashes
 from shardkit.errors import DataError
-from shardkit.examples.drawing import Annotations, draw
 from shardkit.images.boxes import mask_orientation, place_objects
 from shardkit.images.masks import check_mask, mask_values, normalise_mask
 from shardkit.images.normalising import FIRST_TRANSPOSED
@@ -27,6 +26,7 @@ from shardkit.inventory.row_boxes import annotated_size
 from shardkit.inventory.schema import HAS_GPS
 from shardkit.planning.plan import Plan
 from shardkit.planning.user_call import UserCall
+from shardkit.records.drawing import Annotations, draw
 from shardkit.report.collection import HEADER_BYTES, Batch, Header, Numbers, Origin, Picture, Rejects, Split
 from shardkit.report.columns import counts_of, group_hashes, labels_of, prefixes
 from shardkit.report.dataset_collection import title_of

@@ -7,7 +7,7 @@ from typing import Any
 
 from shardkit.dataset.example import decode, decode_features
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.readopting import made_again
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.stored_names import with_own_names
 from shardkit.errors import DataError, RecordError
 from shardkit.statistics.indexes import Location

@@ -12,7 +12,7 @@ from shardkit import naming
 from shardkit.dataset import tfrecord
 from shardkit.dataset.index import ShardSummary, indexed_labels, parse_index
 from shardkit.dataset.manifest import File, Manifest, Shard, Split, manifest_bytes, parse_manifest
-from shardkit.dataset.missing_manifest import damage_remedy, explain_missing_manifest
+from shardkit.dataset.manifest.missing import damage_remedy, explain_missing_manifest
 from shardkit.errors import DataError, ManifestError, RecordError
 from shardkit.hashing import sha256_hex
 from shardkit.storage import Folder, raise_store_failure

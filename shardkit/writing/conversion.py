@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from shardkit import software
 from shardkit.dataset.manifest import Manifest
-from shardkit.dataset.pinning import refuse_pinned
+from shardkit.dataset.manifest.pinning import refuse_pinned
 from shardkit.errors import CallError, ShardkitError, StaleRunError
 from shardkit.inventory.columns import features_of
 from shardkit.inventory.parts import PARTS

@@ -6,7 +6,7 @@ import pytest
 from shardkit.adoption.class_names import Labels, name_classes, range_line
 from shardkit.adoption.features import adopted_features, merge_counts
 from shardkit.adoption.keys import KeyChoice, choose_keys, keys_of
-from shardkit.adoption.scanning import FeatureCount
+from shardkit.adoption.records import FeatureCount
 from shardkit.dataset.foreign.inferring import infer_layout
 from shardkit.errors import CallError, DataError
 

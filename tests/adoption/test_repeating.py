@@ -14,9 +14,10 @@ from shardkit.errors import CallError, ManifestError
 from shardkit.parallel.progress import Silent
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.storage import TEMPORARY, LocalFolder
+from shardkit.testing import digests_of
 from shardkit.verification.dataset import verify_dataset
 
-from ..cli.calling import call, digests, environment
+from ..cli.calling import call, environment
 from ..dataset.foreign.records import imagenet, write
 
 NAMES = {1: ("n01", "tench"), 2: ("n02", "shark")}
@@ -39,12 +40,12 @@ def problems(dataset):
 def test_the_same_command_again_is_nothing_to_do(old, tmp_path):
     command = "adopt", old, "--into", tmp_path / "new", "--classes", tmp_path / "names.txt"
     assert call(*command).exit_code == 0
-    before, written = digests(tmp_path / "new"), (tmp_path / "new" / "manifest.json").stat()
+    before, written = digests_of(tmp_path / "new"), (tmp_path / "new" / "manifest.json").stat()
     (index,) = (tmp_path / "new").rglob("validation*.parquet")
     index.unlink()
     again = call(*command)
     assert (again.exit_code, "already holds the adoption of these files; nothing to do" in again.stderr) == (0, True)
-    assert digests(tmp_path / "new") == before
+    assert digests_of(tmp_path / "new") == before
     assert (tmp_path / "new" / "manifest.json").stat() == written  # a reader sees no new manifest
     other = call("adopt", old, "--into", tmp_path / "new")
     assert (other.exit_code, "adopted before, with other --classes" in other.stderr) == (2, True)
@@ -197,7 +198,7 @@ shardkit.adopt(sys.argv[1])
 
 @pytest.mark.parametrize("number", [2, 3, 0], ids=["at an index", "at the manifest", "with the lock"])
 def test_the_same_command_ends_well_after_sigkill(number, old):
-    records = digests(old)
+    records = digests_of(old)
     command = [sys.executable, "-c", KILLED, str(old), str(number)]
     done = subprocess.run(command, env=environment(), capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
@@ -205,6 +206,6 @@ def test_the_same_command_ends_well_after_sigkill(number, old):
     again = call("adopt", old)
     assert again.exit_code == 0, again.output
     assert ("nothing to do" in again.stderr) == (number == 0)
-    assert digests(old).items() >= records.items()
+    assert digests_of(old).items() >= records.items()
     assert [*old.rglob(f"{TEMPORARY}*")] == []
     assert problems(old) == []

@@ -10,10 +10,9 @@ from shardkit.errors import CallError, DataError, SourceChangedError
 from shardkit.sources.folders.given_class_folders import open_class_folders
 from shardkit.sources.recognising.archive_problems import with_archive_problems
 from shardkit.storage import open_folder
-from shardkit.testing import files_of, write_tree
+from shardkit.testing import files_of, listed, write_tree
 
 from ..sources.packed.test_webdataset import tarred
-from ..sources.table_reading import listed
 
 TREE = {
     "ds/train/cat/1.jpg": b"one",
@@ -60,7 +59,7 @@ def test_a_layout_reads_an_archive_as_it_reads_the_folder(tmp_path):
     plain = open_class_folders(open_folder(str(write_tree(tmp_path / "a", tree) / "ds")), None)
     assert source.describe() == f"{tmp_path}/a.tar/ds: read as <split>/<label>/…/image"
     columns = ["key", "split", "label_name", "source_bytes", "reason"]
-    assert listed(source).select(columns) == listed(plain).select(columns)
+    assert listed(source).table.select(columns) == listed(plain).table.select(columns)
 
 
 def test_what_cannot_be_read_is_a_problem(tmp_path):
@@ -86,7 +85,7 @@ def test_what_cannot_be_read_is_a_problem(tmp_path):
     ]
     assert all("a.tar" in one.message for one in archive.problems())
     assert archive.read("cat/1.jpg") == b"second"
-    rows = listed(with_archive_problems(open_class_folders(archive, None), archive)).to_pylist()
+    rows = listed(with_archive_problems(open_class_folders(archive, None), archive)).table.to_pylist()
     good = ["cat/1.jpg", "dog/2.jpg"]
     assert [row["key"] for row in rows if row["reason"] is None] == good
     assert sorted((row["key"], row["reason"]) for row in rows if row["reason"]) == sorted(

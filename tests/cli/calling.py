@@ -1,7 +1,6 @@
 """Call shardkit as a user does: in this process where that is the real thing, else as a process of its own."""
 
 import contextlib
-import hashlib
 import logging
 import os
 import subprocess
@@ -61,13 +60,6 @@ def run(*arguments, started_by=(), **options):
     command = [*started_by, sys.executable, "-m", "shardkit", *map(str, arguments)]
     given = {"env": environment(), "timeout": TIMEOUT_SECONDS, **options}
     return subprocess.run(command, capture_output=True, text=True, check=False, **given)
-
-
-def digests(folder, *, but=("run-log.jsonl",)):
-    """sha256 of every file below a folder, by path; without those that may differ between two equal runs."""
-    paths = sorted(path for path in Path(folder).rglob("*") if path.is_file())
-    found = {str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest() for path in paths}
-    return {path: digest for path, digest in found.items() if path not in but}
 
 
 def is_one_sentence(stderr):

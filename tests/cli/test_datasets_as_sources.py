@@ -24,7 +24,7 @@ def test_the_command_writes_what_one_thread_writes(old, tmp_path):
     convert(old, tmp_path / "new", "--splits", "70/30", "--shards", "2", "--workers", "2")
     options = ConvertOptions(splits={"train": Fraction(7, 10), "validation": Fraction(3, 10)}, shards=2)
     convert_without_beam(str(old), str(tmp_path / "same"), options)
-    found, wanted = files_of(open_folder(str(tmp_path / "new"))), files_of(open_folder(str(tmp_path / "same")))
+    found, wanted = files_of(tmp_path / "new"), files_of(tmp_path / "same")
     del found["run-log.jsonl"], wanted["run-log.jsonl"]
     assert found == wanted
 

@@ -16,10 +16,10 @@ import shardkit
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import DataError
 from shardkit.hashing import sha256_hex
-from shardkit.testing import picture, write_tree
+from shardkit.testing import digests_of, picture, write_tree
 
 from ..dataset.hostile import INDEXES, MANIFESTS, with_index, with_manifest
-from .calling import call, convert, digests, is_one_sentence
+from .calling import call, convert, is_one_sentence
 
 MEMORY = 1 << 20  # KiB, 1 GiB: what a call may add to the process's highest so far
 
@@ -55,14 +55,14 @@ COMMANDS = {
 
 def ends_with_a_sentence(name, folders, exit_codes):
     """Run a command; it tells what is wrong in one sentence, and writes nowhere but into its own output."""
-    before = {folder: digests(folder) for folder in (folders["mine"], folders["good"])}
+    before = {folder: digests_of(folder) for folder in (folders["mine"], folders["good"])}
     memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     result = call(*COMMANDS[name](**folders))  # raises what would be a traceback
     assert result.exit_code in exit_codes, (name, result.output)
     if result.exit_code and not name.startswith("verify"):
         assert is_one_sentence(result.stderr), (name, result.stderr)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - memory < MEMORY, name
-    assert {folder: digests(folder) for folder in before} == before, name
+    assert {folder: digests_of(folder) for folder in before} == before, name
     shutil.rmtree(folders["new"], ignore_errors=True)
     return result
 

@@ -3,32 +3,32 @@ import sys
 
 import pytest
 
-from shardkit.testing import write_class_folders, write_tree
+from shardkit.testing import digests_of, write_class_folders, write_tree
 
 from ..pipelines.crashing import interrupt
-from .calling import call, convert, digests, is_one_sentence, run
+from .calling import call, convert, is_one_sentence, run
 
 
 @pytest.mark.parametrize("overwrite", [[], ["--overwrite"]])
 def test_an_output_that_holds_somebody_elses_files_is_refused_and_not_touched(overwrite, source, tmp_path):
     output = write_tree(tmp_path / "out", {"thesis.tex": b"\\begin{document}", "train-00000-of-00001.tfrecord": b"old"})
-    before = digests(output)
+    before = digests_of(output)
     result = call("convert", source, output, *overwrite)
     assert result.exit_code == 2
     assert "holds 'thesis.tex'" in result.stderr
-    assert digests(output) == before
+    assert digests_of(output) == before
 
 
 def test_shards_of_unknown_origin_are_removed_by_overwrite_only(source, tmp_path):
     output = tmp_path / "out"
     convert(source, output)
     (output / "manifest.json").unlink()
-    before = digests(output)
+    before = digests_of(output)
     result = call("convert", source, output)
     assert result.exit_code == 1
     assert "of a dataset without a manifest" in result.stderr
     assert "--overwrite" in result.stderr
-    assert digests(output, but=(".shardkit/lock", "run-log.jsonl")) == before
+    assert digests_of(output, but=(".shardkit/lock", "run-log.jsonl")) == before
     assert call("convert", source, output, "--overwrite", "--shards", "2").exit_code == 0
     assert not (output / "train-00000-of-00001.tfrecord").exists()
 
@@ -89,11 +89,11 @@ def test_an_empty_folder_and_a_folder_to_be_made_deep_down_are_fine(source, tmp_
 )
 def test_an_empty_path_is_not_the_working_directory(command, argument, source, monkeypatch):
     monkeypatch.chdir(source)
-    before = digests(source)
+    before = digests_of(source)
     result = call(*command)
     assert result.exit_code == 2
     assert f"{argument} may not be empty" in result.stderr
-    assert digests(source) == before
+    assert digests_of(source) == before
 
 
 def test_the_rate_of_a_run_counts_nothing_that_an_earlier_one_did(tmp_path, monkeypatch):
@@ -107,20 +107,20 @@ def test_the_rate_of_a_run_counts_nothing_that_an_earlier_one_did(tmp_path, monk
 @pytest.mark.parametrize("spelling", ["{}", "{}/", "{}/.", "{}/ant/.."])
 def test_the_source_itself_is_no_output(spelling, tmp_path):
     source = write_class_folders(tmp_path / "source", {"ant": 2})
-    before = digests(source)
+    before = digests_of(source)
     result = call("convert", source, spelling.format(source))
     assert result.exit_code == 2
     assert "OUTPUT is SOURCE itself; choose another folder" in result.stderr
-    assert digests(source) == before
+    assert digests_of(source) == before
 
 
 def test_a_label_folder_is_no_output(tmp_path):
     source = write_class_folders(tmp_path / "source", {"ant": 2, "bee": 2})
-    before = digests(source)
+    before = digests_of(source)
     result = call("convert", source, source / "ant")
     assert result.exit_code == 2
     assert "holds '000.png'" in result.stderr
-    assert digests(source) == before
+    assert digests_of(source) == before
 
 
 @pytest.mark.parametrize(
@@ -173,4 +173,4 @@ def test_a_full_disk_ends_it_with_3_and_a_sentence_and_the_same_command_goes_on(
     assert not (output / "manifest.json").exists()
     convert(source, output, "--shards", "2")
     convert(source, tmp_path / "anew", "--shards", "2")
-    assert digests(output) == digests(tmp_path / "anew")
+    assert digests_of(output) == digests_of(tmp_path / "anew")

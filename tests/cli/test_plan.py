@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from shardkit.testing import picture, write_class_folders, write_tree
+from shardkit.testing import digests_of, picture, write_class_folders, write_tree
 
-from .calling import call, convert, digests, environment, run
+from .calling import call, convert, environment, run
 
 OPTIONS = [
     [],
@@ -103,11 +103,11 @@ def test_plan_writes_nothing_beside_the_source_nor_in_the_working_nor_the_tempor
     source = write_class_folders(tmp_path / "source", {"a": 5, "b": 3})
     for name in ("working", "temporary", "home"):
         (tmp_path / name).mkdir()
-    before = digests(tmp_path, but=())
+    before = digests_of(tmp_path, but=())
     times = {path: os.stat(path).st_mtime_ns for path in source.rglob("*")}
     done = run("plan", source, cwd=tmp_path / "working", env=environment(TMPDIR=str(tmp_path / "temporary")))
     assert done.returncode == 0, done.stderr
-    assert digests(tmp_path, but=()) == before
+    assert digests_of(tmp_path, but=()) == before
     assert {path: os.stat(path).st_mtime_ns for path in source.rglob("*")} == times
     assert not any((tmp_path / "working").iterdir())
     assert not any((tmp_path / "temporary").iterdir())
@@ -131,9 +131,9 @@ def test_plan_counts_exact_duplicates(tmp_path):
 
 
 def test_plan_after_convert_is_no_worse_for_the_dataset(source, dataset):
-    before = digests(dataset, but=())
+    before = digests_of(dataset, but=())
     assert call("plan", source).exit_code == 0
-    assert digests(dataset, but=()) == before
+    assert digests_of(dataset, but=()) == before
     assert "nothing to do" in convert(
         source, dataset, "--splits", "train=0.8,validation=0.2", "--split-by", "stratified", "--shards", "3"
     )

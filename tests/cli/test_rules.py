@@ -8,7 +8,6 @@ import shutil
 import pytest
 
 from shardkit.dataset.manifest import read_manifest
-from shardkit.storage import open_folder
 from shardkit.testing import files_of, picture, write_class_folders, write_tree
 
 from ..sources.datasets.converting import examples
@@ -183,8 +182,8 @@ def test_nothing_names_what_was_removed_and_it_stays_out(old, raw, tmp_path):
     removed = ["ant/p1_1.png", "bee/p3_3.png"]
     convert(old, tmp_path / "NEW", "--drop", keys_file(tmp_path, *removed))
     convert(old, tmp_path / "twin", "--drop", tmp_path / "keys.txt")
-    twin = files_of(open_folder(str(tmp_path / "twin")))
-    files = files_of(open_folder(str(tmp_path / "NEW")))
+    twin = files_of(tmp_path / "twin")
+    files = files_of(tmp_path / "NEW")
     assert {name for name in files if files[name] != twin[name]} == {"run-log.jsonl"}
     # The raw source again, with a renamed copy of one removed image, and the other one damaged.
     source = shutil.copytree(raw, tmp_path / "source")
@@ -197,7 +196,7 @@ def test_nothing_names_what_was_removed_and_it_stays_out(old, raw, tmp_path):
     write_tree(source, {"bee/p9_99.png": picture(99)})
     said = call("append", tmp_path / "NEW", source, "--skip-existing")
     assert f"left out: {kinds}; --readmit takes in what was removed" in said.stdout
-    everything = files_of(open_folder(str(tmp_path / "NEW")))
+    everything = files_of(tmp_path / "NEW")
     for key in [*removed, "p1_renamed"]:
         assert not [name for name, data in everything.items() if key.encode() in data]
     assert "removed: 2 images that `convert --drop` removed stay out" in call("info", tmp_path / "NEW").stdout
@@ -207,7 +206,7 @@ def test_nothing_names_what_was_removed_and_it_stays_out(old, raw, tmp_path):
     assert "ant/p1_1.png" in examples(again)
     # Another conversion carries the list on, and a condition is not written either.
     convert(tmp_path / "NEW", tmp_path / "next", "--where", "key != 'bee/p9_99.png' and label_name != 'nobody'")
-    everything = files_of(open_folder(str(tmp_path / "next")))
+    everything = files_of(tmp_path / "next")
     assert not [name for name, data in everything.items() if b"p9_99" in data or b"nobody" in data]
     assert everything["withdrawn.parquet"] == files["withdrawn.parquet"]
     assert call("verify", tmp_path / "next").exit_code == 0

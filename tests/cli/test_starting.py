@@ -9,7 +9,9 @@ import sys
 
 import pytest
 
-from .calling import SAMPLE_DATA, call, digests, environment, run
+from shardkit.testing import digests_of
+
+from .calling import SAMPLE_DATA, call, environment, run
 
 # A library that, like some, answers Ctrl-C in its import with another error.
 INTERRUPTED_MODULE = """
@@ -77,6 +79,6 @@ def test_names_are_utf8_whatever_the_locale_of_a_program(source, tmp_path):
         [sys.executable, "-c", program, source, tmp_path / "ascii"], check=True, env=environment(**ASCII), timeout=120
     )
     call("convert", source, tmp_path / "utf8", "--max-rejected", "1")
-    assert digests(tmp_path / "ascii") == digests(tmp_path / "utf8")
+    assert digests_of(tmp_path / "ascii") == digests_of(tmp_path / "utf8")
     rejected = call("info", tmp_path / "ascii", "--json").stdout
     assert json.loads(rejected)["rejected"]["by_reason"] == {"bad_name": 1}

@@ -149,7 +149,7 @@ def test_without_a_terminal_a_long_phase_says_a_plain_line_now_and_then(slow_sou
     ("slow", "words", "line"),
     [
         ("shardkit.cli.printing.dataset_summary.info_summary", ["info", "OUT"], "reading"),
-        ("shardkit.examples.finding.find_example", ["show", "OUT", "KEY"], "reading"),
+        ("shardkit.records.selection.find_example", ["show", "OUT", "KEY"], "reading"),
         ("shardkit.exporting.export_dataset", ["export", "OUT", "--to", "dataset-card"], "exporting"),
     ],
     ids=["info", "show", "export"],

@@ -9,9 +9,9 @@ from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
 from shardkit.sources.opening import open_source
 from shardkit.storage import open_folder
-from shardkit.testing import plan_without_beam, write_class_folders
+from shardkit.testing import digests_of, plan_without_beam, write_class_folders
 
-from .calling import call, convert, digests, run
+from .calling import call, convert, run
 
 
 def flipped(path, position, mask=0x01):
@@ -22,7 +22,7 @@ def flipped(path, position, mask=0x01):
 
 @pytest.mark.parametrize("options", [[], ["--deep"]])
 def test_a_sound_dataset_gives_0_and_one_line(options, dataset):
-    before = digests(dataset, but=())
+    before = digests_of(dataset, but=())
     result = call("verify", dataset, *options)
     assert result.exit_code == 0
     assert result.stderr == ""
@@ -31,7 +31,7 @@ def test_a_sound_dataset_gives_0_and_one_line(options, dataset):
         result.stdout,
     )
     assert ("every image decoded" in result.stdout) == bool(options)
-    assert digests(dataset, but=()) == before
+    assert digests_of(dataset, but=()) == before
 
 
 FAULTS = [

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shardkit.dataset.condition_parser import MAX_DEPTH
-from shardkit.dataset.condition_tokens import MAX_LENGTH
 from shardkit.dataset.conditions import Condition
+from shardkit.dataset.conditions.parser import MAX_DEPTH
+from shardkit.dataset.conditions.tokens import MAX_LENGTH
 from shardkit.errors import CallError
 
 ROWS = [

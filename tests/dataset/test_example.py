@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from shardkit.dataset import example
 from shardkit.errors import CallError, RecordError
-from shardkit.testing import features
+from shardkit.testing.strategies import features
 
 ENCODERS = {
     "bytes": example.bytes_feature,

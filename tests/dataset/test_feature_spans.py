@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from shardkit.dataset import example
 from shardkit.dataset.feature_spans import feature_values, find_features
 from shardkit.errors import RecordError
-from shardkit.testing import features
+from shardkit.testing.strategies import features
 
 from .test_example import GOLDEN, base64, encode
 

@@ -14,7 +14,9 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from ..cli.calling import call, convert, digests, run
+from shardkit.testing import digests_of
+
+from ..cli.calling import call, convert, run
 from ..pipelines.crashing import nothing_left, start_until
 from .flink_cluster import FlinkCluster
 from .spark_cluster import SparkCluster
@@ -64,7 +66,7 @@ def wanted(large, tmp_path_factory):
     folder = tmp_path_factory.mktemp("wanted")
     for size in SIZES:
         convert(large, folder / str(size), "--shards", SHARDS, "--resize", size)
-    return {size: digests(folder / str(size)) for size in SIZES}
+    return {size: digests_of(folder / str(size)) for size in SIZES}
 
 
 @pytest.fixture
@@ -80,7 +82,7 @@ def finished(output):
 
 def check(output, digests_wanted):
     """Check that a dataset has the wanted bytes and nothing else, and that verify finds it sound."""
-    assert digests(output) == digests_wanted
+    assert digests_of(output) == digests_wanted
     assert nothing_left(output)
     verified = call("verify", output, "--deep")
     assert verified.exit_code == 0, verified.output
@@ -215,4 +217,4 @@ def test_other_environments_write_the_same_bytes(environment, cluster, source, b
     small = ["--shards", "3", "--resize", "6"]
     done = run("convert", source, tmp_path / "out", *small, *cluster.runner, *options, timeout=JOB_SECONDS)
     assert done.returncode == 0, done.stderr
-    check(tmp_path / "out", digests(by_default))
+    check(tmp_path / "out", digests_of(by_default))

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from shardkit.pipelines.options import RunnerConfig
-from shardkit.testing import write_class_folders
+from shardkit.testing import digests_of, write_class_folders
 
-from ..cli.calling import IN_PROCESS_RUNNER, TIMEOUT_SECONDS, call, convert, digests, environment, is_one_sentence, run
+from ..cli.calling import IN_PROCESS_RUNNER, TIMEOUT_SECONDS, call, convert, environment, is_one_sentence, run
 from ..pipelines.crashing import interrupt, start_until
 
 OPTIONS = ["--shards", "3", "--resize", "6"]
@@ -38,7 +38,7 @@ def portable(job_service, *options):
 def test_a_job_service_in_another_process_writes_the_same_bytes(workers, source, by_default, job_service, tmp_path):
     done = run("convert", source, tmp_path / "out", *OPTIONS, *portable(job_service, *workers))
     assert done.returncode == 0, done.stderr
-    assert digests(tmp_path / "out") == digests(by_default)
+    assert digests_of(tmp_path / "out") == digests_of(by_default)
     [row] = pq.read_table(tmp_path / "out" / "rejected.parquet").to_pylist()
     assert (row["key"], row["reason"]) == ("ant/bad.jpg", "not_an_image")
 
@@ -48,7 +48,7 @@ def test_what_one_runner_began_another_one_finishes(source, by_default, job_serv
     interrupt(monkeypatch, source, tmp_path / "out", *OPTIONS, shards=1)
     said = convert(source, tmp_path / "out", *OPTIONS, *portable(job_service, *LOOPBACK))
     assert "resuming: 1 of 3 shards" in said
-    assert digests(tmp_path / "out") == digests(by_default)
+    assert digests_of(tmp_path / "out") == digests_of(by_default)
 
 
 @pytest.mark.slow
@@ -78,7 +78,7 @@ def test_prism_writes_the_same_bytes(source, by_default, tmp_path):
     prism = ["--runner=PrismRunner", f"--prism_location={os.environ['SHARDKIT_PRISM']}"]
     done = run("convert", source, tmp_path / "out", *OPTIONS, *prism)
     assert done.returncode == 0, done.stderr
-    assert digests(tmp_path / "out") == digests(by_default)
+    assert digests_of(tmp_path / "out") == digests_of(by_default)
     assert call("verify", tmp_path / "out", "--deep").exit_code == 0
 
 
@@ -139,7 +139,7 @@ def test_workers_that_outlive_their_driver_write_nothing_into_the_next_dataset(n
     assert (output / ".shardkit" / "run").exists() == (number == signal.SIGKILL)
     convert(source, output, "--shards", "20", "--resize", "20", "--overwrite")
     convert(source, wanted, "--shards", "20", "--resize", "20")
-    assert digests(output) == digests(wanted)
+    assert digests_of(output) == digests_of(wanted)
     time.sleep(2 if number == signal.SIGINT else 0)  # until shards that had begun are through
-    assert digests(output) == digests(wanted)
+    assert digests_of(output) == digests_of(wanted)
     assert stragglers(output) == []

@@ -13,10 +13,10 @@ from shardkit.dataset.tfrecord import read_records
 from shardkit.exporting import TARGETS as ALL_TARGETS
 from shardkit.exporting import Facts, export_dataset
 from shardkit.storage import TEMPORARY, open_folder
-from shardkit.testing import convert_without_beam, write_class_folders
+from shardkit.testing import convert_without_beam, digests_of, write_class_folders
 from shardkit.writing.output.output_folder import owned
 
-from ..cli.calling import call, digests
+from ..cli.calling import call
 from ..comparison.making import Made, write_dataset
 
 EXAMPLES = [Made(f"{i}.png", i % 2, b"image" * i) for i in range(5)]
@@ -54,14 +54,14 @@ def test_the_index_of_dali_is_that_of_its_own_script(dataset):
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_a_second_export_changes_nothing(dataset, target):
-    before = digests(dataset)
+    before = digests_of(dataset)
     assert "wrote" in exported(dataset, target).stdout
-    first = digests(dataset)
+    first = digests_of(dataset)
     assert before.items() < first.items()
     times = {path: path.stat().st_mtime_ns for path in dataset.iterdir()}
     assert "up to date" in exported(dataset, target).stdout
     assert {path: path.stat().st_mtime_ns for path in dataset.iterdir()} == times
-    assert digests(dataset) == first
+    assert digests_of(dataset) == first
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -120,9 +120,9 @@ def test_append_names_the_exports_to_repeat(tmp_path):
 
 
 def test_another_folder_takes_the_files_of_one_dataset(dataset, tmp_path):
-    before = digests(dataset)
+    before = digests_of(dataset)
     exported(dataset, "dali-index", "-o", tmp_path / "idx")
-    assert digests(dataset) == before
+    assert digests_of(dataset) == before
     assert sorted(path.suffix for path in (tmp_path / "idx").iterdir()) == [*[".idx"] * 4, ".json"]
     write_dataset(tmp_path / "other", {"train": EXAMPLES})
     result = exported(tmp_path / "other", "dali-index", "-o", tmp_path / "idx", exit_code=1)
@@ -179,8 +179,8 @@ def test_the_dataset_card_has_a_header_that_yaml_reads(dataset):
     ],
 )
 def test_a_wrong_call_writes_nothing(dataset, options, said):
-    before = digests(dataset)
+    before = digests_of(dataset)
     result = call("export", dataset, *options)
     assert result.exit_code == 2
     assert said in result.stderr
-    assert digests(dataset) == before
+    assert digests_of(dataset) == before

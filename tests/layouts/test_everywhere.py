@@ -7,8 +7,9 @@ import pytest
 
 from shardkit import read_manifest
 from shardkit.storage import open_folder
+from shardkit.testing import digests_of
 
-from ..cli.calling import convert, digests
+from ..cli.calling import convert
 from .reading_back import assert_same_images, examples
 
 SAMPLES = Path(__file__).parents[2] / "sample_data"
@@ -59,7 +60,7 @@ def test_every_file_is_the_same_for_any_number_of_workers(name, tmp_path):
     options = ["--shards", "2"]
     convert(SAMPLES / name, tmp_path / "one", *options, "--workers", "1")
     convert(SAMPLES / name, tmp_path / "four", *options, "--workers", "4")
-    assert digests(tmp_path / "one") == digests(tmp_path / "four")
+    assert digests_of(tmp_path / "one") == digests_of(tmp_path / "four")
 
 
 def test_class_folders_are_read_back_as_they_lie_there(converted):

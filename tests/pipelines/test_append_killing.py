@@ -7,19 +7,14 @@ import subprocess
 import pytest
 
 from shardkit.dataset.manifest import read_manifest
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.threads import ThreadExecutor
 from shardkit.storage import TEMPORARY, LocalFolder
-from shardkit.testing import append_without_beam, convert_without_beam, write_class_folders
+from shardkit.testing import append_without_beam, convert_without_beam, digests_of, write_class_folders
 from shardkit.verification.dataset import verify_dataset
 
-from ..cli.calling import TIMEOUT_SECONDS, call, digests, start
+from ..cli.calling import TIMEOUT_SECONDS, call, start
 from .crashing import PowerCut, counted_changes, nothing_left, start_until
-
-
-class OneByOne:
-    """A checker without threads."""
-
-    def check_shards(self, job, shards):
-        return [job.check(shard) for shard in shards]
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +31,7 @@ def new(tmp_path_factory):
 
 def is_whole(dataset, *, after_a_kill=False):
     """Whether `verify` finds nothing; it names temporary files of a writer that was killed."""
-    found = verify_dataset(LocalFolder(str(dataset)), OneByOne(), deep=False)[1]
+    found = verify_dataset(LocalFolder(str(dataset)), ThreadExecutor(1), Silent(), deep=False)[1]
     return [one for one in found if not (after_a_kill and one.file.startswith(TEMPORARY))] == []
 
 
@@ -62,13 +57,13 @@ def check_every(old, new, tmp_path, monkeypatch, *, publishing_only):
             assert len(read_manifest(str(dataset)).classes) == (3 if is_new else 2), (last, done)
             pinned = read_manifest(f"{dataset}@sha256:{digest}")
             assert pinned.to_bytes() == (old / "manifest.json").read_bytes()
-            before = digests(old)
-            assert {path: one for path, one in digests(dataset).items() if path in before} == (
-                before if not is_new else before | {"manifest.json": digests(wanted)["manifest.json"]}
+            before = digests_of(old)
+            assert {path: one for path, one in digests_of(dataset).items() if path in before} == (
+                before if not is_new else before | {"manifest.json": digests_of(wanted)["manifest.json"]}
             ), (last, done)
             append_without_beam(str(dataset), str(new))
             logs = ("run-log.jsonl", "append-0001/run-log.jsonl")
-            assert digests(dataset, but=logs) == digests(wanted, but=logs), (last, done)
+            assert digests_of(dataset, but=logs) == digests_of(wanted, but=logs), (last, done)
             assert nothing_left(dataset), (last, done)
             assert is_whole(dataset)
             shutil.rmtree(dataset)
@@ -89,7 +84,7 @@ def test_killed_by_a_signal_the_dataset_is_the_old_one_and_the_same_append_finis
     counts = {"bee": 60, "cat": 90}
     new = write_class_folders(tmp_path / "new", {f"{name}/n": number for name, number in counts.items()}, width=300)
     dataset = shutil.copytree(old, tmp_path / "out")
-    before = digests(dataset)
+    before = digests_of(dataset)
     reached = {
         "inventory": lambda: any(dataset.glob("append-0001/.shardkit/inventory/*")),
         "shard": lambda: any(dataset.glob("append-0001/*.index.parquet")),
@@ -103,7 +98,7 @@ def test_killed_by_a_signal_the_dataset_is_the_old_one_and_the_same_append_finis
     killed = process.returncode == -signal.SIGKILL
     classes = read_manifest(str(dataset)).classes
     assert classes in (["ant", "bee"], ["ant", "bee", "cat"])
-    now = digests(dataset)
+    now = digests_of(dataset)
     same = {path for path in before if now[path] == before[path]}
     assert same == set(before) - (set() if classes == ["ant", "bee"] else {"manifest.json"})
     assert killed or classes == ["ant", "bee", "cat"]

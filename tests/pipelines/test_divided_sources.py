@@ -8,9 +8,9 @@ from shardkit.parallel.threads import ThreadExecutor
 from shardkit.pipelines.executor import BeamExecutor
 from shardkit.sources.packed import webdataset_pieces
 from shardkit.sources.tables.formats import text_pieces
-from shardkit.testing import picture, write_tree
+from shardkit.testing import digests_of, picture, write_tree
 
-from ..cli.calling import convert, digests
+from ..cli.calling import convert
 from ..sources.packed.test_webdataset import tarred
 
 NAMES = [f"{(7 * i) % 40:02d}.png" for i in range(40)]
@@ -70,7 +70,7 @@ def check(name, options, executor, tmp_path, monkeypatch):
         monkeypatch.setattr(executor, "is_remote", property(lambda _: True))
     convert(tmp_path / name, tmp_path / "pieces", *options)
     assert len(groups) > 5
-    assert digests(tmp_path / "pieces") == digests(tmp_path / "whole")
+    assert digests_of(tmp_path / "pieces") == digests_of(tmp_path / "whole")
 
 
 @pytest.mark.usefixtures("tiny_pieces")

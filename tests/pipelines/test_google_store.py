@@ -9,9 +9,9 @@ import pytest
 
 from shardkit.parallel import run_token
 from shardkit.storage import RemoteFolder, google, remote, retry
-from shardkit.testing import write_class_folders
+from shardkit.testing import digests_of, write_class_folders
 
-from ..cli.calling import call, convert, digests, environment, is_one_sentence, run
+from ..cli.calling import call, convert, environment, is_one_sentence, run
 from ..storage.gcs.fixtures import bucket, google_server
 from .crashing import finished_shards, start_until
 
@@ -49,7 +49,7 @@ def test_a_dataset_on_gs_has_the_bytes_of_one_on_disk_and_is_checked_and_shown_t
     output = f"{bucket.url}/deep/down/dataset"
     convert(source, output, *OPTIONS)
     there = bucket.folder / "deep/down/dataset"
-    assert digests(there) == digests(dataset)
+    assert digests_of(there) == digests_of(dataset)
     assert (there / "run-log.jsonl").is_file()
     assert call("verify", output).stdout.startswith(f"{output}: no problems: 14 examples in 4 shards")
     assert "every image decoded" in call("verify", output, "--deep").stdout
@@ -57,7 +57,7 @@ def test_a_dataset_on_gs_has_the_bytes_of_one_on_disk_and_is_checked_and_shown_t
     assert f"{output}: dataset 'dataset', format 1" in call("info", output).stdout
     assert call("info", f"{output}/manifest.json").exit_code == 0
     assert "nothing to do" in convert(source, output, *OPTIONS)
-    assert digests(there) == digests(dataset)
+    assert digests_of(there) == digests_of(dataset)
     assert bucket.server.counts()["unfinished"] == 0
 
 
@@ -66,7 +66,7 @@ def test_a_source_on_gs_gives_the_bytes_of_one_on_disk(check, source, bucket, tm
     shutil.copytree(source, bucket.folder / "source")
     convert(source, tmp_path / "from-disk", *OPTIONS, "--check", check)
     convert(f"{bucket.url}/source/", tmp_path / "from-store", *OPTIONS, "--check", check)
-    assert digests(tmp_path / "from-store") == digests(tmp_path / "from-disk")
+    assert digests_of(tmp_path / "from-store") == digests_of(tmp_path / "from-disk")
 
 
 def test_a_source_with_split_folders_is_told_apart_on_gs(bucket, tmp_path):
@@ -76,14 +76,14 @@ def test_a_source_with_split_folders_is_told_apart_on_gs(bucket, tmp_path):
     shutil.copytree(source, bucket.folder, dirs_exist_ok=True)
     assert "<split>/<label>" in convert(bucket.url, tmp_path / "from-store")
     convert(source, tmp_path / "from-disk")
-    assert digests(tmp_path / "from-store") == digests(tmp_path / "from-disk")
+    assert digests_of(tmp_path / "from-store") == digests_of(tmp_path / "from-disk")
 
 
 def test_source_and_output_may_lie_in_one_bucket_and_in_one_another(source, dataset, bucket):
     shutil.copytree(source, bucket.folder / "data")
     url = f"{bucket.url}/data"
     convert(url, f"{url}/out", *OPTIONS)
-    assert digests(bucket.folder / "data/out") == digests(dataset)
+    assert digests_of(bucket.folder / "data/out") == digests_of(dataset)
     assert "nothing to do" in convert(url, f"{url}/out", *OPTIONS)
     assert "OUTPUT is SOURCE itself" in convert(url, f"{url}/", *OPTIONS, exit_code=2)
 
@@ -92,7 +92,7 @@ def test_an_output_folder_that_a_console_made_is_empty(source, dataset, bucket):
     (bucket.folder / "out").mkdir()
     (bucket.folder / "out/.folder-object").write_bytes(b"")
     convert(source, f"{bucket.url}/out", *OPTIONS)
-    assert digests(bucket.folder / "out", but=("run-log.jsonl", ".folder-object")) == digests(dataset)
+    assert digests_of(bucket.folder / "out", but=("run-log.jsonl", ".folder-object")) == digests_of(dataset)
 
 
 def test_odd_names_survive_the_store(tmp_path, bucket):
@@ -100,17 +100,17 @@ def test_odd_names_survive_the_store(tmp_path, bucket):
     shutil.copytree(source, bucket.folder / "source")
     convert(source, tmp_path / "from-disk")
     convert(f"{bucket.url}/source", f"{bucket.url}/out+put=1")
-    assert digests(bucket.folder / "out+put=1") == digests(tmp_path / "from-disk")
+    assert digests_of(bucket.folder / "out+put=1") == digests_of(tmp_path / "from-disk")
 
 
 def test_a_different_dataset_on_gs_is_refused_and_replaced_by_overwrite(source, dataset, bucket):
     output = f"{bucket.url}/out"
     convert(source, output, "--shards", "5")
-    before = digests(bucket.folder / "out", but=())
+    before = digests_of(bucket.folder / "out", but=())
     assert "--shards was 5 and is 2" in convert(source, output, *OPTIONS, exit_code=1)
-    assert digests(bucket.folder / "out", but=()) == before
+    assert digests_of(bucket.folder / "out", but=()) == before
     convert(source, output, *OPTIONS, "--overwrite")
-    assert digests(bucket.folder / "out") == digests(dataset)
+    assert digests_of(bucket.folder / "out") == digests_of(dataset)
 
 
 def test_files_of_somebody_else_are_left_alone(source, bucket):
@@ -150,12 +150,12 @@ def test_an_interrupted_conversion_goes_on_from_its_finished_shards(source, data
         patched.setattr(retry, "PAUSES_SECONDS", (0, 0))
         said = convert(source, output, *OPTIONS, "--workers", "1", exit_code=3)
     assert "the store is gone" in said
-    there = {path: digest for path, digest in digests(bucket.folder / "out").items() if not path.startswith(".")}
+    there = {path: digest for path, digest in digests_of(bucket.folder / "out").items() if not path.startswith(".")}
     assert len(there) == 4, "two shards and their indexes"
-    assert there.items() <= digests(dataset).items()
+    assert there.items() <= digests_of(dataset).items()
     assert call("verify", output).exit_code == 1
     assert "resuming: 2 of 4 shards" in convert(source, output, *OPTIONS)
-    assert digests(bucket.folder / "out") == digests(dataset)
+    assert digests_of(bucket.folder / "out") == digests_of(dataset)
 
 
 def process_environment(bucket):
@@ -178,7 +178,7 @@ def test_a_killed_conversion_goes_on_from_its_finished_shards(bucket, tmp_path):
     process.kill()
     process.communicate()
     assert "manifest.json" not in published(bucket), "it had ended already"
-    wanted, there = digests(tmp_path / "wanted"), digests(bucket.folder / "out")
+    wanted, there = digests_of(tmp_path / "wanted"), digests_of(bucket.folder / "out")
     assert all(there[name] == wanted[name] for name in published(bucket))
     before, num = finished_shards(bucket.folder / "out"), len(finished())
     refused = run("convert", source, f"{bucket.url}/out", *options, env=process_environment(bucket))
@@ -195,7 +195,7 @@ def test_a_killed_conversion_goes_on_from_its_finished_shards(bucket, tmp_path):
     assert num <= int(went_on[1]) <= num + 2
     assert len(done.stderr.splitlines()) == 2
     assert before.items() <= finished_shards(bucket.folder / "out").items(), "a finished shard was written again"
-    assert digests(bucket.folder / "out") == wanted
+    assert digests_of(bucket.folder / "out") == wanted
 
 
 @pytest.fixture(scope="module")
@@ -216,7 +216,7 @@ def test_an_upload_that_breaks_in_the_middle_is_taken_up_again(large_source, buc
     before = bucket.server.counts()["failed"]
     convert(large_source, f"{bucket.url}/out", "--shards", "2", "--workers", "1")
     assert bucket.server.counts()["failed"] - before == 1
-    assert digests(bucket.folder / "out") == digests(tmp_path / "wanted")
+    assert digests_of(bucket.folder / "out") == digests_of(tmp_path / "wanted")
 
 
 @pytest.mark.usefixtures("small_parts", "impatient")
@@ -230,7 +230,7 @@ def test_a_shard_whose_upload_fails_for_ever_is_not_there_in_part(large_source, 
     assert published(bucket) == set()
     bucket.server.recover()
     convert(large_source, f"{bucket.url}/out", "--shards", "2", "--workers", "1")
-    assert digests(bucket.folder / "out") == digests(tmp_path / "wanted")
+    assert digests_of(bucket.folder / "out") == digests_of(tmp_path / "wanted")
 
 
 @pytest.mark.usefixtures("impatient")
@@ -244,7 +244,7 @@ def test_an_object_that_cannot_be_moved_to_its_name_is_not_there(source, dataset
     assert "manifest.json" not in published(bucket)
     bucket.server.recover()
     assert "resuming: 3 of 4 shards" in convert(source, f"{bucket.url}/out", *OPTIONS)
-    assert digests(bucket.folder / "out") == digests(dataset)
+    assert digests_of(bucket.folder / "out") == digests_of(dataset)
 
 
 @pytest.mark.usefixtures("impatient")

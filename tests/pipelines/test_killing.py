@@ -5,9 +5,9 @@ import time
 import numpy as np
 import pytest
 
-from shardkit.testing import write_class_folders
+from shardkit.testing import digests_of, write_class_folders
 
-from ..cli.calling import IN_PROCESS_RUNNER, TIMEOUT_SECONDS, convert, digests, environment
+from ..cli.calling import IN_PROCESS_RUNNER, TIMEOUT_SECONDS, convert, environment
 from .crashing import finished_shards, nothing_left, start_until
 
 # Several shards a worker and enough work that a signal finds it in the middle.
@@ -25,7 +25,7 @@ def large_source(tmp_path_factory):
 def large_wanted(large_source, tmp_path_factory):
     output = tmp_path_factory.mktemp("wanted") / "out"
     convert(large_source, output, *LARGE)
-    return digests(output)
+    return digests_of(output)
 
 
 def parts(output):
@@ -64,7 +64,7 @@ def test_killed_twice_the_same_command_finishes_what_an_undisturbed_one_writes(
     if progress is indexes:
         assert f"resuming: {len(finished) // 2} of 30 shards" in said
     assert finished.items() <= finished_shards(output).items(), "a finished shard was rewritten"
-    assert digests(output) == large_wanted
+    assert digests_of(output) == large_wanted
     assert nothing_left(output)
 
 
@@ -111,7 +111,7 @@ def test_ctrl_c_or_sigterm_ends_it_with_a_sentence_and_130_and_the_same_command_
     assert not (output / "manifest.json").exists()
     assert not (output / ".shardkit" / "run").exists(), "its workers, on any machine, go on"
     convert(large_source, output, *LARGE)
-    assert digests(output) == large_wanted
+    assert digests_of(output) == large_wanted
     assert nothing_left(output)
 
 
@@ -123,7 +123,7 @@ def test_ctrl_c_or_sigterm_of_a_command_that_writes_nothing_leaves_nothing(comma
     words, made = ["plan", large_source], "*.arrow"
     if command == "verify":
         convert(large_source, tmp_path / "out", "--shards", "30", "--workers", "2")
-        words, made = ["verify", tmp_path / "out", "--deep", IN_PROCESS_RUNNER], "shard-*.json"
+        words, made = ["verify", tmp_path / "out", "--deep", IN_PROCESS_RUNNER], "*.report"
     process = start_until(lambda: len(list(temporary.rglob(made))) >= 2, *words, env=environment(TMPDIR=str(temporary)))
     process.send_signal(number)
     _, err = process.communicate(timeout=TIMEOUT_SECONDS)
@@ -150,4 +150,4 @@ def test_a_second_conversion_into_one_output_is_refused_and_the_first_is_not_dis
         process.send_signal(signal.SIGCONT)
     _, err = process.communicate(timeout=TIMEOUT_SECONDS)
     assert process.returncode == 0, err
-    assert digests(output) == large_wanted
+    assert digests_of(output) == large_wanted

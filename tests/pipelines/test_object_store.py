@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from shardkit.storage import RemoteFolder, open_folder, retry
-from shardkit.testing import files_of, write_class_folders
+from shardkit.testing import digests_of, upload, write_class_folders
 
 from ..cli.calling import TIMEOUT_SECONDS, call, convert, environment
 
@@ -28,43 +28,30 @@ def dataset(source, tmp_path_factory):
     return output
 
 
-def contents(url):
-    """Every file below a local or remote folder, the log apart."""
-    return {path: data for path, data in files_of(open_folder(str(url))).items() if path != "run-log.jsonl"}
-
-
-def upload(folder, url):
-    remote = open_folder(url)
-    for path, data in files_of(open_folder(str(folder))).items():
-        with remote.atomic_write(path) as file:
-            file.write(data)
-
-
 def test_a_dataset_in_an_object_store_has_the_bytes_of_one_on_disk_and_is_checked_and_shown_there(
     source, dataset, s3_bucket
 ):
     output = f"{s3_bucket}/deep/down/dataset"
     convert(source, output, *OPTIONS)
-    wanted = contents(dataset)
-    assert contents(output) == wanted
+    wanted = digests_of(dataset)
+    assert digests_of(output) == wanted
     assert call("verify", output, "--deep").stdout.startswith(f"{output}: no problems: 14 examples in 4 shards")
     assert f"{output}: dataset 'dataset', format 1" in call("info", output).stdout
     assert call("info", f"{output}/manifest.json").exit_code == 0
     assert "nothing to do" in convert(source, output, *OPTIONS)
-    assert contents(output) == wanted
+    assert digests_of(output) == wanted
 
 
 @pytest.mark.slow  # the same steps as in a local folder, with other requests
 def test_an_append_in_an_object_store_writes_the_bytes_of_one_on_disk(dataset, s3_bucket, tmp_path):
     new = write_class_folders(tmp_path / "new", {"ant/new": 3, "cat": 6}, width=9)
     local, remote = shutil.copytree(dataset, tmp_path / "local"), f"{s3_bucket}/grown"
-    upload(dataset, remote)
+    upload(remote, dataset)
     for one in (local, remote):
         said = call("append", one, new)
         assert said.exit_code == 0, said.stderr
     logs = {"run-log.jsonl", "append-0001/run-log.jsonl"}
-    wanted = {path: data for path, data in contents(local).items() if path not in logs}
-    assert {path: data for path, data in contents(remote).items() if path not in logs} == wanted
+    assert digests_of(remote, but=logs) == digests_of(local, but=logs)
     (kept,) = (path.name for path in (local / "manifests").iterdir())
     pinned = f"{remote}@sha256:{kept.removesuffix('.json')}"
     assert call("verify", pinned).stdout.startswith(f"{remote}: no problems: 14 examples in 4 shards")
@@ -75,17 +62,17 @@ def test_an_append_in_an_object_store_writes_the_bytes_of_one_on_disk(dataset, s
 @pytest.mark.parametrize("check", ["decode", pytest.param("header", marks=pytest.mark.slow)])
 @pytest.mark.slow
 def test_a_source_in_an_object_store_gives_the_bytes_of_one_on_disk(check, source, s3_bucket, tmp_path):
-    upload(source, f"{s3_bucket}/source")
+    upload(f"{s3_bucket}/source", source)
     convert(source, tmp_path / "from-disk", *OPTIONS, "--check", check)
     convert(f"{s3_bucket}/source/", tmp_path / "from-store", *OPTIONS, "--check", check)
-    assert contents(tmp_path / "from-store") == contents(tmp_path / "from-disk")
+    assert digests_of(tmp_path / "from-store") == digests_of(tmp_path / "from-disk")
 
 
 @pytest.mark.slow  # the same is tested on the other store
 def test_source_and_output_may_lie_in_one_bucket_and_in_one_another(source, dataset, s3_bucket):
-    upload(source, f"{s3_bucket}/data")
+    upload(f"{s3_bucket}/data", source)
     convert(f"{s3_bucket}/data", f"{s3_bucket}/data/out", *OPTIONS)
-    assert contents(f"{s3_bucket}/data/out") == contents(dataset)
+    assert digests_of(f"{s3_bucket}/data/out") == digests_of(dataset)
     assert "nothing to do" in convert(f"{s3_bucket}/data", f"{s3_bucket}/data/out", *OPTIONS)
     assert "OUTPUT is SOURCE itself" in convert(f"{s3_bucket}/data", f"{s3_bucket}/data/", *OPTIONS, exit_code=2)
 
@@ -120,27 +107,27 @@ def test_an_interrupted_conversion_goes_on_in_the_store_and_nothing_partial_is_e
         said = convert(source, output, *OPTIONS, "--workers", "1", exit_code=3)
     assert "the store is gone" in said or "the connection broke" in said
     assert "Traceback" not in said
-    there = contents(output)
+    there = digests_of(output)
     assert "manifest.json" not in there
-    wanted = contents(dataset)
+    wanted = digests_of(dataset)
     shards = {path: data for path, data in there.items() if not path.startswith(".shardkit/")}
     assert 4 <= len(shards) < len(wanted)
     assert shards.items() <= wanted.items(), "every object that is there is whole"
     assert call("verify", output).exit_code == 1
     assert "resuming: 2 of 4 shards" in convert(source, output, *OPTIONS)
-    assert contents(output) == wanted
+    assert digests_of(output) == wanted
 
 
 @pytest.mark.slow  # the same is tested on the other store
 def test_a_different_dataset_in_the_store_is_refused_and_replaced_by_overwrite(source, dataset, s3_bucket):
     output = f"{s3_bucket}/dataset"
     convert(source, output, "--shards", "5")
-    before = contents(output)
+    before = digests_of(output)
     said = convert(source, output, *OPTIONS, exit_code=1)
     assert "--shards was 5 and is 2" in said
-    assert {path: data for path, data in contents(output).items() if not path.startswith(".shardkit/")} == before
+    assert {path: data for path, data in digests_of(output).items() if not path.startswith(".shardkit/")} == before
     convert(source, output, *OPTIONS, "--overwrite")
-    assert contents(output) == contents(dataset)
+    assert digests_of(output) == digests_of(dataset)
 
 
 def test_a_changed_byte_in_the_store_is_found(source, s3_bucket):
@@ -187,10 +174,10 @@ def test_a_process_ends_cleanly_after_using_a_store(source, s3_bucket):
 @pytest.mark.slow  # the same is tested on the other store
 def test_odd_keys_survive_the_store(tmp_path, s3_bucket):
     source = write_class_folders(tmp_path / "source", {"größe 1+1=2": 2, "猫&?#%20": 3})
-    upload(source, f"{s3_bucket}/source")
+    upload(f"{s3_bucket}/source", source)
     convert(source, tmp_path / "from-disk")
     convert(f"{s3_bucket}/source", f"{s3_bucket}/out+put=1")
-    assert contents(f"{s3_bucket}/out+put=1") == contents(tmp_path / "from-disk")
+    assert digests_of(f"{s3_bucket}/out+put=1") == digests_of(tmp_path / "from-disk")
 
 
 def test_a_url_that_cannot_be_read_is_refused_with_a_sentence(source, s3_bucket):

@@ -7,10 +7,10 @@ import pytest
 from shardkit.parallel.threads import ThreadExecutor
 from shardkit.planning import plan_file
 from shardkit.planning.options import ConvertOptions
-from shardkit.testing import write_class_folders
+from shardkit.testing import digests_of, write_class_folders
 from shardkit.writing.conversion import Conversion
 
-from ..cli.calling import call, convert, digests
+from ..cli.calling import call, convert
 from .crashing import PowerCut, convert_until, counted_changes, finished_shards, interrupt, nothing_left
 
 SMALL = {"splits": {"train": Fraction(3, 5), "validation": Fraction(2, 5)}, "shards": 2, "split_by": "stratified"}
@@ -26,7 +26,7 @@ def test_after_a_power_cut_at_any_write_the_same_conversion_makes_it_good(tmp_pa
     source = write_class_folders(tmp_path / "source", {"ant": 7, "bee": 5})
     with counted_changes(monkeypatch) as changes:
         convert_here(source, tmp_path / "wanted", **SMALL)
-    wanted = digests(tmp_path / "wanted")
+    wanted = digests_of(tmp_path / "wanted")
     publishing = changes.index("manifest.json", changes.index(plan_file.PATH))
     assert changes[publishing + 1 :] == ["run-log.jsonl", ".shardkit/run"]
     for last in range(len(changes)):
@@ -39,7 +39,7 @@ def test_after_a_power_cut_at_any_write_the_same_conversion_makes_it_good(tmp_pa
         assert (output / "manifest.json").exists() == (last > publishing or (last == publishing and done)), last
         finished = finished_shards(output)
         convert_here(source, output, **SMALL)
-        assert digests(output) == wanted, last
+        assert digests_of(output) == wanted, last
         assert finished.items() <= finished_shards(output).items(), f"{last}: a finished shard was rewritten"
         assert nothing_left(output), last
 
@@ -51,7 +51,7 @@ def test_after_a_power_cut_while_a_dataset_is_replaced_nothing_looks_complete_th
     options = {"seed": 1, "overwrite": True}
     with counted_changes(monkeypatch) as changes:
         convert_here(source, tmp_path / "wanted", **options)
-    old, wanted = digests(tmp_path / "old"), digests(tmp_path / "wanted")
+    old, wanted = digests_of(tmp_path / "old"), digests_of(tmp_path / "wanted")
     first = changes.index("manifest.json")
     # The old plan is removed right after the old manifest; the new one is written when all the rest is gone.
     replacing = range(first, changes.index(plan_file.PATH, first + 2) + 3)
@@ -65,12 +65,12 @@ def test_after_a_power_cut_while_a_dataset_is_replaced_nothing_looks_complete_th
         ):
             convert_here(source, output, **options)
         if (output / "manifest.json").exists():
-            assert digests(output).items() >= old.items(), last
+            assert digests_of(output).items() >= old.items(), last
         else:
             assert call("verify", output).exit_code == 1
             assert call("info", output).exit_code == 1
         convert_here(source, output, **options)
-        assert digests(output) == wanted, last
+        assert digests_of(output) == wanted, last
         assert nothing_left(output), last
 
 
@@ -82,7 +82,7 @@ def test_overwrite_of_an_interrupted_conversion_forgets_its_late_rejects(tmp_pat
     interrupt(monkeypatch, source, tmp_path / "out", *options, "--shards", "4", shards=4)
     convert(source, tmp_path / "out", *options, "--shards", "2", "--overwrite")
     convert(source, tmp_path / "anew", *options, "--shards", "2")
-    assert digests(tmp_path / "out") == digests(tmp_path / "anew")
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "anew")
 
 
 def test_late_rejects_of_shards_finished_before_the_kill_are_reported_too(tmp_path, monkeypatch):
@@ -93,7 +93,7 @@ def test_late_rejects_of_shards_finished_before_the_kill_are_reported_too(tmp_pa
     interrupt(monkeypatch, source, tmp_path / "out", *options, shards=2)
     convert(source, tmp_path / "out", *options)
     convert(source, tmp_path / "anew", *options)
-    assert digests(tmp_path / "out") == digests(tmp_path / "anew")
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "anew")
 
 
 def test_a_file_that_changed_unseen_stops_the_job_once_and_not_for_ever(tmp_path, monkeypatch):
@@ -111,7 +111,7 @@ def test_a_file_that_changed_unseen_stops_the_job_once_and_not_for_ever(tmp_path
     assert not (tmp_path / "out" / "manifest.json").exists()
     convert(source, tmp_path / "out", "--shards", "3", "--overwrite")
     convert(source, tmp_path / "anew", "--shards", "3")
-    assert digests(tmp_path / "out") == digests(tmp_path / "anew")
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "anew")
 
 
 def test_a_file_that_was_mended_unseen_is_good_in_the_next_run(tmp_path):
@@ -126,7 +126,7 @@ def test_a_file_that_was_mended_unseen_is_good_in_the_next_run(tmp_path):
     os.utime(mended, ns=(times.st_atime_ns, times.st_mtime_ns))
     convert(source, tmp_path / "out", "--max-rejected", "0")
     convert(source, tmp_path / "anew")
-    assert digests(tmp_path / "out") == digests(tmp_path / "anew")
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "anew")
 
 
 def test_a_file_that_changes_between_its_check_and_its_writing_is_never_written(tmp_path, monkeypatch):
@@ -150,4 +150,4 @@ def test_what_an_interrupted_conversion_left_inside_of_its_source_is_no_part_of_
     convert(source, tmp_path / "out", "--shards", "2")
     interrupt(monkeypatch, source, source / "out", "--shards", "2", shards=2)
     convert(source, source / "out", "--shards", "2")
-    assert digests(source / "out") == digests(tmp_path / "out")
+    assert digests_of(source / "out") == digests_of(tmp_path / "out")

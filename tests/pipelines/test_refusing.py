@@ -5,9 +5,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from shardkit.testing import write_class_folders, write_tree
+from shardkit.testing import digests_of, write_class_folders, write_tree
 
-from ..cli.calling import convert, digests
+from ..cli.calling import convert
 from .crashing import finished_shards, interrupt, nothing_left
 
 SMALL = ["--splits", "train=0.6,validation=0.4", "--shards", "2", "--split-by", "stratified"]
@@ -53,20 +53,20 @@ def test_another_option_is_refused_by_a_sentence_that_names_the_difference(
     state, options, difference, source, interrupted, finished
 ):
     output = {"interrupted": interrupted, "finished": finished}[state]
-    before = digests(output)
+    before = digests_of(output)
     said = convert(source, output, *SMALL, *options, exit_code=1)
     assert difference in said
     assert "--overwrite" in said
-    assert {path: digest for path, digest in digests(output).items() if not path.startswith(".shardkit/")} == {
+    assert {path: digest for path, digest in digests_of(output).items() if not path.startswith(".shardkit/")} == {
         path: digest for path, digest in before.items() if not path.startswith(".shardkit/")
     }
 
 
 def test_a_refused_call_leaves_no_trace_in_a_finished_dataset(source, tmp_path):
     convert(source, tmp_path / "out", *SMALL)
-    before = digests(tmp_path / "out", but=())
+    before = digests_of(tmp_path / "out", but=())
     convert(source, tmp_path / "out", *SMALL, "--seed", "1", exit_code=1)
-    assert digests(tmp_path / "out", but=()) == before
+    assert digests_of(tmp_path / "out", but=()) == before
 
 
 LATE = [
@@ -99,14 +99,14 @@ def test_another_sources_dataset_in_the_output_is_refused_before_images_are_deco
 
 def test_rejects_above_the_limit_stay_in_the_file_that_the_message_names(source, finished, tmp_path, monkeypatch):
     output = shutil.copytree(finished, tmp_path / "out")
-    before = digests(output)
+    before = digests_of(output)
     bad = shutil.copytree(source, tmp_path / "source")
     for path in sorted((bad / "ant").iterdir())[:20]:
         path.write_bytes(b"no picture")
     said = convert(bad, output, *SMALL, exit_code=1)
     named = Path(re.search(r"all in (\S+)", said)[1])
     assert len(pq.read_table(named)) == 20
-    assert {path: digest for path, digest in digests(output).items() if not path.startswith(".shardkit")} == before
+    assert {path: digest for path, digest in digests_of(output).items() if not path.startswith(".shardkit")} == before
     # Nor is what was decoded lost.
     monkeypatch.setattr("shardkit.images.check", lambda data: pytest.fail("decoded again"))
     monkeypatch.setattr("shardkit.writing.inventory_tasks.has_recovered", lambda *_: False)
@@ -166,7 +166,7 @@ def test_a_changed_source_is_refused_until_overwrite_and_then_converted_whole(st
     assert "the source's files have changed" in said
     convert(source, output, *SMALL, "--overwrite")
     convert(source, tmp_path / "anew", *SMALL)
-    assert digests(output) == digests(tmp_path / "anew")
+    assert digests_of(output) == digests_of(tmp_path / "anew")
     assert nothing_left(output)
 
 
@@ -174,4 +174,4 @@ def test_overwrite_replaces_a_dataset_of_more_shards_without_leaving_one(source,
     convert(source, tmp_path / "out", "--shards", "9")
     convert(source, tmp_path / "out", *SMALL, "--overwrite")
     convert(source, tmp_path / "anew", *SMALL)
-    assert digests(tmp_path / "out") == digests(tmp_path / "anew")
+    assert digests_of(tmp_path / "out") == digests_of(tmp_path / "anew")

@@ -4,9 +4,9 @@ import shutil
 
 import pytest
 
-from shardkit.testing import write_tree
+from shardkit.testing import digests_of, write_tree
 
-from ..cli.calling import IN_PROCESS_RUNNER, SAMPLE_DATA, convert, digests
+from ..cli.calling import IN_PROCESS_RUNNER, SAMPLE_DATA, convert
 
 OPTIONS = ["--splits", "train=0.7,validation=0.3", "--shards", "3", "--max-rejected", "100%"]
 
@@ -27,7 +27,7 @@ def undisturbed(request, mixed_source, tmp_path_factory):
     options = [*OPTIONS, "--check", request.param]
     output = tmp_path_factory.mktemp("undisturbed") / "out"
     convert(mixed_source, output, *options, "--workers", "1")
-    found = digests(output)
+    found = digests_of(output)
     assert len(found) == 2 * 2 * 3 + 5  # shards and indexes; manifest, rejects, TFDS's three
     return options, found
 
@@ -36,13 +36,13 @@ def undisturbed(request, mixed_source, tmp_path_factory):
 def test_any_number_of_workers_and_any_run_write_the_same_bytes(workers, mixed_source, undisturbed, tmp_path):
     options, wanted = undisturbed
     convert(mixed_source, tmp_path / "out", *options, "--workers", workers)
-    assert digests(tmp_path / "out") == wanted
+    assert digests_of(tmp_path / "out") == wanted
 
 
 def test_a_runner_of_beam_writes_the_same_bytes(mixed_source, undisturbed, tmp_path):
     options, wanted = undisturbed
     convert(mixed_source, tmp_path / "out", *options, IN_PROCESS_RUNNER)
-    assert digests(tmp_path / "out") == wanted
+    assert digests_of(tmp_path / "out") == wanted
 
 
 def _other_order(source, copy):
@@ -61,7 +61,7 @@ def test_a_copy_whose_files_were_made_in_another_order_at_another_time_gives_the
     copy = tmp_path / "elsewhere" / "deep" / "copy"
     _other_order(mixed_source, copy)
     convert(copy, tmp_path / "out", *options)
-    assert digests(tmp_path / "out") == wanted
+    assert digests_of(tmp_path / "out") == wanted
 
 
 def test_the_order_in_which_the_system_lists_folders_does_not_matter(mixed_source, undisturbed, tmp_path, monkeypatch):
@@ -84,14 +84,14 @@ def test_the_order_in_which_the_system_lists_folders_does_not_matter(mixed_sourc
         patched.setattr("shardkit.storage.local.os.scandir", Reversed)
         convert(mixed_source, tmp_path / "out", *options)
     assert next(calls) > 5, "the patch was not called"
-    assert digests(tmp_path / "out") == wanted
+    assert digests_of(tmp_path / "out") == wanted
 
 
 def test_the_place_of_the_output_inside_the_source_does_not_matter(mixed_source, undisturbed, tmp_path):
     options, wanted = undisturbed
     shutil.copytree(mixed_source, tmp_path / "source")
     convert(tmp_path / "source", tmp_path / "source" / "out", *options)
-    assert digests(tmp_path / "source" / "out") == wanted
+    assert digests_of(tmp_path / "source" / "out") == wanted
 
 
 def test_verbatim_images_are_the_sources_bytes(tmp_path, source):
@@ -112,7 +112,7 @@ def test_verbatim_images_are_the_sources_bytes(tmp_path, source):
 def test_a_different_seed_deals_anew_and_says_the_same_of_the_whole(source, tmp_path):
     for seed in (0, 1):
         convert(source, tmp_path / str(seed), "--seed", seed, "--shards", 3)
-    first, second = (digests(tmp_path / str(seed)) for seed in (0, 1))
+    first, second = (digests_of(tmp_path / str(seed)) for seed in (0, 1))
     shards = {path for path in first if path.endswith(".tfrecord")}
     assert all(first[path] != second[path] for path in shards)
     same = {path for path in first if first[path] == second[path]}

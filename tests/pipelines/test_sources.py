@@ -4,7 +4,7 @@ import os
 import pyarrow.parquet as pq
 import pytest
 
-from shardkit.testing import picture, write_class_folders, write_tree
+from shardkit.testing import digests_of, picture, write_class_folders, write_tree
 
 from ..cli.calling import call, convert
 
@@ -92,14 +92,12 @@ def test_links_are_followed_and_a_link_that_leads_back_up_ends_nothing(tmp_path)
 
 
 def test_a_source_given_by_a_link_and_a_relative_path_is_the_same_source(tmp_path, source, monkeypatch):
-    from ..cli.calling import digests
-
     (tmp_path / "link").symlink_to(source)
     convert(source, tmp_path / "direct")
     convert(tmp_path / "link", tmp_path / "by-link")
     monkeypatch.chdir(source.parent)
     convert(source.name, tmp_path / "relative")
-    assert digests(tmp_path / "direct") == digests(tmp_path / "by-link") == digests(tmp_path / "relative")
+    assert digests_of(tmp_path / "direct") == digests_of(tmp_path / "by-link") == digests_of(tmp_path / "relative")
 
 
 def test_the_output_inside_the_source_is_no_part_of_it_at_the_first_and_at_every_later_call(tmp_path):

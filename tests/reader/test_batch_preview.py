@@ -3,8 +3,8 @@ import pytest
 from PIL import Image
 
 from shardkit.errors import CallError
-from shardkit.examples.contact_sheet import TILE
 from shardkit.reader import Images, batch_preview, make_dataset_fn, mixup, preview
+from shardkit.records.contact_sheet import TILE
 
 from .conftest import global_batches
 

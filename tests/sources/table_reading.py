@@ -5,9 +5,8 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shardkit.sources.listing import LISTING_SCHEMA, UNMEASURED
-from shardkit.sources.options import SourceOptions
-from shardkit.sources.tables.layout import open_table
+from shardkit.sources.listing import UNMEASURED
+from shardkit.testing import read_source
 
 
 def write(folder, content, name="labels.csv"):
@@ -25,28 +24,10 @@ def write_parquet(folder, columns, name="labels.parquet", **options):
     return folder / name
 
 
-def opened(path, **options):
-    return open_table(str(path), SourceOptions(**options))
-
-
-def listed(source, batch_rows=1000):
-    """The whole listing, checked to be as promised."""
-    tables = [source.schema.empty_table()]
-    for part in source.parts():
-        for listing in source.list_part(part, batch_rows):
-            assert len(listing.rows) <= batch_rows
-            tables.append(listing.table())
-    table = pa.concat_tables(tables)
-    assert table.schema.names[: len(LISTING_SCHEMA)] == LISTING_SCHEMA.names
-    for row in table.to_pylist():
-        assert (row["reason"] is None) == (row["message"] is None)
-    return table
-
-
 def rows(path, *columns, **options):
     """Those columns of the good rows of a table; of the rejected ones key and reason."""
     found = []
-    for row in listed(opened(path, **options)).to_pylist():
+    for row in read_source(path, **options).table.to_pylist():
         assert (row["source_bytes"], row["mtime_ns"]) == (UNMEASURED, 0)
         found.append((row["key"], row["reason"]) if row["reason"] else tuple(row[name] for name in columns))
     return found

@@ -82,7 +82,7 @@ def test_a_sound_dataset_has_no_problems(dataset, deep):
 
 
 def test_the_dataset_under_test_is_worth_it(dataset):
-    assert len(files_of(open_folder(str(dataset)))) == 11
+    assert len(files_of(dataset)) == 11
     manifest, _ = verifying.read_checked_manifest(open_folder(str(dataset)))
     assert manifest.splits["train"].balance.bytes_spread > 1
     assert manifest.rejected.num_examples == 1
@@ -163,7 +163,7 @@ def test_every_changed_byte_of_the_files_beside_the_shards_is_found(copy, step):
 
 
 def test_every_file_is_missed(dataset, tmp_path):
-    for name in files_of(open_folder(str(dataset))):
+    for name in files_of(dataset):
         copy = shutil.copytree(dataset, tmp_path / name)
         (copy / name).unlink()
         problems = problems_of(copy)
@@ -172,7 +172,7 @@ def test_every_file_is_missed(dataset, tmp_path):
 
 
 def test_every_file_cut_short_or_grown_is_found(dataset, tmp_path):
-    for name, data in files_of(open_folder(str(dataset))).items():
+    for name, data in files_of(dataset).items():
         for i, changed in enumerate((data[:-1], data[: len(data) // 2], b"", data + b"\0", data + data)):
             copy = shutil.copytree(dataset, tmp_path / f"{name}-{i}")
             (copy / name).write_bytes(changed)

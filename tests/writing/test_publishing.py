@@ -38,7 +38,7 @@ NAMES = [ShardName("train", 0, 2), ShardName("train", 1, 2), ShardName("test", 0
 
 
 def test_the_files_of_a_dataset_are_the_designs(dataset):
-    assert set(files_of(open_folder(str(dataset)))) == {
+    assert set(files_of(dataset)) == {
         "manifest.json",
         "rejected.parquet",
         "dataset_info.json",

@@ -9,7 +9,7 @@ from rich.table import Table
 from shardkit.cli.printing.tables import table
 from shardkit.dataset.features import CLASS_LABEL, LABEL, Feature, label_feature
 from shardkit.dataset.manifest import Balance, Manifest
-from shardkit.dataset.manifest_parts import Generation
+from shardkit.dataset.manifest.parts import Generation
 from shardkit.naming import counted, printable
 from shardkit.planning.sizing import format_size
 

@@ -8,9 +8,10 @@ objects/bbox, objects/label, objects/…
 
 from collections.abc import Sequence
 
-from shardkit.dataset.foreign.found_features import FoundFeatures, Kind, Sampled, listed
+from shardkit.dataset.foreign.found_features import FoundFeatures, Sampled, listed
 from shardkit.dataset.foreign.image_feature import HEIGHTS, WIDTHS
 from shardkit.dataset.foreign.record_layout import BoxFeatures
+from shardkit.dataset.foreign.values import Kind
 from shardkit.errors import DataError
 from shardkit.naming import printable
 

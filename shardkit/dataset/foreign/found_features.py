@@ -2,13 +2,12 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
-from shardkit.dataset.foreign.values import Features, is_image
+from shardkit.dataset.foreign.values import Features, Kind, is_image, kind_of
 from shardkit.errors import DataError
 from shardkit.naming import printable
 
-Kind = Literal["bytes", "int64", "float", "empty"]
 _SHOWN_BYTES = 24
 _MAX_LISTED = 40
 
@@ -101,13 +100,6 @@ def _find_feature(name: str, sampled: Sequence[Sampled]) -> FoundFeature:
         bool(are_bytes) and all(map(is_image, are_bytes)),
         bool(are_bytes) and all(map(_is_text, are_bytes)),
     )
-
-
-def kind_of(value: bytes | int | float) -> Kind:  # noqa: PYI041 -- three kinds of lists
-    """Return the kind of a value."""
-    if isinstance(value, bytes):
-        return "bytes"
-    return "int64" if isinstance(value, int) else "float"
 
 
 def _is_text(value: bytes) -> bool:

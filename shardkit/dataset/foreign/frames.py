@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from shardkit.dataset.foreign.compression import DamagedStream, is_header
-from shardkit.dataset.tfrecord import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, Readable, frame_problem
+from shardkit.dataset.tfrecord import FOOTER_BYTES, HEADER_BYTES, OVERHEAD_BYTES, Readable, unframe
+from shardkit.errors import RecordError
 
 
 class Frame(NamedTuple):
@@ -51,11 +52,15 @@ def frames(file: Readable) -> Iterator[Frame]:
                 return
             length: int = struct.unpack_from("<Q", header)[0]
             framed = header + _read(file, length + FOOTER_BYTES)
-            problem = frame_problem(framed, length)
+            data, problem = b"", None
+            try:
+                data = unframe(framed, length)
+            except RecordError as error:
+                problem = str(error)
             if len(framed) < length + OVERHEAD_BYTES:
                 yield _end(number, offset, problem or "the file ends inside the record")
                 return
-            yield Frame(number, offset, b"" if problem else framed[HEADER_BYTES:-FOOTER_BYTES], problem)
+            yield Frame(number, offset, data, problem)
             start += length + OVERHEAD_BYTES
             number += 1
     except DamagedStream as error:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from shardkit.dataset.foreign.found_features import Kind
+from shardkit.dataset.foreign.values import Kind
 from shardkit.naming import counted, printable
 
 Family = Literal["TFDS", "tensorflow/models", "TFRecorder", "others"]

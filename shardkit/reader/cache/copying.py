@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from shardkit.dataset.manifest import Shard
-from shardkit.dataset.readopting import made_again
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.errors import CONVERT_AGAIN, DataError, MachineError, StoreError
 from shardkit.storage import COPY_BYTES, Folder, write_fully
 

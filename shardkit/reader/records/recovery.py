@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shardkit.dataset import tfrecord
-from shardkit.dataset.readopting import made_again
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.errors import DataError, RecordError
 from shardkit.reader.arguments.options import ImageOptions
 from shardkit.reader.images.decoding import decoding_error

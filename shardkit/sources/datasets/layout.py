@@ -18,11 +18,10 @@ from shardkit.dataset import example
 from shardkit.dataset.conditions import CONDITION_COLUMNS, Condition
 from shardkit.dataset.features import MASK, Feature
 from shardkit.dataset.manifest import Shard, find_dataset
-from shardkit.dataset.readopting import made_again
-from shardkit.dataset.records import record_data
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.shard_indexes import read_columns
 from shardkit.dataset.stored_names import StoredAs, names_in_records, with_own_names
-from shardkit.dataset.tfrecord import OVERHEAD_BYTES
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES, record_data
 from shardkit.errors import CONVERT_AGAIN, RecordError, SourceChangedError
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.naming import DATASET_LAYOUT

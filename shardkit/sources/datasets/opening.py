@@ -9,8 +9,8 @@ from shardkit.dataset.conditions import Condition
 from shardkit.dataset.features import CLASS_LABEL, LABEL
 from shardkit.dataset.groups import has_group
 from shardkit.dataset.manifest import Manifest, read_manifest
-from shardkit.dataset.missing_manifest import explain_missing_manifest
-from shardkit.dataset.readopting import made_again
+from shardkit.dataset.manifest.missing import explain_missing_manifest
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.dataset.tfds_metadata import DATASET_INFO
 from shardkit.errors import CallError, DataError
 from shardkit.naming import INDEX_ENDING, MANIFEST, WORK_FOLDER, is_shard_file, records_of_index

@@ -4,7 +4,7 @@ import posixpath
 from collections.abc import Iterator
 
 from shardkit.dataset.manifest import Shard
-from shardkit.dataset.readopting import made_again
+from shardkit.dataset.manifest.readopting import made_again
 from shardkit.errors import DataError
 from shardkit.naming import counted
 from shardkit.storage import Entry, Folder, os_errors_as

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from shardkit import naming
 from shardkit.dataset.manifest import File, Index, Manifest, Rejected, Shard, Source, Split, seal_manifest
-from shardkit.dataset.manifest_parts import Generation
+from shardkit.dataset.manifest.parts import Generation
 from shardkit.hashing import canonical_json, sha256_hex
 from shardkit.naming import split_order
 from shardkit.writing.publishing import CountedShard, summarise_split

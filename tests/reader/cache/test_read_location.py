@@ -2,6 +2,7 @@ import dataclasses
 import gc
 import os
 import time
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,17 +13,9 @@ from shardkit import read_manifest, reader
 from shardkit.errors import CallError, MachineError
 from shardkit.reader.cache.read_location import check_remote_reading
 from shardkit.reader.table.records import load_table
-from shardkit.storage import open_folder
-from shardkit.testing import files_of
+from shardkit.testing import upload
 
 OPTIONS = {"global_batch_size": 16, "image_size": (8, 8)}
-
-
-def upload(folder, url):
-    remote = open_folder(url)
-    for path, data in files_of(open_folder(str(folder))).items():
-        with remote.atomic_write(path) as file:
-            file.write(data)
 
 
 def batches(dataset, **options):
@@ -87,7 +80,7 @@ def test_copies_are_held_as_long_as_function_dataset_or_iterator_is_there_and_no
 
 
 def test_a_dataset_in_s3_is_read_through_the_cache_and_refused_without_one(noise, uncached, s3_bucket, tmp_path):
-    upload(noise, f"{s3_bucket}/noise")
+    upload(f"{s3_bucket}/noise", Path(noise))
     with pytest.raises(CallError, match="TensorFlow does not read s3://; give cache="):
         batches(f"{s3_bucket}/noise")
     same(batches(f"{s3_bucket}/noise", cache=str(tmp_path / "cache")), uncached)
@@ -129,7 +122,7 @@ def test_slow_ways_to_read_are_warned_of_with_the_remedy(url, in_blocks, variabl
 def test_a_dataset_in_s3_is_trained_on_from_an_empty_cache_although_the_store_fails_now_and_then(
     noise, s3_bucket, s3_server, tmp_path
 ):
-    upload(noise, f"{s3_bucket}/noise")
+    upload(f"{s3_bucket}/noise", Path(noise))
     s3_server.fail("GET .*tfrecord", times=1, status=503, code="SlowDown")
     s3_server.fail("GET .*tfrecord", times=1, cuts=True)
     s3_server.fail("HEAD .*parquet", times=1, resets=True)
@@ -161,7 +154,7 @@ def test_a_dataset_in_s3_is_trained_on_from_an_empty_cache_although_the_store_fa
 
 
 def test_a_store_that_refuses_a_shard_is_named_and_leaves_no_copy(noise, s3_bucket, s3_server, tmp_path):
-    upload(noise, f"{s3_bucket}/noise")
+    upload(f"{s3_bucket}/noise", Path(noise))
     s3_server.fail("GET .*tfrecord", status=403, code="AccessDenied")
     with pytest.raises(MachineError, match=r"s3://.*tfrecord: .*access denied .*s3:GetObject"):
         batches(f"{s3_bucket}/noise", cache=str(tmp_path / "cache"))

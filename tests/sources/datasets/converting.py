@@ -8,8 +8,7 @@ from shardkit import api
 from shardkit.call_arguments import conversion_values
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import read_manifest
-from shardkit.examples.sequence import Examples
-from shardkit.storage import open_folder
+from shardkit.records.sequence import Examples
 from shardkit.testing import convert_without_beam, files_of
 
 
@@ -31,7 +30,7 @@ def examples(path):
 
 
 def shards(path):
-    return {name: data for name, data in files_of(open_folder(str(path))).items() if name.endswith(".tfrecord")}
+    return {name: data for name, data in files_of(path).items() if name.endswith(".tfrecord")}
 
 
 def index_rows(path):

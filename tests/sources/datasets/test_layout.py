@@ -12,13 +12,12 @@ from PIL import Image
 from shardkit.dataset.index import parse_index
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError, DataError, MachineError, SourceChangedError
-from shardkit.examples.sequence import Examples
 from shardkit.images import inspection, pillow
 from shardkit.inventory.columns import features_of
 from shardkit.planning.options import ConvertOptions
+from shardkit.records.sequence import Examples
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
-from shardkit.storage import open_folder
 from shardkit.testing import files_of, picture, plan_without_beam, write_class_folders, write_tree
 
 from .converting import convert, examples, index_rows, shards
@@ -126,7 +125,7 @@ def test_nothing_of_a_removed_image_is_left(raw, old, tmp_path):
     made = convert(old, tmp_path / "new", drop=str(tmp_path / "keys.txt"))
     assert examples(tmp_path / "new") == {key: one for key, one in examples(old).items() if key not in removed}
     assert made.source.skipped == {"removed by --drop": 2}
-    everything = b"".join(files_of(open_folder(str(tmp_path / "new"))).values())
+    everything = b"".join(files_of(tmp_path / "new").values())
     for key in removed:
         data = (raw / key).read_bytes()
         assert data in b"".join(shards(old).values())

@@ -5,8 +5,8 @@ import pytest
 import shardkit
 from shardkit.dataset.manifest import read_manifest
 from shardkit.errors import CallError
-from shardkit.examples.extraction import extract
-from shardkit.examples.sequence import Examples
+from shardkit.records.extraction import extract
+from shardkit.records.sequence import Examples
 from shardkit.testing import append_without_beam, picture, write_class_folders, write_tree
 
 from .converting import convert, examples

@@ -11,9 +11,7 @@ from shardkit.errors import CallError, DataError, UnknownNameError
 from shardkit.sources.detection.box_tables.columns import is_box_table
 from shardkit.sources.detection.box_tables.files import holds_boxes
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
-
-from .reading import boxes, listed, opened, problems
+from shardkit.testing import listed, opened, read_source, write_tree
 
 HEADER = "filename,width,height,class,xmin,ymin,xmax,ymax"
 ROWS = (
@@ -37,14 +35,14 @@ def text(*lines):
 # https://roboflow.com/formats/tensorflow-object-detection-csv
 def test_rows_of_one_image_are_one_example(tmp_path):
     source = opened(tree(tmp_path / "s", {"boxes.csv": text(HEADER, *ROWS)}) / "boxes.csv")
-    rows, skipped = listed(source)
-    assert (source.layout, skipped) == ("box table", {})
-    assert boxes(rows) == BOXES
-    assert [(row["annotated_width"], row["annotated_height"], row["line"]) for row in rows] == [
+    found = listed(source)
+    assert (source.layout, found.skipped) == ("box table", {})
+    assert found.boxes == BOXES
+    assert [(row["annotated_width"], row["annotated_height"], row["line"]) for row in found.rows] == [
         (80, 60, 2),
         (80, 60, 3),
     ]
-    assert [one["name"] for one in rows[0]["objects"]] == ["line 2", "line 4"]
+    assert [one["name"] for one in found.rows[0]["objects"]] == ["line 2", "line 4"]
     assert "boxes in pixels, classes of 'class'" in source.describe()
     assert "--layout table" in source.describe()
 
@@ -56,9 +54,9 @@ def test_the_order_of_rows_does_not_matter(tmp_path):
     for seed in range(3):
         mixed = random.Random(seed).sample(lines, len(lines))  # noqa: S311 - not for security
         root = tree(tmp_path / str(seed), {"boxes.csv": text(HEADER, *mixed)}, images)
-        rows, _ = listed(opened(root / "boxes.csv"), batch_rows=2)
-        assert problems(rows) == []
-        read.append({key: sorted(found) for key, found in boxes(rows).items()})
+        listing = listed(opened(root / "boxes.csv"), batch_rows=2)
+        assert listing.problems == []
+        read.append({key: sorted(found) for key, found in listing.boxes.items()})
     assert read[0] == read[1] == read[2]
     assert sum(map(len, read[0].values())) == 60
 
@@ -66,13 +64,13 @@ def test_the_order_of_rows_does_not_matter(tmp_path):
 def test_slices_of_a_large_table_have_every_image_once(tmp_path, monkeypatch):
     lines = [f"{i % 50:02}.jpg,9,9,cat,{i % 5},1,{i % 5 + 2},3" for i in range(500)]
     root = tree(tmp_path / "s", {"boxes.csv": text(HEADER, *lines)}, [f"{i:02}.jpg" for i in range(50)])
-    whole, _ = listed(opened(root / "boxes.csv"))
+    whole = read_source(root / "boxes.csv")
     monkeypatch.setattr("shardkit.sources.detection.box_tables.tables._SLICE_BYTES", 2000)
     source = opened(root / "boxes.csv")
     assert len(source.parts()) > 5
-    rows, _ = listed(source)
-    assert boxes(rows) == boxes(whole)
-    assert len(rows) == 50
+    found = listed(source)
+    assert found.boxes == whole.boxes
+    assert len(found.rows) == 50
 
 
 # name: header and rows, and whether boxes are fractions
@@ -96,9 +94,9 @@ FORMS = {
 def test_known_columns_are_found(lines, wanted, tmp_path):
     root = tree(tmp_path / "s", {"boxes.csv": text(*lines)})
     source = opened(root / "boxes.csv")
-    rows, skipped = listed(source)
-    assert boxes(rows) == {"a.jpg": wanted or [("cat", 2, 1, 40, 30)]}
-    assert skipped == {"image next to others that no table names": 1}
+    found = listed(source)
+    assert found.boxes == {"a.jpg": wanted or [("cat", 2, 1, 40, 30)]}
+    assert found.skipped == {"image next to others that no table names": 1}
     assert opened(root).layout == "box table"
 
 
@@ -113,14 +111,14 @@ AUTOML = text(
 
 def test_automl(tmp_path):
     root = tree(tmp_path / "s", {"automl.csv": AUTOML}, ["folder/image1.png", "folder/im2.png", "folder/im3.png"])
-    rows, _ = listed(opened(root / "automl.csv"))
-    assert boxes(rows) == {
+    found = read_source(root / "automl.csv")
+    assert found.boxes == {
         "folder/im2.png": [("car", 0.1, 0.1, 0.3, 0.2)],
         "folder/im3.png": [],
         "folder/image1.png": [("car", 0.1, 0.1, 0.3, 0.3), ("bike", 0.6, 0.7, 0.9, 0.8)],
     }
-    assert [row["split"] for row in rows] == [None, "test", "train"]
-    assert {(row["annotated_width"], row["annotated_height"]) for row in rows} == {(0, 0)}
+    assert [row["split"] for row in found.rows] == [None, "test", "train"]
+    assert {(row["annotated_width"], row["annotated_height"]) for row in found.rows} == {(0, 0)}
 
 
 # https://github.com/fizyr/keras-retinanet#csv-datasets
@@ -128,7 +126,7 @@ def test_keras_retinanet_with_an_image_without_boxes(tmp_path):
     lines = ("/data/imgs/img_001.jpg,837,346,981,456,cow", "/data/imgs/img_002.jpg,,,,,")
     root = tree(tmp_path / "s", {"a.csv": text(*lines)}, ["imgs/img_001.jpg", "imgs/img_002.jpg"])
     source = opened(root / "a.csv")
-    assert boxes(listed(source)[0]) == {"imgs/img_001.jpg": [("cow", 346, 837, 456, 981)], "imgs/img_002.jpg": []}
+    assert listed(source).boxes == {"imgs/img_001.jpg": [("cow", 346, 837, 456, 981)], "imgs/img_002.jpg": []}
     assert "paths without their first" in source.describe()
 
 
@@ -159,13 +157,13 @@ def test_open_images(table, names, images, tmp_path):
     }
     root = tree(tmp_path / "s", files, [f"{images}/000002b66c9c498e.jpg", f"{images}/1111111111111111.jpg"])
     source = opened(root)
-    rows, skipped = listed(source)
+    found = listed(source)
     key = f"{images}/000002b66c9c498e.jpg"
-    assert boxes(rows) == {key: [("Person", 0.1484375, 0.0125, 0.5875, 0.1953125), ("/m/0284d", 0.25, 0.5, 1, 0.75)]}
-    assert [(row["split"], row["source_bytes"]) for row in rows] == [(None, 1)]  # the only table may be divided
-    first, second = rows[0]["objects"]
+    assert found.boxes == {key: [("Person", 0.1484375, 0.0125, 0.5875, 0.1953125), ("/m/0284d", 0.25, 0.5, 1, 0.75)]}
+    assert [(row["split"], row["source_bytes"]) for row in found.rows] == [(None, 1)]  # the only table may be divided
+    first, second = found.rows[0]["objects"]
     assert (first["is_truncated"], first["is_occluded"], second["is_occluded"], second["is_group_of"]) == (1, 0, -1, 1)
-    assert skipped == {f"images of {table} that are not there": 1, "image next to others that no table names": 1}
+    assert found.skipped == {f"images of {table} that are not there": 1, "image next to others that no table names": 1}
 
 
 # Roboflow: each split folder has its images and _annotations.csv
@@ -174,11 +172,11 @@ def test_roboflow(tmp_path):
     for split in ("train", "valid", "test"):
         files[f"{split}/_annotations.csv"] = text(HEADER, f"a_jpg.rf.{split}.jpg,80,60,cat,1,2,30,40")
         images.append(f"{split}/a_jpg.rf.{split}.jpg")
-    rows, skipped = listed(opened(tree(tmp_path / "s", files, images)))
-    assert {(row["key"], row["split"]) for row in rows} == {
+    found = read_source(tree(tmp_path / "s", files, images))
+    assert {(row["key"], row["split"]) for row in found.rows} == {
         (path, {"valid": "validation"}.get(path.partition("/")[0], path.partition("/")[0])) for path in images
     }
-    assert (problems(rows), skipped) == ([], {})
+    assert (found.problems, found.skipped) == ([], {})
 
 
 def test_tables_of_splits_are_read_together_and_the_whole_is_left_out(tmp_path):
@@ -189,10 +187,10 @@ def test_tables_of_splits_are_read_together_and_the_whole_is_left_out(tmp_path):
         "notes.csv": "who,what\nme,that\n",
     }
     source = opened(tree(tmp_path / "s", files, ["images/a.jpg", "images/b.jpg", "images/c.jpg", "more/d.jpg"]))
-    rows, skipped = listed(source)
-    assert {(row["key"], row["split"]) for row in rows} == {("images/a.jpg", "train"), ("images/b.jpg", "test")}
+    found = listed(source)
+    assert {(row["key"], row["split"]) for row in found.rows} == {("images/a.jpg", "train"), ("images/b.jpg", "test")}
     assert source.describe().endswith("left out raccoon_labels.csv")
-    assert skipped == {"image next to others that no table names": 1, "image in more/ that no table names": 1}
+    assert found.skipped == {"image next to others that no table names": 1, "image in more/ that no table names": 1}
 
 
 def test_several_tables_without_splits_are_refused_with_their_commands(tmp_path):
@@ -221,10 +219,10 @@ BAD_ROWS = {
 @pytest.mark.parametrize(("row", "key", "reason"), BAD_ROWS.values(), ids=BAD_ROWS.keys())
 def test_a_bad_row_is_reported_and_the_others_stay(row, key, reason, tmp_path):
     root = tree(tmp_path / "s", {"boxes.csv": text(HEADER, ROWS[0], row, ROWS[1])})
-    rows, _ = listed(opened(root / "boxes.csv"))
-    assert problems(rows) == [(key, reason)]
-    assert "b.jpg" in boxes(rows)
-    assert ("a.jpg" in boxes(rows)) == (key != "a.jpg")
+    found = read_source(root / "boxes.csv")
+    assert found.problems == [(key, reason)]
+    assert "b.jpg" in found.boxes
+    assert ("a.jpg" in found.boxes) == (key != "a.jpg")
 
 
 def test_an_image_in_two_splits_is_rejected(tmp_path):
@@ -234,31 +232,31 @@ def test_an_image_in_two_splits_is_rejected(tmp_path):
         "a.jpg,cat,1,2,3,5,test",
         "b.jpg,cat,1,2,3,5,val",
     )
-    rows, _ = listed(opened(tree(tmp_path / "s", {"boxes.csv": text(*lines)}) / "boxes.csv"))
-    assert problems(rows) == [("a.jpg", "no_split")]
-    assert [row["split"] for row in rows if not row["reason"]] == ["validation"]
+    found = read_source(tree(tmp_path / "s", {"boxes.csv": text(*lines)}) / "boxes.csv")
+    assert found.problems == [("a.jpg", "no_split")]
+    assert [row["split"] for row in found.rows if not row["reason"]] == ["validation"]
 
 
 def test_pixels_among_fractions_are_reported(tmp_path):
     lines = ["image,label,xmin,ymin,xmax,ymax", *["a.jpg,cat,0.1,0.2,0.3,0.4"] * 1000, "b.jpg,cat,1,2,30,40"]
-    rows, _ = listed(opened(tree(tmp_path / "s", {"boxes.csv": text(*lines)}) / "boxes.csv"))
-    assert problems(rows) == [("boxes.csv, line 1002", "bad_box")]
-    assert boxes(rows)["a.jpg"][0] == ("cat", 0.2, 0.1, 0.4, 0.3)
+    found = read_source(tree(tmp_path / "s", {"boxes.csv": text(*lines)}) / "boxes.csv")
+    assert found.problems == [("boxes.csv, line 1002", "bad_box")]
+    assert found.boxes["a.jpg"][0] == ("cat", 0.2, 0.1, 0.4, 0.3)
 
 
 def test_fractions_with_the_image_size_are_compared_with_it(tmp_path):
     root = tree(tmp_path / "s", {"boxes.csv": text(HEADER, "a.jpg,80,60,cat,0.5,0.5,1,1")})
-    (row,), _ = listed(opened(root / "boxes.csv"))
-    assert (row["annotated_width"], row["annotated_height"]) == (80, 60)
-    assert boxes([row]) == {"a.jpg": [("cat", 30, 40, 60, 80)]}
+    found = read_source(root / "boxes.csv")
+    assert [(row["annotated_width"], row["annotated_height"]) for row in found.rows] == [(80, 60)]
+    assert found.boxes == {"a.jpg": [("cat", 30, 40, 60, 80)]}
 
 
 def test_rows_with_a_class_and_without_a_box_are_counted(tmp_path):
     # VinBigData's "No finding"
     lines = ("image_id,class_name,class_id,x_min,y_min,x_max,y_max", "a,No finding,14,,,,", "b,cat,0,1,2,3,4")
-    rows, skipped = listed(opened(tree(tmp_path / "s", {"train.csv": text(*lines)}) / "train.csv"))
-    assert boxes(rows) == {"a.jpg": [], "b.jpg": [("cat", 2, 1, 4, 3)]}
-    assert skipped == {"records with a class and without a box": 1}
+    found = read_source(tree(tmp_path / "s", {"train.csv": text(*lines)}) / "train.csv")
+    assert found.boxes == {"a.jpg": [], "b.jpg": [("cat", 2, 1, 4, 3)]}
+    assert found.skipped == {"records with a class and without a box": 1}
 
 
 def test_parquet_has_the_same_boxes(tmp_path):
@@ -267,7 +265,7 @@ def test_parquet_has_the_same_boxes(tmp_path):
     texts = {name: pa.array([one[name] for one in records]) for name in ("filename", "class")}
     root = tree(tmp_path / "s", {})
     pq.write_table(pa.table({**texts, **numbers}), root / "boxes.parquet")
-    assert boxes(listed(opened(root / "boxes.parquet"))[0]) == BOXES
+    assert read_source(root / "boxes.parquet").boxes == BOXES
 
 
 def test_json_lines_have_the_same_boxes(tmp_path):
@@ -277,14 +275,14 @@ def test_json_lines_have_the_same_boxes(tmp_path):
         for one in records
     ]
     root = tree(tmp_path / "s", {"boxes.jsonl": text(*lines), "none.jsonl": "[1]\n"})
-    assert boxes(listed(opened(root / "boxes.jsonl"))[0]) == BOXES
+    assert read_source(root / "boxes.jsonl").boxes == BOXES
     assert not holds_boxes(open_folder(str(root)), "none.jsonl")
 
 
 def test_columns_may_be_named_by_the_user(tmp_path):
     root = tree(tmp_path / "s", {"boxes.csv": text("picture,kind,xmin,ymin,xmax,ymax", "a.jpg,cat,1,2,30,40")})
     source = opened(root / "boxes.csv", layout="box-table", image_column="picture", label_columns=("kind",))
-    assert boxes(listed(source)[0]) == {"a.jpg": [("cat", 2, 1, 40, 30)]}
+    assert listed(source).boxes == {"a.jpg": [("cat", 2, 1, 40, 30)]}
     with pytest.raises(UnknownNameError, match="there is no column 'nothing'; there are 'picture'"):
         opened(root / "boxes.csv", layout="box-table", image_column="picture", label_columns=("nothing",))
 
@@ -294,7 +292,7 @@ def test_images_that_are_nowhere_are_refused(tmp_path):
     with pytest.raises(DataError, match=r"boxes.csv: its first image 'a.jpg' is not in .*--root"):
         opened(root / "boxes.csv")
     elsewhere = tree(tmp_path / "elsewhere", {}, ["deep/a.jpg", "deep/b.jpg"])
-    assert set(boxes(listed(opened(root / "boxes.csv", root=str(elsewhere)))[0])) == {"deep/a.jpg", "deep/b.jpg"}
+    assert set(read_source(root / "boxes.csv", root=str(elsewhere)).boxes) == {"deep/a.jpg", "deep/b.jpg"}
 
 
 def test_absolute_paths_are_followed_if_the_table_is_the_source(tmp_path):
@@ -302,7 +300,7 @@ def test_absolute_paths_are_followed_if_the_table_is_the_source(tmp_path):
     lines = [f"{elsewhere}/{place},80,60,cat,1,2,3,4" for place in ("x/a.jpg", "y/b.jpg")]
     root = tree(tmp_path / "other/s", {"boxes.csv": text(HEADER, *lines)}, [])
     source = opened(root / "boxes.csv")
-    assert (source.folder.url, set(boxes(listed(source)[0]))) == (str(elsewhere), {"x/a.jpg", "y/b.jpg"})
+    assert (source.folder.url, set(listed(source).boxes)) == (str(elsewhere), {"x/a.jpg", "y/b.jpg"})
     with pytest.raises(CallError, match=f"with --root, or; run:\n  shardkit convert {root} OUT --layout class-folders"):
         opened(root)
 
@@ -327,12 +325,12 @@ def test_four_numbers_in_one_column(tmp_path):
     source = opened(
         tree(tmp_path / "s", {"train.csv": text(*WHEAT), "sample_submission.csv": "image_id,PredictionString\n"})
     )
-    assert boxes(listed(source)[0]) == {"a.jpg": [("object", 2, 50, 40, 79)], "b.jpg": [("object", 2, 1, 42, 31)]}
+    assert listed(source).boxes == {"a.jpg": [("object", 2, 50, 40, 79)], "b.jpg": [("object", 2, 1, 42, 31)]}
     assert "as x, y, width, height, all of the class 'object'" in source.describe()
     corners = (WHEAT[0], 'a,80,60,"[50.0, 2.0, 60, 38.0]",x', "b,80,60,,x", 'b,80,60,"[1, 2]",x')
-    rows, _ = listed(opened(tree(tmp_path / "corners", {"train.csv": text(*corners)})))
-    assert boxes(rows) == {"a.jpg": [("object", 2, 50, 38, 60)], "b.jpg": []}
-    assert problems(rows) == [("train.csv, line 4", "bad_box")]
+    found = read_source(tree(tmp_path / "corners", {"train.csv": text(*corners)}))
+    assert found.boxes == {"a.jpg": [("object", 2, 50, 38, 60)], "b.jpg": []}
+    assert found.problems == [("train.csv, line 4", "bad_box")]
     with pytest.raises(DataError, match="may be xmin, ymin, xmax, ymax or x, y, width, height; write them"):
         opened(tree(tmp_path / "either", {"train.csv": text("image_id,bbox", 'a,"[1, 2, 3, 4]"')}))
 

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 from shardkit.errors import DataError
 from shardkit.sources import json_stream
 from shardkit.sources.detection.coco import layout as coco
-from shardkit.sources.detection.coco.layout import is_coco, open_coco
+from shardkit.sources.detection.coco.layout import is_coco
 from shardkit.sources.detection.image_paths import split_of
 from shardkit.sources.json_stream import array_items
-from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
+from shardkit.testing import listed, opened, read_source, upload, write_tree
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 CATEGORIES = [{"id": 7, "name": "dog"}, {"id": 2, "name": "cat"}]
@@ -29,39 +28,15 @@ def document(images=(IMAGE,), annotations=(BOX,), categories=CATEGORIES):
     return json.dumps({"images": images, "annotations": annotations, "categories": categories}).encode()
 
 
-def opened(path, json_path=None, **options):
-    return open_coco(open_folder(str(path)), SourceOptions(**options), json_path)
-
-
-def listed(source, batch_rows=1000):
-    """Rows of all parts, files counted as skipped, and classes."""
-    rows, skipped, classes = [], {}, {}
-    for part in source.parts():
-        for listing in source.list_part(part, batch_rows):
-            table = listing.table()
-            assert table.schema == source.schema
-            table.validate(full=True)
-            assert len(table) <= batch_rows
-            rows += table.to_pylist()
-            classes |= listing.classes
-            for kind, count in listing.skipped.items():
-                skipped[kind] = skipped.get(kind, 0) + count
-    return rows, skipped, classes
-
-
 def read(tmp_path, data, images=("a.jpg",)):
     root = write_tree(tmp_path / "s", {"instances.json": data, **dict.fromkeys(images, b"x")})
-    rows, _, classes = listed(opened(root))
-    return rows, classes
-
-
-def problems(rows):
-    return [(row["key"], row["reason"]) for row in rows if row["reason"]]
+    return read_source(root, layout="coco")
 
 
 def test_an_image_is_listed_with_its_objects_and_size(tmp_path):
     annotation = BOX | {"segmentation": [[1, 2.50, 3, 4.0, 5, 6]]}
-    (row,), classes = read(tmp_path, document(annotations=[annotation]))
+    found = read(tmp_path, document(annotations=[annotation]))
+    (row,) = found.rows
     assert (row["key"], row["split"], row["reason"], row["source_bytes"]) == ("a.jpg", None, None, 1)
     assert (row["annotated_width"], row["annotated_height"], row["line"]) == (100, 50, 1)
     assert row["objects"] == [
@@ -75,11 +50,12 @@ def test_an_image_is_listed_with_its_objects_and_size(tmp_path):
             "segmentation": "[[1,2.5,3,4.0,5,6]]",
         }
     ]
-    assert classes == {2: "cat", 7: "dog"}
+    assert found.classes == {2: "cat", 7: "dog"}
 
 
 def test_an_image_without_annotations_is_good(tmp_path):
-    (row,), _ = read(tmp_path, document(annotations=[]))
+    found = read(tmp_path, document(annotations=[]))
+    (row,) = found.rows
     assert (row["reason"], row["objects"]) == (None, [])
 
 
@@ -108,9 +84,9 @@ BAD_ANNOTATIONS = {
 
 @pytest.mark.parametrize(("annotation", "key", "reason"), BAD_ANNOTATIONS.values(), ids=BAD_ANNOTATIONS.keys())
 def test_a_bad_annotation_is_reported_and_its_image_stays(annotation, key, reason, tmp_path):
-    rows, _ = read(tmp_path, document(annotations=[BOX | {"id": 4}, annotation]))
-    assert problems(rows) == [(f"instances.json, {key}", reason)]
-    assert [one["name"] for one in rows[0]["objects"]] == ["annotation 4"]
+    found = read(tmp_path, document(annotations=[BOX | {"id": 4}, annotation]))
+    assert found.problems == [(f"instances.json, {key}", reason)]
+    assert [one["name"] for one in found.rows[0]["objects"]] == ["annotation 4"]
 
 
 BAD_IMAGES = {
@@ -135,22 +111,22 @@ BAD_IMAGES = {
 
 @pytest.mark.parametrize(("image", "key", "reason"), BAD_IMAGES.values(), ids=BAD_IMAGES.keys())
 def test_a_bad_image_record_is_reported_and_the_others_stay(image, key, reason, tmp_path):
-    rows, _ = read(tmp_path, document(images=[IMAGE, image]))
-    assert problems(rows) == [(key, reason)]
-    assert len(rows) == 2
-    assert len(rows[0]["objects"]) == 1
+    found = read(tmp_path, document(images=[IMAGE, image]))
+    assert found.problems == [(key, reason)]
+    assert len(found.rows) == 2
+    assert len(found.rows[0]["objects"]) == 1
 
 
 def test_annotations_of_an_image_that_was_reported_are_not_reported_again(tmp_path):
-    rows, _ = read(
+    found = read(
         tmp_path, document(images=[IMAGE, {"id": 2, "file_name": "../b.jpg"}], annotations=[BOX | {"image_id": 2}])
     )
-    assert problems(rows) == [("instances.json, image 2", "bad_name")]
+    assert found.problems == [("instances.json, image 2", "bad_name")]
 
 
 def test_one_file_name_twice_gives_both_rows_with_their_lines(tmp_path):
-    rows, _ = read(tmp_path, document(images=[IMAGE, IMAGE | {"id": 2}]))
-    assert [(row["key"], row["line"], len(row["objects"])) for row in rows] == [("a.jpg", 1, 1), ("a.jpg", 2, 0)]
+    found = read(tmp_path, document(images=[IMAGE, IMAGE | {"id": 2}]))
+    assert [(row["key"], row["line"], len(row["objects"])) for row in found.rows] == [("a.jpg", 1, 1), ("a.jpg", 2, 0)]
 
 
 @pytest.mark.parametrize(
@@ -163,21 +139,25 @@ def test_one_file_name_twice_gives_both_rows_with_their_lines(tmp_path):
     ],
 )
 def test_a_bad_category_is_reported_and_the_others_stay(category, key, tmp_path):
-    rows, classes = read(tmp_path, document(categories=[*CATEGORIES, category]))
-    assert problems(rows) == [(f"instances.json, {key}", "bad_annotation")]
-    assert classes == {2: "cat", 7: "dog"}
+    found = read(tmp_path, document(categories=[*CATEGORIES, category]))
+    assert found.problems == [(f"instances.json, {key}", "bad_annotation")]
+    assert found.classes == {2: "cat", 7: "dog"}
 
 
 def test_categories_that_share_a_name_are_one_class(tmp_path):
-    rows, classes = read(tmp_path, document(categories=[{"id": 0, "name": "dog"}, *CATEGORIES]))
-    assert classes == {0: "dog", 2: "cat"}
-    assert rows[0]["objects"][0]["label_name"] == "dog"
+    found = read(tmp_path, document(categories=[{"id": 0, "name": "dog"}, *CATEGORIES]))
+    assert found.classes == {0: "dog", 2: "cat"}
+    assert found.rows[0]["objects"][0]["label_name"] == "dog"
 
 
 @pytest.mark.parametrize("size", [{"width": None}, {"height": 0}, {"width": "wide"}, {"width": -1}, {"width": 2**40}])
 def test_a_size_that_is_none_is_left_to_the_image(size, tmp_path):
-    rows, _ = read(tmp_path, document(images=[IMAGE | size]))
-    assert (rows[0]["annotated_width"], rows[0]["annotated_height"], rows[0]["reason"]) == (None, None, None)
+    found = read(tmp_path, document(images=[IMAGE | size]))
+    assert (found.rows[0]["annotated_width"], found.rows[0]["annotated_height"], found.rows[0]["reason"]) == (
+        None,
+        None,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -196,8 +176,8 @@ def test_a_size_that_is_none_is_left_to_the_image(size, tmp_path):
     ],
 )
 def test_a_segmentation_is_kept_as_the_sources_json(value, text, tmp_path):
-    rows, _ = read(tmp_path, document(annotations=[BOX | {"segmentation": value}]))
-    assert rows[0]["objects"][0]["segmentation"] == text
+    found = read(tmp_path, document(annotations=[BOX | {"segmentation": value}]))
+    assert found.rows[0]["objects"][0]["segmentation"] == text
 
 
 @given(
@@ -227,7 +207,7 @@ def test_every_annotation_is_listed_once_with_its_image_or_reported(annotations,
     with tempfile.TemporaryDirectory() as root:
         files = {f"{i}.jpg": b"x" for i in range(5)}
         write_tree(Path(root), {"x.json": json.dumps({name: parts[name] for name in order}).encode(), **files})
-        rows, _, _ = listed(opened(root), batch_rows)
+        rows = listed(opened(root, layout="coco"), batch_rows).table.to_pylist()
     assert [row["key"] for row in rows[:5]] == ["3.jpg", "0.jpg", "4.jpg", "1.jpg", "2.jpg"]
     found = {
         one["id"]: (int(row["key"][0]), one["label_name"], one["bbox"], one["is_crowd"])
@@ -241,7 +221,7 @@ def test_every_annotation_is_listed_once_with_its_image_or_reported(annotations,
         if image < 5 and category in names
     }
     bad = {f"x.json, annotation {i}" for i in range(len(annotations)) if i not in found}
-    assert {key for key, _ in problems(rows)} == bad
+    assert {row["key"] for row in rows if row["reason"]} == bad
     assert len(rows) == 5 + len(bad)
 
 
@@ -264,9 +244,9 @@ PLACES = {
 def test_images_are_found_where_people_put_them(path, image, tmp_path):
     root = write_tree(tmp_path / "s", {path: document(), image: b"x", "other/b.jpg": b"x"})
     assert is_coco(open_folder(str(root)))
-    rows, _, _ = listed(opened(root))
+    found = read_source(root)
     split = "train" if "train" in path else None
-    assert [(row["key"], row["split"], row["reason"]) for row in rows] == [(image, split, None)]
+    assert [(row["key"], row["split"], row["reason"]) for row in found.rows] == [(image, split, None)]
 
 
 @pytest.mark.parametrize(
@@ -279,9 +259,9 @@ def test_images_are_found_where_people_put_them(path, image, tmp_path):
 )
 def test_a_file_as_source_may_have_its_images_one_folder_above(path, image, key, tmp_path):
     root = write_tree(tmp_path / "s", {path: document(), image: b"x"})
-    source = opened(root / "annotations", json_path=path.rpartition("/")[2])
-    rows, _, _ = listed(source)
-    assert [(row["key"], row["split"], row["reason"]) for row in rows] == [(key, "train", None)]
+    source = opened(root / path)
+    found = listed(source)
+    assert [(row["key"], row["split"], row["reason"]) for row in found.rows] == [(key, "train", None)]
     assert (Path(source.folder.url) / key).read_bytes() == b"x"
 
 
@@ -289,7 +269,7 @@ def test_root_tells_where_the_images_are(tmp_path):
     root = write_tree(tmp_path / "s", {"train.json": document()})
     elsewhere = write_tree(tmp_path / "elsewhere", {"train/a.jpg": b"x"})
     source = opened(root, root=str(elsewhere))
-    assert [(row["key"], row["reason"]) for row in listed(source)[0]] == [("train/a.jpg", None)]
+    assert [(row["key"], row["reason"]) for row in listed(source).rows] == [("train/a.jpg", None)]
     assert source.folder.url == str(elsewhere)
 
 
@@ -301,8 +281,8 @@ def test_images_that_are_nowhere_are_refused_with_what_was_tried(tmp_path):
 
 def test_missing_first_images_do_not_hide_where_the_others_are(tmp_path):
     images = [IMAGE | {"id": i, "file_name": f"{i}.jpg"} for i in range(4)]
-    rows, _ = read(tmp_path, document(images=images), images=["images/3.jpg"])
-    assert problems(rows) == [(f"images/{i}.jpg", "missing") for i in range(3)]
+    found = read(tmp_path, document(images=images), images=["images/3.jpg"])
+    assert found.problems == [(f"images/{i}.jpg", "missing") for i in range(3)]
 
 
 def test_files_of_other_tasks_are_left_out_and_named(tmp_path):
@@ -319,17 +299,17 @@ def test_files_of_other_tasks_are_left_out_and_named(tmp_path):
 def test_images_that_the_file_does_not_name_are_reported_where_the_folder_is_its_own(tmp_path):
     files = {"train/a.jpg": b"x", "train/b.jpg": b"x", "train/notes.txt": b"x", "val/a.jpg": b"x"}
     root = write_tree(tmp_path / "s", {"train.json": document(), "val.json": document(), **files})
-    rows, skipped, _ = listed(opened(root))
-    assert problems(rows) == [("train/b.jpg", "no_label")]
-    assert skipped == {".txt": 1}
+    found = read_source(root)
+    assert found.problems == [("train/b.jpg", "no_label")]
+    assert found.skipped == {".txt": 1}
 
 
 def test_images_of_a_folder_that_two_files_share_are_not_reported(tmp_path):
     val = document(images=[IMAGE | {"file_name": "b.jpg"}])
     files = {"images/a.jpg": b"x", "images/b.jpg": b"x", "images/c.jpg": b"x"}
     root = write_tree(tmp_path / "s", {"train.json": document(), "val.json": val, **files})
-    rows, _, _ = listed(opened(root))
-    assert [(row["key"], row["split"], row["reason"]) for row in rows] == [
+    found = read_source(root)
+    assert [(row["key"], row["split"], row["reason"]) for row in found.rows] == [
         ("images/a.jpg", "train", None),
         ("images/b.jpg", "validation", None),
     ]
@@ -366,7 +346,7 @@ def test_what_is_not_coco_is_not_taken_for_it(files, tmp_path):
     root = write_tree(tmp_path / "s", {"x/": b"", **files})
     assert not is_coco(open_folder(str(root)))
     with pytest.raises(DataError, match=r"COCO's object annotations; .*annotations/"):
-        opened(root)
+        opened(root, layout="coco")
 
 
 # name: the file, and what the error says
@@ -397,7 +377,7 @@ BROKEN = {
 def test_a_broken_file_is_named_with_the_place(data, message, tmp_path):
     root = write_tree(tmp_path / "s", {"a.jpg": b"x", "instances.json": data})
     with pytest.raises(DataError, match=message):
-        listed(opened(root, "instances.json"))
+        read_source(root / "instances.json", layout="coco")
 
 
 JSON = st.recursive(
@@ -439,9 +419,9 @@ def test_coco_is_read_as_pycocotools_reads_it(split):
     pycocotools = pytest.importorskip("pycocotools.coco")
     with contextlib.redirect_stdout(io.StringIO()):
         theirs = pycocotools.COCO(str(SAMPLES / f"coco/annotations/instances_{split}2017.json"))
-    rows, _, classes = listed(opened(SAMPLES / "coco"))
-    mine = {row["key"]: row for row in rows if row["key"].startswith(f"{split}2017/")}
-    assert classes == {number: category["name"] for number, category in theirs.cats.items()}
+    found = read_source(SAMPLES / "coco")
+    mine = {row["key"]: row for row in found.rows if row["key"].startswith(f"{split}2017/")}
+    assert found.classes == {number: category["name"] for number, category in theirs.cats.items()}
     assert len(mine) == len(theirs.imgs) > 1
     num_crowds = 0
     for number, image in theirs.imgs.items():
@@ -463,8 +443,8 @@ def test_coco_is_read_as_pycocotools_reads_it(split):
 
 
 def test_the_broken_sample_gives_a_row_for_each_of_its_problems():
-    rows, _, _ = listed(opened(SAMPLES / "coco_broken"))
-    assert sorted(problems(rows)) == [
+    found = read_source(SAMPLES / "coco_broken")
+    assert sorted(found.problems) == [
         ("images/missing.jpg", "missing"),
         ("images/unlabelled.jpg", "no_label"),
         ("instances.json, annotation 900", "bad_annotation"),
@@ -473,7 +453,7 @@ def test_the_broken_sample_gives_a_row_for_each_of_its_problems():
         ("instances.json, image 1, number 6", "duplicate_id"),
         ("instances.json, image 101", "bad_name"),
     ]
-    assert sum(row["reason"] is None for row in rows) == 3
+    assert sum(row["reason"] is None for row in found.rows) == 3
 
 
 def test_the_samples_are_what_their_script_makes():
@@ -488,30 +468,24 @@ def test_the_samples_are_what_their_script_makes():
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):
-    folder = open_folder(f"{s3_bucket}/source")
     files = {"annotations/instances_train.json": document(), "train/a.jpg": b"x", "train/b.jpg": b"x"}
-    for path, data in files.items():
-        with folder.atomic_write(path) as file:
-            file.write(data)
-    for source in (
-        open_coco(folder, SourceOptions()),
-        open_coco(open_folder(f"{folder.url}/annotations"), SourceOptions(), "instances_train.json"),
-    ):
-        rows, _, _ = listed(source)
+    folder = upload(f"{s3_bucket}/source", files)
+    for url in (folder.url, f"{folder.url}/annotations/instances_train.json"):
+        rows = read_source(url).rows
         assert [(row["key"], row["reason"]) for row in rows] == [("train/a.jpg", None), ("train/b.jpg", "no_label")]
 
 
 def test_backslashes_in_file_names_part_folders(tmp_path):
     data = document(images=[IMAGE | {"file_name": "images\\b\\a.jpg"}])
-    rows, _ = read(tmp_path, data, images=["images/b/a.jpg"])
-    assert [(row["key"], len(row["objects"])) for row in rows] == [("images/b/a.jpg", 1)]
+    found = read(tmp_path, data, images=["images/b/a.jpg"])
+    assert [(row["key"], len(row["objects"])) for row in found.rows] == [("images/b/a.jpg", 1)]
 
 
 @pytest.mark.parametrize("place", ["", "images/"])
 def test_absolute_file_names_below_the_source_are_followed(place, tmp_path):
     data = document(images=[IMAGE | {"file_name": f"{tmp_path}/s/{place}a.jpg"}])
-    rows, _ = read(tmp_path, data, images=[f"{place}a.jpg"])
-    assert [(row["key"], len(row["objects"])) for row in rows] == [(f"{place}a.jpg", 1)]
+    found = read(tmp_path, data, images=[f"{place}a.jpg"])
+    assert [(row["key"], len(row["objects"])) for row in found.rows] == [(f"{place}a.jpg", 1)]
 
 
 def test_absolute_file_names_are_followed_below_the_root_given(tmp_path):
@@ -520,15 +494,15 @@ def test_absolute_file_names_are_followed_below_the_root_given(tmp_path):
     root = write_tree(tmp_path / "s", {"train.json": data})
     with pytest.raises(DataError, match=r'`file_name` "/.*a.jpg" .*: it is absolute; .* --root'):
         opened(root)
-    assert [row["key"] for row in listed(opened(root, root=str(tmp_path / "elsewhere")))[0]] == ["x/a.jpg"]
+    assert [row["key"] for row in read_source(root, root=str(tmp_path / "elsewhere")).rows] == ["x/a.jpg"]
 
 
 def test_a_folder_of_images_that_no_file_names_is_counted(tmp_path):
     files = {"train/_annotations.coco.json": document(), "train/a.jpg": b"x", "train/deep/b.jpg": b"x"}
     root = write_tree(tmp_path / "s", files | {"test/c.jpg": b"x", "test/sub/d.png": b"x", "other/notes.txt": b"x"})
-    rows, skipped, _ = listed(opened(root))
-    assert [row["key"] for row in rows] == ["train/a.jpg"]
-    assert skipped == {
+    found = read_source(root)
+    assert [row["key"] for row in found.rows] == ["train/a.jpg"]
+    assert found.skipped == {
         "images in test/ that no annotation names": 2,
         "image in train/deep/ that no annotation names": 1,
     }
@@ -540,24 +514,24 @@ def test_of_a_folder_of_several_files_images_that_none_of_them_names_are_counted
         ("images/a.jpg", "images/sub/b.jpg", "images/sub/c.jpg", "images/d.jpg", "images/e/f.jpg"), b"x"
     )
     root = write_tree(tmp_path / "s", {"train.json": document(), "val.json": val, **files})
-    rows, skipped, _ = listed(opened(root))
-    assert sorted(row["key"] for row in rows) == ["images/a.jpg", "images/sub/b.jpg"]
-    assert skipped == {f"image in images/{place} that no annotation names": 1 for place in ("", "sub/", "e/")}
-    assert listed(opened(root, root=str(root)))[1] == skipped
+    found = read_source(root)
+    assert sorted(row["key"] for row in found.rows) == ["images/a.jpg", "images/sub/b.jpg"]
+    assert found.skipped == {f"image in images/{place} that no annotation names": 1 for place in ("", "sub/", "e/")}
+    assert read_source(root, root=str(root)).skipped == found.skipped
 
 
 def test_of_a_file_as_source_no_other_folder_is_looked_into(tmp_path):
     root = write_tree(tmp_path / "s", {"train.json": document(), "train/a.jpg": b"x", "val/b.jpg": b"x"})
-    rows, skipped, _ = listed(opened(root, "train.json"))
-    assert ([row["key"] for row in rows], skipped) == (["train/a.jpg"], {})
+    found = read_source(root / "train.json")
+    assert ([row["key"] for row in found.rows], found.skipped) == (["train/a.jpg"], {})
 
 
 def test_an_image_of_too_many_annotations_is_rejected_by_name(tmp_path, monkeypatch):
     monkeypatch.setattr(coco, "MAX_OBJECTS", 3)
     images = [{"id": i, "file_name": f"{i}.jpg"} for i in (1, 2)]
     boxes = [{**BOX, "id": 10 * image + i, "image_id": image} for image, num in ((1, 4), (2, 3)) for i in range(num)]
-    rows, _ = read(tmp_path, document(images, boxes), ("1.jpg", "2.jpg"))
-    by_key = {row["key"]: row for row in rows}
+    found = read(tmp_path, document(images, boxes), ("1.jpg", "2.jpg"))
+    by_key = {row["key"]: row for row in found.rows}
     [bad, good] = [row for key, row in sorted(by_key.items()) if key.endswith(".jpg")]
     assert bad["reason"] == "bad_annotation"
     assert "4 annotations of the image, more than 3" in bad["message"]

@@ -1,15 +1,12 @@
 import io
 import math
 import tracemalloc
-import zipfile
 
 import pytest
 
 from shardkit.errors import DataError
 from shardkit.sources.detection.cvat.images import read_images
-from shardkit.testing import write_tree
-
-from .reading import boxes, listed, opened, problems
+from shardkit.testing import listed, opened, read_source, write_archive, write_tree
 
 # Elements and attributes of https://docs.cvat.ai/docs/dataset_management/formats/format-cvat/
 META = "<version>1.1</version><meta><task><id>1</id><labels><label><name>cat</name></label></labels></task></meta>"
@@ -39,15 +36,15 @@ def test_shapes_become_boxes(shape, wanted, tmp_path):
     data = cvat(image("a.jpg", BOX, shape), image("b.jpg", number=1))
     root = write_tree(tmp_path / "s", {"annotations.xml": data, "images/a.jpg": b"x", "images/b.jpg": b"x"})
     source = opened(root)
-    rows, skipped = listed(source)
-    found = boxes(rows)
-    assert (source.layout, problems(rows), skipped) == ("CVAT for images", [], {})
+    listing = listed(source)
+    found = listing.boxes
+    assert (source.layout, listing.problems, listing.skipped) == ("CVAT for images", [], {})
     assert (found["images/a.jpg"][0], found["images/b.jpg"]) == (CAT, [])
     assert found["images/a.jpg"][1][0] == wanted[0]
     assert all(math.isclose(a, b) for a, b in zip(found["images/a.jpg"][1][1:], wanted[1:], strict=True))
-    assert (rows[0]["annotated_width"], rows[0]["objects"][0]["is_occluded"]) == (80, True)
+    assert (listing.rows[0]["annotated_width"], listing.rows[0]["objects"][0]["is_occluded"]) == (80, True)
     segmentation = "[[5,6,9,6.5,7,20]]" if "<polygon" in shape else ""
-    assert rows[0]["objects"][1]["segmentation"] == segmentation
+    assert listing.rows[0]["objects"][1]["segmentation"] == segmentation
 
 
 def test_what_has_no_box_is_counted(tmp_path):
@@ -58,7 +55,7 @@ def test_what_has_no_box_is_counted(tmp_path):
         "more.jpg": b"x",
         "other/b.jpg": b"x",
     }
-    assert listed(opened(write_tree(tmp_path / "s", files)))[1] == {
+    assert read_source(write_tree(tmp_path / "s", files)).skipped == {
         "shapes of the kind points": 1,
         "shapes of the kind polyline": 1,
         "tags of whole images": 1,
@@ -71,16 +68,10 @@ def test_subsets_are_splits_and_may_be_folders_as_in_a_zip(tmp_path):
     images = [
         image(f"{i}.jpg", BOX, number=i, more=f' subset="{name}"') for i, name in enumerate(("Train", "val", "default"))
     ]
-    with zipfile.ZipFile(tmp_path / "project.zip", "w") as archive:
-        archive.writestr("annotations.xml", cvat(*images))
-        for path in ("Train/0.jpg", "val/1.jpg", "default/2.jpg"):
-            archive.writestr(f"images/{path}", b"x")
-    rows, _ = listed(opened(tmp_path / "project.zip"))
-    assert [(row["key"], row["split"]) for row in rows] == [
-        ("images/Train/0.jpg", "train"),
-        ("images/val/1.jpg", "validation"),
-        ("images/default/2.jpg", None),
-    ]
+    paths = ["images/Train/0.jpg", "images/default/2.jpg", "images/val/1.jpg"]
+    archive = write_archive(tmp_path / "project.zip", {"annotations.xml": cvat(*images), **dict.fromkeys(paths, b"x")})
+    rows = read_source(archive).rows
+    assert [(row["key"], row["split"]) for row in rows] == list(zip(paths, ["train", None, "validation"], strict=True))
 
 
 # name: an image element, and the keys and reasons of the problems
@@ -101,9 +92,9 @@ BAD_IMAGES = {
 @pytest.mark.parametrize(("second", "wanted"), BAD_IMAGES.values(), ids=BAD_IMAGES.keys())
 def test_a_bad_shape_is_reported_and_the_others_stay(second, wanted, tmp_path):
     files = {"annotations.xml": cvat(image("a.jpg", BOX), second), "images/a.jpg": b"x", "images/b.jpg": b"x"}
-    rows, _ = listed(opened(write_tree(tmp_path / "s", files)))
-    assert problems(rows) == [(f"annotations.xml, {key}", reason) for key, reason in wanted]
-    assert boxes(rows)["images/a.jpg"] == [CAT]
+    found = read_source(write_tree(tmp_path / "s", files))
+    assert found.problems == [(f"annotations.xml, {key}", reason) for key, reason in wanted]
+    assert found.boxes["images/a.jpg"] == [CAT]
 
 
 # name: the file, and what the refusal says

@@ -2,9 +2,7 @@ import pytest
 
 from shardkit.errors import DataError
 from shardkit.sources.detection.kitti.layout import is_label_line
-from shardkit.testing import write_tree
-
-from .reading import boxes, listed, opened, problems
+from shardkit.testing import listed, opened, read_source, write_tree
 
 # The example of KITTI's own readme, and a region of its devkit. The folders are those of data_object_image_2.zip and
 # data_object_label_2.zip, which torchvision.datasets.Kitti and TFDS' kitti read.
@@ -23,21 +21,21 @@ PEDESTRIAN = ("Pedestrian", 143, 712.4, 307.92, 810.73)
 
 def test_objects_are_listed_and_regions_without_labels_left_out(tmp_path):
     source = opened(write_tree(tmp_path / "s", OWN))
-    rows, skipped = listed(source)
-    assert boxes(rows) == {
+    found = listed(source)
+    assert found.boxes == {
         "training/image_2/000000.png": [PEDESTRIAN],
         "training/image_2/000001.png": [("Car", 2, 1, 40.25, 30.5), PEDESTRIAN],
     }
     # KITTI has labels for one split only, so the user can divide it.
-    assert {row["split"] for row in rows} == {None}
-    car = rows[1]["objects"][0]
+    assert {row["split"] for row in found.rows} == {None}
+    car = found.rows[1]["objects"][0]
     assert (car["occluded"], round(car["truncated"], 4), round(car["alpha"], 4), car["name"]) == (
         2,
         0.3,
         1.55,
         "line 1",
     )
-    assert skipped == {"DontCare regions": 1, "image in testing/ that no label file names": 1}
+    assert found.skipped == {"DontCare regions": 1, "image in testing/ that no label file names": 1}
     assert "DontCare regions and 3D values are left out" in source.describe()
 
 
@@ -47,15 +45,15 @@ def test_the_archives_may_be_unpacked_one_by_one_and_other_tools_have_images_and
         "data_object_image_2/training/image_2/0.png": b"x",
         "data_object_label_2/training/label_2/0.txt": label,
     }
-    rows, _ = listed(opened(write_tree(tmp_path / "apart", apart)))
-    assert boxes(rows) == {"data_object_image_2/training/image_2/0.png": [PEDESTRIAN]}
+    found = read_source(write_tree(tmp_path / "apart", apart))
+    assert found.boxes == {"data_object_image_2/training/image_2/0.png": [PEDESTRIAN]}
     of_splits = {
         f"{split}/{path}": data
         for split in ("train", "val")
         for path, data in {"images/0.jpg": b"x", "labels/0.txt": label}.items()
     }
-    rows, _ = listed(opened(write_tree(tmp_path / "splits", of_splits)))
-    assert {(row["key"], row["split"]) for row in rows} == {
+    found = read_source(write_tree(tmp_path / "splits", of_splits))
+    assert {(row["key"], row["split"]) for row in found.rows} == {
         ("train/images/0.jpg", "train"),
         ("val/images/0.jpg", "validation"),
     }
@@ -76,15 +74,15 @@ def test_a_bad_label_file_is_reported(content, wanted, tmp_path):
     files = {"image_2/0.png": b"x", "label_2/0.txt": LINE.encode(), "image_2/1.png": b"x"}
     if content is not None:
         files["label_2/1.txt"] = content.encode()
-    rows, _ = listed(opened(write_tree(tmp_path / "s", files)))
-    assert problems(rows) == wanted
-    assert boxes(rows)["image_2/0.png"] == [PEDESTRIAN]
-    assert boxes(rows).get("image_2/1.png", []) == []
+    found = read_source(write_tree(tmp_path / "s", files))
+    assert found.problems == wanted
+    assert found.boxes["image_2/0.png"] == [PEDESTRIAN]
+    assert found.boxes.get("image_2/1.png", []) == []
 
 
 def test_a_label_file_without_image_is_reported(tmp_path):
     files = {"image_2/0.png": b"x", "label_2/0.txt": LINE.encode(), "label_2/1.txt": LINE.encode()}
-    assert problems(listed(opened(write_tree(tmp_path / "s", files)))[0]) == [("label_2/1.txt", "missing")]
+    assert read_source(write_tree(tmp_path / "s", files)).problems == [("label_2/1.txt", "missing")]
 
 
 @pytest.mark.parametrize(("label", "kept"), [(LINE.encode(), ["image_2/1.png"]), (None, [])])
@@ -92,10 +90,10 @@ def test_of_two_images_of_one_stem_none_is_lost_silently(label, kept, tmp_path):
     files = {"image_2/0.png": b"x", "label_2/0.txt": LINE.encode(), "image_2/1.jpg": b"x", "image_2/1.png": b"x"}
     if label is not None:
         files["label_2/1.txt"] = label
-    rows, _ = listed(opened(write_tree(tmp_path / "s", files)))
-    assert sorted(boxes(rows)) == ["image_2/0.png", *kept]
+    found = read_source(write_tree(tmp_path / "s", files))
+    assert sorted(found.boxes) == ["image_2/0.png", *kept]
     rejected = [path for path in ("image_2/1.jpg", "image_2/1.png") if path not in kept]
-    assert problems(rows) == [(path, "no_label") for path in rejected]
+    assert found.problems == [(path, "no_label") for path in rejected]
 
 
 def test_labels_of_yolo_are_not_of_kitti(tmp_path):

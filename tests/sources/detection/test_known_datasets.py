@@ -12,9 +12,7 @@ from shardkit.errors import DataError
 from shardkit.sources.detection.coco.layout import is_coco
 from shardkit.sources.detection.voc.layout import is_voc
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
-
-from .reading import boxes, listed, opened, problems
+from shardkit.testing import listed, opened, read_source, write_tree
 
 CATEGORIES = [
     {"supercategory": "person", "id": 1, "name": "person"},
@@ -44,11 +42,11 @@ def test_coco_2017_as_downloaded(tmp_path):
     files["annotations/image_info_test2017.json"] = b'{"images": [{"id": 9, "file_name": "000000000009.jpg"}]}'
     root = write_tree(tmp_path / "coco", files)
     source = opened(root)
-    rows, skipped = listed(source)
+    found = listed(source)
     for split, name in (("train", "train"), ("val", "validation")):
         with contextlib.redirect_stdout(io.StringIO()):
             coco = COCO(root / f"annotations/instances_{split}2017.json")
-        of_split = boxes([row for row in rows if row["split"] == name])
+        of_split = {row["key"]: found.boxes[row["key"]] for row in found.good if row["split"] == name}
         assert set(of_split) == {f"{split}2017/{image['file_name']}" for image in coco.imgs.values()}
         for image in coco.imgs.values():
             wanted = [
@@ -57,7 +55,7 @@ def test_coco_2017_as_downloaded(tmp_path):
                 for x, y, width, height in (one["bbox"],)
             ]
             assert of_split[f"{split}2017/{image['file_name']}"] == wanted
-    assert skipped == {
+    assert found.skipped == {
         "images in test2017/ that no annotation names": 2,
         "images in unlabeled2017/ that no annotation names": 2,
     }
@@ -75,7 +73,7 @@ def test_keypoints_are_read_as_boxes_and_said_to_be_left_out(tmp_path):
     }
     root = write_tree(tmp_path / "coco", files)
     for source in (opened(root), opened(root / "annotations/person_keypoints_train2017.json")):
-        assert len(boxes(listed(source)[0])["train2017/000000000025.jpg"]) == 2
+        assert len(listed(source).boxes["train2017/000000000025.jpg"]) == 2
         assert "note: boxes only, keypoints are left out" in source.describe()
 
 
@@ -106,8 +104,8 @@ def test_lvis_names_its_images_by_their_urls(tmp_path):
     for image in data["images"]:
         image["coco_url"] = f"http://images.cocodataset.org/train2017/{image.pop('file_name')}"
     files = {f"train2017/{i:012}.jpg": b"x" for i in (9, 25)} | {"lvis_v1_train.json": json.dumps(data).encode()}
-    rows, _ = listed(opened(write_tree(tmp_path / "lvis", files)))
-    assert {path: len(found) for path, found in boxes(rows).items()} == {
+    listing = read_source(write_tree(tmp_path / "lvis", files))
+    assert {path: len(found) for path, found in listing.boxes.items()} == {
         "train2017/000000000009.jpg": 0,
         "train2017/000000000025.jpg": 2,
     }
@@ -133,9 +131,9 @@ def test_inaturalist_gives_classes_and_not_background(train, val, test, place, t
     hidden = "test2017/7.jpg" if "2017" in train else "public_test/7.jpg"
     files = {train: inat(names[:3], [3, 0, 3]), val: inat(names[3:], [0]), test: inat([hidden])}
     source = opened(write_tree(tmp_path / "inat", {**files, **dict.fromkeys([*names, hidden], b"x")}))
-    rows, skipped = listed(source)
+    found = listed(source)
     assert source.layout == "COCO without boxes"
-    labels = {row["key"]: (row["split"], row["label_name"]) for row in rows}
+    labels = {row["key"]: (row["split"], row["label_name"]) for row in found.rows}
     alba, otter = "Abies alba", "Lontra canadensis"
     assert labels == dict(
         zip(names, [("train", alba), ("train", otter), ("train", alba), ("validation", otter)], strict=True)
@@ -143,14 +141,14 @@ def test_inaturalist_gives_classes_and_not_background(train, val, test, place, t
     classes = [listing.classes for part in source.parts() for listing in source.list_part(part, 9) if listing.classes]
     assert classes[0] == {0: "Lontra canadensis", 3: "Abies alba", 5: "Cyanistes"}
     assert test in source.describe()
-    assert sum(skipped.values()) == 1
+    assert sum(found.skipped.values()) == 1
 
 
 def test_a_long_outline_before_the_box_makes_no_class_of_an_annotation(tmp_path):
     data = json.loads(inat(["a.jpg"], [0]))
     data["annotations"][0] |= {"segmentation": [[1.5] * 40_000], "bbox": [0, 0, 4, 4]}
     root = write_tree(tmp_path / "s", {"train.json": json.dumps(data).encode(), "a.jpg": b"x"})
-    assert boxes(listed(opened(root))[0]) == {"a.jpg": [("Lontra canadensis", 0, 0, 4, 4)]}
+    assert read_source(root).boxes == {"a.jpg": [("Lontra canadensis", 0, 0, 4, 4)]}
 
 
 def test_images_without_one_class_are_reported(tmp_path):
@@ -158,8 +156,8 @@ def test_images_without_one_class_are_reported(tmp_path):
     data = json.loads(inat(names, [0, 3, 99, 0]))
     data["annotations"].append({"id": 9, "image_id": 1, "category_id": 0})
     root = write_tree(tmp_path / "s", {"train.json": json.dumps(data).encode(), **dict.fromkeys(names[:3], b"x")})
-    rows, _ = listed(opened(root))
-    assert problems(rows) == [
+    found = read_source(root)
+    assert found.problems == [
         ("b.jpg", "bad_label"),
         ("c.jpg", "no_label"),
         ("gone.jpg", "missing"),
@@ -174,8 +172,8 @@ def test_of_classes_and_boxes_of_the_same_images_the_other_is_named(tmp_path):
     root = write_tree(tmp_path / "s", {**files, "a.jpg": b"x"})
     source = opened(root)
     assert "left out train_2017_bboxes.json: to read the boxes, give that file as SOURCE" in source.describe()
-    assert [row["label_name"] for row in listed(source)[0]] == ["Lontra canadensis"]
-    assert boxes(listed(opened(root / "train_2017_bboxes.json"))[0]) == {"a.jpg": [("Lontra canadensis", 0, 0, 4, 4)]}
+    assert [row["label_name"] for row in listed(source).rows] == ["Lontra canadensis"]
+    assert read_source(root / "train_2017_bboxes.json").boxes == {"a.jpg": [("Lontra canadensis", 0, 0, 4, 4)]}
 
 
 def voc_xml(stem, label="dog"):
@@ -215,10 +213,10 @@ def test_pascal_voc_as_downloaded(as_tar, years, tmp_path):
     else:
         path = write_tree(tmp_path / "voc", files)
     source = opened(path)
-    rows, _ = listed(source)
-    assert (source.layout, problems(rows), len(rows)) == ("Pascal VOC", [], 2 * len(years))
-    assert set(map(tuple, boxes(rows).values())) == {(("dog", 3, 2, 8, 7),)}
-    assert sorted(row["split"] for row in rows) == ["train"] * len(years) + ["validation"] * len(years)
+    found = listed(source)
+    assert (source.layout, found.problems, len(found.rows)) == ("Pascal VOC", [], 2 * len(years))
+    assert set(map(tuple, found.boxes.values())) == {(("dog", 3, 2, 8, 7),)}
+    assert sorted(row["split"] for row in found.rows) == ["train"] * len(years) + ["validation"] * len(years)
 
 
 # https://www.robots.ox.ac.uk/~vgg/data/pets/ and http://vision.stanford.edu/aditya86/ImageNetDogs/: class datasets
@@ -296,6 +294,6 @@ EXPORTS = {
 @pytest.mark.parametrize(("files", "layout"), EXPORTS.values(), ids=EXPORTS.keys())
 def test_exports_of_labelling_tools_are_read_as_their_format(files, layout, tmp_path):
     source = opened(write_tree(tmp_path / "s", files))
-    rows, _ = listed(source)
-    assert (source.layout, problems(rows)) == (layout, [])
-    assert sum(map(len, boxes(rows).values())) > 0
+    found = listed(source)
+    assert (source.layout, found.problems) == (layout, [])
+    assert sum(map(len, found.boxes.values())) > 0

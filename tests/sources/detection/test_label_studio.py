@@ -5,9 +5,7 @@ import pytest
 
 from shardkit.errors import CallError, DataError
 from shardkit.sources.detection.label_studio.tasks import image_path
-from shardkit.testing import write_tree
-
-from .reading import boxes, listed, opened, problems
+from shardkit.testing import listed, opened, read_source, write_tree
 
 # Fields as in https://labelstud.io/guide/task_format and https://labelstud.io/tags/rectanglelabels
 SIZE = {"original_width": 80, "original_height": 60, "image_rotation": 0}
@@ -62,21 +60,21 @@ REGIONS = {
 def test_regions_become_boxes(kind, value, wanted, tmp_path):
     root = tree(tmp_path / "s", [task("/data/upload/1/a.jpg", region(kind, **value)), task("/data/upload/1/b.jpg")])
     source = opened(root)
-    rows, skipped = listed(source)
-    assert (source.layout, problems(rows), skipped) == ("Label Studio", [], {})
-    ((label, *box),) = boxes(rows)["a.jpg"]
+    found = listed(source)
+    assert (source.layout, found.problems, found.skipped) == ("Label Studio", [], {})
+    ((label, *box),) = found.boxes["a.jpg"]
     assert label == "cat"
     assert all(math.isclose(a, b) for a, b in zip(box, wanted, strict=True))
-    assert (rows[0]["annotated_width"], rows[0]["annotated_height"]) == (80, 60)
-    assert (boxes(rows)["b.jpg"], rows[1]["annotated_width"]) == ([], 0)
+    assert (found.rows[0]["annotated_width"], found.rows[0]["annotated_height"]) == (80, 60)
+    assert (found.boxes["b.jpg"], found.rows[1]["annotated_width"]) == ([], 0)
 
 
 def test_a_rectangle_and_its_labels_are_one_object(tmp_path):
     # <Rectangle> with <Labels> gives the same region twice.
     twin = region("labels")
     plain = {**twin, "type": "rectangle", "value": {key: twin["value"][key] for key in ("x", "y", "width", "height")}}
-    rows, _ = listed(opened(tree(tmp_path / "s", [task("a.jpg", plain, twin)])))
-    assert (problems(rows), len(boxes(rows)["a.jpg"])) == ([], 1)
+    found = read_source(tree(tmp_path / "s", [task("a.jpg", plain, twin)]))
+    assert (found.problems, len(found.boxes["a.jpg"])) == ([], 1)
 
 
 # name: the image as a task names it, and where it is
@@ -91,45 +89,48 @@ IMAGES = {
 
 @pytest.mark.parametrize(("image", "path"), IMAGES.values(), ids=IMAGES.keys())
 def test_images_are_found_by_the_end_of_their_url(image, path, tmp_path):
-    rows, skipped = listed(opened(tree(tmp_path / "s", [task(image, region())], path)))
-    assert (list(boxes(rows)), skipped) == ([path], {})
+    found = read_source(tree(tmp_path / "s", [task(image, region())], path))
+    assert (list(found.boxes), found.skipped) == ([path], {})
 
 
 def test_a_url_is_not_followed_out_of_the_source(tmp_path):
     tasks = [task("/data/upload/1/a.jpg", region()), task("/data/local-files/?d=../../../b.jpg", region())]
-    rows, _ = listed(opened(tree(tmp_path / "one/s", tasks, "a.jpg", "../../b.jpg")))
-    assert list(boxes(rows)) == ["a.jpg", "b.jpg"]  # the check finds that s/b.jpg does not exist
+    found = read_source(tree(tmp_path / "one/s", tasks, "a.jpg", "../../b.jpg"))
+    assert list(found.boxes) == ["a.jpg", "b.jpg"]  # the check finds that s/b.jpg does not exist
     assert image_path("http://[bad/a.jpg") == "http://[bad/a.jpg"
 
 
 def test_choices_are_classes(tmp_path):
     tasks = [task("a.jpg", choice("cat")), task("b.jpg", choice("dog")), task("c.jpg", choice())]
     source = opened(tree(tmp_path / "s", tasks, "a.jpg", "b.jpg", "c.jpg", "d.jpg"))
-    rows, skipped = listed(source)
-    assert {row["key"]: row["label_name"] for row in rows if not row["reason"]} == {"a.jpg": "cat", "b.jpg": "dog"}
-    assert problems(rows) == [("c.jpg", "no_label")]
-    assert skipped == {"image that project-1-at-2024-05-01.json does not name": 1}
+    found = listed(source)
+    assert {row["key"]: row["label_name"] for row in found.rows if not row["reason"]} == {
+        "a.jpg": "cat",
+        "b.jpg": "dog",
+    }
+    assert found.problems == [("c.jpg", "no_label")]
+    assert found.skipped == {"image that project-1-at-2024-05-01.json does not name": 1}
     assert "the choices of 'kind' as classes" in source.describe()
 
 
 def test_several_choices_are_several_labels(tmp_path):
-    rows, _ = listed(opened(tree(tmp_path / "s", [task("a.jpg", choice("wet", "cold")), task("b.jpg", choice("wet"))])))
-    assert {row["key"]: row["label_names"] for row in rows} == {"a.jpg": ["wet", "cold"], "b.jpg": ["wet"]}
+    found = read_source(tree(tmp_path / "s", [task("a.jpg", choice("wet", "cold")), task("b.jpg", choice("wet"))]))
+    assert {row["key"]: row["label_names"] for row in found.rows} == {"a.jpg": ["wet", "cold"], "b.jpg": ["wet"]}
 
 
 def test_json_min_gives_the_same(tmp_path):
     extra = {"id": 1, "annotator": 1, "annotation_id": 1, "created_at": "2024-05-01T10:00:00", "lead_time": 4.2}
     value = {**SIZE, "x": 10, "y": 20, "width": 30, "height": 40, "rotation": 0, "rectanglelabels": ["cat"]}
-    rows, _ = listed(
-        opened(tree(tmp_path / "boxes", [{"image": "/data/upload/1/a.jpg", "label": [value], **extra}], "a.jpg"))
+    found = read_source(
+        tree(tmp_path / "boxes", [{"image": "/data/upload/1/a.jpg", "label": [value], **extra}], "a.jpg")
     )
-    assert boxes(rows) == {"a.jpg": [("cat", 12, 8, 36, 32)]}
+    assert found.boxes == {"a.jpg": [("cat", 12, 8, 36, 32)]}
     choices = [
         {"image": "a.jpg", "kind": "cat", **extra},
         {"image": "b.jpg", "kind": {"choices": ["cat", "wet"]}, **extra},
     ]
-    rows, _ = listed(opened(tree(tmp_path / "choices", choices)))
-    assert {row["key"]: row["label_names"] for row in rows} == {"a.jpg": ["cat"], "b.jpg": ["cat", "wet"]}
+    found = read_source(tree(tmp_path / "choices", choices))
+    assert {row["key"]: row["label_names"] for row in found.rows} == {"a.jpg": ["cat"], "b.jpg": ["cat", "wet"]}
 
 
 def test_of_several_controls_the_user_chooses(tmp_path):
@@ -139,8 +140,8 @@ def test_of_several_controls_the_user_chooses(tmp_path):
         opened(root)
     for name in ("kind", "quality"):
         assert f"--label-column {name}" in str(refused.value)
-    rows, _ = listed(opened(root, label_columns=("quality",)))
-    assert [row["label_name"] for row in rows] == ["good"]
+    found = read_source(root, label_columns=("quality",))
+    assert [row["label_name"] for row in found.rows] == ["good"]
     with pytest.raises(DataError, match="no control 'size' has choices; there are 'kind', 'quality'"):
         opened(root, label_columns=("size",))
 
@@ -152,12 +153,12 @@ def test_what_is_not_read_is_counted(tmp_path):
     twice["annotations"].append({"result": [region(label="dog")], "was_cancelled": False, "ground_truth": True})
     twice["annotations"].append({"result": [region(label="bird")], "was_cancelled": True})
     more = task("c.jpg", region(), brush)
-    rows, skipped = listed(opened(tree(tmp_path / "s", [unlabelled, twice, more], "a.jpg", "b.jpg", "c.jpg")))
-    assert {key: [one[0] for one in found] for key, found in boxes(rows).items()} == {
+    listing = read_source(tree(tmp_path / "s", [unlabelled, twice, more], "a.jpg", "b.jpg", "c.jpg"))
+    assert {key: [one[0] for one in found] for key, found in listing.boxes.items()} == {
         "a.jpg": ["dog"],
         "c.jpg": ["cat"],
     }
-    assert skipped == {
+    assert listing.skipped == {
         "tasks that nobody annotated": 1,
         "further annotations of a task": 1,
         "regions without box (brushes, key points)": 1,
@@ -177,11 +178,11 @@ BAD_TASKS = {
 
 @pytest.mark.parametrize(("second", "place", "reason"), BAD_TASKS.values(), ids=BAD_TASKS.keys())
 def test_a_bad_task_is_reported_and_the_others_stay(second, place, reason, tmp_path):
-    rows, _ = listed(opened(tree(tmp_path / "s", [task("a.jpg", region()), second])))
+    found = read_source(tree(tmp_path / "s", [task("a.jpg", region()), second]))
     name = "project-1-at-2024-05-01.json, task 2"
     key = "b.jpg" if place is None else f"{name}, {place}" if place else name
-    assert problems(rows) == [(key, reason)]
-    assert boxes(rows)["a.jpg"] == [("cat", 12, 8, 36, 32)]
+    assert found.problems == [(key, reason)]
+    assert found.boxes["a.jpg"] == [("cat", 12, 8, 36, 32)]
 
 
 def test_exports_that_cannot_be_read_are_refused(tmp_path):

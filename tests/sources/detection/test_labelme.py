@@ -3,9 +3,7 @@ import json
 import pytest
 
 from shardkit.errors import CallError, DataError
-from shardkit.testing import write_tree
-
-from .reading import boxes, listed, opened, problems
+from shardkit.testing import listed, opened, read_source, write_tree
 
 
 # Keys and their order as labelme 5 writes them; see also examples/ in https://github.com/wkentaro/labelme
@@ -32,12 +30,12 @@ def test_shapes_become_boxes(tmp_path):
     ]
     root = write_tree(tmp_path / "s", {"a.jpg": b"x", "a.json": labelme("a.jpg", RECTANGLE, polygon, circle, *others)})
     source = opened(root)
-    rows, skipped = listed(source)
-    assert (source.layout, problems(rows)) == ("Labelme", [])
-    assert boxes(rows) == {"a.jpg": [BOX, ("dog", 6, 5, 20, 9), ("ball", 25, 15, 35, 25)]}
-    assert (rows[0]["annotated_width"], rows[0]["annotated_height"]) == (80, 60)
-    assert [one["segmentation"] for one in rows[0]["objects"]] == ["", "[[5.0,6.0,9.0,6.5,7.0,20.0]]", ""]
-    assert skipped == {"shapes without area (points, lines) or to be ignored": 3}
+    found = listed(source)
+    assert (source.layout, found.problems) == ("Labelme", [])
+    assert found.boxes == {"a.jpg": [BOX, ("dog", 6, 5, 20, 9), ("ball", 25, 15, 35, 25)]}
+    assert (found.rows[0]["annotated_width"], found.rows[0]["annotated_height"]) == (80, 60)
+    assert [one["segmentation"] for one in found.rows[0]["objects"]] == ["", "[[5.0,6.0,9.0,6.5,7.0,20.0]]", ""]
+    assert found.skipped == {"shapes without area (points, lines) or to be ignored": 3}
     assert "points and lines are left out" in source.describe()
 
 
@@ -49,9 +47,9 @@ def test_shapes_of_one_group_are_one_object(tmp_path):
     ]
     alone = shape("polygon", [[0, 0], [4, 0], [4, 5]], group_id=2)
     root = write_tree(tmp_path / "s", {"a.jpg": b"x", "a.json": labelme("a.jpg", *parts, alone)})
-    (row,), _ = listed(opened(root))
-    assert boxes([row]) == {"a.jpg": [("cat", 0, 0, 15, 12), ("cat", 0, 0, 5, 4)]}
-    assert len(json.loads(row["objects"][0]["segmentation"])) == 2
+    found = read_source(root)
+    assert found.boxes == {"a.jpg": [("cat", 0, 0, 15, 12), ("cat", 0, 0, 5, 4)]}
+    assert len(json.loads(found.rows[0]["objects"][0]["segmentation"])) == 2
 
 
 # name: path of the JSON, what it says, and where the image is
@@ -72,10 +70,10 @@ def test_images_are_found_where_people_put_them(path, said, image, tmp_path):
     root = write_tree(
         tmp_path / "s", {path: labelme(said, RECTANGLE), image: b"x", "spare.jpg": b"x", "notes.txt": b""}
     )
-    rows, skipped = listed(opened(root))
-    assert boxes(rows) == {image: [BOX]}
-    assert rows[0]["split"] == ("train" if path.startswith("train/") else None)
-    assert skipped == {".txt": 1, "image without a Labelme file of their name": 1}
+    found = read_source(root)
+    assert found.boxes == {image: [BOX]}
+    assert found.rows[0]["split"] == ("train" if path.startswith("train/") else None)
+    assert found.skipped == {".txt": 1, "image without a Labelme file of their name": 1}
 
 
 # name: the file, and the key and reason of the problem
@@ -97,16 +95,16 @@ BAD_FILES = {
 def test_a_bad_file_is_reported_and_the_others_stay(data, key, reason, tmp_path):
     files = {"a.jpg": b"x", "a.json": labelme("a.jpg", RECTANGLE), "b.jpg": b"x"}
     name = "c.json" if key == "c.json" else "b.json"
-    rows, _ = listed(opened(write_tree(tmp_path / "s", {**files, name: data})))
-    assert problems(rows) == [(key, reason)]
-    assert boxes(rows)["a.jpg"] == [BOX]
-    assert boxes(rows).get("b.jpg", []) == []
+    found = read_source(write_tree(tmp_path / "s", {**files, name: data}))
+    assert found.problems == [(key, reason)]
+    assert found.boxes["a.jpg"] == [BOX]
+    assert found.boxes.get("b.jpg", []) == []
 
 
 def test_no_path_leads_out_of_the_source(tmp_path):
     write_tree(tmp_path, {"secret/a.jpg": b"x"})
-    rows, _ = listed(opened(write_tree(tmp_path / "s", {"a.json": labelme("../secret/a.jpg", RECTANGLE)})))
-    assert problems(rows) == [("a.json", "missing")]
+    found = read_source(write_tree(tmp_path / "s", {"a.json": labelme("../secret/a.jpg", RECTANGLE)}))
+    assert found.problems == [("a.json", "missing")]
 
 
 def test_files_among_the_images_of_classes_are_boxes_and_not_class_folders(tmp_path):

@@ -3,9 +3,7 @@ import json
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.testing import write_tree
-
-from .reading import opened
+from shardkit.testing import opened, write_tree
 
 # Columns and keys of each tool's own export; none of these is read.
 LABEL_STUDIO_ROW = '/data/upload/1/a.jpg,1,"[{""x"": 1, ""rectanglelabels"": [""cat""]}]",1,7\n'

@@ -4,9 +4,8 @@ import pytest
 
 from shardkit.errors import MachineError
 from shardkit.sources import walking
-from shardkit.testing import write_tree
+from shardkit.testing import listed, opened, read_source, write_tree
 
-from .reading import listed, opened
 from .test_kitti import CAR, IGNORED
 from .test_labelme import RECTANGLE, labelme, shape
 
@@ -36,17 +35,17 @@ def source_of(name, folder):
 @pytest.mark.parametrize("name", FORMATS)
 def test_slices_list_and_count_every_file_once(name, min_slice, tmp_path, monkeypatch):
     root = source_of(name, tmp_path / "s")
-    rows, skipped = listed(opened(root, layout=name))
-    assert {row["reason"] for row in rows} >= {"missing", None}
-    assert skipped[".md"] == 1
-    assert any("image" in kind for kind in skipped)
+    found = read_source(root, layout=name)
+    assert {row["reason"] for row in found.rows} >= {"missing", None}
+    assert found.skipped[".md"] == 1
+    assert any("image" in kind for kind in found.skipped)
     num_parts = len(opened(root, layout=name).parts())
     monkeypatch.setattr(walking, "MIN_SLICE", min_slice)
     source = opened(root, layout=name)
     assert len(source.parts()) > num_parts
-    sliced, sliced_skipped = listed(source, batch_rows=2)
-    assert sorted(map(str, sliced)) == sorted(map(str, rows))
-    assert sliced_skipped == skipped
+    sliced = listed(source, batch_rows=2)
+    assert sorted(map(str, sliced.rows)) == sorted(map(str, found.rows))
+    assert sliced.skipped == found.skipped
 
 
 @pytest.mark.parametrize("name", FORMATS)

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from shardkit.errors import DataError
 from shardkit.sources import walking
-from shardkit.sources.detection.voc.layout import is_voc, open_voc
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.detection.voc.layout import is_voc
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
+from shardkit.testing import listed, opened, read_source, write_tree
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 
@@ -31,25 +30,8 @@ def xml(*objects, filename="x.jpg", size=(100, 50)):
     return f"<annotation><filename>{filename}</filename>{dimensions}{''.join(objects)}</annotation>".encode()
 
 
-def opened(root):
-    return open_voc(open_folder(str(root)), SourceOptions())
-
-
-def listed(source, batch_rows=1000):
-    rows, skipped = [], {}
-    for part in source.parts():
-        for listing in source.list_part(part, batch_rows):
-            table = listing.table()
-            assert table.schema == source.schema
-            assert len(table) <= batch_rows
-            rows += table.to_pylist()
-            for kind, count in listing.skipped.items():
-                skipped[kind] = skipped.get(kind, 0) + count
-    return sorted(rows, key=lambda row: row["key"]), skipped
-
-
 def read(tmp_path, files):
-    return listed(opened(write_tree(tmp_path / "s", files)))[0]
+    return read_source(write_tree(tmp_path / "s", files), layout="voc").rows
 
 
 def short(rows):
@@ -207,7 +189,7 @@ PAIRS = {
 def test_files_and_images_are_paired(files, expected, tmp_path):
     root = write_tree(tmp_path / "s", files)
     assert is_voc(open_folder(str(root)))
-    assert short(listed(opened(root))[0]) == expected
+    assert short(read_source(root).rows) == expected
 
 
 FIVE = {
@@ -235,13 +217,13 @@ FIVE = {
 def test_splits_are_those_of_the_image_sets(lists, expected, tmp_path):
     files = FIVE | {f"ImageSets/Main/{name}.txt": text.encode() for name, text in lists.items()}
     root = write_tree(tmp_path / "s", files)
-    rows, skipped = listed(opened(root))
+    found = read_source(root)
     splits = expected or [None] * 5
-    assert {row["key"]: row["split"] for row in rows} == {
+    assert {row["key"]: row["split"] for row in found.rows} == {
         f"JPEGImages/{name}.jpg": split for name, split in zip("abcde", splits, strict=True) if split != "left out"
     }
-    assert [row["reason"] for row in rows if row["reason"]] == ["no_split"] * (expected or []).count(None)
-    assert skipped == ({"(in no list of a split)": 1} if "left out" in splits else {})
+    assert [row["reason"] for row in found.rows if row["reason"]] == ["no_split"] * (expected or []).count(None)
+    assert found.skipped == ({"(in no list of a split)": 1} if "left out" in splits else {})
 
 
 def test_a_name_in_a_list_without_any_file_is_reported_by_its_line(tmp_path):
@@ -253,7 +235,7 @@ def test_other_files_are_skipped_and_counted(tmp_path):
     root = write_tree(
         tmp_path / "s", FIVE | {"JPEGImages/notes.TXT": b"x", "Annotations/x.json": b"x", "Annotations/.y": b"x"}
     )
-    assert listed(opened(root))[1] == {".txt": 1, ".json": 1}
+    assert read_source(root).skipped == {".txt": 1, ".json": 1}
 
 
 def test_it_is_said_what_was_read(tmp_path):
@@ -277,7 +259,7 @@ def test_what_is_not_voc_is_not_taken_for_it(files, tmp_path):
 
 def test_a_source_without_annotations_is_refused_with_what_is_expected(tmp_path):
     with pytest.raises(DataError, match=r"no Pascal VOC annotations; .*Annotations/\*.xml with JPEGImages/"):
-        opened(write_tree(tmp_path / "s", {"cat/1.jpg": b"x"}))
+        opened(write_tree(tmp_path / "s", {"cat/1.jpg": b"x"}), layout="voc")
 
 
 @pytest.mark.parametrize("min_slice", [1, 2, 3, 100])
@@ -287,7 +269,7 @@ def test_slices_list_every_file_once(min_slice, tmp_path, monkeypatch):
     monkeypatch.setattr(walking, "MIN_SLICE", min_slice)
     source = opened(tmp_path / "s")
     assert len(source.parts()) == 2 + min(16, max(1, 40 // min_slice))
-    assert listed(source, batch_rows=3)[0] == whole
+    assert listed(source, batch_rows=3).rows == whole
     assert len(whole) == 45
 
 
@@ -313,19 +295,19 @@ def test_boxes_come_back_as_they_were_written(objects, width, height):
             ET.SubElement(bndbox, side).text = repr(value)
     with tempfile.TemporaryDirectory() as folder:
         write_tree(Path(folder), {"Annotations/a.xml": ET.tostring(root), "JPEGImages/a.jpg": b"x"})
-        ((row,), _) = listed(opened(folder))
+        (row,) = read_source(folder).rows
     found = [(one["label_name"], one["bbox"], one["is_truncated"], one["is_difficult"]) for one in row["objects"]]
     assert found == objects
     assert (row["annotated_width"], row["annotated_height"]) == (width, height)
 
 
 def test_the_sample_gives_its_images_and_its_problem():
-    rows, _ = listed(opened(SAMPLES / "voc"))
-    bad = [row for row in short(rows) if row[2]]
+    found = read_source(SAMPLES / "voc")
+    bad = [row for row in short(found.rows) if row[2]]
     assert bad == [("VOCdevkit/VOC2012/Annotations/lost.xml", "train", "missing")]
-    splits = [row["split"] for row in rows if not row["reason"]]
+    splits = [row["split"] for row in found.rows if not row["reason"]]
     assert {split: splits.count(split) for split in set(splits)} == {"train": 16, "validation": 6, "test": 2}
-    for row in rows:
+    for row in found.rows:
         if not row["reason"]:
             stem = Path(row["key"]).stem
             tree = ET.parse(SAMPLES / f"voc/VOCdevkit/VOC2012/Annotations/{stem}.xml")  # noqa: S314 - our own
@@ -343,8 +325,8 @@ def test_a_name_that_is_not_utf_8_is_rejected(tmp_path):
     for path in (b"Annotations/caf\xe9.xml", b"JPEGImages/caf\xe9.jpg", b"Annotations/lone\xe9.xml"):
         with open(os.path.join(os.fsencode(root), path), "wb") as file:
             file.write(xml())
-    rows, _ = listed(opened(root))
-    assert [(row["key"], row["reason"]) for row in rows if row["reason"]] == [
+    found = read_source(root)
+    assert [(row["key"], row["reason"]) for row in found.rows if row["reason"]] == [
         ("Annotations/lone\\xe9.xml", "missing"),
         ("JPEGImages/caf\\xe9.jpg", "bad_name"),
     ]
@@ -366,15 +348,15 @@ def test_annotations_that_lie_in_folders_of_splits_alone_are_recognised(tmp_path
     files = {"annotations/train/1.xml": xml(), "images/train/1.jpg": b"x"}
     root = write_tree(tmp_path / "s", files)
     assert is_voc(open_folder(str(root)))
-    assert short(listed(opened(root))[0]) == [("images/train/1.jpg", "train", None)]
+    assert short(read_source(root).rows) == [("images/train/1.jpg", "train", None)]
 
 
 def test_images_that_no_annotation_leads_to_are_counted_by_folder(tmp_path):
     files = {"Annotations/1.xml": xml(), "JPEGImages/1.jpg": b"x", "JPEGImages/notes.txt": b"x"}
     files |= {"JPEGImages/a/2.jpg": b"x", "JPEGImages/a/b/3.jpg": b"x", "Test/4.jpg": b"x", "5.jpg": b"x"}
-    rows, skipped = listed(opened(write_tree(tmp_path / "s", files)))
-    assert short(rows) == [("JPEGImages/1.jpg", None, None)]
-    assert skipped == {
+    found = read_source(write_tree(tmp_path / "s", files))
+    assert short(found.rows) == [("JPEGImages/1.jpg", None, None)]
+    assert found.skipped == {
         ".txt": 1,
         "images in JPEGImages/a/ that no annotation names": 2,
         "image in Test/ that no annotation names": 1,
@@ -388,7 +370,7 @@ def test_of_many_folders_only_some_are_named(tmp_path):
     }
     source = opened(write_tree(tmp_path / "s", files))
     assert source.describe().endswith("; Annotations/07/*.xml with the images in images/07; 12 folders more")
-    assert len(listed(source)[0]) == 20
+    assert len(listed(source).rows) == 20
 
 
 @pytest.mark.parametrize(

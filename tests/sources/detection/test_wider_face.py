@@ -1,9 +1,7 @@
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.testing import write_tree
-
-from .reading import boxes, listed, opened, problems
+from shardkit.testing import listed, opened, read_source, write_tree
 
 # As TFDS' wider_face and torchvision.datasets.WIDERFace read it; the second image has no face, and a line of zeros.
 TRAIN = """0--Parade/0_Parade_marchingband_1_849.jpg
@@ -35,19 +33,19 @@ def test_faces_are_listed_with_their_attributes(images, tmp_path):
         {**more, "wider_face_split/wider_face_val_bbx_gt.txt": b"2--Demonstration/a.jpg\n1\n1 2 3 4 0 0 0 0 0 0\n"},
     )
     source = opened(root)
-    rows, skipped = listed(source)
-    assert problems(rows) == []
-    assert boxes(rows) == {
+    found = listed(source)
+    assert found.problems == []
+    assert found.boxes == {
         f"{images}/{IMAGES[0]}": [("face", 330, 449, 479, 571)],
         f"{images}/{IMAGES[1]}": [],
         f"{images}/{IMAGES[2]}": [("face", 221, 78, 229, 85), ("face", 238, 78, 255, 92)],
         val: [("face", 2, 1, 6, 4)],
     }
-    assert [row["split"] for row in rows] == ["train"] * 3 + ["validation"]
-    face = rows[2]["objects"][1]
+    assert [row["split"] for row in found.rows] == ["train"] * 3 + ["validation"]
+    face = found.rows[2]["objects"][1]
     wanted = {"blur": 2, "expression": 1, "illumination": 1, "invalid": 1, "occlusion": 2, "pose": 1, "name": "line 10"}
     assert {name: face[name] for name in wanted} == wanted
-    assert skipped == {"image in WIDER_test/ that no list of faces names": 1}
+    assert found.skipped == {"image in WIDER_test/ that no list of faces names": 1}
     assert source.classes == ("face",)
 
 
@@ -63,15 +61,15 @@ BAD_LISTS = {
 
 @pytest.mark.parametrize(("train", "wanted"), BAD_LISTS.values(), ids=BAD_LISTS.keys())
 def test_bad_lines_are_reported_and_the_images_stay(train, wanted, tmp_path):
-    rows, _ = listed(opened(tree(tmp_path / "s", train)))
+    found = read_source(tree(tmp_path / "s", train))
     name = "wider_face_split/wider_face_train_bbx_gt.txt"
-    assert problems(rows) == [(f"{name}, {line}", reason) for line, reason in wanted]
-    assert len(boxes(rows)) == 3
+    assert found.problems == [(f"{name}, {line}", reason) for line, reason in wanted]
+    assert len(found.boxes) == 3
 
 
 def test_an_image_that_the_list_does_not_name_is_counted(tmp_path):
     root = write_tree(tree(tmp_path / "s"), {"WIDER_train/images/0--Parade/more.jpg": b"x"})
-    assert listed(opened(root))[1] == {"image that wider_face_split/wider_face_train_bbx_gt.txt does not name": 1}
+    assert read_source(root).skipped == {"image that wider_face_split/wider_face_train_bbx_gt.txt does not name": 1}
 
 
 def test_the_layout_is_refused_without_its_lists(tmp_path):

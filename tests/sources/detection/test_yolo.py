@@ -10,32 +10,14 @@ from shardkit.errors import CallError, DataError
 from shardkit.sources import walking
 from shardkit.sources.detection.yolo.image_folders import label_folder
 from shardkit.sources.detection.yolo.labels import parse_labels
-from shardkit.sources.detection.yolo.layout import is_yolo, open_yolo
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.detection.yolo.layout import is_yolo
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
+from shardkit.testing import listed, opened, read_source, write_tree
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 NAMES = "names: [cat, dog]\n"
 BOX = b"1 0.5 0.25 0.5 0.125\n"
 BOX_PLACED = [0.1875, 0.25, 0.3125, 0.75]
-
-
-def opened(path, yaml_path=None, **options):
-    return open_yolo(open_folder(str(path)), SourceOptions(**options), yaml_path)
-
-
-def listed(source, batch_rows=1000):
-    rows, skipped = [], {}
-    for part in source.parts():
-        for listing in source.list_part(part, batch_rows):
-            table = listing.table()
-            assert table.schema == source.schema
-            assert len(table) <= batch_rows
-            rows += table.to_pylist()
-            for kind, count in listing.skipped.items():
-                skipped[kind] = skipped.get(kind, 0) + count
-    return sorted(rows, key=lambda row: row["key"]), skipped
 
 
 def tree(tmp_path, files, yaml=None):
@@ -139,13 +121,13 @@ def test_images_and_labels_are_found_where_people_put_them(files, yaml, expected
     root = tree(tmp_path, files, yaml)
     assert is_yolo(open_folder(str(root)))
     source = opened(root)
-    assert short(listed(source)[0]) == expected
+    assert short(listed(source).rows) == expected
     assert source.classes == ("cat", "dog")
 
 
 def test_an_image_is_listed_with_its_boxes_as_shares(tmp_path):
     root = tree(tmp_path, {"images/a.jpg": b"xyz", "labels/a.txt": BOX}, NAMES + "train: images\n")
-    ((row,), _) = listed(opened(root))
+    (row,) = read_source(root).rows
     assert row["objects"] == [{"bbox": BOX_PLACED, "label_name": "dog", "name": "line 1", "segmentation": ""}]
     assert (row["annotated_width"], row["annotated_height"], row["source_bytes"]) == (0, 0, 3)
 
@@ -185,14 +167,14 @@ LINES = [
 def test_a_bad_line_is_reported_and_the_image_stays_with_the_others(line, message, tmp_path):
     data = BOX + line + b"\n" + BOX
     root = tree(tmp_path, {"images/a.jpg": b"x", "labels/a.txt": data}, NAMES + "train: images\n")
-    rows, _ = listed(opened(root))
+    found = read_source(root)
     good = ["line 1", "line 2", "line 3"] if message is None and line.strip() else ["line 1", "line 3"]
-    assert [one["name"] for one in rows[0]["objects"]] == good
-    problems = [(row["key"], row["split"], row["reason"]) for row in rows[1:]]
+    assert [one["name"] for one in found.rows[0]["objects"]] == good
+    problems = [(row["key"], row["split"], row["reason"]) for row in found.rows[1:]]
     assert problems == ([("labels/a.txt, line 2", "train", "bad_annotation")] if message else [])
     if message:
-        assert message in rows[1]["message"]
-        assert "the image is kept" in rows[1]["message"]
+        assert message in found.rows[1]["message"]
+        assert "the image is kept" in found.rows[1]["message"]
 
 
 def test_a_polygons_box_is_its_hull_and_its_numbers_are_kept():
@@ -206,9 +188,9 @@ def test_keypoints_behind_the_box_are_no_polygon(tmp_path):
     files = {"images/a.jpg": b"x", "labels/a.txt": b"0 0.5 0.25 0.5 0.125 0.1 0.1\n" + BOX}
     root = tree(tmp_path, files, NAMES + "train: images\nkpt_shape: [1, 2]\n")
     source = opened(root)
-    rows, _ = listed(source)
-    assert rows[0]["objects"][0]["bbox"] == BOX_PLACED
-    assert rows[1]["key"] == "labels/a.txt, line 2"
+    found = listed(source)
+    assert found.rows[0]["objects"][0]["bbox"] == BOX_PLACED
+    assert found.rows[1]["key"] == "labels/a.txt, line 2"
     assert "keypoints are left out" in source.describe()
 
 
@@ -226,7 +208,7 @@ def test_objects_come_back_as_they_were_written(objects):
     text = "".join(f"{index} {' '.join(map(repr, flat(values)))}\n" for index, values in objects)
     with tempfile.TemporaryDirectory() as folder:
         files = {"images/a.jpg": b"x", "labels/a.txt": text.encode(), "classes.txt": b"a\nb\nc\nd"}
-        ((row,), _) = listed(opened(write_tree(Path(folder), files)))
+        (row,) = read_source(write_tree(Path(folder), files)).rows
     assert len(row["objects"]) == len(objects)
     for one, (index, values) in zip(row["objects"], objects, strict=True):
         assert one["label_name"] == "abcd"[index]
@@ -247,9 +229,9 @@ def test_labels_without_an_image_are_reported_and_class_files_are_not(tmp_path):
         "labels/classes.txt": "cat\ndog",
         "labels/README.txt": "x",
     }
-    rows, skipped = listed(opened(tree(tmp_path, files | {"images/x/notes.md": b"x"})))
-    assert short(rows) == [("images/x/a.jpg", None, 0), ("labels/x/lost.txt", None, "missing")]
-    assert skipped == {".md": 1}
+    found = read_source(tree(tmp_path, files | {"images/x/notes.md": b"x"}))
+    assert short(found.rows) == [("images/x/a.jpg", None, 0), ("labels/x/lost.txt", None, "missing")]
+    assert found.skipped == {".md": 1}
 
 
 @pytest.mark.parametrize(
@@ -265,8 +247,8 @@ def test_labels_without_an_image_are_reported_and_class_files_are_not(tmp_path):
 )
 def test_a_line_of_a_list_that_leads_to_no_image_is_reported(line, reason, tmp_path):
     files = {"images/a.jpg": b"x", "labels/a.txt": BOX, "list.txt": f"images/a.jpg\n{line}\n"}
-    rows, _ = listed(opened(tree(tmp_path, files, NAMES + "train: list.txt\n")))
-    assert short(rows) == [("images/a.jpg", "train", 1), ("list.txt, line 2", "train", reason)]
+    found = read_source(tree(tmp_path, files, NAMES + "train: list.txt\n"))
+    assert short(found.rows) == [("images/a.jpg", "train", 1), ("list.txt, line 2", "train", reason)]
 
 
 @pytest.mark.parametrize(
@@ -301,14 +283,14 @@ BAD_YAMLS = {
 def test_a_bad_yaml_is_refused_with_what_is_expected(yaml, message, tmp_path):
     root = tree(tmp_path, {"images/a.jpg": b"x"}, yaml)
     with pytest.raises(DataError, match=message):
-        opened(root, "data.yaml")
+        opened(root / "data.yaml")
 
 
 def test_entries_that_are_not_there_and_folders_named_twice_are_told(tmp_path):
     files = {"images/a.jpg": b"x", "labels/a.txt": BOX}
     root = tree(tmp_path, files, NAMES + "train: images\nval: images\ntest: test/images\n")
     source = opened(root)
-    assert short(listed(source)[0]) == [("images/a.jpg", "train", 1)]  # not in two splits
+    assert short(listed(source).rows) == [("images/a.jpg", "train", 1)]  # not in two splits
     assert source.describe() == (
         f"{root}: read images as train, classes of data.yaml"
         "; note: validation is the same images as train, and left out; note: test/images of test is not there"
@@ -320,12 +302,12 @@ def test_root_tells_where_entries_start(tmp_path):
     elsewhere = write_tree(tmp_path / "elsewhere", {"images/a.jpg": b"x", "labels/a.txt": BOX})
     source = opened(root, root=str(elsewhere))
     assert source.folder.url == str(elsewhere)
-    assert short(listed(source)[0]) == [("images/a.jpg", "train", 1)]
+    assert short(listed(source).rows) == [("images/a.jpg", "train", 1)]
 
 
 def test_without_names_the_remedy_is_told(tmp_path):
     with pytest.raises(DataError, match=r"add classes.txt with one name a line, or a data.yaml"):
-        opened(tree(tmp_path, {"images/a.jpg": b"x", "labels/a.txt": BOX}))
+        opened(tree(tmp_path, {"images/a.jpg": b"x", "labels/a.txt": BOX}), layout="yolo")
 
 
 @pytest.mark.parametrize(
@@ -346,9 +328,9 @@ def test_what_is_not_yolo_is_not_taken_for_it(files, tmp_path):
 def test_slices_list_every_image_once(min_slice, tmp_path, monkeypatch):
     files = {f"images/{i % 3}/{i}.jpg": b"x" for i in range(40)} | {f"labels/{i % 3}/{i}.txt": BOX for i in range(50)}
     root = tree(tmp_path, files, NAMES + "train: images\n")
-    whole = listed(opened(root))[0]
+    whole = read_source(root).rows
     monkeypatch.setattr(walking, "MIN_SLICE", min_slice)
-    assert listed(opened(root), batch_rows=3)[0] == whole
+    assert listed(opened(root), batch_rows=3).rows == whole
     assert [row["reason"] for row in whole].count("missing") == 10
     assert sum(len(row["objects"] or ()) for row in whole) == 40
 
@@ -369,15 +351,15 @@ def test_the_last_folder_called_images_becomes_labels(images, labels):
 def test_a_link_that_leads_back_up_adds_nothing(tmp_path):
     root = tree(tmp_path, {"images/a.jpg": b"x", "labels/a.txt": BOX}, NAMES + "train: images\n")
     (root / "images/loop").symlink_to("..")
-    assert short(listed(opened(root))[0]) == [("images/a.jpg", "train", 1)]
+    assert short(read_source(root).rows) == [("images/a.jpg", "train", 1)]
 
 
 def test_the_sample_gives_its_images_and_its_problem():
-    rows, _ = listed(opened(SAMPLES / "yolo"))
-    assert [row for row in short(rows) if row[2] == "bad_annotation"] == [
+    found = read_source(SAMPLES / "yolo")
+    assert [row for row in short(found.rows) if row[2] == "bad_annotation"] == [
         ("train/labels/train_00.txt, line 3", "train", "bad_annotation")
     ]
-    good = [row for row in rows if not row["reason"]]
+    good = [row for row in found.rows if not row["reason"]]
     assert len(good) == 24
     assert any(not row["objects"] for row in good)
     assert all(0 <= side <= 1 for row in good for one in row["objects"] for side in one["bbox"])
@@ -396,30 +378,30 @@ def test_the_sample_gives_its_images_and_its_problem():
 def test_images_that_nothing_names_are_counted_by_folder(yaml, why, tmp_path):
     more = {"images/test/c.jpg": b"x", "images/test/d.jpg": b"x", "labels/test/c.txt": BOX, "classes.txt": "cat\ndog\n"}
     root = tree(tmp_path, ULTRALYTICS | more | {"train.txt": "images/train/a.jpg\n"}, yaml)
-    rows, skipped = listed(opened(root))
-    assert len(rows) == (2 if why else 4)
-    assert skipped == ({f"images in images/test/ {why}": 2} if why else {})
+    found = read_source(root)
+    assert len(found.rows) == (2 if why else 4)
+    assert found.skipped == ({f"images in images/test/ {why}": 2} if why else {})
 
 
 def test_images_beside_those_of_a_list_are_counted_unless_another_list_names_them(tmp_path):
     files = {f"images/{name}.jpg": b"x" for name in "abc"} | {"labels/a.txt": BOX}
     files |= {"train.txt": "images/a.jpg\n", "val.txt": "images/b.jpg\n"}
-    _, skipped = listed(opened(tree(tmp_path, files, NAMES + "train: train.txt\nval: val.txt\n")))
-    assert skipped == {"image in images/ that data.yaml does not name": 1}
+    found = read_source(tree(tmp_path, files, NAMES + "train: train.txt\nval: val.txt\n"))
+    assert found.skipped == {"image in images/ that data.yaml does not name": 1}
 
 
 @pytest.mark.parametrize("yaml", [NAMES + "train: images\n", NAMES + "train: list.txt\n", None])
 def test_images_without_any_label_file_are_refused_with_the_places_looked_at(yaml, tmp_path):
     files = {"images/a.jpg": b"x", "labels/classes.txt": "cat\n", "list.txt": "images/a.jpg"}
     with pytest.raises(DataError, match=r"no label file of YOLO; .*\*\.txt in /.*/s/labels"):
-        opened(tree(tmp_path, files, yaml))
+        opened(tree(tmp_path, files, yaml), layout="yolo")
 
 
 def test_label_files_may_end_in_upper_case(tmp_path):
     files = {"images/a.JPG": b"x", "labels/a.TXT": BOX, "labels/b.TXT": BOX}
     root = tree(tmp_path, files | {"classes.txt": "cat\ndog\n"})
     assert is_yolo(open_folder(str(root)))
-    assert short(listed(opened(root))[0]) == [("images/a.JPG", None, 1), ("labels/b.TXT", None, "missing")]
+    assert short(read_source(root).rows) == [("images/a.JPG", None, 1), ("labels/b.TXT", None, "missing")]
 
 
 def test_aliases_do_not_write_out_what_they_stand_for(tmp_path):
@@ -436,8 +418,8 @@ def test_a_path_out_of_the_folder_of_the_yaml_is_followed_by_root_alone(is_absol
     yaml = f"{NAMES}path: {base}\ntrain: images/train\nval: images/val\n"
     root = write_tree(tmp_path / "s", {"pets.yaml": yaml.encode()})
     with pytest.raises(DataError, match=f"add --root '{elsewhere}'"):
-        opened(root, "pets.yaml")
-    assert short(listed(opened(root, "pets.yaml", root=str(elsewhere)))[0]) == ULTRALYTICS_ROWS
+        opened(root / "pets.yaml")
+    assert short(read_source(root / "pets.yaml", root=str(elsewhere)).rows) == ULTRALYTICS_ROWS
 
 
 DARKNET = {
@@ -457,11 +439,11 @@ def test_lists_and_names_of_darknet_are_read(tmp_path):
     root = tree(tmp_path, DARKNET)
     assert is_yolo(open_folder(str(root)))
     source = opened(root)
-    rows, skipped = listed(source)
-    assert short(rows) == [("obj_train_data/a.jpg", "train", 1), ("obj_valid_data/b.jpg", "validation", 1)]
-    assert [row["objects"][0]["label_name"] for row in rows] == ["dog", "dog"]
+    found = listed(source)
+    assert short(found.rows) == [("obj_train_data/a.jpg", "train", 1), ("obj_valid_data/b.jpg", "validation", 1)]
+    assert [row["objects"][0]["label_name"] for row in found.rows] == ["dog", "dog"]
     assert source.classes == ("cat", "dog")
-    assert skipped == {"image in obj_valid_data/ that the lists of obj.data do not name": 1}
+    assert found.skipped == {"image in obj_valid_data/ that the lists of obj.data do not name": 1}
 
 
 @pytest.mark.parametrize(("lost", "what"), [("obj.names", "file of `names`"), ("train.txt", "list of images")])
@@ -496,7 +478,7 @@ def test_a_label_file_that_is_too_large_rejects_its_image_by_name(data, found, t
         "labels/2.txt": LINE,
         "classes.txt": b"cat",
     }
-    listed_rows, _ = listed(opened(write_tree(tmp_path, files)))
+    listed_rows = read_source(write_tree(tmp_path, files)).rows
     rows = {row["key"]: row for row in listed_rows}
     assert list(rows) == ["images/1.png", "images/2.png"]
     assert rows["images/1.png"]["reason"] == "bad_annotation"

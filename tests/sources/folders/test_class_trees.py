@@ -11,6 +11,7 @@ from shardkit.sources.folders.split_folders import splits_of
 from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import Entry, WrappedFolder, open_folder
+from shardkit.testing import upload
 
 from .tree_sources import KINDS, commands_in, made, read
 
@@ -352,11 +353,8 @@ def test_folders_in_classes_are_pointed_out(tmp_path):
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):
-    folder = open_folder(f"{s3_bucket}/source")
     paths = ["data/Train_set/cat/1.jpg", "data/Train_set/dog/2.jpg", "data/Test_set/cat/3.jpg", "data/predict/4.jpg"]
-    for path in [*paths, "data/extra/5.jpg", "data/Train_set/cat/6.webp"]:
-        with folder.atomic_write(path) as file:
-            file.write(b"x")
+    upload(f"{s3_bucket}/source", [*paths, "data/extra/5.jpg", "data/Train_set/cat/6.webp"])
     layout, good, bad, skipped = read(f"{s3_bucket}/source", ignore=("/data/extra", "*.webp"))
     assert (layout, bad) == (SPLITS, {})
     assert good == {

@@ -6,29 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from shardkit.errors import CallError
-from shardkit.sources.folders.file_names import open_file_names
-from shardkit.sources.options import SourceOptions
-from shardkit.storage import open_folder
-from shardkit.testing import write_tree
-
-from ..table_reading import listed
+from shardkit.testing import listed, opened, write_tree
 
 NAME = r"^([a-z]+)_\d+"
 
 
-def opened(root, pattern=NAME, excluded=None):
-    return open_file_names(open_folder(str(root)), excluded, SourceOptions(label_pattern=pattern))
-
-
-def tree(tmp_path, *paths):
-    return write_tree(tmp_path / "source", dict.fromkeys(paths, b"12345"))
-
-
-def rows(source, batch_rows=1000):
-    """(key, split, label or reason) of all rows, sorted."""
-    found = listed(source, batch_rows).to_pylist()
-    assert all((row["label_name"] is None) == (row["reason"] is not None) for row in found)
-    return sorted((row["key"], row["split"], row["reason"] or row["label_name"]) for row in found)
+def read(root, pattern=NAME, batch_rows=1000, **options):
+    return listed(opened(root, layout="file-names", label_pattern=pattern, **options), batch_rows)
 
 
 # name: the pattern, the paths of a source, and (key, split, label or reason) of what is listed
@@ -113,29 +97,28 @@ TREES = {
 @pytest.mark.parametrize("name", TREES)
 def test_labels_in_the_names_of_a_tree(tmp_path, name):
     pattern, paths, expected = TREES[name]
-    root = tree(tmp_path, *paths)
-    assert rows(opened(root, pattern)) == expected
-    assert rows(opened(root, pattern), batch_rows=1) == expected
+    root = write_tree(tmp_path / "source", paths)
+    assert read(root, pattern).labels == expected
+    assert read(root, pattern, batch_rows=1).labels == expected
 
 
 def test_groups_in_names_are_listed(tmp_path):
-    root = tree(tmp_path, "cat_p7_1.jpg", "cat_1.jpg", "x.jpg")
-    found = listed(opened(root, r"^([a-z]+)_(?:p(?P<group>\d+)_)?\d")).to_pylist()
+    root = write_tree(tmp_path / "source", ["cat_p7_1.jpg", "cat_1.jpg", "x.jpg"])
+    found = read(root, r"^([a-z]+)_(?:p(?P<group>\d+)_)?\d").rows
     assert [(row["key"], row["label_name"], row["group"]) for row in found] == [
         ("cat_1.jpg", "cat", None),
         ("cat_p7_1.jpg", "cat", "7"),
         ("x.jpg", None, None),
     ]
-    assert "group" not in opened(root).schema.names
+    assert "group" not in read(root).table.column_names
 
 
 def test_what_is_listed_of_a_file(tmp_path):
-    root = tree(tmp_path, "cat_1.jpg", "notes.txt", "a/x.TXT", "a/cat.jpg")
-    source = opened(root)
-    batches = [listing for part in source.parts() for listing in source.list_part(part, 1000)]
-    assert [batch.skipped for batch in batches] == [{".txt": 1}, {".txt": 1}]
-    bad, good = (row for batch in batches for row in batch.table().to_pylist())
-    assert (good["source_bytes"], good["mtime_ns"]) == (5, (root / "cat_1.jpg").stat().st_mtime_ns)
+    root = write_tree(tmp_path / "source", ["cat_1.jpg", "notes.txt", "a/x.TXT", "a/cat.jpg"])
+    found = read(root)
+    assert found.skipped == {".txt": 2}
+    bad, good = found.rows
+    assert (good["source_bytes"], good["mtime_ns"]) == (7, (root / "cat_1.jpg").stat().st_mtime_ns)
     assert bad["message"].startswith("the file's name has no label: '^([a-z]+)_\\\\d+' is not found in it; ")
 
 
@@ -154,40 +137,40 @@ def test_what_is_listed_of_a_file(tmp_path):
 )
 def test_a_pattern_that_cannot_be_used_is_refused_with_its_place(tmp_path, pattern, found):
     with pytest.raises(CallError, match=found):
-        opened(tmp_path, pattern)
+        read(tmp_path, pattern)
 
 
 def test_names_that_are_not_utf_8_are_reported(tmp_path):
-    root = tree(tmp_path, "cat_1\udcff.jpg")
-    assert rows(opened(root)) == [("cat_1\\xff.jpg", None, "bad_name")]
+    root = write_tree(tmp_path / "source", ["cat_1\udcff.jpg"])
+    assert read(root).labels == [("cat_1\\xff.jpg", None, "bad_name")]
 
 
 def test_the_output_folder_is_left_out_and_does_not_hide_split_folders(tmp_path):
-    root = tree(tmp_path, "OUT/cat_1.jpg", "train/cat_2.jpg", "train/deep/cat_3.jpg")
-    assert rows(opened(root, excluded="OUT")) == [
+    root = write_tree(tmp_path / "source", ["OUT/cat_1.jpg", "train/cat_2.jpg", "train/deep/cat_3.jpg"])
+    assert read(root, output=root / "OUT").labels == [
         ("train/cat_2.jpg", "train", "cat"),
         ("train/deep/cat_3.jpg", "train", "cat"),
     ]
-    assert [row[0] for row in rows(opened(root, excluded="train/deep"))] == ["OUT/cat_1.jpg", "train/cat_2.jpg"]
+    assert [row["key"] for row in read(root, output=root / "train/deep").rows] == ["OUT/cat_1.jpg", "train/cat_2.jpg"]
 
 
 def test_links_that_lead_back_up_are_not_followed(tmp_path):
-    root = tree(tmp_path, "a/cat_1.jpg")
+    root = write_tree(tmp_path / "source", ["a/cat_1.jpg"])
     (root / "a/loop").symlink_to(root)
     (root / "b").symlink_to("a")
-    assert [row[0] for row in rows(opened(root))] == ["a/cat_1.jpg", "b/cat_1.jpg"]
+    assert [row["key"] for row in read(root).rows] == ["a/cat_1.jpg", "b/cat_1.jpg"]
 
 
 def test_a_source_survives_the_trip_to_a_worker_and_says_how_it_was_read(tmp_path):
-    root = tree(tmp_path, "train/cat_1.jpg")
-    source = pickle.loads(pickle.dumps(opened(root)))  # noqa: S301 - our own
-    assert rows(source) == [("train/cat_1.jpg", "train", "cat")]
+    root = write_tree(tmp_path / "source", ["train/cat_1.jpg"])
+    source = pickle.loads(pickle.dumps(read(root).source))  # noqa: S301 - our own
+    assert listed(source).labels == [("train/cat_1.jpg", "train", "cat")]
     assert source.describe() == (
         f"{root}: read as file names, the label by {NAME!r} in the name, the split from the first folder"
     )
     assert (
-        opened(root, "(?P<split>a)(b)(?P<group>c)")
-        .describe()
+        read(root, "(?P<split>a)(b)(?P<group>c)")
+        .source.describe()
         .endswith("the split by its group of that name, the group by its group of that name")
     )
 
@@ -202,4 +185,4 @@ def test_every_image_is_listed_once_with_what_the_pattern_finds(tmp_path_factory
     paths = [f"{name}.jpg" for name in found]
     root = write_tree(tmp_path_factory.mktemp("names"), dict.fromkeys(paths, b""))
     expected = [(path, match[1] if (match := re.search("([a-z]+)[0-9]", path)) else "no_label") for path in paths]
-    assert [(key, label) for key, _, label in rows(opened(root, "([a-z]+)[0-9]"))] == sorted(expected)
+    assert [(key, label) for key, _, label in read(root, "([a-z]+)[0-9]").labels] == sorted(expected)

@@ -1,29 +1,9 @@
 import pytest
 
 from shardkit.errors import DataError
-from shardkit.sources.folders.masks import is_masks, open_masks
-from shardkit.sources.options import SourceOptions
+from shardkit.sources.folders.masks import is_masks
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
-
-from ..table_reading import listed
-
-
-def opened(root, excluded=None):
-    return open_masks(open_folder(str(root)), excluded, SourceOptions())
-
-
-def tree(tmp_path, *paths):
-    return write_tree(tmp_path / "source", dict.fromkeys(paths, b"12345"))
-
-
-def rows(source, batch_rows=1000):
-    """(key, split, mask or reason) of all rows, sorted."""
-    found = listed(source, batch_rows).to_pylist()
-    assert all(row["label_name"] is None for row in found)
-    assert all((row["mask_path"] is None) == (row["reason"] is not None) for row in found)
-    return sorted((row["key"], row["split"], row["reason"] or row["mask_path"]) for row in found)
-
+from shardkit.testing import listed, opened, read_source, write_tree
 
 # name: the paths of a source, and (key, split, mask or reason) of what is listed
 TREES = {
@@ -148,10 +128,10 @@ TREES = {
 @pytest.mark.parametrize("name", TREES)
 def test_pairs_of_a_tree(tmp_path, name):
     paths, expected = TREES[name]
-    root = tree(tmp_path, *paths)
+    root = write_tree(tmp_path / "source", paths)
     assert is_masks(open_folder(str(root)))
-    assert rows(opened(root)) == expected
-    assert rows(opened(root), batch_rows=1) == expected
+    assert read_source(root, layout="masks").labels == expected
+    assert listed(opened(root, layout="masks"), batch_rows=1).labels == expected
 
 
 @pytest.mark.parametrize(
@@ -169,26 +149,27 @@ def test_pairs_of_a_tree(tmp_path, name):
     ],
 )
 def test_other_layouts_are_not_taken_for_masks(tmp_path, paths):
-    root = tree(tmp_path, *paths)
+    root = write_tree(tmp_path / "source", paths)
     root.mkdir(exist_ok=True)
     assert not is_masks(open_folder(str(root)))
     with pytest.raises(DataError, match="no folder of masks"):
-        opened(root)
+        opened(root, layout="masks")
 
 
 def test_what_is_listed_of_a_file(tmp_path):
-    root = tree(tmp_path, "images/1.jpg", "images/notes.txt", "masks/1.png", "masks/2.png", "masks/x.TXT")
-    source = opened(root)
-    [listing] = source.list_part(source.parts()[0], 1000)
-    assert listing.skipped == {".txt": 2}
-    image, mask = listing.table().to_pylist()
-    assert (image["source_bytes"], image["mtime_ns"]) == (5, (root / "images/1.jpg").stat().st_mtime_ns)
+    root = write_tree(
+        tmp_path / "source", ["images/1.jpg", "images/notes.txt", "masks/1.png", "masks/2.png", "masks/x.TXT"]
+    )
+    found = read_source(root)
+    assert found.skipped == {".txt": 2}
+    image, mask = found.rows
+    assert (image["source_bytes"], image["mtime_ns"]) == (7, (root / "images/1.jpg").stat().st_mtime_ns)
     assert mask["message"] == "there is no image for this mask; restore the image, or remove the mask"
 
 
 def test_names_that_are_not_utf_8_are_reported(tmp_path):
-    root = tree(tmp_path, "images/1.jpg", "masks/1.png", "images/\udcff.jpg", "masks/\udcff.png")
-    assert rows(opened(root)) == [
+    root = write_tree(tmp_path / "source", ["images/1.jpg", "masks/1.png", "images/\udcff.jpg", "masks/\udcff.png"])
+    assert read_source(root).labels == [
         ("images/1.jpg", None, "masks/1.png"),
         ("images/\\xff.jpg", None, "bad_name"),
         ("masks/\\xff.png", None, "bad_name"),
@@ -196,42 +177,40 @@ def test_names_that_are_not_utf_8_are_reported(tmp_path):
 
 
 def test_the_output_folder_is_left_out(tmp_path):
-    root = tree(tmp_path, "images/1.jpg", "masks/1.png", "images/OUT/2.jpg", "images/OUT2/3.jpg", "masks/OUT2/3.png")
-    assert rows(opened(root, "images/OUT")) == [
+    root = write_tree(
+        tmp_path / "source",
+        ["images/1.jpg", "masks/1.png", "images/OUT/2.jpg", "images/OUT2/3.jpg", "masks/OUT2/3.png"],
+    )
+    assert read_source(root, output=root / "images/OUT").labels == [
         ("images/1.jpg", None, "masks/1.png"),
         ("images/OUT2/3.jpg", None, "masks/OUT2/3.png"),
     ]
 
 
 def test_links_that_lead_back_up_are_not_followed(tmp_path):
-    root = tree(tmp_path, "images/1.jpg", "masks/1.png")
+    root = write_tree(tmp_path / "source", ["images/1.jpg", "masks/1.png"])
     (root / "images/loop").symlink_to(root)
-    assert rows(opened(root)) == [("images/1.jpg", None, "masks/1.png")]
+    assert read_source(root).labels == [("images/1.jpg", None, "masks/1.png")]
 
 
 def test_the_user_is_told_how_it_was_read(tmp_path):
-    root = tree(tmp_path, "train/images/1.jpg", "train/masks/1.png", "test/images/1.jpg")
+    root = write_tree(tmp_path / "source", ["train/images/1.jpg", "train/masks/1.png", "test/images/1.jpg"])
     source = opened(root)
     assert source.layout == "images and masks"
     assert source.describe() == (
         f"{root}: read as images and masks, paired by stem: test/images/ with no masks as test; "
         "train/images/ with train/masks/ as train"
     )
-    below = tree(tmp_path / "below", "images/val/1.jpg", "masks/val/1.png")
+    below = write_tree(tmp_path / "below", ["images/val/1.jpg", "masks/val/1.png"])
     assert opened(below).describe().endswith("images/ with masks/, the split from the folders in them")
-
-
-def skipped(source):
-    return {
-        kind: n for part in source.parts() for one in source.list_part(part, 1000) for kind, n in one.skipped.items()
-    }
 
 
 def test_images_outside_the_pairs_of_folders_are_counted(tmp_path):
     paths = ["train/images/1.jpg", "train/masks/1.png", "test/2.jpg", "test/3.jpg", "extra/a/4.jpg", "out/5.jpg"]
-    source = opened(tree(tmp_path, *paths, "readme.txt"), excluded="out")
-    assert rows(source) == [("train/images/1.jpg", "train", "train/masks/1.png")]
-    assert skipped(source) == {
+    root = write_tree(tmp_path / "source", [*paths, "readme.txt"])
+    found = read_source(root, output=root / "out")
+    assert found.labels == [("train/images/1.jpg", "train", "train/masks/1.png")]
+    assert found.skipped == {
         "images in test/ outside the folders of images and masks": 2,
         "image in extra/ outside the folders of images and masks": 1,
     }
@@ -241,16 +220,16 @@ def test_lists_of_voc_tell_the_splits_of_images_and_masks(tmp_path):
     files = {f"JPEGImages/{i}.jpg": b"x" for i in "12345"} | {f"SegmentationClass/{i}.png": b"x" for i in "125"}
     lists = {"train.txt": b"1\n3\n5\n", "val.txt": b"2\n5\n6\n"}
     files |= {f"ImageSets/Segmentation/{name}": text for name, text in lists.items()}
-    source = opened(write_tree(tmp_path / "source", files))
-    assert rows(source) == [
+    found = read_source(write_tree(tmp_path / "source", files))
+    assert found.labels == [
         ("ImageSets/Segmentation/val.txt, line 3", "validation", "missing"),
         ("JPEGImages/1.jpg", "train", "SegmentationClass/1.png"),
         ("JPEGImages/2.jpg", "validation", "SegmentationClass/2.png"),
         ("JPEGImages/3.jpg", "train", "no_label"),
         ("JPEGImages/5.jpg", None, "no_split"),
     ]
-    assert skipped(source) == {"(in no list of a split)": 1}
-    assert source.describe().endswith("JPEGImages/ with SegmentationClass/, splits by ImageSets/Segmentation")
+    assert found.skipped == {"(in no list of a split)": 1}
+    assert found.source.describe().endswith("JPEGImages/ with SegmentationClass/, splits by ImageSets/Segmentation")
 
 
 @pytest.mark.parametrize("line", ["{}", "{}.jpg", "images/{}.jpg", "./images/{}.jpg"])
@@ -258,17 +237,17 @@ def test_lists_next_to_the_images_tell_the_splits(line, tmp_path):
     files = {f"images/{i}.jpg": b"x" for i in "1234"} | {f"masks/{i}.png": b"x" for i in "1234"}
     files |= {"train.txt": f"{line}\n{line}\n".format(1, 2).encode(), "test.txt": f"{line}\n".format(3).encode()}
     files |= {"val.txt": f"{line}\n".format(9).encode()}
-    source = opened(write_tree(tmp_path / "source", files))
-    assert rows(source) == [
+    found = read_source(write_tree(tmp_path / "source", files))
+    assert found.labels == [
         ("images/1.jpg", "train", "masks/1.png"),
         ("images/2.jpg", "train", "masks/2.png"),
         ("images/3.jpg", "test", "masks/3.png"),
         ("val.txt, line 1", "validation", "missing"),
     ]
-    assert skipped(source) == {"(in no list of a split)": 1}
-    assert source.describe().endswith("images/ with masks/, splits by train.txt and the lists next to it")
+    assert found.skipped == {"(in no list of a split)": 1}
+    assert found.source.describe().endswith("images/ with masks/, splits by train.txt and the lists next to it")
 
 
 def test_lists_of_other_files_next_to_the_images_are_not_read(tmp_path):
     files = {"images/1.jpg": b"x", "masks/1.png": b"x", "train.txt": b"loss 0.5\n"}
-    assert rows(opened(write_tree(tmp_path / "source", files))) == [("images/1.jpg", None, "masks/1.png")]
+    assert read_source(write_tree(tmp_path / "source", files)).labels == [("images/1.jpg", None, "masks/1.png")]

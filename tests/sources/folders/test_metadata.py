@@ -5,34 +5,23 @@ import pyarrow as pa
 import pytest
 
 from shardkit.errors import CallError, DataError, UnknownNameError
-from shardkit.sources.folders.metadata import has_metadata, open_metadata
+from shardkit.sources.folders.metadata import has_metadata
 from shardkit.sources.listing import UNMEASURED
-from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
+from shardkit.testing import listed, opened, read_source, upload, write_tree
 
-from ..table_reading import listed, write_parquet
+from ..table_reading import write_parquet
 
 
 def tree(root, files):
-    """Of JSON Lines the objects, of other tables the text; images from their sizes."""
-    contents = {}
-    for path, content in files.items():
-        if isinstance(content, int):
-            contents[path] = b"x" * content
-        elif isinstance(content, list):
-            contents[path] = "".join(json.dumps(one) + "\n" for one in content).encode()
-        else:
-            contents[path] = content.encode()
-    return write_tree(root / "source", contents)
+    """Images by their sizes, tables by their contents."""
+    return write_tree(
+        root / "source", {path: b"x" * one if isinstance(one, int) else one for path, one in files.items()}
+    )
 
 
-def metadata(root, excluded=None, **options):
-    return open_metadata(open_folder(str(root)), SourceOptions(**options), excluded)
-
-
-def skipped(source):
-    return [one.skipped for part in source.parts() for one in source.list_part(part, 100) if one.skipped]
+def read(root, **options):
+    return read_source(root, layout="metadata", **options)
 
 
 A, B, C = ({"file_name": f"{name}.png", "label": label} for name, label in [("a", "x"), ("b", "y"), ("c", "x")])
@@ -137,32 +126,36 @@ TREES = {
 }
 
 
-def summary(source):
-    return [
-        (row["key"], row["split"], row["reason"] or row["label_name"], row["source_bytes"])
-        for row in listed(source).to_pylist()
-    ]
+def summary(found):
+    rows = found.table.to_pylist()
+    return [(row["key"], row["split"], row["reason"] or row["label_name"], row["source_bytes"]) for row in rows]
 
 
 @pytest.mark.parametrize(("files", "expected"), TREES.values(), ids=TREES.keys())
 def test_images_and_records_are_brought_together(files, expected, tmp_path):
-    assert summary(metadata(tree(tmp_path, files))) == expected
+    assert summary(read(tree(tmp_path, files))) == expected
 
 
 def test_other_files_are_skipped_and_counted_but_not_the_metadata(tmp_path):
     files = {"train/metadata.csv": CSV, "train/a.png": 1, "train/b.png": 2, "train/x.csv": "", "y.txt": ""}
-    assert skipped(metadata(tree(tmp_path, files))) == [{".csv": 1}, {".txt": 1}]
+    assert read(tree(tmp_path, files)).skipped == {".csv": 1, ".txt": 1}
 
 
 def test_the_output_inside_the_source_is_left_out(tmp_path):
     root = tree(tmp_path, {"metadata.jsonl": [A], "a.png": 1, "out/b.png": 1, "deep/out/c.png": 1})
-    assert summary(metadata(root, "out")) == [("a.png", None, "x", 1), ("deep/out/c.png", None, "no_label", 1)]
-    assert summary(metadata(root, "deep/out")) == [("a.png", None, "x", 1), ("out/b.png", None, "no_label", 1)]
+    assert summary(read(root, output=root / "out")) == [
+        ("a.png", None, "x", 1),
+        ("deep/out/c.png", None, "no_label", 1),
+    ]
+    assert summary(read(root, output=root / "deep/out")) == [
+        ("a.png", None, "x", 1),
+        ("out/b.png", None, "no_label", 1),
+    ]
 
 
 def test_messages_name_the_table_and_the_line(tmp_path):
-    source = metadata(tree(tmp_path, {"train/metadata.jsonl": [A, B], "train/b.png": 1, "train/c.png": 1, "d.png": 1}))
-    assert [row["message"] for row in listed(source).to_pylist()] == [
+    found = read(tree(tmp_path, {"train/metadata.jsonl": [A, B], "train/b.png": 1, "train/c.png": 1, "d.png": 1}))
+    assert [row["message"] for row in found.table.to_pylist()] == [
         "train/metadata.jsonl, line 1: the image that it names is not there; correct the name or add the image",
         None,
         "train/metadata.jsonl does not name it; add a record for it, or move it away",
@@ -177,9 +170,9 @@ def test_parquet_metadata_have_their_classes(tmp_path):
         table = pa.table({"file_name": ["a.png"], "label": [label]})
         table = table.replace_schema_metadata({b"huggingface": json.dumps(names).encode()})
         write_parquet(root / split, table, "metadata.parquet")
-    source = metadata(root)
+    source = opened(root)
     assert source.classes == ("cat", "dog")
-    assert summary(source) == [("test/a.png", "test", "cat", 2), ("train/a.png", "train", "dog", 1)]
+    assert summary(listed(source)) == [("test/a.png", "test", "cat", 2), ("train/a.png", "train", "dog", 1)]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +188,7 @@ def test_parquet_metadata_have_their_classes(tmp_path):
 )
 def test_metadata_that_do_not_go_together_are_refused(files, message, tmp_path):
     with pytest.raises((CallError, DataError), match=message):
-        metadata(tree(tmp_path, files))
+        opened(tree(tmp_path, files), layout="metadata")
 
 
 def test_metadata_that_may_not_describe_the_images_are_refused_with_class_folders_too(tmp_path):
@@ -203,7 +196,7 @@ def test_metadata_that_may_not_describe_the_images_are_refused_with_class_folder
         tmp_path, {"metadata.csv": "file_name,width\ncat/a.png,8\ndog/b.png,8\n", "cat/a.png": 1, "dog/b.png": 2}
     )
     with pytest.raises(CallError) as error:
-        metadata(root)
+        opened(root)
     *_, column, folders = str(error.value).splitlines()
     assert "OUT --label-column width " in column.replace("--image-column file_name ", "")
     assert folders == f"  shardkit convert {root} OUT --layout class-folders  # the folders are the labels"
@@ -216,7 +209,8 @@ def test_parquet_metadata_may_differ_in_the_order_of_columns(tmp_path):
         table = pa.table({"file_name": ["a.png"], "label": [1], "age": [7]}).select(order)
         table = table.replace_schema_metadata({b"huggingface": json.dumps(names).encode()})
         write_parquet(root / split, table, "metadata.parquet")
-    assert [(row["key"], row["label_name"], row["feature:age"]) for row in listed(metadata(root)).to_pylist()] == [
+    rows = read(root).rows
+    assert [(row["key"], row["label_name"], row["feature:age"]) for row in rows] == [
         ("test/a.png", "dog", 7),
         ("train/a.png", "dog", 7),
     ]
@@ -227,7 +221,7 @@ def test_columns_that_differ_in_type_are_refused(tmp_path):
     for split, label in [("train", 1), ("test", "x")]:
         write_parquet(root / split, {"file_name": ["a.png"], "label": [label]}, "metadata.parquet")
     with pytest.raises(DataError, match="of the same names and types"):
-        metadata(root)
+        opened(root)
 
 
 def test_metadata_of_something_else_beside_class_folders_are_refused_with_the_option_that_reads_these(tmp_path):
@@ -235,22 +229,22 @@ def test_metadata_of_something_else_beside_class_folders_are_refused_with_the_op
     hint = "if the file does not describe the images and their folders are the labels, say --layout class-folders"
     root = tree(tmp_path, files)
     with pytest.raises(DataError, match=f"'photographer' has a usual name for image paths; .*; {hint}$"):
-        metadata(root)
+        opened(root)
     for source, options in [(root, {"layout": "metadata"}), (tree(tmp_path / "2", {"metadata.csv": ""}), {})]:
         with pytest.raises(DataError) as caught:
-            metadata(source, **options)
+            opened(source, **options)
         assert "class-folders" not in str(caught.value)
 
 
 def test_columns_of_all_tables_decide_the_type_that_a_column_is_carried_in(tmp_path):
     later = "file_name,label,age\n" + "a.png,x,1\n" * 1000 + "b.png,x,\n"
     files = {"test/metadata.csv": "age,file_name,label\n1,a.png,x\n", "train/metadata.csv": later}
-    assert metadata(tree(tmp_path, files)).schema.field("feature:age").type == pa.string()
+    assert opened(tree(tmp_path, files)).schema.field("feature:age").type == pa.string()
 
 
 def test_an_option_that_names_no_column_is_refused(tmp_path):
     with pytest.raises(UnknownNameError, match="there is no column 'age'; there are 'file_name', 'label'"):
-        metadata(tree(tmp_path, {"metadata.csv": CSV}), label_columns=("age",))
+        opened(tree(tmp_path, {"metadata.csv": CSV}), label_columns=("age",))
 
 
 @pytest.mark.parametrize(
@@ -273,14 +267,14 @@ def test_metadata_are_found_in_the_folder_and_its_split_folders(path, expected, 
 @pytest.mark.parametrize("batch_rows", [1, 2, 100])
 def test_batches_are_the_same_on_every_call_and_after_the_trip_to_a_worker(batch_rows, tmp_path):
     files = {"metadata.csv": CSV, "a.png": 1, "b.png": 1} | {f"{i}.png": 1 for i in range(5)}
-    source = metadata(tree(tmp_path, files))
+    source = opened(tree(tmp_path, files))
     there = pickle.loads(pickle.dumps(source))  # noqa: S301 - our own
-    assert listed(source, batch_rows) == listed(there, batch_rows) == listed(source)
+    assert listed(source, batch_rows).table == listed(there, batch_rows).table == listed(source).table
 
 
 def test_the_source_says_how_it_was_read(tmp_path):
     root = tree(tmp_path, {"train/metadata.jsonl": [A], "test/metadata.jsonl": [A | {"age": 3}]})
-    source = metadata(root)
+    source = opened(root)
     assert source.layout == "Hugging Face metadata"
     assert source.describe() == (
         f"{root}: read as Hugging Face metadata (test/metadata.jsonl, train/metadata.jsonl): the image from column "
@@ -289,12 +283,11 @@ def test_the_source_says_how_it_was_read(tmp_path):
 
 
 def test_an_object_store_is_read_the_same(s3_bucket):
-    folder = open_folder(f"{s3_bucket}/source")
-    for path, data in {"train/metadata.csv": CSV.encode(), "train/a.png": b"1", "train/c.png": b"123"}.items():
-        with folder.atomic_write(path) as file:
-            file.write(data)
+    folder = upload(
+        f"{s3_bucket}/source", {"train/metadata.csv": CSV.encode(), "train/a.png": b"1", "train/c.png": b"123"}
+    )
     assert has_metadata(folder)
-    assert summary(open_metadata(folder, SourceOptions())) == [
+    assert summary(read(folder.url)) == [
         ("train/a.png", "train", "x", 1),
         ("train/b.png", "train", "missing", UNMEASURED),
         ("train/c.png", "train", "no_label", 3),

@@ -1,8 +1,7 @@
 import pytest
 
 from shardkit.errors import CallError
-from shardkit.sources.opening import open_source
-from shardkit.sources.options import SourceOptions
+from shardkit.testing import opened, read_source
 
 from .tree_sources import KINDS, made
 
@@ -27,25 +26,18 @@ TREES = {
 }
 
 
-def listed(url, **options):
-    source = open_source(url, SourceOptions(layout="unlabelled", **options))
-    rows = [row for part in source.parts() for one in source.list_part(part, 9) for row in one.table().to_pylist()]
-    return source, rows
-
-
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(("files", "splits"), TREES.values(), ids=TREES.keys())
 def test_every_image_of_any_tree_is_listed_without_a_label(files, splits, kind, tmp_path):
-    source, rows = listed(made(tmp_path, kind, files))
-    assert source.layout == "unlabelled images"
-    assert {row["key"]: row["split"] for row in rows} == splits
-    assert {(row["label_name"], row["reason"]) for row in rows} == {(None, None)}
+    found = read_source(made(tmp_path, kind, files), layout="unlabelled")
+    assert found.source.layout == "unlabelled images"
+    assert {row["key"]: row["split"] for row in found.rows} == splits
+    assert {(row["label_name"], row["reason"]) for row in found.rows} == {(None, None)}
 
 
 def test_images_outside_split_folders_and_other_formats_are_rejected(tmp_path):
     url = made(tmp_path, "folder", ["train/1.jpg", "test/2.jpg", "other/3.jpg", "4.jpg", "train/5.mov", "train/6.txt"])
-    _, rows = listed(url)
-    assert {row["key"]: row["reason"] for row in rows if row["reason"]} == {
+    assert dict(read_source(url, layout="unlabelled").problems) == {
         "other/3.jpg": "bad_split",
         "4.jpg": "bad_split",
         "train/5.mov": "unsupported_format",
@@ -54,10 +46,10 @@ def test_images_outside_split_folders_and_other_formats_are_rejected(tmp_path):
 
 def test_options_for_labels_are_refused(tmp_path):
     with pytest.raises(CallError, match="--label-column has no effect on the layout unlabelled"):
-        listed(made(tmp_path, "folder", ["1.jpg"]), label_columns=("label",))
+        opened(made(tmp_path, "folder", ["1.jpg"]), layout="unlabelled", label_columns=("label",))
 
 
 def test_an_empty_folder_is_refused(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(CallError, match="the folder is empty"):
-        listed(str(tmp_path / "empty"))
+        opened(tmp_path / "empty", layout="unlabelled")

@@ -12,9 +12,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.hf_parquet_columns import has_embedded_images
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
-
-from ..table_reading import listed
+from shardkit.testing import listed, write_tree
 
 IMAGE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
 
@@ -48,7 +46,7 @@ def opened(root, name=None, **options):
 def rows(source, batch_rows=1000):
     """(key, split, label or reason, bytes of a good image) in the order listed; bytes are read as the pipeline does."""
     found = []
-    for row in listed(source, batch_rows).to_pylist():
+    for row in listed(source, batch_rows).table.to_pylist():
         data = None
         if row["reason"] is None:
             data = source.folder.read_range(row["path"], row["offset"], row["source_bytes"])
@@ -82,7 +80,7 @@ def test_images_are_read_from_the_work_folder_with_their_class_names(tmp_path):
     assert rows(source, batch_rows=1) == expected
     assert len(list((root.parent / "work").rglob("*-*"))) == 0  # no temporary is left
     assert len(list((root.parent / "work/.shardkit/images").iterdir())) == 3  # one file a row group, written over
-    row = listed(source).to_pylist()[0]
+    row = listed(source).table.to_pylist()[0]
     assert row["mtime_ns"] == (root / f"{stem}.parquet").stat().st_mtime_ns
 
 
@@ -129,7 +127,7 @@ def test_a_number_that_no_class_has_is_reported(tmp_path, number, reason):
 
 def test_the_hubs_number_for_no_label_is_told_as_such(tmp_path):
     data = table([picture(0), picture(1)], pa.array([-1, 2], pa.int64()), names=["a", "b", "c"])
-    message = listed(opened(source_of(tmp_path, a=data)))["message"][0].as_py()
+    message = listed(opened(source_of(tmp_path, a=data))).table["message"][0].as_py()
     assert message == "column 'label' holds -1, Hugging Face's number for no label; give it one or leave it out"
 
 
@@ -138,7 +136,7 @@ def test_further_columns_are_carried_along_and_what_is_not_is_named(tmp_path):
     data = data.append_column("patient", pa.array(["p", None, "q"])).append_column("age", [[30, 40, 50]])
     data = data.append_column("objects", pa.array([{"bbox": [[1.0, 2.0, 3.0, 4.0]], "category": [1]}] * 3))
     source = opened(source_of(tmp_path, a=data), group_by="patient")
-    found = listed(source)
+    found = listed(source).table
     assert found["feature:age"].to_pylist() == [30, 40, 50]
     assert found["group"].to_pylist() == ["p", None, "q"]
     assert source.describe().endswith("the group from 'patient'; stored as features 'age' (int64); left out 'objects'")
@@ -150,7 +148,7 @@ def test_a_column_tells_splits_where_no_path_does_or_where_it_is_named(tmp_path)
     plain, in_train = (source_of(tmp_path / name, **{name: data}) for name in ("a", "train"))
     assert [row[1] for row in rows(opened(plain))] == ["test", "validation"]
     assert [row[1] for row in rows(opened(in_train))] == ["train", "train"]
-    assert listed(opened(in_train))["feature:split"].to_pylist() == ["test", "Val"]
+    assert listed(opened(in_train)).table["feature:split"].to_pylist() == ["test", "Val"]
     assert [row[1:3] for row in rows(opened(in_train, split_column="fold"))] == [("a", "x"), ("train", "bad_split")]
 
 
@@ -160,9 +158,9 @@ def test_integers_without_names_are_their_own_text(tmp_path):
 
 
 def test_several_labels_and_numbers_are_read_as_tables_read_them(tmp_path):
-    several = listed(opened(source_of(tmp_path / "1", a=table([picture(0), None], [["x", "y"], ["z"]]))))
+    several = listed(opened(source_of(tmp_path / "1", a=table([picture(0), None], [["x", "y"], ["z"]])))).table
     assert several["label_names"].to_pylist() == [["x", "y"], None]
-    numbers = listed(opened(source_of(tmp_path / "2", a=table([picture(0)], [0.5]))))
+    numbers = listed(opened(source_of(tmp_path / "2", a=table([picture(0)], [0.5])))).table
     assert numbers["target"].to_pylist() == [[0.5]]
 
 

@@ -25,8 +25,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.hf_parquet import is_hf_parquet, open_hf_parquet
 from shardkit.sources.packed.webdataset import is_webdataset, open_webdataset
 from shardkit.storage import open_folder
-
-from ..table_reading import listed
+from shardkit.testing import listed
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 CLASSES = ["circle", "square", "triangle"]
@@ -46,7 +45,7 @@ def remade(tmp_path_factory):
 def image_rows(source):
     """Split, class and bytes by key."""
     found = {}
-    for row in listed(source).to_pylist():
+    for row in listed(source).table.to_pylist():
         assert row["reason"] is None, row
         path = row.get("path") or row["key"]
         read = source.folder
@@ -143,7 +142,7 @@ def test_the_parquet_file_holds_what_pyarrow_reads(tmp_path):
 def test_masks_are_paired_and_fit_their_upright_images_with_the_numbers_that_pillow_reads():
     folder = folder_of(SAMPLES, "masks")
     assert is_masks(folder)
-    rows = listed(open_masks(folder, None, SourceOptions())).to_pylist()
+    rows = listed(open_masks(folder, None, SourceOptions())).table.to_pylist()
     seen = set()
     for row in rows:
         assert row["reason"] is None, row

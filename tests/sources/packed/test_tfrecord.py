@@ -14,10 +14,9 @@ from shardkit.sources.opening import open_source
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.several_sources import pattern_refusal
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
+from shardkit.testing import listed, write_tree
 
 from ...dataset.foreign.records import coco, example, framed, imagenet, jpeg, melanoma, tfrecorder, write
-from ..table_reading import listed
 
 
 def opened(root, **options):
@@ -28,7 +27,7 @@ def opened(root, **options):
 
 def rows(source, batch_rows=1000):
     """The rows as dicts; a good one has its image's bytes, read as the pipeline does."""
-    found = listed(source, batch_rows).to_pylist()
+    found = listed(source, batch_rows).table.to_pylist()
     for row in found:
         if row["reason"] is None:
             row["image"] = source.folder.read_range(row["path"], row["offset"], row["source_bytes"])
@@ -345,7 +344,7 @@ def test_numbers_of_one_name_in_different_files_fail(tmp_path):
         for listing in source.list_part(part, 100):
             totals.add(listing.skipped, listing.classes.items())
     with pytest.raises(DataError, match="the labels 134 and 517 are both 'crane' in 'image/class/text'"):
-        Inventory.of(source, listed(source), totals)
+        Inventory.of(source, listed(source).table, totals)
 
 
 def models_class(number, text):

@@ -12,9 +12,7 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.packed.webdataset import holds_samples, is_webdataset, open_webdataset
 from shardkit.sources.path_splits import split_of_path
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
-
-from ..table_reading import listed
+from shardkit.testing import listed, write_tree
 
 
 def tarred(members, **options):
@@ -45,7 +43,7 @@ def opened(root, excluded=None, name=None, **options):
 def rows(source, batch_rows=1000):
     """(key, label or reason) in the order listed; where the image lies is checked by reading it."""
     found = []
-    for row in listed(source, batch_rows).to_pylist():
+    for row in listed(source, batch_rows).table.to_pylist():
         if row["reason"] is None:
             content = source.folder.read_range(row["path"], row["offset"], row["source_bytes"])
             assert content.startswith(b"image")
@@ -225,7 +223,7 @@ END = 6 * 1024
 )
 def test_of_a_broken_tar_the_samples_before_stay_and_one_row_says_where_it_broke(tmp_path, data, num_good, message):
     root = source_of(tmp_path, a=data)
-    *before, last = listed(opened(root)).to_pylist()
+    *before, last = listed(opened(root)).table.to_pylist()
     good = [row["key"] for row in before if row["reason"] is None]
     assert good == [f"a/{i}.jpg" for i in range(num_good)]
     assert {row["reason"] for row in before} - {None} <= {"missing"}  # a label whose image was cut off
@@ -238,7 +236,7 @@ def test_any_damage_is_a_row_and_no_exception(tmp_path_factory, data):
     at = data.draw(st.integers(0, END - 1))
     broken = SAMPLES[:at] + bytes([SAMPLES[at] ^ data.draw(st.integers(1, 255))]) + SAMPLES[at + 1 :]
     root = source_of(tmp_path_factory.mktemp("tar"), a=data.draw(st.sampled_from([broken, SAMPLES[:at]])))
-    table = listed(opened(root))
+    table = listed(opened(root)).table
     assert len(table) <= 7
 
 
@@ -249,7 +247,7 @@ def test_a_size_below_zero_does_not_lead_round_and_round(tmp_path):
     header[148:156] = b" " * 8
     header[148:156] = b"%06o\0 " % sum(header)
     root = source_of(tmp_path, a=bytes(header) + SAMPLES[512:])
-    assert listed(opened(root)).to_pylist()[-1]["reason"] == "truncated"
+    assert listed(opened(root)).table.to_pylist()[-1]["reason"] == "truncated"
 
 
 @pytest.mark.parametrize(
@@ -278,7 +276,7 @@ def test_tars_in_split_folders_are_parts_of_those_splits(tmp_path):
     )
     source = opened(root)
     assert is_webdataset(open_folder(str(root)))
-    assert {(row["key"], row["split"]) for row in listed(source).to_pylist()} == {
+    assert {(row["key"], row["split"]) for row in listed(source).table.to_pylist()} == {
         ("train/0/cat/1.jpg", "train"),
         ("val/0/cat/1.jpg", "validation"),
         ("x-test-1/cat/1.jpg", "test"),
@@ -353,7 +351,7 @@ def test_every_member_is_listed_or_skipped_or_a_label_and_every_key_is_listed_on
     content = {"cls": b"c", "json": b"{}"}
     data = tarred([(f"{name}.{kind}", content.get(kind, IMAGE)) for name, kind in members])
     source = opened(source_of(tmp_path_factory.mktemp("tar"), a=data))
-    table = listed(source).to_pylist()
+    table = listed(source).table.to_pylist()
     runs = [name for i, (name, _) in enumerate(members) if i == 0 or members[i - 1][0] != name]
     assert len(table) <= len(runs)
     for row in table:
@@ -366,7 +364,7 @@ def test_every_member_is_listed_or_skipped_or_a_label_and_every_key_is_listed_on
 def test_a_list_behind_the_first_samples_is_refused_by_name(tmp_path):
     samples = [member for i in range(300) for member in ((f"{i:03}.jpg", IMAGE), (f"{i:03}.json", b'{"label": 1}'))]
     samples[-1] = ("299.json", b'{"label": [1, 2]}')
-    found = listed(opened(source_of(tmp_path, a=tarred(samples)))).to_pylist()
+    found = listed(opened(source_of(tmp_path, a=tarred(samples)))).table.to_pylist()
     assert [row["label_name"] for row in found[:-1]] == ["1"] * 299
     assert found[-1]["reason"] == "bad_label"
     assert "'label' in 299.json is a list, and the first samples have one class each" in found[-1]["message"]
@@ -374,7 +372,7 @@ def test_a_list_behind_the_first_samples_is_refused_by_name(tmp_path):
 
 def test_a_binary_class_is_shown_and_text_asked_for(tmp_path):
     source = opened(source_of(tmp_path, a=tarred([("1.jpg", IMAGE), ("1.cls", b"\5\0\0\0")])))
-    [row] = listed(source).to_pylist()
+    [row] = listed(source).table.to_pylist()
     assert row["message"] == (
         "1.cls holds b'\\x05\\x00\\x00\\x00', not a line of text; write the class as text, such as 5 or cat"
     )

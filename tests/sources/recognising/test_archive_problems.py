@@ -20,9 +20,7 @@ from shardkit.sources.folders.metadata import open_metadata
 from shardkit.sources.lists.opening_lists import open_lists
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.recognising.archive_problems import with_archive_problems
-from shardkit.testing import plan_without_beam
-
-from ..table_reading import listed
+from shardkit.testing import listed, plan_without_beam
 
 
 def image():
@@ -134,5 +132,5 @@ def test_problems_come_in_batches(tmp_path, batch_rows):
     source = with_archive_problems(open_class_folders(archive, None), archive)
     sizes = [len(listing.table()) for listing in source.list_part(source.parts()[-1], batch_rows)]
     assert max(sizes) <= batch_rows
-    table = listed(source, batch_rows).to_pylist()
+    table = listed(source, batch_rows).table.to_pylist()
     assert [(row["key"], row["source_bytes"]) for row in table if row["reason"]] == [(name, 2) for name in names]

@@ -9,8 +9,9 @@ import pytest
 
 from shardkit.errors import DataError, MissingExtraError
 from shardkit.sources.tables.formats import excel_files
+from shardkit.testing import opened, read_source
 
-from ..table_reading import listed, opened, rows
+from ..table_reading import rows
 
 HEADER = ["image", "label"]
 
@@ -112,7 +113,7 @@ def test_a_sheet_that_breaks_off_is_refused_wherever_that_is(tmp_path):
         for name, data in members.items():
             archive.writestr(name, data[: len(data) - 200] if name == sheet else data)
     with pytest.raises(DataError, match="a damaged one"):
-        listed(opened(path))
+        read_source(path)
 
 
 def test_a_workbook_that_unpacks_to_too_much_is_refused(tmp_path, monkeypatch):
@@ -153,7 +154,7 @@ def test_a_workbook_of_kilobytes_that_takes_gigabytes_is_refused(row, found, tmp
             archive.writestr(name, data)
     assert path.stat().st_size < 20_000
     with pytest.raises(DataError) as raised:
-        listed(opened(path))
+        read_source(path)
     assert found in str(raised.value)
     assert str(raised.value).startswith(f"{path}: ")
 

@@ -5,8 +5,9 @@ import pyarrow as pa
 import pytest
 
 from shardkit.errors import DataError, MachineError, UnknownNameError
+from shardkit.testing import listed, opened, read_source
 
-from ..table_reading import listed, opened, rows, write, write_parquet
+from ..table_reading import rows, write, write_parquet
 
 # name: a JSON Lines file, and key and label, or key and reason
 LINES = {
@@ -106,7 +107,7 @@ def test_json_values_are_carried_in_the_type_that_fits_all(values, type_, expect
         assert source.schema.names[-1] == "line"
         assert source.describe().endswith("; left out 'extra'")
         return
-    column = listed(source)["feature:extra"]
+    column = listed(source).table["feature:extra"]
     assert column.type == type_
     assert [None if one != one else one for one in column.to_pylist()] == expected  # None for NaN
 
@@ -200,9 +201,9 @@ def test_parquet_columns_are_carried_in_their_type(column, type_, expected, tmp_
     source = opened(path)
     if type_ is None:
         assert source.describe().endswith("; left out 'extra'")
-        assert listed(source).num_rows == many
+        assert listed(source).table.num_rows == many
         return
-    found = listed(source)["feature:extra"]
+    found = listed(source).table["feature:extra"]
     assert found.type == type_
     assert [None if one != one else one for one in found.to_pylist()] == expected  # None for NaN
 
@@ -251,12 +252,6 @@ def test_a_parquet_file_without_records_is_refused(tmp_path):
         opened(write_parquet(tmp_path, {"image": pa.array([], pa.string()), "label": pa.array([], pa.string())}))
 
 
-def test_embedded_images_are_no_paths(tmp_path):
-    path = write_parquet(tmp_path, {"image": [{"bytes": b"x", "path": "a.jpg"}], "label": [1]})
-    with pytest.raises(DataError, match="column 'image' holds no path"):
-        opened(path)
-
-
 def test_a_table_that_may_not_be_read_is_named(tmp_path, monkeypatch):
     def refusing(*_):  # permissions do not hold for the superuser, who may be running this
         raise PermissionError(13, "Permission denied")
@@ -275,7 +270,7 @@ def test_values_nested_as_deep_as_json_can_are_told_in_short(column, tmp_path):
         json.dumps(good | {column: "HERE"}).replace('"HERE"', "[" * depth + "]" * depth)
     ]
     path = write(tmp_path, "\n".join(lines), "labels.jsonl")
-    row = listed(opened(path, group_by="patient")).to_pylist()[-1]
+    row = read_source(path, group_by="patient").table.to_pylist()[-1]
     if column in {"extra", "whole"}:  # only a feature
         assert row["reason"] is None
         assert f"feature:{column}" not in row
@@ -293,7 +288,7 @@ def test_a_parquet_column_may_have_a_dot_in_its_name(tmp_path):
 
 def test_a_parquet_file_of_nothing_that_can_be_carried_is_refused(tmp_path):
     with pytest.raises(DataError, match="column 'label' holds neither text nor numbers"):
-        opened(write_parquet(tmp_path, {"image": [{"bytes": b"x"}], "label": [{"a": 1}]}))
+        opened(write_parquet(tmp_path, {"image": ["a.jpg"], "label": [{"a": 1}]}))
 
 
 NAMES = [f"column {i}" for i in range(6000)]

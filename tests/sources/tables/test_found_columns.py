@@ -4,9 +4,9 @@ import pytest
 
 from shardkit.errors import CallError, DataError
 from shardkit.sources.tables.column_names import named_like
-from shardkit.testing import write_tree
+from shardkit.testing import listed, opened, read_source, write_tree
 
-from ..table_reading import listed, opened, write
+from ..table_reading import write
 
 NUM = 30
 NAMES = ["cat", "dog", "owl"]
@@ -58,7 +58,7 @@ def test_columns_are_found_if_their_values_agree(content, image_column, label_co
     said = source.describe()
     assert f"the image from column {image_column!r}" in said
     assert f"from column {label_column!r}" in said.split("; ")[1]
-    rows = listed(source)
+    rows = listed(source).table
     assert set(rows["reason"].to_pylist()) == {None}
     assert all((tmp_path / key).is_file() for key in rows["key"].to_pylist())
 
@@ -141,7 +141,7 @@ def test_labels_that_all_differ_are_refused_as_classes(tmp_path):
     path = write(tmp_path, "image,label,kind\n" + "".join(f"{i}.png,caption {i},{i % 3}\n" for i in range(60)))
     with pytest.raises(CallError, match=r"(?s)a different label in each of the first 60 records.*--label-column kind"):
         opened(path)
-    assert listed(opened(path, label_type="class"))["label_name"].to_pylist()[7] == "caption 7"
+    assert read_source(path, label_type="class").table["label_name"].to_pylist()[7] == "caption 7"
 
 
 def test_likely_names_without_files_are_named_in_the_refusal(tmp_path):
@@ -152,9 +152,9 @@ def test_likely_names_without_files_are_named_in_the_refusal(tmp_path):
 
 def test_a_split_column_of_a_less_usual_name_counts_only_if_it_holds_splits(tmp_path):
     path = write(tmp_path, csv("image,label,data set", image, label, lambda i: ["train", "valid"][i % 2]))
-    assert set(listed(opened(path))["split"].to_pylist()) == {"train", "validation"}
+    assert set(read_source(path).table["split"].to_pylist()) == {"train", "validation"}
     path = write(tmp_path, csv("image,label,dataset", image, label, lambda i: ["train", "coco"][i % 2]))
-    assert set(listed(opened(path))["split"].to_pylist()) == {None}
+    assert set(read_source(path).table["split"].to_pylist()) == {None}
 
 
 def test_the_exact_name_comes_before_another_case():

@@ -12,10 +12,9 @@ from shardkit.errors import CallError
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.images.prefixes import parse_prefixes, replace_prefix
 from shardkit.sources.tables.layout import open_table, open_table_in
-from shardkit.storage import open_folder
-from shardkit.testing import write_tree
+from shardkit.testing import listed, opened, read_source, upload, write_tree
 
-from ..table_reading import listed, opened, write
+from ..table_reading import write
 
 # name: the table's place, the paths in it, the files, and the keys of the first records below the test's folder
 NEARBY = {
@@ -53,7 +52,7 @@ def table(root, place, paths, files):
 def test_images_in_one_folder_nearby_are_found_and_the_folder_is_named(place, paths, files, keys, tmp_path):
     source = opened(table(tmp_path, place, paths, files))
     start = f"{source.folder.url}/"
-    assert [start + key for key in listed(source)["key"].to_pylist()] == [f"{tmp_path}/{key}" for key in keys]
+    assert [start + key for key in listed(source).table["key"].to_pylist()] == [f"{tmp_path}/{key}" for key in keys]
     said = source.describe().partition("were found in ")[2].partition(", by")[0]
     folders = {str((tmp_path / key).parent) for key in keys} if "/" not in paths[0] else None
     if folders and place != "d/t.csv":
@@ -63,14 +62,14 @@ def test_images_in_one_folder_nearby_are_found_and_the_folder_is_named(place, pa
 def test_numbered_folders_hold_one_dataset_even_if_the_first_records_are_all_in_one(tmp_path):
     files = [f"d/images_{i // 40:03d}/images/{i}.png" for i in range(120)]
     path = table(tmp_path, "d/entries.csv", [f"{i}.png" for i in range(120)], files)
-    rows = listed(opened(path))
+    rows = read_source(path).table
     assert rows["key"].to_pylist() == [file.removeprefix("d/") for file in files]
 
 
 def test_a_name_in_two_of_the_folders_rejects_its_record(tmp_path):
     files = ["d/p1/0.png", "d/p2/1.png", "d/p1/99.png", "d/p2/99.png"]
     path = table(tmp_path, "d/t.csv", ["0.png", "1.png", *[f"{i}.png" for i in range(2, 30)], "99.png"], files)
-    [message] = [row["message"] for row in listed(opened(path)).to_pylist() if row["reason"]]
+    [message] = [row["message"] for row in read_source(path).table.to_pylist() if row["reason"]]
     assert message == "'99.png' may be p1/99.png or p2/99.png; write the image's folder into the table"
 
 
@@ -86,7 +85,7 @@ def test_the_same_names_in_several_folders_are_refused_with_the_command_for_each
     # The folder that is called like the table comes first.
     roots = [str(tmp_path / "d" / name) for name in ("train_images", "test_images")]
     assert commands(error) == [["shardkit", "convert", str(path), "OUT", "--root", root] for root in roots]
-    assert listed(opened(path, root=roots[0]))["key"].to_pylist() == ["0.jpg"]
+    assert read_source(path, root=roots[0]).table["key"].to_pylist() == ["0.jpg"]
 
 
 def test_paths_that_lead_upwards_need_the_root_of_the_command(tmp_path):
@@ -96,12 +95,12 @@ def test_paths_that_lead_upwards_need_the_root_of_the_command(tmp_path):
         opened(path)
     [[*_, flag, root]] = commands(error)
     assert (flag, root) == ("--root", str(tmp_path / "d/pictures"))
-    assert listed(opened(path, root=root))["key"].to_pylist() == ["0.jpg", "more/1.jpg"]
-    assert listed(opened(path, root=str(tmp_path / "d")))["key"].to_pylist() == [
+    assert read_source(path, root=root).table["key"].to_pylist() == ["0.jpg", "more/1.jpg"]
+    assert read_source(path, root=str(tmp_path / "d")).table["key"].to_pylist() == [
         "pictures/0.jpg",
         "pictures/more/1.jpg",
     ]
-    rejected = listed(opened(path, root=str(tmp_path / "d/pictures/more"))).to_pylist()
+    rejected = read_source(path, root=str(tmp_path / "d/pictures/more")).table.to_pylist()
     assert [row["reason"] for row in rejected] == ["bad_path", None]
     assert (
         f"is outside {tmp_path}/d/pictures/more/ (resolved to {tmp_path}/d/pictures/0.jpg); set --root"
@@ -111,7 +110,7 @@ def test_paths_that_lead_upwards_need_the_root_of_the_command(tmp_path):
 
 def test_upward_paths_that_leave_the_disk_are_rejected(tmp_path):
     path = table(tmp_path, "d/t.csv", ["0.jpg", "1.jpg", "../" * 99 + "etc/passwd", "a/../0.jpg"], ["d/0.jpg"])
-    assert [row["reason"] for row in listed(opened(path)).to_pylist()] == [None, None, "bad_path", "bad_path"]
+    assert [row["reason"] for row in read_source(path).table.to_pylist()] == [None, None, "bad_path", "bad_path"]
 
 
 # name: paths from another machine, the files, OLD, and the folder of NEW, or None if it is not found
@@ -147,7 +146,7 @@ def test_paths_of_another_machine_are_refused_with_the_prefix_that_they_share(pa
     assert (flag, prefix) == ("--path-prefix", f"{old}={place}")
     if new is not None:
         source = opened(path, path_prefix=(prefix,))
-        key = listed(source)["key"].to_pylist()[0]
+        key = listed(source).table["key"].to_pylist()[0]
         assert f"{source.folder.url}/{key}" == str(
             tmp_path / "d" / next(file for file in files if file.endswith("0.jpg"))
         )
@@ -205,17 +204,16 @@ def test_a_local_replacement_starts_at_the_working_directory(tmp_path, monkeypat
     monkeypatch.chdir(tmp_path)
     path = table(tmp_path, "d/t.csv", ["C:\\x\\0.jpg"], ["img/0.jpg"])
     source = opened(path, path_prefix=("C:\\x=img",))
-    assert (source.folder.url, listed(source)["key"].to_pylist()) == (f"{tmp_path}/img", ["0.jpg"])
+    assert (source.folder.url, listed(source).table["key"].to_pylist()) == (f"{tmp_path}/img", ["0.jpg"])
 
 
 def test_folders_near_a_table_in_a_bucket_are_searched_the_same(s3_bucket):
-    folder = open_folder(f"{s3_bucket}/comp")
-    for path, data in {"labels/train.csv": b"id,label\n0,x\n1,y\n", "images/0.jpg": b"0", "images/1.png": b"1"}.items():
-        with folder.atomic_write(path) as file:
-            file.write(data)
+    upload(
+        f"{s3_bucket}/comp", {"labels/train.csv": b"id,label\n0,x\n1,y\n", "images/0.jpg": b"0", "images/1.png": b"1"}
+    )
     source = open_table(f"{s3_bucket}/comp/labels/train.csv", SourceOptions())
     assert source.folder.url == f"{s3_bucket}/comp"
-    assert listed(source)["key"].to_pylist() == ["images/0.jpg", "images/1.png"]
+    assert listed(source).table["key"].to_pylist() == ["images/0.jpg", "images/1.png"]
 
 
 def test_a_table_in_an_archive_finds_the_archives_folders(tmp_path):
@@ -224,4 +222,4 @@ def test_a_table_in_an_archive_finds_the_archives_folders(tmp_path):
         for i in range(2):
             archive.writestr(f"train_images/{i}.png", b"x")
     source = open_table_in(ZipFolder(str(tmp_path / "comp.zip")), "train.csv", SourceOptions())
-    assert listed(source)["key"].to_pylist() == ["train_images/0.png", "train_images/1.png"]
+    assert listed(source).table["key"].to_pylist() == ["train_images/0.png", "train_images/1.png"]

@@ -9,8 +9,9 @@ from shardkit.sources import SourceOptions
 from shardkit.sources.opening import open_source
 from shardkit.sources.tables.formats.json_files import json_kind
 from shardkit.storage import open_folder
+from shardkit.testing import listed, read_source
 
-from ..table_reading import listed, opened, rows, write
+from ..table_reading import rows, write
 
 RECORDS = [{"image": "a.jpg", "label": "cat", "age": 1.5}, {"image": "b.jpg", "label": "dog", "age": None}]
 
@@ -48,7 +49,7 @@ def test_a_json_table_is_read_without_a_flag(content, expected, tmp_path):
     source = open_source(str(path))
     assert source.layout.startswith("table (JSON")
     assert rows(path, "key", "label_name") == expected
-    assert listed(source)["key"].to_pylist() == [row[0] for row in expected]
+    assert listed(source).table["key"].to_pylist() == [row[0] for row in expected]
 
 
 def test_several_labels_by_image(tmp_path):
@@ -121,4 +122,4 @@ def test_coco_stays_coco(tmp_path):
 def test_a_damaged_list_is_refused_with_its_place(content, message, tmp_path):
     path = write(tmp_path, content, "a.json")
     with pytest.raises((CallError, DataError), match=message):
-        listed(opened(path))
+        read_source(path)

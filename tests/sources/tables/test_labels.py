@@ -6,8 +6,9 @@ import pyarrow as pa
 import pytest
 
 from shardkit.errors import CallError, DataError
+from shardkit.testing import opened, read_source
 
-from ..table_reading import listed, opened, rows, write, write_parquet
+from ..table_reading import rows, write, write_parquet
 
 # name: a table, options, and what label names, several label names or a target are read, or the reason
 LABELS = {
@@ -60,7 +61,7 @@ def label_of(row):
 
 
 def labels(path, **options):
-    return [label_of(row) for row in listed(opened(path, **options)).to_pylist()]
+    return [label_of(row) for row in read_source(path, **options).table.to_pylist()]
 
 
 @pytest.mark.parametrize(("content", "options", "expected"), LABELS.values(), ids=LABELS.keys())
@@ -213,7 +214,7 @@ def test_the_source_says_how_labels_were_read(content, options, sentence, tmp_pa
 
 def test_a_message_names_the_column_and_the_value(tmp_path):
     path = write(tmp_path, "image,label\n" + "1,0.5\n" * 1000 + "2,x\n3,nan\n")
-    messages = [row["message"] for row in listed(opened(path)).to_pylist()][1000:]
+    messages = [row["message"] for row in read_source(path).table.to_pylist()][1000:]
     assert messages == [
         "labels.csv, line 1002: column 'label' holds 'x', which is not a number that float32 can hold",
         "labels.csv, line 1003: column 'label' holds nan, which is no value for regression",

@@ -5,8 +5,9 @@ import pyarrow as pa
 import pytest
 
 from shardkit.errors import CallError, DataError, UnknownNameError
+from shardkit.testing import listed, opened, read_source
 
-from ..table_reading import listed, opened, rows, write, write_parquet
+from ..table_reading import rows, write, write_parquet
 
 # name: a table, and (key, split, label name) or (key, reason) of its records
 TABLES = {
@@ -156,7 +157,7 @@ def test_records_are_read_as_the_table_says(content, expected, tmp_path):
 def test_a_message_names_the_file_the_line_and_what_was_found(tmp_path):
     path = write(tmp_path, 'image,label\na.jpg,x\n../b.jpg,x\nc.jpg,\ne.jpg\n"f.jpg,x\n')
     # Where no image is known, the place is the key.
-    found = [(row["key"], row["message"]) for row in listed(opened(path)).to_pylist()]
+    found = [(row["key"], row["message"]) for row in read_source(path).table.to_pylist()]
     assert [message if message is None or ", line " in message else f"{key}: {message}" for key, message in found] == [
         None,
         (
@@ -187,7 +188,7 @@ LATER = [
 @pytest.mark.parametrize(("first", "later", "type_"), LATER)
 def test_a_value_that_comes_late_widens_its_column_and_costs_no_image(first, later, type_, tmp_path):
     path = write(tmp_path, "image,label,extra\n" + f"a.jpg,x,{first}\n" * 1000 + f"b.jpg,x,{later}\na.jpg\n")
-    found = listed(opened(path))
+    found = read_source(path).table
     assert found["reason"].to_pylist() == [None] * 1001 + ["bad_line"]
     assert found["feature:extra"].type == type_
     if type_ == pa.string():
@@ -226,7 +227,7 @@ CARRIED = {
 @pytest.mark.parametrize(("values", "type_", "expected"), CARRIED.values(), ids=CARRIED.keys())
 def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, expected, tmp_path):
     path = write(tmp_path, "image,label,extra\n" + "".join(f"a.jpg,x,{value}\n" for value in values))
-    column = listed(opened(path))["feature:extra"]
+    column = read_source(path).table["feature:extra"]
     assert column.type == type_
     assert [None if one != one else one for one in column.to_pylist()] == expected  # None for NaN
 
@@ -238,16 +239,19 @@ def test_further_columns_are_carried_in_the_type_that_fits_all(values, type_, ex
         ("\n\n", {}, "the table is empty"),
         (
             "filename,width,class,xmin,ymin,xmax,ymax\na.jpg,9,x,1,2,3,4\n",
-            {},
-            "'xmin', 'ymin', 'xmax', 'ymax' are boxes; .* COCO JSON, or a table .*--label-column",
-        ),
-        (
-            "filename,width,class,xmin,ymin,xmax,ymax\na.jpg,9,x,1,2,3,4\n",
             {"layout": "table"},
             "are boxes; this looks like a table of boxes; leave out --layout table to read .*--label-column",
         ),
-        ("ImageID,LabelName,XMin,XMax,YMin,YMax\n0,x,.1,.5,.2,.4\n", {}, "'XMin', 'YMin', 'XMax', 'YMax' are boxes"),
-        ("image,bbox\na.jpg,1 2 3 4\n", {}, "has a usual name for labels; .*; boxes are not read here; use COCO JSON"),
+        (
+            "ImageID,LabelName,XMin,XMax,YMin,YMax\n0,x,.1,.5,.2,.4\n",
+            {"layout": "table"},
+            "'XMin', 'YMin', 'XMax', 'YMax' are boxes",
+        ),
+        (
+            "image,bbox\na.jpg,1 2 3 4\n",
+            {"layout": "table"},
+            "has a usual name for labels; .*; boxes are not read here; use COCO JSON",
+        ),
         ("image,label\n", {}, "no records that can be read; only columns"),
         # Of a table without header, not even a column that the user names may cost the first record.
         ("0.jpg,k0,x\n1.jpg,k1,x\n", {}, "no header line: line 1 holds '0.jpg', .* its 3 columns, such as image,label"),
@@ -301,15 +305,13 @@ def test_a_table_that_cannot_be_read_is_refused_with_the_remedy(content, options
         ("labels.xls", r"end in .csv.*; save the workbook as .xlsx"),
         ("labels.txt", "end in .csv"),
         ("none.csv", "no such file"),
-        ("a.csv", "a folder"),
     ],
 )
 def test_what_is_no_table_is_refused(name, message, tmp_path):
     write(tmp_path, "", "labels.xls")
     write(tmp_path, "", "labels.txt")
-    (tmp_path / "a.csv").mkdir()
     with pytest.raises(DataError, match=message):
-        opened(tmp_path / name)
+        opened(tmp_path / name, layout="table")
 
 
 def test_the_source_says_what_became_of_each_column(tmp_path):
@@ -360,13 +362,13 @@ def test_batches_are_the_same_on_every_call_and_after_the_trip_to_a_worker(batch
     path = write(tmp_path, "image,label,n\n" + "".join(f"{i}.jpg,x,{i}\n" for i in range(5)))
     source = opened(path)
     there = pickle.loads(pickle.dumps(source))  # noqa: S301 - our own
-    assert listed(source, batch_rows) == listed(there, batch_rows) == listed(source)
+    assert listed(source, batch_rows).table == listed(there, batch_rows).table == listed(source).table
     assert len(pickle.dumps(source)) < 4000
 
 
 def test_boxes_are_carried_along_where_the_user_names_the_class(tmp_path):
     path = write(tmp_path, "image,class,xmin,ymin,xmax,ymax\na.jpg,x,1,2,3,4\n")
-    assert rows(path, "label_name", "feature:ymax", label_columns=("class",)) == [("x", 4)]
+    assert rows(path, "label_name", "feature:ymax", layout="table", label_columns=("class",)) == [("x", 4)]
 
 
 def test_discarded_records_are_counted(tmp_path):

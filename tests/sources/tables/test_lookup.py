@@ -7,10 +7,10 @@ import pytest
 from shardkit.errors import MachineError
 from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.layout import open_table
-from shardkit.storage import LocalFolder, open_folder
-from shardkit.testing import write_tree
+from shardkit.storage import LocalFolder
+from shardkit.testing import opened, upload, write_tree
 
-from ..table_reading import opened, rows, write
+from ..table_reading import rows, write
 
 
 def table(tmp_path, names, files, **options):
@@ -124,10 +124,9 @@ def test_a_folder_that_may_not_be_listed_counts_no_images_and_one_that_fails_is_
 
 
 def test_an_object_store_is_looked_into_the_same(s3_bucket):
-    folder = open_folder(f"{s3_bucket}/kaggle")
-    for path, data in {"train.csv": b"image,label\n0,x\n1,y\n", "0.jpg": b"0", "1.png": b"1", "2.png": b"2"}.items():
-        with folder.atomic_write(path) as file:
-            file.write(data)
+    upload(
+        f"{s3_bucket}/kaggle", {"train.csv": b"image,label\n0,x\n1,y\n", "0.jpg": b"0", "1.png": b"1", "2.png": b"2"}
+    )
     source = open_table(f"{s3_bucket}/kaggle/train.csv", SourceOptions())
     found = [
         row["key"] for part in source.parts() for one in source.list_part(part, 9) for row in one.table().to_pylist()

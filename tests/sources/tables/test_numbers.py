@@ -9,15 +9,16 @@ from hypothesis import strategies as st
 from shardkit.errors import CallError
 from shardkit.sources.tables.labels.numbers import MAX_DISTINCT, number_of, numbers_in
 from shardkit.sources.tables.labels.profile import separator_in
+from shardkit.testing import opened, read_source
 
-from ..table_reading import listed, opened, write, write_parquet
+from ..table_reading import write, write_parquet
 
 
 def labels(path, **options):
     """What is read as the label of each record, or its reason."""
     return [
         row["reason"] or row["label_name"] or row.get("label_names") or row.get("target")
-        for row in listed(opened(path, **options)).to_pylist()
+        for row in read_source(path, **options).table.to_pylist()
     ]
 
 
@@ -122,7 +123,7 @@ ONE_HOT = {
 @pytest.mark.parametrize(("rows", "options", "expected"), ONE_HOT.values(), ids=ONE_HOT.keys())
 def test_columns_of_0_and_1_are_one_class_if_every_record_has_one(rows, options, expected, tmp_path):
     path = write(tmp_path, one_hot(rows))
-    found = listed(opened(path, **options))
+    found = read_source(path, **options).table
     column = "label_names" if isinstance(expected[0], list) else "label_name"
     assert found[column].to_pylist() == expected
     said = opened(path, **options).describe()

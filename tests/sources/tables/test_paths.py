@@ -12,9 +12,9 @@ from shardkit.sources.options import SourceOptions
 from shardkit.sources.tables.layout import open_table
 from shardkit.sources.tables.paths import KeyBuilder
 from shardkit.storage import LocalFolder, open_folder
-from shardkit.testing import picture, plan_without_beam, write_tree
+from shardkit.testing import listed, opened, picture, plan_without_beam, write_tree
 
-from ..table_reading import listed, opened, rows, write
+from ..table_reading import rows, write
 
 # paths and root: the folder (below the test's) and the keys
 ABSOLUTE = {
@@ -50,7 +50,7 @@ def test_absolute_paths_have_keys_below_the_root_or_their_common_parent(paths, r
     write_tree(tmp_path, {f"{folder}/{keys[0]}": b""})
     source = opened(table, root=root and root.format(tmp_path))
     assert source.folder.url == f"{tmp_path}/{folder}"
-    found = [(row["key"], row["reason"]) for row in listed(source).to_pylist()]
+    found = [(row["key"], row["reason"]) for row in listed(source).table.to_pylist()]
     assert found == [(key, None) if key else (f"labels.csv, line {i}", "bad_path") for i, key in enumerate(keys, 2)]
 
 
@@ -68,7 +68,7 @@ def test_an_object_store_is_read_the_same(s3_bucket):
         file.write(f"image,label\n{s3_bucket}/images/a/1.jpg,x\n{s3_bucket}/images/2.jpg,y\n".encode())
     source = open_table(f"{s3_bucket}/tables/labels.csv", SourceOptions())
     assert source.folder.url == f"{s3_bucket}/images"
-    assert listed(source)["key"].to_pylist() == ["a/1.jpg", "2.jpg"]
+    assert listed(source).table["key"].to_pylist() == ["a/1.jpg", "2.jpg"]
 
 
 @given(st.text("ab./\\:\0\n é", max_size=12))

@@ -10,8 +10,7 @@ from PIL import Image
 from shardkit.sources.folders.metadata import open_metadata
 from shardkit.sources.options import SourceOptions
 from shardkit.storage import open_folder
-
-from ..table_reading import listed, opened
+from shardkit.testing import listed, opened, read_source
 
 SAMPLES = Path(__file__).parents[3] / "sample_data"
 
@@ -33,7 +32,7 @@ def test_the_script_makes_what_is_there(script, tmp_path):
             with Image.open(tmp_path / path) as new, Image.open(SAMPLES / path) as old:
                 assert new.tobytes() == old.tobytes()
         elif path.suffix == ".parquet":
-            assert listed(opened(tmp_path / path)) == listed(opened(SAMPLES / path))
+            assert read_source(tmp_path / path).table == read_source(SAMPLES / path).table
         else:
             assert (tmp_path / path).read_bytes() == (SAMPLES / path).read_bytes()
 
@@ -54,7 +53,7 @@ def test_the_script_makes_what_is_there(script, tmp_path):
 )
 def test_each_is_read_as_meant(name, columns, first, tmp_path):
     source = opened(SAMPLES / name, group_by="scene")
-    rows = listed(source).to_pylist()
+    rows = listed(source).table.to_pylist()
     assert all((SAMPLES / row["key"]).is_file() for row in rows)
     assert tuple(rows[0][column] for column in columns) == (f"shapes/{first[0]}", *first[1:])
     for column, count in columns.items():
@@ -66,7 +65,7 @@ def test_each_is_read_as_meant(name, columns, first, tmp_path):
 
 
 def test_every_line_of_the_broken_one_gives_its_reason(script):
-    rows = listed(opened(SAMPLES / "broken.csv")).to_pylist()
+    rows = read_source(SAMPLES / "broken.csv").table.to_pylist()
     # Whether an image is there is looked up later.
     expected = [None if reason == "missing" else reason for _, reason in script.BROKEN]
     assert [row["reason"] for row in rows] == expected
@@ -77,7 +76,7 @@ def test_every_line_of_the_broken_one_gives_its_reason(script):
 
 def test_the_metadata_folder_is_read_whole():
     source = open_metadata(open_folder(str(SAMPLES / "metadata")), SourceOptions())
-    rows = listed(source).to_pylist()
+    rows = listed(source).table.to_pylist()
     assert Counter((row["split"], row["reason"]) for row in rows) == {
         ("train", None): 9,
         ("test", None): 3,

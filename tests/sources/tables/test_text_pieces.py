@@ -17,9 +17,9 @@ from shardkit.sources.tables.formats.json_files import JsonLinesFile
 from shardkit.sources.tables.formats.lines import Line
 from shardkit.sources.tables.formats.text_pieces import TextPiece
 from shardkit.storage import open_folder
-from shardkit.testing import write_tree
+from shardkit.testing import opened, write_tree
 
-from ..table_reading import opened, write
+from ..table_reading import write
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from shardkit.storage import LocalFolder
 from shardkit.testing import (
     append_without_beam,
     convert_without_beam,
+    digests_of,
     picture,
     write_class_folders,
     write_tree,
@@ -35,7 +36,7 @@ from shardkit.verification.folder_contents import other_names, unfinished_append
 from shardkit.verification.leaks import leak_problems
 from shardkit.writing.conversion import Conversion
 
-from ...cli.calling import call, digests
+from ...cli.calling import call
 
 SPLITS = {"train": Fraction(3, 4), "validation": Fraction(1, 4)}
 
@@ -92,7 +93,7 @@ def rows(dataset):
 
 
 def test_an_append_changes_no_old_file_but_the_manifest_and_everybody_sees_one_dataset(converted, appended):
-    old, now = digests(converted), digests(appended)
+    old, now = digests_of(converted), digests_of(appended)
     digest = read_manifest(str(converted)).digest
     assert {path for path in old if old[path] != now[path]} == {"manifest.json"}
     assert now[f"manifests/{digest}.json"] == old["manifest.json"]
@@ -239,11 +240,11 @@ def test_a_second_append_is_a_second_generation_and_every_digest_stays_readable(
 
 
 def test_a_source_that_the_dataset_has_is_not_appended_again(appended, source, new):
-    before = digests(appended)
+    before = digests_of(appended)
     for one, folder in ((new, "append-0001"), (source, None)):
         outcome = append_without_beam(str(appended), str(one))
         assert (outcome.unchanged, outcome.folder) == (True, folder)
-    assert digests(appended) == before
+    assert digests_of(appended) == before
     assert not (appended / "append-0002").exists()
     assert not (appended / ".shardkit").exists()
 
@@ -254,10 +255,10 @@ def test_nothing_is_appended_to_adopted_tfrecords(converted, new, tmp_path):
         shutil.copy(path, tmp_path / "adopted")
     paths = [str(path) for path in (tmp_path / "adopted").iterdir()]
     assert call("adopt", *paths).exit_code == 0
-    before = digests(tmp_path / "adopted")
+    before = digests_of(tmp_path / "adopted")
     with pytest.raises(CallError, match=r"appended to converted datasets(.|\n)*shardkit convert .*adopted OUT "):
         append_without_beam(str(tmp_path / "adopted"), str(new))
-    assert digests(tmp_path / "adopted") == before
+    assert digests_of(tmp_path / "adopted") == before
 
 
 def test_nothing_is_appended_to_a_single_generation(appended, new):
@@ -266,10 +267,10 @@ def test_nothing_is_appended_to_a_single_generation(appended, new):
 
 
 def test_the_same_conversion_finds_the_dataset_that_has_grown_since(appended, source):
-    before = digests(appended)
+    before = digests_of(appended)
     again = convert_without_beam(str(source), str(appended), splits=SPLITS, shards=2, seed=4, resize=6)
     assert again.digest == read_manifest(str(appended)).digest
-    assert digests(appended) == before
+    assert digests_of(appended) == before
 
 
 def test_keys_that_the_dataset_has_are_refused_and_left_out_on_request(dataset, source, tmp_path):

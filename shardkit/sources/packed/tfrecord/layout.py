@@ -21,7 +21,7 @@ from shardkit.dataset.foreign.compression import inflating
 from shardkit.dataset.foreign.frames import Frame, frames
 from shardkit.dataset.foreign.label_names import LabelNames
 from shardkit.dataset.foreign.record_layout import RecordLayout
-from shardkit.dataset.foreign.values import Features, locate_bytes, read_features
+from shardkit.dataset.foreign.values import Record, read_record
 from shardkit.errors import DataError, RecordError
 from shardkit.naming import WORK_FOLDER, printable
 from shardkit.reject_reasons import DAMAGED, TRUNCATED
@@ -43,8 +43,8 @@ from shardkit.sources.packed.tfrecord.records import RecordReader, image_bytes, 
 from shardkit.storage import Folder, os_errors_as
 
 _SPOOL = f"{WORK_FOLDER}/images"
-# Writes an image to its place: maps a frame, its features and the image to the file and the offset of the image in it.
-_Place = Callable[[Frame, Features, bytes], tuple[str, int]]
+# Writes an image to its place: maps a frame, its record and the image to the file and the offset of the image in it.
+_Place = Callable[[Frame, Record, bytes], tuple[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,15 +209,16 @@ def _row(frame: Frame, part: TfrecordFile, reader: RecordReader, place: _Place) 
     if frame.problem:
         return rejected_row(RecordProblem(key, DAMAGED, f"{frame.problem}; copy or write the file again"), part.split)
     try:
-        features = read_features(frame.data)
+        record = read_record(frame.data)
     except RecordError as error:
         return rejected_row(RecordProblem(key, DAMAGED, str(error)), part.split)
+    features = record.features
     row = ListingRow(reader.key(frame.number, features), part.split, None, 0, part.mtime_ns)
     try:
         row = row._replace(split=reader.split_of(features))
         image = image_bytes(reader.layout, features)
         label_name, more = reader.annotation(frame.number, features, image)
-        path, offset = place(frame, features, image)
+        path, offset = place(frame, record, image)
     except BadRecord as error:
         return row._replace(reason=error.reason, message=str(error))
     except RecordError as error:
@@ -226,9 +227,8 @@ def _row(frame: Frame, part: TfrecordFile, reader: RecordReader, place: _Place) 
 
 
 def _in_place(part: TfrecordFile, layout: RecordLayout) -> _Place:
-    def place(frame: Frame, features: Features, image: bytes) -> tuple[str, int]:
-        del features
-        start, length = locate_bytes(frame.data, layout.image.name)
+    def place(frame: Frame, record: Record, image: bytes) -> tuple[str, int]:
+        start, length = record.locate(layout.image.name)
         if frame.data[start : start + length] != image:
             msg = f"the feature {layout.image.name!r} is stored twice with different bytes; write the record again"
             raise RecordError(msg)
@@ -243,7 +243,7 @@ class _Spooling:
     def __init__(self, path: str, file: BinaryIO) -> None:
         self._path, self._file, self._offset = path, file, 0
 
-    def __call__(self, frame: Frame, features: Features, image: bytes) -> tuple[str, int]:
+    def __call__(self, frame: Frame, record: Record, image: bytes) -> tuple[str, int]:
         """See _Place."""
         offset = self._offset
         self._file.write(image)

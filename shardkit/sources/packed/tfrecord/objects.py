@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from shardkit.dataset.foreign.box_features import MAX_FRACTION
-from shardkit.dataset.foreign.found_features import Kind, kind_of
 from shardkit.dataset.foreign.record_layout import BoxFeatures
-from shardkit.dataset.foreign.values import Features
+from shardkit.dataset.foreign.values import Features, Kind, kind_of
 from shardkit.images import BadImage, inspect
 from shardkit.reject_reasons import BAD_ANNOTATION
 from shardkit.sources.listing import MAX_OBJECTS, BadRecord

@@ -1,0 +1,318 @@
+"""The forms of options' values: what a user may write in Python or on a command line, and what a manifest has.
+
+A form reads what the user gives into the one value that the program works with, and writes this value again: as the
+word of a command, in Python, and as JSON.
+"""
+
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from shardkit.errors import CallError
+from shardkit.naming import check_split_name, split_order
+from shardkit.options import parsing
+from shardkit.options.words import named
+from shardkit.spelling import closest
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Any value, which stays as it is.
+
+    Attributes:
+        none: The word that users write for None, where None is not the same as no option at all: ``none`` overrules the
+            rule of a dataset. None if there is no such word.
+    """
+
+    none: str | None = None
+
+    def read(self, option: str, given: Any) -> Any:
+        """Return the value that is given in Python or as text.
+
+        Args:
+            option: Name of the option, for errors.
+            given: What the user gave; not None.
+
+        Raises:
+            CallError: It is not a value of this option.
+        """
+        return None if isinstance(given, str) and given == self.none else self._read(option, given)
+
+    def _read(self, option: str, given: Any) -> Any:
+        del option
+        return given
+
+    def text(self, value: Any) -> str:
+        """Return the value as a word of a command; text stays as it is."""
+        if value is None:
+            return str(self.none)
+        return value if isinstance(value, str) else self._text(value)
+
+    def _text(self, value: Any) -> str:
+        return str(value)
+
+    def in_python(self, value: Any) -> Any:
+        """Return the value as a user writes it in Python, before `repr`; text stays as it is."""
+        if value is None:
+            return self.none
+        return value if isinstance(value, str) else self._in_python(value)
+
+    def _in_python(self, value: Any) -> Any:
+        return value
+
+    def as_json(self, value: Any) -> Any:
+        """Return the value as it is in a manifest."""
+        return value
+
+    def from_json(self, written: Any) -> Any:
+        """Return the value in a manifest; the inverse of `as_json`. Raises several errors for what it never wrote."""
+        return written
+
+
+@dataclass(frozen=True, slots=True)
+class Switch(Form):
+    """True or False."""
+
+    def _read(self, option: str, given: Any) -> bool:
+        if given not in (True, False):
+            msg = f"{named(option)} must be True or False; found {given!r}"
+            raise CallError(msg)
+        return bool(given)
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Form):
+    """A whole number in a range.
+
+    Attributes:
+        low: Smallest permitted number.
+        high: Greatest permitted number.
+    """
+
+    low: int = 0
+    high: int = (1 << 63) - 1
+
+    def _read(self, option: str, given: Any) -> int:
+        if isinstance(given, bool) or not hasattr(given, "__index__"):
+            other = f", or {self.none!r}" if self.none else ""
+            msg = f"{named(option)} must be a whole number{other}; found {given!r}"
+            raise CallError(msg)
+        parsing.within(option, given, self.low, self.high)
+        return operator.index(given)
+
+
+@dataclass(frozen=True, slots=True)
+class Choice(Form):
+    """One of several words.
+
+    Attributes:
+        words: The words.
+    """
+
+    words: tuple[str, ...] = ()
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that users may write."""
+        return self.words if self.none is None else (*self.words, self.none)
+
+    def _read(self, option: str, given: Any) -> str:
+        if given in self.words:
+            return str(given)
+        close = closest(str(given), self.choices)
+        hint = f"; did you mean {close!r}?" if close else ""
+        msg = f"{named(option)} must be one of {', '.join(map(repr, self.choices))}; found {given!r}{hint}"
+        raise CallError(msg)
+
+
+@dataclass(frozen=True, slots=True)
+class Several(Form):
+    """Several texts; an option that is given several times on a command line."""
+
+    def _read(self, option: str, given: Any) -> tuple[str, ...]:
+        if isinstance(given, str):
+            msg = f"{named(option)} must be a list of names; found the text {given!r}; write [{given!r}]"
+            raise CallError(msg)
+        return given if isinstance(given, tuple) else tuple(given)  # names of a file know its path
+
+    def _in_python(self, value: Any) -> Any:
+        return list(value)
+
+
+class ClassesOfFile(tuple[str, ...]):
+    """Class names in label order, and the path of their file as the user wrote it."""
+
+    path: str
+
+    @classmethod
+    def of(cls, names: Any, path: str) -> "ClassesOfFile":
+        """Return the names of a file."""
+        made = cls(names)
+        made.path = path
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class ClassNames(Several):
+    """Names of classes in label order; on a command line the file that lists them."""
+
+    def _read(self, option: str, given: Any) -> tuple[str, ...]:
+        names = super(ClassNames, self)._read(option, given)
+        if not names:
+            msg = f"{named(option)}: the file names no class; write one name a line, in label order"
+            raise CallError(msg)
+        seen = set[str]()
+        for name in names:
+            if name in seen:
+                msg = f"{named(option)} names {name!r} twice; every class has one label"
+                raise CallError(msg)
+            seen.add(name)
+        return names
+
+    def _text(self, value: Any) -> str:
+        return value.path if isinstance(value, ClassesOfFile) else "FILE"
+
+
+@dataclass(frozen=True, slots=True)
+class Identifier(Form):
+    """A name of letters, digits and underscores."""
+
+    def _read(self, option: str, given: Any) -> str:
+        if not isinstance(given, str) or not given.isidentifier():
+            msg = f"{named(option)} must be letters, digits and '_', not starting with a digit; found {given!r}"
+            raise CallError(msg)
+        return given
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes(Form):
+    """A number of bytes, or text with a unit such as ``128MiB``.
+
+    Attributes:
+        high: Greatest permitted number.
+    """
+
+    high: int = (1 << 63) - 1
+
+    def _read(self, option: str, given: Any) -> int:
+        num_bytes = parsing.parse_size(str(given))
+        parsing.within(option, num_bytes, 1, self.high)
+        return num_bytes
+
+    def _text(self, value: Any) -> str:
+        return parsing.size_as_option(value)
+
+    def _in_python(self, value: Any) -> Any:
+        return parsing.size_as_option(value)
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSize(Form):
+    """Height and width in pixels."""
+
+    def _read(self, option: str, given: Any) -> tuple[int, int]:
+        del option
+        return parsing.parse_image_size("x".join(map(str, given)) if isinstance(given, (list, tuple)) else str(given))
+
+    def _text(self, value: Any) -> str:
+        return parsing.image_size_text(value)
+
+    def as_json(self, value: Any) -> Any:
+        """See `Form`: ``256x320``."""
+        return None if value is None else parsing.image_size_text(value)
+
+    def from_json(self, written: Any) -> Any:
+        """See `Form`."""
+        return None if written is None else parsing.parse_image_size(written)
+
+
+class ReadShares(dict[str, Fraction]):
+    """Shares that were read before. Those of a dataset may have names that no user could give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shares(Form):
+    """Share of each split; None keeps the source's own splits."""
+
+    def _read(self, option: str, given: Any) -> dict[str, Fraction]:
+        del option
+        if isinstance(given, ReadShares):
+            return given
+        is_exact = isinstance(given, Mapping) and all(isinstance(share, Fraction) for share in given.values())
+        ratios = given if is_exact and sum(given.values()) == 1 else parsing.parse_ratios(_as_text(given))
+        return ReadShares({check_split_name(split): share for split, share in ratios.items()})
+
+    def _text(self, value: Any) -> str:
+        return parsing.shares_text(value)
+
+    def _in_python(self, value: Any) -> Any:
+        return {split: float(share) for split, share in value.items()}
+
+    def as_json(self, value: Any) -> Any:
+        """See `Form`: exact fractions, such as ``4/5``."""
+        return None if value is None else {split: str(share) for split, share in value.items()}
+
+    def from_json(self, written: Any) -> Any:
+        """See `Form`."""
+        return None if written is None else ReadShares({name: Fraction(share) for name, share in written.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class SplitNames(Form):
+    """One or several splits."""
+
+    def _read(self, option: str, given: Any) -> tuple[str, ...]:
+        del option
+        names = given.split(",") if isinstance(given, str) else given
+        return tuple(split_order({check_split_name(split.strip()) for split in names}))
+
+    def _text(self, value: Any) -> str:
+        return ",".join(value)
+
+    def _in_python(self, value: Any) -> Any:
+        return list(value)
+
+    def as_json(self, value: Any) -> Any:
+        """See `Form`: a list."""
+        return list(value)
+
+    def from_json(self, written: Any) -> Any:
+        """See `Form`."""
+        return tuple(written)
+
+
+@dataclass(frozen=True, slots=True)
+class ShardNumbers(Form):
+    """Number of shards of every split, or of each."""
+
+    def _read(self, option: str, given: Any) -> int | dict[str, int]:
+        del option
+        shards = parsing.parse_shards(_as_text(given))
+        if isinstance(shards, dict):
+            return {check_split_name(split): count for split, count in shards.items()}
+        return shards
+
+    def _text(self, value: Any) -> str:
+        return _as_text(value)
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed(Form):
+    """A value of which the manifest has only a hash, because it may name what was removed.
+
+    Attributes:
+        placeholder: What is written in place of the value if only the hash is known.
+    """
+
+    placeholder: str = "FILE"
+
+    def _in_python(self, value: Any) -> Any:
+        return str(value)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return ",".join(map(str, value))
+    return ",".join(f"{name}={one}" for name, one in value.items()) if isinstance(value, Mapping) else str(value)

@@ -1,0 +1,282 @@
+"""The examples of a split as a sequence, read record by record without TensorFlow.
+
+Of the indexes it keeps offsets, lengths and keys: about 100 bytes for each example. A record is read when it is asked
+for, and both of its CRCs are checked. No file stays open, so a sequence works in forked and spawned processes; pickled,
+it is the dataset's path, and the process that unpickles it reads the indexes again.
+"""
+
+import bisect
+import contextlib
+import itertools
+import operator
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, overload
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from shardkit.arguments.checks import optional, text
+from shardkit.dataset.conditions import Condition
+from shardkit.dataset.index import SCHEMA
+from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.dataset.manifest.pinning import pinned
+from shardkit.dataset.shard_indexes import parse_columns, read_indexes
+from shardkit.dataset.tfrecord import OVERHEAD_BYTES, unframe
+from shardkit.errors import CallError, ManifestError, RecordError, ShardkitError, UnknownNameError
+from shardkit.records.example import Example, example_figure
+from shardkit.records.html import figures
+from shardkit.records.key_lookup import KeyLookup, similar_keys
+from shardkit.records.record import Schema, damaged, named_errors
+from shardkit.records.runs import LOCAL, REMOTE, runs
+from shardkit.storage import OpenFiles
+from shardkit.storage.open_files import MAX_OPEN_FILES
+
+_LOCATING = ["offset", "length"]
+# Rows that an iteration plans at once: few at first, so that the first example comes soon.
+_FIRST_ROWS, _MAX_ROWS = 16, 4096
+_REQUESTS = 16  # at once to an object store
+
+
+class Examples(Sequence[Example]):
+    """The examples of a split, in the order of its shards.
+
+    Attributes:
+        manifest: The dataset's manifest.
+        split: Name of the split.
+    """
+
+    def __init__(
+        self,
+        dataset: str,
+        split: str,
+        where: str | None = None,
+        *,
+        columns: Sequence[str] = (),
+        num_shards: int | None = None,
+    ) -> None:
+        """Read the indexes of a split.
+
+        Args:
+            dataset: The dataset's folder or its manifest.json; local, s3:// or gs://.
+            split: Name of the split.
+            where: A condition on the index, such as ``"label_name = 'cat' and height >= 64"``; None for all examples.
+            columns: Further columns of the index to keep, see `index`.
+            num_shards: Number of shards, the first ones that are not empty; None for all.
+
+        Raises:
+            DataError: The dataset or an index is missing or damaged.
+            UnknownNameError: There is no such split.
+            CallError: The condition is wrong.
+            MachineError: The disk or the network failed.
+        """
+        text("split", split)
+        optional(text)("where", where)
+        self.manifest: Manifest = read_manifest(dataset)
+        self.split = split
+        # A process that unpickles the sequence may have another working directory.
+        place = dataset if "://" in dataset else os.path.abspath(os.path.expanduser(dataset))
+        self._call = (place, split, where, tuple(columns), num_shards)
+        condition = None if where is None else Condition(where)
+        names = list(dict.fromkeys(["key", *columns]))
+        wanted = list(dict.fromkeys([*_LOCATING, *names, *(condition.columns if condition else ())]))
+        shards = [shard for shard in self.manifest.split(split).shards if shard.num_examples][:num_shards]
+        root = self.manifest.root
+        tables, records, offsets, lengths = [], [], [], []
+        for shard, raw in zip(shards, read_indexes(root, shards), strict=True):
+            table = parse_columns(root, shard, raw, wanted)
+            numbers = np.arange(len(table))
+            if condition is not None:
+                mask = condition.mask(table)
+                table, numbers = table.filter(mask), numbers[mask.to_numpy(zero_copy_only=False)]
+            tables.append(table.select(names))
+            records.append(numbers)
+            offsets.append(table["offset"].to_numpy())
+            lengths.append(table["length"].to_numpy())
+        self._paths = [shard.path for shard in shards]
+        self._starts: list[int] = [0, *itertools.accumulate(len(table) for table in tables)]  # rows
+        none = np.zeros(0, np.int64)
+        self._record: npt.NDArray[np.int64] = np.concatenate([none, *records])
+        self._offset: npt.NDArray[np.int64] = np.concatenate([none, *offsets])
+        self._length: npt.NDArray[np.int64] = np.concatenate([none, *lengths])
+        self._table = pa.concat_tables(tables).unify_dictionaries() if tables else SCHEMA.empty_table().select(names)
+        self._chosen: range | npt.NDArray[np.int64] = range(len(self._table))
+        self._lookup = KeyLookup(self._table["key"])
+        self._files = OpenFiles(root)
+        self._schema = Schema.of(self.manifest)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _reopened, (self._call, self.manifest.digest, self._chosen)
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, at: int | str) -> Example: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> "Examples": ...
+
+    def __getitem__(self, at: int | str | slice) -> "Example | Examples":
+        if isinstance(at, slice):
+            return self._with(self._chosen[at])
+        return self._read(self._row_at(at))
+
+    def __getitems__(self, places: Sequence[int | str]) -> list[Example]:
+        """Return some examples; PyTorch's ``DataLoader`` calls this for each batch.
+
+        The disk or the object store works on all of them at once.
+
+        Args:
+            places: Numbers or keys.
+        """
+        rows = [self._row_at(at) for at in places]
+        if not self._files.is_local:
+            with ThreadPoolExecutor(min(_REQUESTS, max(1, len(places)))) as pool:
+                return [*pool.map(self._read, rows)]
+        found = []
+        for first in range(0, len(rows), MAX_OPEN_FILES):  # with more, files would be opened twice
+            part = rows[first : first + MAX_OPEN_FILES]
+            for row in part:
+                path = self._paths[bisect.bisect_right(self._starts, row) - 1]
+                self._files.will_need(path, self._offset.item(row), self._length.item(row) + OVERHEAD_BYTES)
+            found += [self._read(row) for row in part]
+        return found
+
+    def __iter__(self) -> Iterator[Example]:
+        first, num_rows = 0, _FIRST_ROWS
+        while first < len(self):
+            yield from self._read_in_order(np.asarray(self._chosen[first : first + num_rows]))
+            first += num_rows
+            num_rows = min(2 * num_rows, _MAX_ROWS)
+
+    def __contains__(self, value: object) -> bool:
+        """Return whether there is an example with this key, or this example."""
+        return self.has_key(value) if isinstance(value, str) else super().__contains__(value)
+
+    def has_key(self, key: str) -> bool:
+        """Return whether there is an example with this key."""
+        return self._is_chosen(self._lookup.row(key))
+
+    def _repr_html_(self) -> str:
+        return figures(repr(self), len(self), lambda number: example_figure(self[number]))
+
+    def __repr__(self) -> str:
+        url, classes = self._schema.dataset, len(self.class_names)
+        return f"<Examples {url} {self.split}: {len(self):,} examples, {classes:,} classes>"
+
+    @property
+    def class_names(self) -> Sequence[str]:
+        """Class names of the dataset, in label order."""
+        return self._schema.class_names
+
+    @property
+    def shard_counts(self) -> list[int]:
+        """Number of examples that the condition chose in each shard."""
+        return [stop - start for start, stop in itertools.pairwise(self._starts)]
+
+    @property
+    def index(self) -> pa.Table:
+        """The column ``key`` and those asked for, a row for each example."""
+        if isinstance(self._chosen, range) and self._chosen == range(len(self._table)):
+            return self._table
+        return self._table.take(pa.array(np.asarray(self._chosen, np.int64)))
+
+    def select(self, positions: npt.NDArray[np.int64]) -> "Examples":
+        """Return the examples at some positions, in their order.
+
+        Args:
+            positions: int64[n], positions in this sequence.
+        """
+        return self._with(np.asarray(self._chosen)[positions])
+
+    def similar_keys(self, key: str) -> list[str]:
+        """Return up to three keys like one that does not exist."""
+        return similar_keys(self.index["key"], key)
+
+    def _with(self, chosen: range | npt.NDArray[np.int64]) -> "Examples":
+        other = object.__new__(type(self))
+        other.__dict__.update(self.__dict__)
+        other._chosen = chosen
+        return other
+
+    def _row_at(self, at: int | str) -> int:
+        if isinstance(at, str):
+            return self._row_of(at)
+        try:
+            return int(self._chosen[operator.index(at)])
+        except IndexError:
+            msg = f"there are {len(self):,} examples; found the number {at}{self._growth()}"
+            raise IndexError(msg) from None
+        except TypeError:
+            msg = f"an example has a number or a key, and examples a slice; found {at!r}"
+            raise TypeError(msg) from None
+
+    def _growth(self) -> str:
+        """Return the remedy if the dataset has grown: a sampler that was made since then has more numbers."""
+        mine = self.manifest
+        with contextlib.suppress(ShardkitError, OSError):
+            if mine.digest in {one.previous for one in read_manifest(mine.root.url).generations}:
+                pin = f"{mine.root.url}@sha256:{mine.digest}"
+                return f"; the dataset has grown since it was opened: open it again, or pin it and the sampler to {pin}"
+        return ""
+
+    def _is_chosen(self, row: int) -> bool:
+        return row in self._chosen if isinstance(self._chosen, range) else bool((self._chosen == row).any())
+
+    def _row_of(self, key: str) -> int:
+        row = self._lookup.row(key)
+        if self._is_chosen(row):
+            return row
+        close = self.similar_keys(key)
+        hint = f"; did you mean {' or '.join(map(repr, close))}?" if close else ""
+        msg = f"the split {self.split!r} of {self.manifest.root.url} has no example with the key {key!r}{hint}"
+        raise UnknownNameError(msg)
+
+    def _read(self, row: int) -> Example:
+        path = self._paths[bisect.bisect_right(self._starts, row) - 1]
+        offset, length = self._offset.item(row), self._length.item(row)
+        try:
+            framed = self._files.read_range(path, offset, length + OVERHEAD_BYTES)
+        except OSError:
+            with named_errors(self._schema.dataset, path):
+                raise
+        return self._example(row, path, framed, length, offset, 0)
+
+    def _read_in_order(self, rows: npt.NDArray[np.int64]) -> Iterator[Example]:
+        """Yield the examples of some rows; those that are close together in a shard are read at once."""
+        shards = np.searchsorted(self._starts, rows, "right") - 1
+        starts, lengths = self._offset[rows], self._length[rows]
+        stops = starts + lengths + OVERHEAD_BYTES
+        for first, end in runs(shards, starts, stops, LOCAL if self._files.is_local else REMOTE):
+            path, start = self._paths[shards[first]], starts.item(first)
+            with named_errors(self._schema.dataset, path):
+                block = self._files.read_range(path, start, stops.item(end - 1) - start)
+            for row, offset, length in zip(*(of[first:end].tolist() for of in (rows, starts, lengths)), strict=True):
+                yield self._example(row, path, block, length, offset, offset - start)
+
+    def _example(self, row: int, path: str, block: bytes, length: int, offset: int, start: int) -> Example:
+        """Return the example of a row whose frame begins at a position in some bytes of its shard."""
+        record = self._record.item(row)
+        try:
+            data = unframe(block, length, start)
+        except RecordError as error:
+            raise damaged(self.manifest.root, path, record, self._table["key"][row].as_py(), error) from None
+        key = self._table["key"][row].as_py() if self._schema.stored_as else None
+        return Example(data, self._schema, path, record, offset, key)
+
+
+def _reopened(
+    call: tuple[str, str, str | None, tuple[str, ...], int | None], digest: str, chosen: range | npt.NDArray[np.int64]
+) -> Examples:
+    dataset, split, where, columns, num_shards = call
+    path = f"{pinned(dataset)[0]}@sha256:{digest}"  # the dataset may have grown since
+    try:
+        examples = Examples(path, split, where, columns=columns, num_shards=num_shards)
+    except ManifestError:
+        root = read_manifest(dataset).root  # if there is none any more, this says so
+        msg = f"{root.url}: the dataset was replaced after these examples were opened; open it again"
+        raise CallError(msg) from None
+    return examples._with(chosen)  # noqa: SLF001 - the other half of __reduce__

@@ -1,0 +1,160 @@
+"""Make inventories, plans and small datasets in the calling process, without Beam."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from shardkit.dataset.manifest import Manifest, read_manifest
+from shardkit.inventory.schema import INVENTORY_SCHEMA
+from shardkit.parallel.for_each import Guard, GuardedWork
+from shardkit.parallel.progress import Silent
+from shardkit.parallel.reports import work_folder
+from shardkit.parallel.run_token import RunToken, claimed
+from shardkit.parallel.threads import ThreadExecutor
+from shardkit.planning.options import ConvertOptions
+from shardkit.planning.plan import Plan
+from shardkit.planning.user_call import UserCall
+from shardkit.sources import Source, SourceOptions
+from shardkit.storage import Folder
+from shardkit.writing import shard
+from shardkit.writing.appending.append import Append, AppendOutcome
+from shardkit.writing.appending.options import append_call, as_in_dataset, generation_options
+from shardkit.writing.conversion import Conversion
+from shardkit.writing.reject_limit import RejectLimit
+from shardkit.writing.source_plan import plan_inventory, take_inventory
+
+_EXPLICIT = UserCall(is_explicit=True)
+
+
+def inventory_table(
+    label_names: Sequence[str | None],
+    *,
+    keys: Sequence[str] | None = None,
+    sizes: Sequence[int] | None = None,
+    splits: Sequence[str | None] | None = None,
+    contents: Sequence[bytes] | None = None,
+    reasons: Sequence[str | None] | None = None,
+    mtimes_ns: Sequence[int] | None = None,
+) -> pa.Table:
+    """Return an inventory, sorted by key, of files that need not exist, like one of ``--check decode``.
+
+    Args:
+        label_names: Label of each file; the other columns have the same length.
+        keys: Keys; by default one per file, in the order of the files.
+        sizes: Sizes in bytes.
+        splits: Splits of the source.
+        contents: Content hashes; files with equal ones are duplicates.
+        reasons: Reject reasons; None for good files.
+        mtimes_ns: Modification times in nanoseconds.
+    """
+    rows = []
+    for i, label_name in enumerate(label_names):
+        key = f"{label_name}/{i:06d}.jpg" if keys is None else keys[i]
+        reason = None if reasons is None else reasons[i]
+        row: dict[str, Any] = {
+            "key": key,
+            "split": None if splits is None else splits[i],
+            "label_name": label_name,
+            "source_bytes": 1000 if sizes is None else sizes[i],
+            "mtime_ns": 0 if mtimes_ns is None else mtimes_ns[i],
+            "reason": reason,
+            "message": None if reason is None else f"it is {reason}",
+        }
+        if reason is None:
+            content = key.encode() if contents is None else contents[i]
+            seen = {"format": "JPEG", "width": 8, "height": 8, "orientation": 1, "changes": "", "content_crc32c": 0}
+            row |= {**seen, "content_sha256": content.ljust(32, b"\0")[-32:]}
+        rows.append(row)
+    return pa.Table.from_pylist(sorted(rows, key=lambda row: str(row["key"])), INVENTORY_SCHEMA)
+
+
+def plan_without_beam(source: Source, options: ConvertOptions) -> Plan:
+    """Return the plan of a small source, made without Beam. One class is enough."""
+    executor, listener = ThreadExecutor(1), Silent()
+    with work_folder(None) as work, claimed(work) as run:
+        inventory = take_inventory(source, work, run, options, executor, listener, call=_EXPLICIT)
+    return plan_inventory(inventory, options, listener, _EXPLICIT)
+
+
+def work_on(work: Callable[..., Any], item: Any, folder: Folder, token: RunToken) -> list[Any]:
+    """Return what some work gives for an item as a worker does it: silent if the run has ended, failures as files."""
+    return list(GuardedWork(work, Guard(folder, token))(item))
+
+
+def write_options(plan: Plan) -> shard.WriteOptions:
+    """Return the options that the shards of a plan are written with."""
+    return shard.WriteOptions(tuple(plan.classes), plan.options.stored_form())
+
+
+def convert_without_beam(
+    source_url: str,
+    output_url: str,
+    options: ConvertOptions | None = None,
+    /,
+    source_options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
+    **changed: Any,
+) -> Manifest:
+    """Convert a small source without Beam; the files are those of ``shardkit convert``, except the log.
+
+    Any number of images may be bad, and one class is enough.
+
+    Args:
+        source_url: The source.
+        output_url: A new or empty folder.
+        options: Options of the conversion; or
+        source_options: Options of the source.
+        changed: Options of the conversion that differ from the defaults.
+    """
+    return (
+        Conversion(
+            source_url,
+            output_url,
+            options or ConvertOptions(**changed),
+            ThreadExecutor(1),
+            source_options=source_options,
+            limit=RejectLimit.parse("100%"),
+            call=_EXPLICIT,
+        )
+        .run()
+        .manifest
+    )
+
+
+def append_without_beam(
+    dataset_url: str,
+    source_url: str,
+    source_options: SourceOptions = SourceOptions(),  # noqa: B008 - frozen
+    *,
+    skip_existing: bool = False,
+    readmit: bool = False,
+    overwrite: bool = False,
+    **changed: Any,
+) -> AppendOutcome:
+    """Append a small source to a dataset without Beam; the files are those of ``shardkit append``, except the log.
+
+    Any number of images may be bad.
+
+    Args:
+        dataset_url: The dataset.
+        source_url: The source.
+        source_options: Options of the source.
+        skip_existing: See `shardkit.append`.
+        readmit: See `shardkit.append`.
+        overwrite: See `shardkit.append`.
+        changed: Options of the conversion that differ from the dataset's.
+    """
+    manifest = read_manifest(dataset_url)
+    options = generation_options(manifest, changed)
+    return Append(
+        manifest,
+        source_url,
+        options,
+        ThreadExecutor(1),
+        source_options=as_in_dataset(source_options, options, manifest),
+        limit=RejectLimit.parse("100%"),
+        skip_existing=skip_existing,
+        readmit=readmit,
+        overwrite=overwrite,
+        call=append_call(dataset_url, source_url, source_options, changed),
+    ).run()
